@@ -104,7 +104,7 @@ class DiskCache:
             self._disconnect()
 
     def _get(self, database: sqlite3.Connection, space: str, keys: Sequence[str]) -> dict[str, bytes]:
-        seconds = int(time.time())
+        current_time = int(time.time())
         values: dict[str, bytes] = {}
         stale: list[int] = []
         damaged: list[int] = []
@@ -113,20 +113,20 @@ class DiskCache:
                 damaged.append(number)
                 continue
             values[key] = value
-            if used < seconds - _USED_EVERY:
+            if used < current_time - _USED_EVERY:
                 stale.append(number)
         if stale or damaged:
             with database:
-                database.execute(_USED, (seconds, json.dumps(stale)))
+                database.execute(_USED, (current_time, json.dumps(stale)))
                 database.execute(_FORGET, (json.dumps(damaged),))
         if damaged:
             log.warning("dropped %d damaged entries of %s from the cache", len(damaged), space)
         return values
 
     def _put(self, database: sqlite3.Connection, space: str, items: Mapping[str, Bytes]) -> None:
-        seconds = int(time.time())
+        current_time = int(time.time())
         rows = [
-            (space, key, seconds, len(value), _checksum(space, key, value), value)
+            (space, key, current_time, len(value), _checksum(space, key, value), value)
             for key, value in items.items()
         ]
         with database:

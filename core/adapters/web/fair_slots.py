@@ -138,8 +138,10 @@ class FairSlots:
 
     def _next(self) -> _Account | None:
         waiting = [account for account in self._accounts.values() if self._may_have_slot(account)]
-        time_now = time.monotonic()
-        return min(waiting, key=lambda account: (len(account.held), _used(account, time_now)), default=None)
+        current_time = time.monotonic()
+        return min(
+            waiting, key=lambda account: (len(account.held), _used(account, current_time)), default=None
+        )
 
     def _may_have_slot(self, account: _Account) -> bool:
         if account.held and self._free <= self._reserve:
@@ -159,13 +161,13 @@ class FairSlots:
         )  # none while a slot is free
         lent = [slot for account in self._accounts.values() for slot in account.held if not slot.second]
         to_recall = starving - sum(slot.recalled.is_set() for slot in lent)
-        time_now = time.monotonic()
+        current_time = time.monotonic()
         for slot in sorted(
             (slot for slot in lent if not slot.recalled.is_set()), key=lambda slot: slot.began
         ):
             if to_recall <= 0:
                 return
-            seconds_left = slot.began + self._slice - time_now
+            seconds_left = slot.began + self._slice - current_time
             if seconds_left > 0:
                 self._timer = asyncio.get_running_loop().call_later(seconds_left, self._recall)
                 return
@@ -178,5 +180,5 @@ class FairSlots:
         return f"it waited for {self._resource}: {behind}"
 
 
-def _used(account: _Account, time_now: float) -> float:
-    return account.used + sum(time_now - slot.began for slot in account.held)
+def _used(account: _Account, current_time: float) -> float:
+    return account.used + sum(current_time - slot.began for slot in account.held)

@@ -72,8 +72,8 @@ class HostLimits:
     def back_off(self, host: str, url: str, seconds: float, reason: str) -> None:
         """A page of the host has asked the current run to wait for so many seconds."""
         backoff = self._backoffs.setdefault(host, _Backoff())
-        requester, clock = current_request().requester, time.monotonic()
-        if backoff.until.get(requester, 0.0) <= clock:
+        requester, current_time = current_request().requester, time.monotonic()
+        if backoff.until.get(requester, 0.0) <= current_time:
             backoff.refused_runs += 1
         if url not in backoff.pages:
             backoff.refused_in_a_row += 1
@@ -82,8 +82,8 @@ class HostLimits:
         pause = min(seconds, _MAX_BACKOFF)
         shared = min(pause, _SHARED_BACKOFF * 6 ** min(backoff.refused_runs - 1, 4))
         backoff.reason = reason
-        backoff.until[requester] = clock + pause
-        backoff.shared_until = max(backoff.shared_until, clock + shared)
+        backoff.until[requester] = current_time + pause
+        backoff.shared_until = max(backoff.shared_until, current_time + shared)
 
     def answered(self, host: str) -> None:
         """The host has served a page: refusals before it concern their own pages alone."""

@@ -87,18 +87,18 @@ class Robots:
         return rules
 
     async def _parsed_rules(self, robots: SafeUrl) -> _Rules:
-        clock = time.monotonic()
+        current_time = time.monotonic()
         try:
             status, body = await self._fetch(robots)
         except Unreadable:
-            return _Rules(clock + _FAILURE_CACHE_SECONDS, None)
+            return _Rules(current_time + _FAILURE_CACHE_SECONDS, None)
         if status >= 500:
-            return _Rules(clock + _FAILURE_CACHE_SECONDS, None, f"robots.txt answers HTTP {status}")
+            return _Rules(current_time + _FAILURE_CACHE_SECONDS, None, f"robots.txt answers HTTP {status}")
         if status >= 400:
-            return _Rules(clock + _CACHE_SECONDS, None)
+            return _Rules(current_time + _CACHE_SECONDS, None)
         relevant = relevant_rules(body.decode("utf-8", errors="replace"), self._token)
         parsed = await asyncio.to_thread(Protego.parse, relevant) if relevant else None
-        return _Rules(clock + _CACHE_SECONDS, parsed)
+        return _Rules(current_time + _CACHE_SECONDS, parsed)
 
 
 def relevant_rules(text: str, token: str) -> str:

@@ -5,9 +5,10 @@ import gzip
 import json
 import traceback
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -39,11 +40,19 @@ def chat_at(server: FakeOpenAI, key: str | None = KEY, **more: float) -> OpenAIC
     return OpenAIChat("fake-chat", server.base_url, SecretStr(key) if key else None, pause=0.01, **more)
 
 
-async def reply_of(chat: OpenAIChat) -> list[StreamChunk]:
+async def collect_reply(
+    chat: OpenAIChat, messages: Sequence[Message] = ASK, **options: Any
+) -> list[StreamChunk]:
     try:
-        return await collected(chat(ASK, max_tokens=50, temperature=0.2))
+        return await collected(chat(messages, **{"max_tokens": 50, "temperature": 0.2, **options}))
     finally:
         await chat.aclose()
+
+
+async def reply_of(server: FakeOpenAI, *replies: Reply, **more: float) -> list[StreamChunk]:
+    """The reply of a chat model whose server answers with these, one after the other."""
+    server.chats.extend(replies)
+    return await collect_reply(chat_at(server, **more))
 
 
 async def failure_of(chat: OpenAIChat) -> tuple[str, ChatFailed]:
@@ -65,8 +74,7 @@ def raw(*parts: bytes | Gate | Cut) -> Reply:
 
 
 async def test_a_reply_arrives_piece_by_piece_with_its_end_and_tokens(fake_openai: FakeOpenAI) -> None:
-    fake_openai.chats.append(streamed("Hel", "lo [1].", usage=(31, 7), cost=0.002))
-    deltas = await reply_of(chat_at(fake_openai))
+    deltas = await reply_of(fake_openai, streamed("Hel", "lo [1].", usage=(31, 7), cost=0.002))
     assert [delta.text_delta for delta in deltas if delta.text_delta] == ["Hel", "lo [1]."]
     assert deltas[-1] == StreamChunk(
         finish="stop", usage=Usage(prompt_tokens=31, completion_tokens=7, cost=0.002)
@@ -78,7 +86,7 @@ async def test_warming_up_asks_the_server_nothing(fake_openai: FakeOpenAI) -> No
     chat = chat_at(fake_openai)
     await chat.warm()
     assert fake_openai.requests == []
-    assert text_of(await reply_of(chat)) == "Warm."
+    assert text_of(await collect_reply(chat)) == "Warm."
 
 
 async def test_what_is_sent_is_the_request_and_the_key_and_nothing_of_the_machine(
@@ -88,8 +96,8 @@ async def test_what_is_sent_is_the_request_and_the_key_and_nothing_of_the_machin
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-the-operator")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Operator: secret")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    await reply_of(chat_at(fake_openai))
-    await reply_of(chat_at(fake_openai, key=None))
+    await reply_of(fake_openai)
+    await collect_reply(chat_at(fake_openai, key=None))
     with_key, without = fake_openai.chat_requests
     assert with_key.headers["authorization"] == f"Bearer {KEY}"
     assert "authorization" not in without.headers
@@ -113,8 +121,10 @@ def test_the_identity_names_model_and_host_and_no_secret() -> None:
 
 
 async def test_characters_split_over_packets_arrive_whole(fake_openai: FakeOpenAI) -> None:
-    fake_openai.chats.append(streamed("Grüße, 世界 👩‍💻", "line\u2028separator", split=True))
-    assert text_of(await reply_of(chat_at(fake_openai))) == "Grüße, 世界 👩‍💻line\u2028separator"
+    assert (
+        text_of(await reply_of(fake_openai, streamed("Grüße, 世界 👩‍💻", "line\u2028separator", split=True)))
+        == "Grüße, 世界 👩‍💻line\u2028separator"
+    )
 
 
 async def test_line_separators_inside_strings_are_text(fake_openai: FakeOpenAI) -> None:
@@ -122,8 +132,10 @@ async def test_line_separators_inside_strings_are_text(fake_openai: FakeOpenAI) 
         {"id": "1", "choices": [{"delta": {"content": "a\u2028b\u0085c"}, "finish_reason": "stop"}]},
         ensure_ascii=False,
     )
-    fake_openai.chats.append(raw(f"data: {event}\r\n\r\ndata: [DONE]\r\n\r\n".encode()))
-    assert text_of(await reply_of(chat_at(fake_openai))) == "a\u2028b\u0085c"
+    assert (
+        text_of(await reply_of(fake_openai, raw(f"data: {event}\r\n\r\ndata: [DONE]\r\n\r\n".encode())))
+        == "a\u2028b\u0085c"
+    )
 
 
 async def test_comments_empty_choices_and_unasked_tool_calls_are_passed_over(fake_openai: FakeOpenAI) -> None:
@@ -139,7 +151,7 @@ async def test_comments_empty_choices_and_unasked_tool_calls_are_passed_over(fak
             b"data: [DONE]\n\n",
         )
     )
-    deltas = await reply_of(chat_at(fake_openai))
+    deltas = await reply_of(fake_openai)
     assert text_of(deltas) == "fine"
     assert deltas[-1].usage == Usage(prompt_tokens=3, completion_tokens=1)
 
@@ -148,7 +160,7 @@ async def test_thinking_is_told_apart_from_the_reply(fake_openai: FakeOpenAI) ->
     fake_openai.chats.append(streamed("Answer.", reasoning=["Let me", " see."]))
     fake_openai.chats.append(streamed("\n<thi", "nk>Let me", " see.</th", "ink>\n\nAns", "wer."))
     for _ in range(2):
-        deltas = await reply_of(chat_at(fake_openai))
+        deltas = await reply_of(fake_openai)
         assert text_of(deltas) == "Answer."
         assert "".join(delta.reasoning_delta for delta in deltas) == "Let me see."
 
@@ -164,22 +176,20 @@ def test_cutting_a_reply_otherwise_moves_nothing_between_thinking_and_text(piece
 
 
 async def test_a_server_that_does_not_stream_is_understood(fake_openai: FakeOpenAI) -> None:
-    fake_openai.chats.append(whole("All at once [1].", usage=(9, 4)))
-    deltas = await reply_of(chat_at(fake_openai))
+    deltas = await reply_of(fake_openai, whole("All at once [1].", usage=(9, 4)))
     assert text_of(deltas) == "All at once [1]."
     assert deltas[-1] == StreamChunk(finish="stop", usage=Usage(prompt_tokens=9, completion_tokens=4))
 
 
 async def test_an_end_mark_alone_ends_a_reply(fake_openai: FakeOpenAI) -> None:
-    fake_openai.chats.append(streamed("Hello", finish=None))
-    assert (await reply_of(chat_at(fake_openai)))[-1].finish == "stop"
+    assert (await reply_of(fake_openai, streamed("Hello", finish=None)))[-1].finish == "stop"
 
 
 async def test_a_finish_reason_alone_ends_a_reply(fake_openai: FakeOpenAI) -> None:
     fake_openai.chats.append(streamed("Hello", finish="length", done=False))
     fake_openai.chats.append(streamed("Hello", finish="length", unended=True))
     for _ in range(2):
-        assert (await reply_of(chat_at(fake_openai)))[-1].finish == "length"
+        assert (await reply_of(fake_openai))[-1].finish == "length"
 
 
 @pytest.mark.parametrize(
@@ -296,7 +306,7 @@ async def test_an_exhausted_quota_is_about_credit_and_not_repeated(fake_openai: 
 )
 async def test_a_passing_failure_is_tried_again(fake_openai: FakeOpenAI, passing: Reply) -> None:
     fake_openai.chats.extend((passing, passing, streamed("At last.")))
-    assert text_of(await reply_of(chat_at(fake_openai))) == "At last."
+    assert text_of(await reply_of(fake_openai)) == "At last."
     assert len(fake_openai.chat_requests) == 3
 
 
@@ -306,7 +316,7 @@ async def test_a_passing_failure_is_tried_again(fake_openai: FakeOpenAI, passing
 )
 async def test_a_wait_is_told_before_it_begins(fake_openai: FakeOpenAI, passing: Reply, reason: str) -> None:
     fake_openai.chats.extend((passing, streamed("At last.")))
-    first, *rest = await reply_of(chat_at(fake_openai))
+    first, *rest = await reply_of(fake_openai)
     host = fake_openai.url.removeprefix("http://")
     assert first == StreamChunk(retry=Retry(server=host, seconds=0.01, reason=reason))
     assert not any(chunk.retry for chunk in rest)
@@ -331,16 +341,14 @@ async def test_a_server_without_stream_options_is_asked_without_them_from_then_o
     )
     chat = chat_at(fake_openai)
     await collected(chat(ASK, max_tokens=50, temperature=0.2))
-    assert text_of(await reply_of(chat)) == fake_openai.chat
+    assert text_of(await collect_reply(chat)) == fake_openai.chat
     assert len(fake_openai.chat_requests) == 5
     last = fake_openai.chat_requests[-1].json
     assert last.keys() == {"model", "messages", "stream", "max_completion_tokens"}
 
 
 async def test_half_a_character_in_a_question_is_sent_as_its_stand_in(fake_openai: FakeOpenAI) -> None:
-    chat = chat_at(fake_openai)
-    await collected(chat([Message(role="user", content="a\ud83d")], max_tokens=5, temperature=0.0))
-    await chat.aclose()
+    await collect_reply(chat_at(fake_openai), [Message(role="user", content="a\ud83d")])
     assert fake_openai.chat_requests[0].json["messages"][0]["content"] == "a\ufffd"
 
 
@@ -394,11 +402,9 @@ async def test_cancelling_the_reader_ends_the_request(fake_openai: FakeOpenAI) -
 
 
 async def test_a_connection_that_lingers_after_the_end_is_not_waited_for(fake_openai: FakeOpenAI) -> None:
-    fake_openai.chats.append(streamed("Done.", done=False, usage=None))
     lingering = streamed("Done.", done=False, usage=None)
-    fake_openai.chats[0] = raw(*lingering.parts, Gate())
     async with asyncio.timeout(10):
-        deltas = await reply_of(chat_at(fake_openai, timeout=60))
+        deltas = await reply_of(fake_openai, raw(*lingering.parts, Gate()), timeout=60)
     assert text_of(deltas) == "Done."
     assert deltas[-1].finish == "stop"
 
@@ -426,18 +432,15 @@ async def test_a_list_of_models_that_is_none_says_so(fake_openai: FakeOpenAI) ->
         await list_models(fake_openai.url)
 
 
-async def test_no_local_server_means_no_local_models() -> None:
-    assert await list_local_models("http://127.0.0.1:9") == ()
-
-
-@pytest.mark.parametrize("address", ["", "nonsense", "http://127.0.0.1:99999", "http://[::1"])
-async def test_an_address_that_is_none_has_no_local_models(address: str) -> None:
-    assert await list_local_models(address) == ()
-
-
-async def test_a_local_server_that_is_something_else_has_no_models(fake_openai: FakeOpenAI) -> None:
+@pytest.mark.parametrize(
+    "address",
+    ["", "nonsense", "http://127.0.0.1:99999", "http://[::1", "http://127.0.0.1:9", "another service"],
+)
+async def test_where_no_local_model_server_is_there_are_no_local_models(
+    fake_openai: FakeOpenAI, address: str
+) -> None:
     fake_openai.key = "sk-right"
-    assert await list_local_models(fake_openai.url) == ()
+    assert await list_local_models(fake_openai.url if address == "another service" else address) == ()
 
 
 CALL = ToolCall(id="call_1", function=FunctionCall(name="search", arguments='{"query": "kettles"}'))
@@ -458,9 +461,7 @@ async def test_tools_are_offered_and_calls_in_pieces_arrive_whole_before_the_end
             b"data: [DONE]\n\n",
         )
     )
-    chat = chat_at(fake_openai)
-    told = await collected(chat(ASK, max_tokens=50, temperature=0.2, tools=(tool,), stop=("END",)))
-    await chat.aclose()
+    told = await collect_reply(chat_at(fake_openai), tools=(tool,), stop=("END",))
     assert told == [
         StreamChunk(text_delta="Let me look."),
         StreamChunk(tool_call=CALL),
@@ -473,9 +474,7 @@ async def test_tools_are_offered_and_calls_in_pieces_arrive_whole_before_the_end
 async def test_a_call_and_what_the_tool_gave_are_sent_as_messages(fake_openai: FakeOpenAI) -> None:
     called = Message(role="assistant", tool_calls=(CALL,))
     given = Message.from_tool("Three kettles.", "call_1")
-    chat = chat_at(fake_openai)
-    await collected(chat((*ASK, called, given), max_tokens=50, temperature=0.2))
-    await chat.aclose()
+    await collect_reply(chat_at(fake_openai), (*ASK, called, given))
     assert fake_openai.chat_requests[0].json["messages"][2:] == [
         {"role": "assistant", "content": None, "tool_calls": [CALL.to_json()]},
         {"role": "tool", "content": "Three kettles.", "tool_call_id": "call_1"},
@@ -484,16 +483,13 @@ async def test_a_call_and_what_the_tool_gave_are_sent_as_messages(fake_openai: F
 
 async def test_a_server_without_stop_sequences_is_asked_without_them(fake_openai: FakeOpenAI) -> None:
     fake_openai.chats.append(failure(400, "Unsupported parameter: 'stop' is not supported with this model."))
-    chat = chat_at(fake_openai)
-    await collected(chat(ASK, max_tokens=50, temperature=0.2, stop=("END",)))
-    await chat.aclose()
+    await collect_reply(chat_at(fake_openai), stop=("END",))
     assert ["stop" in request.json for request in fake_openai.chat_requests] == [True, False]
 
 
 async def test_a_reply_beyond_its_limit_of_tokens_is_ended_with_what_came(fake_openai: FakeOpenAI) -> None:
     """The server would go on for ever: behind the gate."""
-    fake_openai.chats.append(streamed(*["word " * 20] * 20, Gate()))
-    deltas = await reply_of(chat_at(fake_openai))
+    deltas = await reply_of(fake_openai, streamed(*["word " * 20] * 20, Gate()))
     assert deltas[-1].finish == "length"
     assert "limit of 50 tokens" in deltas[-1].cut
     assert 400 < len(text_of(deltas)) < 2_000
@@ -517,20 +513,24 @@ async def test_a_byte_order_mark_and_numbers_that_are_none_do_not_spoil_a_reply(
 ) -> None:
     body = json.dumps({"choices": [{"delta": {"content": "Fine."}, "finish_reason": "stop"}], "logprob": 0})
     mark = b"\xef\xbb\xbf"
-    fake_openai.chats.append(raw(mark + b"data: " + body.replace(": 0}", ": NaN}").encode() + b"\n\n"))
-    assert text_of(await reply_of(chat_at(fake_openai))) == "Fine."
+    assert (
+        text_of(
+            await reply_of(
+                fake_openai, raw(mark + b"data: " + body.replace(": 0}", ": NaN}").encode() + b"\n\n")
+            )
+        )
+        == "Fine."
+    )
 
 
 async def test_one_piece_that_is_longer_than_the_limit_is_cut_at_it(fake_openai: FakeOpenAI) -> None:
-    fake_openai.chats.append(streamed("word " * 25_000))
-    deltas = await reply_of(chat_at(fake_openai))
+    deltas = await reply_of(fake_openai, streamed("word " * 25_000))
     assert len(text_of(deltas)) == ReplyLimits(max_tokens=50, seconds=1).characters
     assert (deltas[-1].finish, "limit of 50 tokens" in deltas[-1].cut) == ("length", True)
 
 
 async def test_one_thought_that_is_longer_than_the_limit_is_cut_at_it(fake_openai: FakeOpenAI) -> None:
-    fake_openai.chats.append(streamed("Fine.", reasoning=["word " * 25_000]))
-    deltas = await reply_of(chat_at(fake_openai))
+    deltas = await reply_of(fake_openai, streamed("Fine.", reasoning=["word " * 25_000]))
     assert sum(len(one.reasoning_delta) for one in deltas) == 1_400
     assert text_of(deltas) == ""
 

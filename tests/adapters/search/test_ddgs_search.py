@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
-from core.adapters.search.ddgs_search import Ddgs, region
-from core.config.knobs import SearchKnobs
+from core.adapters.search import ddgs_search
+from core.adapters.search.ddgs_search import Ddgs, DefaultBackend, engines_reachable, region
+from core.config.knobs import Backend, SearchKnobs
 from core.errors import SearchFailed
 from tests.services.loopback import Gate, Loopback, Reply, Request, json_reply
 from tests.services.process import closed_port
@@ -58,3 +59,53 @@ async def test_engines_that_refuse_are_no_answer():
 )
 def test_languages_become_regions(language, expected):
     assert region(language) == expected
+
+
+# --- the default backend ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ddgs_search._PROXY_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+class Network:
+    """Says whether engines are reachable, and counts how often it was asked."""
+
+    def __init__(self, reachable: bool) -> None:
+        self.reachable, self.asked = reachable, 0
+
+    async def __call__(self) -> bool:
+        self.asked += 1
+        await asyncio.sleep(0)
+        return self.reachable
+
+
+@pytest.mark.parametrize(("reachable", "backend"), [(True, Backend.DDGS), (False, Backend.DEMO)])
+async def test_all_queries_of_a_process_share_one_choice(reachable: bool, backend: Backend) -> None:
+    network = Network(reachable)
+    default = DefaultBackend(network)
+    assert set(await asyncio.gather(*(default.choose() for _ in range(5)))) == {backend}
+    assert network.asked == 1
+
+
+@pytest.mark.usefixtures("no_proxy")
+async def test_a_host_that_accepts_connections_is_reachable_and_is_sent_nothing() -> None:
+    async def answer(request: Request) -> Reply:
+        return json_reply({})
+
+    with Loopback(answer) as server:
+        assert await engines_reachable(["no-such-host.invalid", "127.0.0.1"], server.port)
+        assert server.requests == []
+
+
+@pytest.mark.usefixtures("no_proxy")
+async def test_without_a_network_no_engine_is_reachable() -> None:
+    assert not await engines_reachable(["127.0.0.1"], closed_port())
+
+
+@pytest.mark.usefixtures("no_proxy")
+async def test_behind_a_proxy_engines_count_as_reachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    assert await engines_reachable(["127.0.0.1"], closed_port())

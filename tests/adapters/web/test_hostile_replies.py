@@ -24,12 +24,12 @@ async def test_the_client_is_none_the_worse_for_any_of_them() -> None:
     routes = {f"/{number}": route for number, (route, _) in enumerate(REPLIES.values())}
     async with (
         LoopbackWeb(routes | {"/fine": html("<p>fine</p>")}) as web,
-        SafeWeb(allowlist=web.allowlist, tls=TLS) as safe,
+        SafeWeb(allowlist=web.allowlist, tls=TLS, concurrency=len(routes), per_host=len(routes)) as safe,
     ):
         outcomes = await asyncio.gather(
             *(safe(web.url(path), HURRIED) for path in routes), return_exceptions=True
         )
-        assert all(isinstance(one, Unreadable) for one in outcomes)
+        assert all(isinstance(outcome, Unreadable) for outcome in outcomes)
         assert (await safe(web.url("/fine"), KNOBS)).body
 
 

@@ -129,7 +129,7 @@ async def test_rules_that_never_come_take_half_of_the_pages_time_at_most(
         await asyncio.Event().wait()
 
     loopback.routes["/robots.txt"] = hang
-    assert await allowed(safe, loopback.url("/open"), ReadKnobs(page_timeout=4.0))
+    assert await allowed(safe, loopback.url("/open"), ReadKnobs(page_timeout=2.0))
 
 
 async def test_one_page_giving_up_does_not_take_the_rules_from_the_others(

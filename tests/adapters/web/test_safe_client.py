@@ -319,11 +319,11 @@ class TestManners:
 
     async def test_waiting_for_a_place_does_not_count_as_slowness(self, loopback: LoopbackWeb) -> None:
         async def slow(request: Request, writer: asyncio.StreamWriter) -> None:
-            await asyncio.sleep(0.9)
+            await asyncio.sleep(0.5)
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi")
 
         loopback.routes["/slow"] = slow
-        impatient = ReadKnobs(robots=False, page_timeout=2.5)
+        impatient = ReadKnobs(robots=False, page_timeout=1.4)
         async with SafeWeb(allowlist=loopback.allowlist, per_host=1) as safe:
             pages = await asyncio.gather(*(safe(loopback.url("/slow"), impatient) for _ in range(3)))
         assert len(pages) == 3
