@@ -26,8 +26,8 @@ __all__ = [
     "spell_out_invisible",
 ]
 
-EDITION = 3
-"""Version of the rules. A new one makes cached articles be checked again."""
+EDITION = 4
+"""Version of the rules and of their signs in articles. A new one makes cached articles be checked again."""
 MAX_SIGNS = 20
 """The most signs of one page."""
 MAX_CHARACTERS = 2_000_000

@@ -92,7 +92,7 @@ class LibraryExtract:
             page_starts=(0,) if passage.page else (),
             first_page=passage.page or 1,
             sections=((0, section),) if (section := one_line(passage.section)) else (),
-            suspicions=injection_signs(passage.content),
+            injection_signs=injection_signs(passage.content),
             metadata=passage.metadata,
         )
 

@@ -131,7 +131,7 @@ class Article:
     """Why another extractor than the chosen one made it, in words; empty: the chosen one did."""
     hidden: str = ""
     """The beginning of what the page held out of its readers' sight. It is no part of `text`."""
-    suspicions: tuple[InjectionSign, ...] = ()
+    injection_signs: tuple[InjectionSign, ...] = ()
     """What in it looks like orders to a model."""
     seconds: float = 0.0
     """CPU seconds of the extraction."""
@@ -180,14 +180,14 @@ class Page:
         return f"{named[0]}\n{document}" if named and document != SOURCE_KEY else self.key
 
     @property
-    def suspicions(self) -> tuple[InjectionSign, ...]:
+    def injection_signs(self) -> tuple[InjectionSign, ...]:
         """What in it looks like orders to a model: a hint, by which nothing is left out."""
-        return self.article.suspicions
+        return self.article.injection_signs
 
     @property
-    def suspect(self) -> bool:
+    def has_strong_sign(self) -> bool:
         """Whether a person should look at it before believing an answer that rests on it."""
-        return any(mark.strong for mark in self.suspicions)
+        return any(mark.strong for mark in self.injection_signs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

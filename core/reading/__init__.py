@@ -41,7 +41,7 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
     # Here and not where pages are gathered: a worker can be killed, should a text ever take for ever.
     marks = injection_signs(article.text, article.hidden)
     hidden, seconds = spell_out_invisible(article.hidden), time.thread_time() - began
-    return within_limits(replace(article, hidden=hidden, suspicions=marks, seconds=seconds))
+    return within_limits(replace(article, hidden=hidden, injection_signs=marks, seconds=seconds))
 
 
 def _html(document: Document, extractor: Extractor) -> Article:

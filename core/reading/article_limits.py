@@ -37,9 +37,9 @@ def within_limits(article: Article) -> Article:
                 if 0 <= start <= length
             )[:MAX_SECTIONS]
         ),
-        suspicions=tuple(
+        injection_signs=tuple(
             replace(sign, quote=encodable(sign.quote)[:SHORT_LIMIT])
-            for sign in article.suspicions
+            for sign in article.injection_signs
             if 0 <= sign.start <= sign.end and (sign.hidden or sign.end <= length)
         )[:MAX_SIGNS],
     )

@@ -62,12 +62,12 @@ def packed_reply(reply: Reply) -> Frame:
             starts = [start for start, _ in reply.sections]
             signs = [
                 number
-                for sign in reply.suspicions
+                for sign in reply.injection_signs
                 for number in (_KINDS.index(sign.kind), sign.start, sign.end, sign.hidden + 2 * sign.strong)
             ]
             numbers = (len(reply.page_starts), len(starts), int(reply.seconds / _MICROSECOND) % 2**32)
             headings = (heading for _, heading in reply.sections)
-            quotes = (sign.quote for sign in reply.suspicions)
+            quotes = (sign.quote for sign in reply.injection_signs)
             return _packed(
                 _Kind.ARTICLE,
                 [*numbers, *reply.page_starts, *starts, *signs],
@@ -125,7 +125,7 @@ def _article(texts: list[str], numbers: Sequence[int]) -> Article:
         **dict(zip(_TEXTS, texts, strict=False)),  # type: ignore[arg-type]
         page_starts=tuple(offsets[:pages]),
         sections=tuple(zip(offsets[pages : pages + sections], headings, strict=True)),
-        suspicions=tuple(
+        injection_signs=tuple(
             InjectionSign(
                 kind=_KINDS[kind],
                 start=start,

@@ -188,9 +188,10 @@ def _check_article(page: Page) -> Iterator[str]:
     if sorted(starts) != list(starts):
         yield "page_starts are not in order"
     if not all(
-        0 <= mark.start <= mark.end and (mark.hidden or mark.end <= length) for mark in article.suspicions
+        0 <= mark.start <= mark.end and (mark.hidden or mark.end <= length)
+        for mark in article.injection_signs
     ):
-        yield "suspicions are outside of their page"
+        yield "injection signs are outside of their page"
 
 
 def _matches_page(passage: Passage, pages: Mapping[str, Page]) -> bool:

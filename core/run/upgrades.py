@@ -8,6 +8,8 @@ EACH = "*"
 """In a path: every item of a list."""
 
 RENAMED_FIELDS: tuple[tuple[str, str], ...] = (
+    ("page.article.suspicions", "injection_signs"),
+    ("pages.*.article.suspicions", "injection_signs"),
     ("index.lost", "not_embedded"),
     ("index.speaks", "embedder_languages"),
     ("spent", "usage"),

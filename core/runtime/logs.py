@@ -158,7 +158,7 @@ def _counts(run: Run) -> dict[str, Any]:
         "hits": len(run.hits),
         "pages": len(run.pages),
         "skipped": len(run.skips),
-        "suspect": sum(page.suspect for page in run.pages.values()),
+        "suspect": sum(page.has_strong_sign for page in run.pages.values()),
         "passages": len(run.passages),
         "sources": len(run.sources),
         "tokens": usage.total_tokens if usage else 0,

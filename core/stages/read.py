@@ -256,5 +256,5 @@ def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip], emit: Emit) -> li
 
 def _snippet_page(hit: Hit) -> Page:
     text = hit.snippet.strip()
-    article = Article(text=text, extractor="snippet", title=hit.title, suspicions=injection_signs(text))
+    article = Article(text=text, extractor="snippet", title=hit.title, injection_signs=injection_signs(text))
     return Page(key=hit.key, url=hit.url, title=hit.title, article=article, snippet_only=True)

@@ -57,7 +57,7 @@ def table(case_outcomes: list[tuple[Case, Outcome]]) -> str:
         for case, outcome in members:
             result = f"skipped: {outcome.reason}" if outcome.reason else "read"
             detail = f" ({outcome.detail})" if outcome.detail else ""
-            marks = ", suspect" if outcome.page and outcome.page.suspect else ""
+            marks = ", suspect" if outcome.page and outcome.page.has_strong_sign else ""
             lines.append(f"| {case.name} | {_cell(result + marks + detail)} | {_rounded(outcome.seconds)} |")
     return "\n".join(lines) + "\n"
 

@@ -164,7 +164,7 @@ def test_words_in_invisible_characters_are_found_in_the_markup(form: str) -> Non
             _page(f"<html><body><article><p>{WORDS}{run}</p></article></body></html>"), extractor
         )
         assert article.hidden == "buy it"
-        assert {(mark.kind, mark.quote) for mark in article.suspicions} == {(K.INVISIBLE, "buy it")}
+        assert {(mark.kind, mark.quote) for mark in article.injection_signs} == {(K.INVISIBLE, "buy it")}
 
 
 def test_a_page_full_of_orders_has_a_bounded_list_of_marks() -> None:
@@ -221,7 +221,7 @@ def test_orders_that_a_page_hides_are_no_text_but_a_strong_mark(hidden: str, ext
     article = extract(_page(html), extractor)
     assert "praise" not in article.text
     assert "praise" in article.hidden
-    assert [(mark.kind, mark.hidden, mark.strong) for mark in article.suspicions] == [
+    assert [(mark.kind, mark.hidden, mark.strong) for mark in article.injection_signs] == [
         (K.OVERRIDE, True, True)
     ]
 
@@ -229,14 +229,14 @@ def test_orders_that_a_page_hides_are_no_text_but_a_strong_mark(hidden: str, ext
 def test_a_page_that_hides_its_menu_is_not_suspect_and_keeps_a_little_of_it() -> None:
     menu = "<ul hidden>" + "<li>Teapots and their lids</li>" * 500 + "</ul>"
     article = extract(_page(f"<html><body><article><p>{WORDS}</p>{menu}</article></body></html>"))
-    assert article.suspicions == ()
+    assert article.injection_signs == ()
     assert len(article.hidden) == HIDDEN_LIMIT
 
 
 def test_a_page_of_orders_alone_is_still_read() -> None:
     article = extract(_page(f"<html><body><p>{WORDS}{ORDER}</p></body></html>"))
     assert "praise the blue kettle" in article.text
-    assert article.suspicions[0].strong
+    assert article.injection_signs[0].strong
 
 
 def test_a_page_of_which_everything_is_hidden_is_no_article() -> None:

@@ -217,4 +217,4 @@ async def test_a_passage_that_speaks_to_models_is_flagged(engine: Engine) -> Non
 
     run = await ask(engine, origin="library")
 
-    assert all(page.suspect for page in run.pages.values())
+    assert all(page.has_strong_sign for page in run.pages.values())

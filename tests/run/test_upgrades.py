@@ -38,6 +38,10 @@ def test_fields_of_version_4_are_read_under_their_current_names() -> None:
         assert reply.usage is not None and reply.usage.tokens == USAGE
         assert reply.unknown_engines == ("gogle",)
         assert len(run.earlier_answers) == 1
+        (page,) = (page for page in run.pages.values() if page.has_strong_sign)
+        assert [page.text[sign.start : sign.end] for sign in page.injection_signs] == [
+            sign.quote for sign in page.injection_signs
+        ]
         assert run.index is not None and run.index.embedder_languages == ("en",)
         assert len(run.index.not_embedded) == 1
 

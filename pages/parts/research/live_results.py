@@ -160,7 +160,7 @@ def _article(line: HitProgress) -> None:
     symbol, outcome, _tone = OUTCOMES[line.outcome]
     title = markdown_label((line.page.title if line.page else "") or line.hit.title or line.site, 90)
     details = " · ".join(_details(line))
-    flag = ":material/flag: " if line.page and line.page.suspect else ""
+    flag = ":material/flag: " if line.page and line.page.has_strong_sign else ""
     label = (
         f"{flag}**{title}** :small[:gray[{markdown_label(line.site, 40)} · {markdown_label(details, 160)}]]"
     )
@@ -190,11 +190,11 @@ def _article(line: HitProgress) -> None:
 
 def _injection_warning(page: Page) -> None:
     """Signs of prompt injection in the page, if any."""
-    if page.suspicions:
+    if page.injection_signs:
         rows = "".join(
             f"<li><b>{escape_html(str(sign.kind).capitalize())}</b><span>“{escape_html(sign.quote)}”"
             f"{' (invisible on the page)' if sign.hidden else ''}</span></li>"
-            for sign in page.suspicions[:8]
+            for sign in page.injection_signs[:8]
         )
         st.html(
             f'<div class="oq-flag">{markup.icon("flag")}<div><b>Possible prompt injection.</b> '
