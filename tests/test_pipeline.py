@@ -113,7 +113,7 @@ async def test_a_question_the_library_cannot_answer_gets_no_answer(engine: Engin
     run = await research("How long do I boil an egg for a soft yolk?", DEMO, await engine.ports(DEMO))
     assert run.status is RunStatus.DONE
     assert run.answer is not None
-    assert run.answer.kind is AnswerKind.NOTHING
+    assert run.answer.kind is AnswerKind.NOT_FOUND
     assert run.check.citations == ()
 
 
@@ -202,7 +202,7 @@ async def test_no_source_above_the_threshold_means_no_answer_and_no_model_call(
     run = await research(QUESTION, knobs, await engine.ports(knobs, _access(fake_openai)))
     assert run.status is RunStatus.DONE
     assert run.answer is not None
-    assert run.answer.kind is AnswerKind.NOTHING
+    assert run.answer.kind is AnswerKind.NOT_FOUND
     assert fake_openai.chat_requests == []
 
 

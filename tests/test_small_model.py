@@ -59,7 +59,7 @@ async def test_a_real_model_plans_and_answers(small_model: SmallModel) -> None:
     assert result.text == "".join(pieces)
     assert len(pieces) > 3, "the answer is streamed"
     assert result.model == chat.identity
-    assert result.kind in (AnswerKind.WRITTEN, AnswerKind.NOTHING)
+    assert result.kind in (AnswerKind.WRITTEN, AnswerKind.NOT_FOUND)
     assert result.finish in ("stop", "length")
     assert result.complete == (result.finish == "stop")
     assert any(isinstance(event, Prompted) and len(event.messages) == 2 for event in told)

@@ -142,7 +142,7 @@ class Terminal:
         if backends:
             flags = " or ".join(f"--search {backend}" for backend in backends)
             print_text(f"Another search backend may find something: {flags}.", to=sys.stderr)
-        if run.sources and run.answer and run.answer.kind is not AnswerKind.NOTHING:
+        if run.sources and run.answer and run.answer.kind is not AnswerKind.NOT_FOUND:
             print_text("\nSources")
             for source in run.sources:
                 mark = "*" if source.number in run.check.cited else " "

@@ -16,7 +16,7 @@ class AnswerKind(StrEnum):
     """The chat model, from the sources."""
     EXTRACTIVE = "extractive"
     """Sentences quoted from the sources, because no chat model is connected."""
-    NOTHING = "nothing"
+    NOT_FOUND = "nothing"
     """Nobody: the sources do not hold an answer."""
 
 

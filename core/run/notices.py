@@ -106,7 +106,7 @@ def _of_embedding(run: Run) -> Iterator[Notice]:
 
 def _of_answer(run: Run) -> Iterator[Notice]:
     """Citations without a source, and of a complete answer figures that no cited source has."""
-    if run.answer is None or run.answer.kind is AnswerKind.NOTHING:
+    if run.answer is None or run.answer.kind is AnswerKind.NOT_FOUND:
         return
     if run.check.unknown:
         numbers = _some([f"[{number}]" for number in run.check.unknown])

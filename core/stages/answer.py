@@ -63,7 +63,7 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     result: Answer | None = None
     if not sources:
         emit(TokensWritten(NOTHING_RELEVANT))
-        result = Answer(kind=AnswerKind.NOTHING, text=NOTHING_RELEVANT)
+        result = Answer(kind=AnswerKind.NOT_FOUND, text=NOTHING_RELEVANT)
     elif chat:
         result = await _written_answer(question, sources, knobs, chat, emit, answers, budget)
     if result is None:
@@ -171,7 +171,7 @@ def _answer(text: str, model: str, finish: str | None, usage: Usage | None, *, c
     found_none = (
         complete and text.strip().strip("\"'*_ ").rstrip(".").lower() == NOT_FOUND.rstrip(".").lower()
     )
-    kind = AnswerKind.NOTHING if found_none else AnswerKind.WRITTEN
+    kind = AnswerKind.NOT_FOUND if found_none else AnswerKind.WRITTEN
     return Answer(kind=kind, text=text, model=model, usage=usage, finish=finish, complete=complete)
 
 

@@ -75,7 +75,7 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
         found = score_sentences_by_words(question, sources)
     if not found.sentences or found.sentences[0].score < found.enough:
         emit(TokensWritten(NOT_FOUND))
-        return Answer(kind=AnswerKind.NOTHING, text=NOT_FOUND)
+        return Answer(kind=AnswerKind.NOT_FOUND, text=NOT_FOUND)
     previous = None
     least = max(found.sentences[0].score - _SUPPORT_MARGIN, _SUPPORT_SHARE * found.enough)
     worthy = [sentence for sentence in found.sentences if sentence.score >= least]

@@ -74,14 +74,14 @@ async def test_the_boundary_is_drawn_anew_for_each_request() -> None:
 async def test_without_sources_no_model_is_asked_and_the_answer_says_so() -> None:
     chat = ScriptedChat("Anything.")
     result, _ = await answered(chat, ())
-    assert result == Answer(kind=AnswerKind.NOTHING, text=NOTHING_RELEVANT)
+    assert result == Answer(kind=AnswerKind.NOT_FOUND, text=NOTHING_RELEVANT)
     assert not chat.asked
 
 
 @pytest.mark.parametrize("reply", [NOT_FOUND, "not found in the sources", f'"{NOT_FOUND}"\n'])
 async def test_a_model_that_finds_no_answer_has_written_none(reply: str) -> None:
     result, _ = await answered(ScriptedChat(reply))
-    assert result.kind is AnswerKind.NOTHING
+    assert result.kind is AnswerKind.NOT_FOUND
     assert result.model == "scripted@test"
 
 

@@ -136,12 +136,12 @@ async def test_a_word_is_weighed_by_leaving_it_out_and_no_letters_of_others() ->
 
 async def test_sources_about_something_else_hold_no_answer() -> None:
     result, _ = await extracted(QUESTION, OFF_TOPIC)
-    assert result == Answer(kind=AnswerKind.NOTHING, text=NOT_FOUND)
+    assert result == Answer(kind=AnswerKind.NOT_FOUND, text=NOT_FOUND)
 
 
 async def test_sources_without_a_sentence_hold_no_answer() -> None:
     result, _ = await extracted(QUESTION, [source(1, "Home | About | Contact")])
-    assert result.kind is AnswerKind.NOTHING
+    assert result.kind is AnswerKind.NOT_FOUND
 
 
 async def test_without_vectors_words_decide_and_a_note_says_so() -> None:
@@ -149,7 +149,7 @@ async def test_without_vectors_words_decide_and_a_note_says_so() -> None:
     assert result.kind is AnswerKind.EXTRACTIVE
     assert any(isinstance(event, Note) and "by matching words" in event.message for event in told)
     result, _ = await extracted(QUESTION, OFF_TOPIC, NoEmbed())
-    assert result.kind is AnswerKind.NOTHING
+    assert result.kind is AnswerKind.NOT_FOUND
 
 
 class Shifted(FakeEmbed):
@@ -167,7 +167,7 @@ class Shifted(FakeEmbed):
 
 
 async def test_an_embedder_whose_cosines_are_all_high_abstains_as_well() -> None:
-    assert (await extracted(QUESTION, OFF_TOPIC, Shifted(WordEmbed())))[0].kind is AnswerKind.NOTHING
+    assert (await extracted(QUESTION, OFF_TOPIC, Shifted(WordEmbed())))[0].kind is AnswerKind.NOT_FOUND
     assert (await extracted(QUESTION, ON_TOPIC, Shifted(WordEmbed())))[0].kind is AnswerKind.EXTRACTIVE
 
 
@@ -189,7 +189,7 @@ async def test_an_embedder_that_is_deaf_to_the_language_leaves_the_choice_to_wor
     capital = "नेपाल की राजधानी काठमांडू है।"
     question = "नेपाल की राजधानी क्या है"
     result, _ = await extracted(question, [source(1, weather), source(2, food)], Deaf())
-    assert result.kind is AnswerKind.NOTHING
+    assert result.kind is AnswerKind.NOT_FOUND
     result, _ = await extracted(question, [source(1, f"{weather} {capital}"), source(2, food)], Deaf())
     assert capital in result.text
 
@@ -296,7 +296,7 @@ async def test_what_has_nothing_to_do_with_the_library_is_never_answered(
     question: str, minilm: MiniLM
 ) -> None:
     result, _ = await extracted(question, await Handbook().sources(question), minilm)
-    assert result.kind is AnswerKind.NOTHING
+    assert result.kind is AnswerKind.NOT_FOUND
 
 
 async def test_the_readmes_question_is_answered_from_the_article_about_it(minilm: MiniLM) -> None:

@@ -103,7 +103,7 @@ def answer_author(answer: Answer | None) -> str:
             return answer.model
         case AnswerKind.EXTRACTIVE:
             return "extractive"
-        case AnswerKind.NOTHING:
+        case AnswerKind.NOT_FOUND:
             return answer.model or "no answer"
 
 

@@ -159,7 +159,7 @@ async def attribution(run: Run, embed: Embed) -> Attribution:
 
     When the embedder fails, words are compared instead. An answer that reports nothing found has no sentences.
     """
-    nothing_found = run.answer is not None and run.answer.kind is AnswerKind.NOTHING
+    nothing_found = run.answer is not None and run.answer.kind is AnswerKind.NOT_FOUND
     sentences = () if nothing_found else run.check.sentences[:MOST_SENTENCES]
     texts = [sentence.text for sentence in sentences]
     places = [

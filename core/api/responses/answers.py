@@ -214,7 +214,7 @@ def document_address(source: Source) -> str:
 
 def answer_of(run: Run) -> str:
     """The answer's text; the fixed sentence where there is none in the sources."""
-    nothing = run.answer.kind is AnswerKind.NOTHING if run.answer else nothing_found(run)
+    nothing = run.answer.kind is AnswerKind.NOT_FOUND if run.answer else nothing_found(run)
     return NOT_FOUND if nothing else run.text
 
 

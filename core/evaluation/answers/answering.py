@@ -133,7 +133,7 @@ async def _answer_metrics(question: Question, run: Run, embed: Embed) -> dict[st
 
 
 def _refused(run: Run) -> bool:
-    return run.answer is not None and run.answer.kind is AnswerKind.NOTHING
+    return run.answer is not None and run.answer.kind is AnswerKind.NOT_FOUND
 
 
 def _without_citations(run: Run) -> str:

@@ -35,7 +35,7 @@ def view(run: Run) -> None:
     if not attributed.sentences or not attributed.sources:
         page_frame.empty_state(
             "The answer reports that nothing was found, so there is nothing to compare."
-            if run.answer.kind is AnswerKind.NOTHING
+            if run.answer.kind is AnswerKind.NOT_FOUND
             else "The answer has no sentence to compare with a source.",
             "edit_off",
         )

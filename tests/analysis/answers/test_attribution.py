@@ -138,7 +138,7 @@ async def test_without_vectors_words_are_compared_and_the_reason_is_reported() -
 async def test_nothing_to_compare_is_an_empty_matrix() -> None:
     nothing = replace(
         run_with_answer("Not found in the sources."),
-        answer=Answer(kind=AnswerKind.NOTHING, text="Not found."),
+        answer=Answer(kind=AnswerKind.NOT_FOUND, text="Not found."),
     )
     for run in (
         Run(question="?"),
