@@ -38,7 +38,7 @@ class Access:
     """Documents of this visitor alone, which questions find under the name `session`."""
 
     @property
-    def brought(self) -> list[str]:
+    def provided(self) -> list[str]:
         """The names of what is the visitor's own. Not the keys, names and addresses themselves."""
         own = {
             "api_key": self.api_key,

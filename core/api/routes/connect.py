@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Annotated, Self
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field, SecretStr, model_validator
+from pydantic import BaseModel, Field, SecretStr, computed_field, model_validator
 
 from core.api.own_servers import UnidentifiedServer, checked_servers
 from core.api.problems import Refusal, documented
@@ -77,7 +77,19 @@ class ConnectRequest(Strict):
         )
 
 
-class ConnectResponse(BaseModel):
+class ProvidedServers(BaseModel):
+    """Which servers and keys of a session are its own: api_key, base_url, searxng, qdrant. Never what they are."""
+
+    provided: list[str] = []
+
+    @computed_field(json_schema_extra={"deprecated": True})  # type: ignore[prop-decorator]
+    @property
+    def brought(self) -> list[str]:
+        """The earlier name of `provided`."""
+        return self.provided
+
+
+class ConnectResponse(ProvidedServers):
     """A new session. The keys and addresses that were given are not repeated."""
 
     session: str
@@ -87,8 +99,6 @@ class ConnectResponse(BaseModel):
     offered: list[str]
     collections: list[str]
     """Of the Qdrant that was given; empty without one."""
-    brought: list[str]
-    """What of the session's is its own: api_key, base_url, searxng, qdrant. It says what `url` was found to be."""
     idle_seconds: float
     """The session ends when it was not used for so long."""
 
@@ -112,13 +122,13 @@ async def connect(
         model=own.model,
         offered=list(own.offered[:LISTED]),
         collections=list(own.collections[:LISTED]),
-        brought=own.access.brought,
+        provided=own.access.provided,
         idle_seconds=IDLE_SECONDS,
     )
 
 
 @router.delete("/connect", status_code=204, responses=documented(422))
 async def disconnect(service: ServiceOf, _session: SessionOf, token: Token = None) -> None:
-    """End the session and forget what it brought."""
+    """End the session and forget what was provided for it."""
     if token is not None:
         service.sessions.close(token)

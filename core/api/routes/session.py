@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from core.api.problems import documented
-from core.api.routes.connect import disconnect
+from core.api.routes.connect import ProvidedServers, disconnect
 from core.api.routes.uploads import FileState, session_files, state_of
 from core.api.service import ServiceOf, SessionOf, Token
 from core.api.sessions import IDLE_SECONDS, ChatTurn, Method
@@ -17,7 +17,7 @@ from core.api.strict_json import StrictRoute, plain
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
 
 
-class SessionData(BaseModel):
+class SessionData(ProvidedServers, BaseModel):
     """What a session keeps in memory, until it ends. It names the kinds of servers and keys, never their values."""
 
     messages: list[ChatTurn] = []
@@ -26,8 +26,6 @@ class SessionData(BaseModel):
     """The knobs by method."""
     model: str = ""
     """The model that writes answers. Empty: none, answers are extractive."""
-    brought: list[str] = []
-    """What of the session's is its own: api_key, base_url, searxng, qdrant. Never what it is."""
     uploaded_files: dict[str, FileState] = {}
     """What was sent with `PUT /session/files/{name}`, by name."""
     files: list[FileState] = []
@@ -43,7 +41,7 @@ async def get_session(session: SessionOf) -> SessionData:
         messages=list(session.messages),
         config={method: plain(session.knobs_for(method)) for method in Method},
         model=session.model,
-        brought=session.access.brought,
+        provided=session.access.provided,
         uploaded_files={file.name: file for file in files},
         files=files,
     )

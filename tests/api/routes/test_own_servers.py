@@ -59,7 +59,7 @@ def test_what_is_given_works_and_is_never_told_again(api: Api, searcher: Loopbac
     assert reply.json()["collections"] == []
     header = {"X-OpenQuery-Session": reply.json()["session"]}
     session = api.get("/session", headers=header)
-    assert session.json()["brought"] == ["searxng", "qdrant"]
+    assert session.json()["provided"] == session.json()["brought"] == ["searxng", "qdrant"]
     for text in (reply.text, session.text, api.get("/config", headers=header).text):
         for secret in (PASSWORD, KEY, searcher.url, shelf.url):
             assert secret not in text
@@ -128,7 +128,7 @@ def test_a_url_is_used_for_what_is_found_there_and_its_password_is_told_to_nobod
     for body, own_parts, model in services:
         reply = api.post("/connect", json=body)
         assert reply.status_code == 201, reply.text
-        assert (reply.json()["brought"], reply.json()["model"]) == (own_parts, model)
+        assert (reply.json()["provided"], reply.json()["model"]) == (own_parts, model)
         header = {"X-OpenQuery-Session": reply.json()["session"]}
         texts = reply.text + api.get("/session", headers=header).text + caplog.text
         assert not any(secret in texts for secret in (PASSWORD, KEY, body["url"]))
@@ -152,7 +152,7 @@ def test_a_url_stands_beside_servers_with_fields_of_their_own(
 ) -> None:
     body = {"url": shelf.url, "pwd": KEY, "searxng_url": searcher.url, "searxng_username": "anna"}
     reply = api.post("/connect", json={**body, "searxng_password": PASSWORD})
-    assert reply.json()["brought"] == ["searxng", "qdrant"]
+    assert reply.json()["provided"] == reply.json()["brought"] == ["searxng", "qdrant"]
     assert not any(BASIC in str(request.headers) for request in shelf.requests)
     assert not any(KEY in str(request.headers) for request in searcher.requests)
 

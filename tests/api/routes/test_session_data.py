@@ -118,13 +118,14 @@ def test_every_value_of_the_session_design_has_its_defaults() -> None:
         "messages": [],
         "config": {},
         "model": "",
-        "brought": [],
+        "provided": [],
+        "brought": [],  # its earlier name
         "uploaded_files": {},
         "files": [],
         "idle_seconds": IDLE_SECONDS,
     }
     session = Session()
-    assert (session.access.api_key, session.access.files, session.access.brought) == (None, None, [])
+    assert (session.access.api_key, session.access.files, session.access.provided) == (None, None, [])
     message, url = Message(user_query="Why?"), ConnectRequest(url="http://127.0.0.1:1")
     assert (message.user_query, message.api_key.get_secret_value()) == ("Why?", "")
     assert (url.url, url.user, url.pwd) == ("http://127.0.0.1:1", None, None)
