@@ -38,7 +38,7 @@ knobs = controls.live_knobs(run)
 address.keep_settings(address.SETTINGS, run.knobs, knobs, controls.TUNED)
 job = runtime.tuned(run, knobs)
 tuning_runs = job is not None and job.pending
-drawn = job.run.settled if job is not None and not run.live else run
+drawn = job.run.last_complete if job is not None and not run.live else run
 gathering, answering = now is RunStage.GATHER, now is RunStage.ANSWER
 # Seconds between drawings of the answer's column. Of a run in the queue only its place in it changes.
 ANSWER_EVERY = {RunStage.QUEUED: 0.4, RunStage.GATHER: 0.6, RunStage.ANSWER: 0.2}
@@ -68,7 +68,7 @@ def latest() -> Run:
         or (
             tuning_runs
             and job is not None
-            and (not job.pending or job.run.settled.ranking is not drawn.ranking)
+            and (not job.pending or job.run.last_complete.ranking is not drawn.ranking)
         )
         or controls.live_knobs(asked) != knobs
         or st.session_state.get("cited") != cited

@@ -36,7 +36,7 @@ class PassageCounts:
 
 def passage_counts(run: Run) -> PassageCounts:
     """The counts of the index, or while there is none for these passages, of the work so far."""
-    if run.index is None or run.settled is not run:
+    if run.index is None or run.last_complete is not run:
         return PassageCounts(found=len(run.passages), merged=0, embedded=len(run.live_cosine))
     in_index = len(run.index.passages) + len(run.index.not_embedded)
     total = max(len(run.passages), in_index)

@@ -116,8 +116,8 @@ class Run:
         return self.status in (RunStatus.QUEUED, RunStatus.RUNNING)
 
     @property
-    def settled(self) -> Run:
-        """The run in one piece: while a follow-up makes another ranking, the run before it, else the run itself."""
+    def last_complete(self) -> Run:
+        """The latest run with a ranking: while a follow-up makes another one, the run before it, else the run itself."""
         if self.before is None or (self.ranking is not None and self.ranking is not self.before.ranking):
             return self
         return self.before
@@ -252,8 +252,8 @@ class Run:
         """The run after work that was cut short.
 
         A follow-up that has made no new ranking leaves the passages and the ranking of before, and one that has
-        written nothing leaves the answer of before. One that was stopped and leaves both was as good as never
-        begun: the run has the status of before.
+        written nothing leaves the answer of before. One that was stopped and leaves both also leaves the status of
+        before.
         """
         before, run = self.before, replace(self, status=status, before=None)
         if before is None:

@@ -151,13 +151,13 @@ def test_while_a_follow_up_ranks_the_run_before_it_is_the_one_in_one_piece() -> 
     for event in (e.RunResumed(Knobs(chunk=ChunkKnobs(size=200))), e.PhaseStarted(Phase.CHUNK)):
         run = run.apply(e.Record(at=9, event=event))
     assert run.passages == ()
-    assert run.settled is done
+    assert run.last_complete is done
     for event in (e.Indexed(replace(INDEX)), *RANKED_AGAIN):
-        assert run.settled is done
+        assert run.last_complete is done
         run = run.apply(e.Record(at=9, event=event))
-    assert run.settled is run
+    assert run.last_complete is run
     ended = run.apply(e.Record(at=9, event=e.RunDone()))
-    assert (ended.before, ended.settled) == (None, ended)
+    assert (ended.before, ended.last_complete) == (None, ended)
 
 
 @pytest.mark.parametrize("end", [e.RunStopped(), e.RunFailed("embed", "It broke."), None])

@@ -310,7 +310,7 @@ def test_while_retuning_the_ranking_before_it_returns(world: World) -> None:
     gate = held_retuning(world, done, knobs)
     job = world.runs.retune("session", done.id, knobs)
     assert job is not None and job.pending
-    assert job.run.settled is done, "what is shown is of one piece"
+    assert job.run.last_complete is done, "what is shown is of one piece"
     assert len(job.run.passages) > len(done.passages)
     world.runs.stop_retuning("session")
     gate.open()
@@ -334,8 +334,8 @@ def test_bm25_does_not_wait_for_the_vectors_of_other_passages(world: World) -> N
     gate = held_retuning(world, done, knobs)
     job = world.runs.retune("session", done.id, knobs)
     assert job is not None
-    until(lambda: job.run.settled is not done)
-    early = job.run.settled
+    until(lambda: job.run.last_complete is not done)
+    early = job.run.last_complete
     assert job.pending
     assert early.index is not None and early.index.vectors is None
     assert len(ranked_texts(early)) == len(early.passages) > len(done.passages)

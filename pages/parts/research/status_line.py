@@ -69,7 +69,7 @@ def _retuning(job: Job) -> None:
     now = runtime.clock(run)
     waits = run.live and any(run.timeline.waiting(phase, now) for phase in run.timeline.phases)
     wait = current_activity(run, now) if waits else ""
-    is_shown = run.live and run.settled is run  # its ranking by BM25, which waits for no vector
+    is_shown = run.live and run.last_complete is run  # its ranking by BM25, which waits for no vector
     if run.live and run.before is not None and counts.found and run.passages is not run.before.passages:
         text = f"Re-embedding {counts.embedded:,} of {counts.found:,} …"
         if is_shown:
