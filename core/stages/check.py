@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from core.model import CitationCheck
 from core.text.markdown.citations import find_citations
-from core.text.markdown.cited_sentences import read_claims
+from core.text.markdown.cited_sentences import read_sentences
 
 
 def check(text: str, known: int) -> CitationCheck:
     """The citations and sentences of `text`, whose sources are numbered from 1 to `known`.
 
-    Marks are those of `find_citations`, sentences those of `read_claims`.
+    Marks are those of `find_citations`, sentences those of `read_sentences`.
     """
     citations = tuple(find_citations(text, known))
     cited = tuple(dict.fromkeys(mark.number for mark in citations if mark.known))
-    return CitationCheck(citations=citations, sentences=read_claims(text, citations), cited=cited)
+    return CitationCheck(citations=citations, sentences=read_sentences(text, citations), cited=cited)

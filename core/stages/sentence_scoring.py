@@ -30,7 +30,7 @@ from core.ports import Embed
 from core.stages.batching import embed_in_batches
 from core.text.bm25_index import tokens
 from core.text.language import dominant_language
-from core.text.markdown.cited_sentences import read_claims
+from core.text.markdown.cited_sentences import read_sentences
 from core.text.tokenization import UNSPACED
 
 ENOUGH = 0.75
@@ -160,7 +160,7 @@ def _with_coverage(
     for at, source in enumerate(sources):
         text = source.text
         passage = coverage(f"{source.title}\n{text}")
-        for claim in read_claims(text):
+        for claim in read_sentences(text):
             if _is_quotable(claim.text) and text.count("|", claim.start, claim.end) < _FEWEST_BARS:
                 total = _PASSAGE_WEIGHT * passage + _SENTENCE_WEIGHT * coverage(claim.text)
                 yield ScoredSentence(at, claim.start, claim.end, claim.text, total)

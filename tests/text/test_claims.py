@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.text.markdown.citations import find_citations
-from core.text.markdown.cited_sentences import LEAD_IN, read_claims
+from core.text.markdown.cited_sentences import LEAD_IN, read_sentences
 from core.text.markdown.safe_markdown import safe_markdown
 from core.text.markdown.tokens import LIMIT
 
@@ -15,7 +15,7 @@ KNOWN = 9
 
 
 def claims(text: str, known: int = KNOWN) -> list[tuple[str, tuple[int, ...]]]:
-    sentences = read_claims(text, tuple(find_citations(text, known)))
+    sentences = read_sentences(text, tuple(find_citations(text, known)))
     return [(claim.text, claim.cites) for claim in sentences]
 
 
@@ -156,7 +156,7 @@ documents = st.builds(
 @given(documents)
 def test_claims_stand_in_order_and_each_has_words(text: str) -> None:
     citations = tuple(find_citations(text, 2))
-    sentences = read_claims(text, citations)
+    sentences = read_sentences(text, citations)
     reached = 0
     for claim in sentences:
         assert reached <= claim.start < claim.end <= len(text)
@@ -169,7 +169,7 @@ def test_claims_stand_in_order_and_each_has_words(text: str) -> None:
 
 @given(documents)
 def test_where_nothing_is_marked_up_the_words_are_those_of_the_text(text: str) -> None:
-    for claim in read_claims(text, tuple(find_citations(text, 2))):
+    for claim in read_sentences(text, tuple(find_citations(text, 2))):
         source = "".join(filter(str.isalnum, text[claim.start : claim.end]))
         words = iter(source)
         if not any(sign in text for sign in "&<\ue000`|![\\"):
@@ -192,7 +192,7 @@ def test_the_same_sentences_are_read_from_a_paragraph_a_list_and_a_table(parts: 
 
 
 def test_only_so_much_of_an_answer_is_read() -> None:
-    sentences = read_claims("A claim. " * LIMIT)
+    sentences = read_sentences("A claim. " * LIMIT)
     assert len(sentences) == pytest.approx(LIMIT / 9, abs=1)
     assert sentences[-1].end <= LIMIT
 

@@ -21,7 +21,7 @@ from core.model import AnswerKind, CitationCheck, Sentence, Source
 from core.ports import Embed
 from core.run.state import Run
 from core.text.bm25_index import tokens
-from core.text.markdown.cited_sentences import read_claims
+from core.text.markdown.cited_sentences import read_sentences
 from core.text.named_facts import (
     MOST_SENTENCES,
     NamedFacts,
@@ -202,7 +202,7 @@ def _sentences_of(source: Source) -> tuple[Sentence, ...]:
     """The sentences of a source's passage; the passage itself when it has none, as a heading or code has."""
     text = source.text
     whole = Sentence(start=0, end=len(text), cites=(), text=text)
-    return read_claims(text) or ((whole,) if text.strip() else ())
+    return read_sentences(text) or ((whole,) if text.strip() else ())
 
 
 def _attributed(  # noqa: PLR0917

@@ -36,7 +36,7 @@ _STOPS = tuple(".!?…。！？؟।")
 _COLONS = (":", "：")
 
 
-def read_claims(text: str, citations: Sequence[Citation] = ()) -> tuple[Sentence, ...]:
+def read_sentences(text: str, citations: Sequence[Citation] = ()) -> tuple[Sentence, ...]:
     """The claims of `text`, whose citations these are, in order. Only its first `LIMIT` characters are read.
 
     A mark after a full stop, or on a line of its own, counts for the sentence before it. A point of a list that
