@@ -9,7 +9,7 @@ from typing import Any
 
 from core.text.sanitize import one_line
 
-QUERY_LIMIT = 200
+LINE_LIMIT = 200
 """A longer line is prose, not a query. Characters."""
 _SAME = 0.8
 """Two queries whose sets of words have at least this Jaccard similarity ask for the same thing."""
@@ -114,7 +114,7 @@ def parse_queries(reply: str, n: int) -> tuple[str, ...]:
     """At most `n` different queries of a complete reply, in its order. Never raises.
 
     Understood: one a line, numbered, bulleted or quoted; JSON arrays and objects; code fences. Left out:
-    thinking in `<think>` tags, preambles and comments, near-duplicates, lines longer than `QUERY_LIMIT`.
+    thinking in `<think>` tags, preambles and comments, near-duplicates, lines longer than `LINE_LIMIT`.
     """
     reader = QueryReader(n)
     return (*reader.read(reply), *reader.end())
@@ -133,11 +133,11 @@ class QueryReader:
     @property
     def done(self) -> bool:
         """Enough queries, or so much other text that none will come."""
-        return self._full or len(self._pending) > 100 * QUERY_LIMIT
+        return self._full or len(self._pending) > 100 * LINE_LIMIT
 
     @property
     def _full(self) -> bool:
-        return len(self.queries) >= self.limit or self._seen > 1000 + 2 * QUERY_LIMIT * self.limit
+        return len(self.queries) >= self.limit or self._seen > 1000 + 2 * LINE_LIMIT * self.limit
 
     def read(self, text: str) -> tuple[str, ...]:
         """The queries that this piece completes."""
@@ -154,7 +154,7 @@ class QueryReader:
         if self._full:
             return
         self._seen += len(spoken)
-        for text in _candidates(one_line(spoken, 100 * QUERY_LIMIT)):
+        for text in _candidates(one_line(spoken, 100 * LINE_LIMIT)):
             query = _bare(text)
             if not _is_query(query) or any(_same(query, other) for other in self.queries):
                 continue
@@ -221,7 +221,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 def _bare(text: str) -> str:
     """The query without list marks, labels, emphasis and the quotation marks around it."""
-    text = _LEADS.sub("", one_line(text, 100 * QUERY_LIMIT), count=1)
+    text = _LEADS.sub("", one_line(text, 100 * LINE_LIMIT), count=1)
     bold = _BOLD.match(text)
     if bold:
         text = bold.group(2)
@@ -234,7 +234,7 @@ def _bare(text: str) -> str:
 
 def _is_query(text: str) -> bool:
     return bool(
-        1 < len(text) <= QUERY_LIMIT
+        1 < len(text) <= LINE_LIMIT
         and text[-1] not in ":："
         and _WORD.search(text)
         and not _COMMENT.match(text)

@@ -13,7 +13,7 @@ from core.errors import ChatFailed
 from core.model import Author, Phase, Query, Severity, StreamChunk, Usage
 from core.run.events import Event, ModelUsed, Note, PhaseEnded, PhaseStarted, QueryPlanned
 from core.stages.plan import plan, plan_prompt
-from core.stages.query_parser import QUERY_LIMIT, QueryReader, parse_queries
+from core.stages.query_parser import LINE_LIMIT, QueryReader, parse_queries
 from core.stages.streams import collected
 from tests.growth import LINEAR, growth, repeated
 from tests.stages.fakes import ScriptedChat
@@ -198,7 +198,7 @@ def test_queries_are_found_in_whatever_shape_a_model_gives_them(reply: str) -> N
         ("C++ vs Rust\nC# generics", ("C++ vs Rust", "C# generics")),
         ("分块重叠对检索的影响\n如何选择分块大小", ("分块重叠对检索的影响", "如何选择分块大小")),
         ("what is HyDE?", ("what is HyDE?",)),
-        ("x" * (QUERY_LIMIT + 1), ()),
+        ("x" * (LINE_LIMIT + 1), ()),
         ("word", ("word",)),
         ("?!", ()),
     ],
@@ -231,7 +231,7 @@ def test_any_reply_gives_few_short_different_lines(reply: str, n: int) -> None:
     assert len(found) <= n
     assert len(set(found)) == len(found)
     for query in found:
-        assert 1 < len(query) <= QUERY_LIMIT
+        assert 1 < len(query) <= LINE_LIMIT
         assert query == " ".join(query.split())
 
 
