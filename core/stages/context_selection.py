@@ -51,9 +51,9 @@ def select_context(
     clusters: Mapping[str, int],
     documents: Mapping[str, str] = NO_DOCUMENTS,
 ) -> tuple[int, ...]:
-    """The rows that become sources, best first: what `verdicts` lets in, and nothing behind the last of them."""
+    """The rows that become sources, best first: what `exclusion_reasons` lets in, and nothing behind the last of them."""
     chosen: list[int] = []
-    decided = verdicts(
+    decided = exclusion_reasons(
         passages,
         order,
         knobs,
@@ -71,7 +71,7 @@ def select_context(
     return tuple(chosen)
 
 
-def verdicts(
+def exclusion_reasons(
     passages: Sequence[Passage],
     order: Sequence[int],
     knobs: RankKnobs,
@@ -92,16 +92,18 @@ def verdicts(
         passages, knobs, least=least_cosine(embedder, knobs), cosine=cosine, bm25_scores=bm25_scores
     )
 
-    def candidates() -> Iterator[tuple[int, Member, ExclusionReason | None]]:
+    def candidates() -> Iterator[tuple[int, PassageGroups, ExclusionReason | None]]:
         for row in order:
             page = passages[row].place.page
-            member = Member(page, clusters.get(page, page), documents.get(page, page))
-            yield row, member, reason_of(row, page)
+            groups = PassageGroups(page, clusters.get(page, page), documents.get(page, page))
+            yield row, groups, reason_of(row, page)
 
     first, again = tee(candidates())  # mostly a few of thousands are looked at
-    room = _Room(knobs, page_limit((member for _, member, reason in first if reason is None), knobs))
-    for row, member, reason in again:
-        yield row, reason or room.refusal(member)
+    budget = ContextBudget(
+        knobs, page_limit((groups for _, groups, reason in first if reason is None), knobs)
+    )
+    for row, groups, reason in again:
+        yield row, reason or budget.admit(groups)
 
 
 def documents_for(pages: Mapping[str, Page], knobs: RankKnobs) -> Mapping[str, str]:
@@ -109,7 +111,7 @@ def documents_for(pages: Mapping[str, Page], knobs: RankKnobs) -> Mapping[str, s
     return {key: page.document for key, page in pages.items()} if knobs.max_documents else NO_DOCUMENTS
 
 
-class Member(NamedTuple):
+class PassageGroups(NamedTuple):
     """The groups that a passage counts in."""
 
     page: str
@@ -117,8 +119,8 @@ class Member(NamedTuple):
     document: str
 
 
-class _Room:
-    """What the limits of the knobs leave free in the context, while it is filled from the best passage down."""
+class ContextBudget:
+    """The limits of the context, and what passages use of them while it is filled from the best one down."""
 
     def __init__(self, knobs: RankKnobs, per_page: int) -> None:
         self._knobs = knobs
@@ -126,23 +128,23 @@ class _Room:
         self._of_page = Counter[str]()
         self._of_cluster = Counter[str | int]()
         self._documents: set[str] = set()
-        self.taken = 0
+        self.used = 0
 
-    def refusal(self, member: Member) -> ExclusionReason | None:
-        """Why there is no room for the passage; None where there was, and it is taken now."""
-        if self.taken == self._knobs.top_k:
+    def admit(self, groups: PassageGroups) -> ExclusionReason | None:
+        """Admit a passage to the context and return None, or return why it does not fit."""
+        if self.used == self._knobs.top_k:
             return ExclusionReason.CUT
-        if self._per_page and self._of_page[member.page] == self._per_page:
+        if self._per_page and self._of_page[groups.page] == self._per_page:
             return ExclusionReason.PAGE_FULL
-        if self._knobs.per_cluster and self._of_cluster[member.cluster] == self._knobs.per_cluster:
+        if self._knobs.per_cluster and self._of_cluster[groups.cluster] == self._knobs.per_cluster:
             return ExclusionReason.CLUSTER_FULL
         most = self._knobs.max_documents
-        if most and member.document not in self._documents and len(self._documents) == most:
+        if most and groups.document not in self._documents and len(self._documents) == most:
             return ExclusionReason.DOCUMENTS_FULL
-        self.taken += 1
-        self._of_page[member.page] += 1
-        self._of_cluster[member.cluster] += 1
-        self._documents.add(member.document)
+        self.used += 1
+        self._of_page[groups.page] += 1
+        self._of_cluster[groups.cluster] += 1
+        self._documents.add(groups.document)
         return None
 
 
@@ -177,7 +179,7 @@ def _unfit(
     return reason
 
 
-def page_limit(fit: Iterable[Member], knobs: RankKnobs) -> int:
+def page_limit(fit: Iterable[PassageGroups], knobs: RankKnobs) -> int:
     """How many passages of one page may become sources; 0: any number.
 
     `fit` are the passages that may become one, best first. A limit that is set is kept. The automatic one is
@@ -185,28 +187,28 @@ def page_limit(fit: Iterable[Member], knobs: RankKnobs) -> int:
     """
     if knobs.per_page >= 0:
         return knobs.per_page
-    within_top_k: list[Member] = []
+    within_top_k: list[PassageGroups] = []
     of_page = Counter[str]()
-    room = _Room(knobs, PER_PAGE)
-    for member in fit:
-        room.refusal(member)
-        if room.taken == knobs.top_k:
+    budget = ContextBudget(knobs, PER_PAGE)
+    for groups in fit:
+        budget.admit(groups)
+        if budget.used == knobs.top_k:
             return PER_PAGE
-        of_page[member.page] += 1
-        if of_page[member.page] <= knobs.top_k:  # no limit lets in more of a page than the context takes
-            within_top_k.append(member)
+        of_page[groups.page] += 1
+        if of_page[groups.page] <= knobs.top_k:  # no limit lets in more of a page than the context takes
+            within_top_k.append(groups)
     most = max(PER_PAGE, knobs.top_k)
     wanted = _let_in(within_top_k, most, knobs)
     return next(limit for limit in range(PER_PAGE, most + 1) if _let_in(within_top_k, limit, knobs) >= wanted)
 
 
-def _let_in(fit: Iterable[Member], per_page: int, knobs: RankKnobs) -> int:
+def _let_in(fit: Iterable[PassageGroups], per_page: int, knobs: RankKnobs) -> int:
     """How many passages the context has with this limit per page."""
-    room = _Room(knobs, per_page)
-    for member in fit:
-        if room.refusal(member) is ExclusionReason.CUT:
+    budget = ContextBudget(knobs, per_page)
+    for groups in fit:
+        if budget.admit(groups) is ExclusionReason.CUT:
             break
-    return room.taken
+    return budget.used
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.config.schema import parameters
 from core.errors import BadInput
 from core.model import Index, Passage, Place
-from core.stages.context_selection import ExclusionReason, verdicts
+from core.stages.context_selection import ExclusionReason, exclusion_reasons
 from core.stages.rank import rank
 
 PAGES = ("https://a.example/", "https://b.example/", "https://c.example/")
@@ -42,7 +42,7 @@ def test_excluding_makes_room_for_the_next_best() -> None:
 def test_with_every_page_excluded_there_are_no_sources_and_the_reason_is_named() -> None:
     knobs = RankKnobs(excluded=PAGES)
     assert rank("kettle", INDEX, knobs).context == ()
-    reasons = verdicts(INDEX.passages, range(6), knobs, cosine=None, bm25_scores=None, clusters={})
+    reasons = exclusion_reasons(INDEX.passages, range(6), knobs, cosine=None, bm25_scores=None, clusters={})
     assert {reason for _, reason in reasons} == {ExclusionReason.EXCLUDED}
 
 
@@ -55,7 +55,7 @@ def test_passages_that_are_too_short_become_no_sources() -> None:
     assert len(rank("kettle", index, RankKnobs()).context) == 3
     knobs = RankKnobs(min_characters=10)
     assert rank("kettle", index, knobs).context == (1,)
-    reasons = dict(verdicts(passages, range(3), knobs, cosine=None, bm25_scores=None, clusters={}))
+    reasons = dict(exclusion_reasons(passages, range(3), knobs, cosine=None, bm25_scores=None, clusters={}))
     assert reasons == {0: ExclusionReason.SHORT, 1: None, 2: ExclusionReason.SHORT}
 
 

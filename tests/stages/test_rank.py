@@ -10,7 +10,7 @@ from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
 from core.model.passage_urls import passage_url
 from core.stages.bm25 import bm25
-from core.stages.context_selection import ExclusionReason, select_context, verdicts
+from core.stages.context_selection import ExclusionReason, exclusion_reasons, select_context
 from core.stages.mmr import POOL, maximal_marginal_relevance
 from core.stages.near_duplicates import clusters_for
 from core.stages.rank import UNSUPPORTED_LANGUAGE_WEIGHT, best_first, cosine_share, fusion, rank, sources
@@ -262,7 +262,7 @@ def test_pages_with_the_same_text_share_their_places_in_the_context() -> None:
     assert len(capped.context) == 2
     assert 2 in capped.context
     reasons = dict(
-        verdicts(
+        exclusion_reasons(
             index.passages,
             capped.order.tolist(),
             RankKnobs(per_cluster=1),
@@ -281,7 +281,7 @@ def test_every_passage_is_in_the_context_or_has_its_reason(texts: list[str], kno
     found = rank(QUESTION, index, knobs)
     bm25_scores = found.bm25 if found.strategy == "bm25" else None
     told = list(
-        verdicts(
+        exclusion_reasons(
             index.passages,
             found.order.tolist(),
             knobs,
@@ -394,7 +394,9 @@ def test_the_context_has_passages_of_at_most_so_many_documents() -> None:
     names = ["a", "b", "a", "c", "b", "a"]
     index = index_of([f"cloud {n}" for n in range(6)], pages=names)
     knobs = RankKnobs(max_documents=2, per_page=0)
-    told = dict(verdicts(index.passages, range(6), knobs, cosine=None, bm25_scores=None, clusters={}))
+    told = dict(
+        exclusion_reasons(index.passages, range(6), knobs, cosine=None, bm25_scores=None, clusters={})
+    )
     full = ExclusionReason.DOCUMENTS_FULL
     assert told == {0: None, 1: None, 2: None, 3: full, 4: None, 5: None}
     few = RankKnobs(max_documents=2, per_page=1)

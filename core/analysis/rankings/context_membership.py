@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from core.model import Place, Source
 from core.run.state import Run
-from core.stages.context_selection import ExclusionReason, documents_for, verdicts
+from core.stages import context_selection
+from core.stages.context_selection import ExclusionReason, documents_for
 from core.stages.near_duplicates import clusters_for
 from core.stages.rank import bm25_only, rank, sources
 from core.text.sanitize import estimated_tokens
@@ -42,7 +43,7 @@ def exclusion_reasons(run: Run) -> dict[int, ExclusionReason | None]:
     ranking, knobs = run.ranking, run.knobs.rank
     bm25_scores = ranking.bm25 if bm25_only(knobs, ranking.cosine) else None
     return dict(
-        verdicts(
+        context_selection.exclusion_reasons(
             run.index.passages,
             ranking.order.tolist(),
             knobs,
