@@ -66,8 +66,8 @@ async def embed(
         on_stop: called when the work is cancelled, with the index of what is embedded by then, if a passage
             is in. The other passages are in `not_embedded`; when none has a vector, none of the index has.
     """
-    asking = asyncio.create_task(_vectors(port, [question], emit, budget))
-    work = _Work(question=question, port=port, emit=emit, asking=asking, budget=budget)
+    question_vector = asyncio.create_task(_vectors(port, [question], emit, budget))
+    work = _Work(question=question, port=port, emit=emit, question_vector=question_vector, budget=budget)
 
     async def arriving() -> AsyncGenerator[tuple[Passage, ...]]:
         async with aclosing(passages):
@@ -81,14 +81,14 @@ async def embed(
 
     try:
         await batched(arriving(), work.batch, size=min(knobs.batch, port.batch), at_once=knobs.in_flight)
-        await asyncio.wait([asking])
+        await asyncio.wait([question_vector])
     except asyncio.CancelledError:
         if on_stop and work.passages:
             on_stop(_index_so_far(work, page_order))
         raise
     finally:
-        asking.cancel()
-        await asyncio.gather(asking, return_exceptions=True)
+        question_vector.cancel()
+        await asyncio.gather(question_vector, return_exceptions=True)
     index = _index(work, page_order)
     if work.passages:
         emit(PhaseEnded(Phase.EMBED))
@@ -102,7 +102,7 @@ class _Work:
     question: str
     port: Embed
     emit: Emit
-    asking: asyncio.Task[tuple[Vectors, int]]
+    question_vector: asyncio.Task[tuple[Vectors, int]]
     budget: TimeBudget
     passages: list[Passage] = field(default_factory=list)
     known: VectorBuffer = field(default_factory=VectorBuffer)
@@ -111,7 +111,7 @@ class _Work:
 
     async def batch(self, passages: tuple[Passage, ...]) -> None:
         """Embed a batch. A failure is emitted, not raised."""
-        if _failed(self.asking):
+        if _failed(self.question_vector):
             return  # without the question's vector no other is of use
         number = next(self.numbers)
         fresh = [
@@ -122,7 +122,7 @@ class _Work:
             reused = len(passages) - len(fresh)
             vectors, cached = await _vectors(self.port, fresh, self.emit, self.budget, number)
             reused += cached
-            question = (await asyncio.shield(self.asking))[0][0]
+            question = (await asyncio.shield(self.question_vector))[0][0]
             if fresh:
                 self._keep(fresh, vectors, len(question))
             rows = self.known.of([passage.text for passage in passages])
@@ -157,12 +157,16 @@ def _without_vectors(work: _Work, page_order: Callable[[str], int]) -> Index:
 
 def _index_so_far(work: _Work, page_order: Callable[[str], int]) -> Index:
     """The index of work that was cancelled: of the passages with a vector, or of all when none has one."""
-    asked = work.asking.done() and not work.asking.cancelled() and work.asking.exception() is None
+    asked = (
+        work.question_vector.done()
+        and not work.question_vector.cancelled()
+        and work.question_vector.exception() is None
+    )
     return _with_vectors(work, page_order) if asked and work.known else _without_vectors(work, page_order)
 
 
 def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
-    fault = _failed(work.asking) or (work.fault if work.passages and not work.known else None)
+    fault = _failed(work.question_vector) or (work.fault if work.passages and not work.known else None)
     if fault:
         ranked = f"{fault.message} Passages are ranked by BM25 only."
         work.emit(Note(Phase.EMBED, ranked, fault.hint, Severity.WARNING))
@@ -173,7 +177,7 @@ def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
 def _with_vectors(work: _Work, page_order: Callable[[str], int]) -> Index:
     """Sorted, folded and stacked: one contiguous read-only matrix."""
     ordered = _ordered(work, page_order)
-    question = work.asking.result()[0][0]
+    question = work.question_vector.result()[0][0]
     embedded = folded(passage for passage in ordered if passage.text in work.known)
     not_embedded = folded(passage for passage in ordered if passage.text not in work.known)
     texts = [passage.text for passage in embedded]
@@ -189,8 +193,12 @@ def _with_vectors(work: _Work, page_order: Callable[[str], int]) -> Index:
     )
 
 
-def _failed(asking: asyncio.Task[tuple[Vectors, int]]) -> EmbedFailed | None:
-    if asking.done() and not asking.cancelled() and isinstance(fault := asking.exception(), EmbedFailed):
+def _failed(question_vector: asyncio.Task[tuple[Vectors, int]]) -> EmbedFailed | None:
+    if (
+        question_vector.done()
+        and not question_vector.cancelled()
+        and isinstance(fault := question_vector.exception(), EmbedFailed)
+    ):
         return fault
     return None
 
