@@ -42,24 +42,24 @@ DEMO_SEARCHED = (
 async def search(
     queries: AsyncGenerator[Query], knobs: SearchKnobs, port: Search, emit: Emit
 ) -> AsyncGenerator[Hit]:
-    """Each hit when its address is first named, with the lineage of that one query.
+    """Each hit when its address is first found, with the lineage of that one query.
 
-    What several queries agree on shows in `merge_hits`, once all have answered. A query that fails is told and
+    What several queries agree on shows in `merge_hits`, once all have answered. A query that fails is reported and
     the others go on.
 
     Raises:
-        SearchFailed: when every query failed (as the first did), or when none brought a web address.
+        SearchFailed: when every query failed (as the first did), or when none found a web address.
     """
     answers: list[tuple[Query, SearchReply]] = []
-    broken: list[SearchFailed] = []
-    named: set[str] = set()
+    failures: list[SearchFailed] = []
+    seen_keys: set[str] = set()
     unknown_engines: set[str] = set()
-    begun = False
+    started = False
 
-    async def one(query: Query) -> tuple[Query, SearchReply] | SearchFailed:
-        nonlocal begun
-        if not begun:
-            begun = True
+    async def search_query(query: Query) -> tuple[Query, SearchReply] | SearchFailed:
+        nonlocal started
+        if not started:
+            started = True
             emit(PhaseStarted(Phase.SEARCH))
         emit(SearchStarted(query))
         try:
@@ -74,12 +74,12 @@ async def search(
 
     try:
         outcomes: AsyncGenerator[tuple[Query, SearchReply] | SearchFailed] = map_concurrently(
-            queries, one, at_once=AT_ONCE
+            queries, search_query, at_once=AT_ONCE
         )
         async with aclosing(outcomes):
             async for outcome in outcomes:
                 if isinstance(outcome, SearchFailed):
-                    broken.append(outcome)
+                    failures.append(outcome)
                     continue
                 if not answers and outcome[1].backend == "demo" and knobs.backend is Backend.AUTO:
                     emit(Note(Phase.SEARCH, *DEMO_SEARCHED))
@@ -88,13 +88,13 @@ async def search(
                     emit(_unknown_names(outcome[1].backend, new))
                 answers.append(outcome)
                 for hit in merge_hits([outcome], knobs):
-                    if hit.key not in named:
-                        named.add(hit.key)
+                    if hit.key not in seen_keys:
+                        seen_keys.add(hit.key)
                         yield hit
-        if not named:
-            raise _search_failure(answers, broken, knobs)
+        if not seen_keys:
+            raise _search_failure(answers, failures, knobs)
     finally:
-        if begun:
+        if started:
             emit(PhaseEnded(Phase.SEARCH))
 
 
@@ -116,18 +116,18 @@ def _unknown_names(backend: str, names: Sequence[str]) -> Note:
 
 
 def _search_failure(
-    answers: Sequence[tuple[Query, SearchReply]], broken: Sequence[SearchFailed], knobs: SearchKnobs
+    answers: Sequence[tuple[Query, SearchReply]], failures: Sequence[SearchFailed], knobs: SearchKnobs
 ) -> SearchFailed:
-    if broken and not answers:
-        failure = SearchFailed(broken[0].message, hint=broken[0].hint)
-        failure.__cause__ = broken[0]
+    if failures and not answers:
+        failure = SearchFailed(failures[0].message, hint=failures[0].hint)
+        failure.__cause__ = failures[0]
         return failure
-    unresponsive = {name: why for _, reply in answers for name, why in reply.unresponsive_engines}
-    message = f"{NO_RESULTS} {not_searched(unresponsive.items())}".rstrip()
+    reasons = {name: reason for _, reply in answers for name, reason in reply.unresponsive_engines}
+    message = f"{NO_RESULTS} {not_searched(reasons.items())}".rstrip()
     if knobs.origin is Origin.WEB:
         return SearchFailed(message, hint=f"Ask in other words, {_OTHER_WEB_SEARCH}")
     # The passages nearest to a query are found however far they are: only an empty collection has none.
-    empty = [name for name in knobs.collections if name not in unresponsive]
+    empty = [name for name in knobs.collections if name not in reasons]
     if empty or not knobs.collections:
         where = (
             f"{plural(len(empty), 'collection')} {', '.join(empty)}"
