@@ -50,12 +50,12 @@ async def read(  # noqa: PLR0917  # a stage takes what it uses
 
     Raises:
         ReadFailed: when there is neither a readable page nor a snippet; of one page alone it says why.
-        SearchFailed: when no search has named a page when the time is over.
+        SearchFailed: when no search has found a page when the time is over.
     """
-    stragglers = Stragglers(knobs, budget)
+    deadline = ReadDeadline(knobs, budget)
     fetching = asyncio.Semaphore(knobs.concurrency)
-    named: dict[str, Hit] = {}
-    settled: set[str] = set()
+    hits_by_key: dict[str, Hit] = {}
+    finished_keys: set[str] = set()
     requester = Requester()
     requests: dict[str, PageRequest] = {}
     skips: list[Skip] = []
@@ -65,100 +65,100 @@ async def read(  # noqa: PLR0917  # a stage takes what it uses
         skips.append(Skip(key=hit.key, url=hit.url, reason=reason, detail=detail, seconds=seconds))
         emit(PageSkipped(skips[-1]))
 
-    async def as_named() -> AsyncGenerator[Hit]:
+    async def known_hits() -> AsyncGenerator[Hit]:
         async for hit in hits:
-            if not named:
+            if not hits_by_key:
                 emit(PhaseStarted(Phase.READ))
-                stragglers.began()
-            named[hit.key] = hit
+                deadline.start()
+            hits_by_key[hit.key] = hit
             if not hit.collection:
-                stragglers.named()
+                deadline.add_hit()
             yield hit
-        stragglers.all_named()
+        deadline.close_hits()
 
-    async def one(hit: Hit) -> Page | None:
-        began = time.perf_counter()
+    async def read_page(hit: Hit) -> Page | None:
+        start = time.perf_counter()
         page = None
         try:
             with page_request(requester) as requests[hit.key]:
                 async with fetching:
-                    began = time.perf_counter()
+                    start = time.perf_counter()
                     document, seconds = await _fetched(hit, knobs, web, emit)
                 article = await extract(document, knobs.extractor)
             page = _page(hit, document, article, seconds)
             emit(PageRead(page))
-        except Unreadable as why:
-            skip(hit, why.reason, why.detail, time.perf_counter() - began)
-        settled.add(hit.key)
+        except Unreadable as error:
+            skip(hit, error.reason, error.detail, time.perf_counter() - start)
+        finished_keys.add(hit.key)
         if not hit.collection:
-            stragglers.settled(read=page is not None)
+            deadline.add_outcome(read=page is not None)
         return page
 
-    arrivals = map_concurrently(as_named(), one, at_once=_IN_FLIGHT_FACTOR * knobs.concurrency)
-    async with aclosing(until(arrivals, stragglers.waited_for())) as patient:
-        async for page in patient:
+    arrivals = map_concurrently(known_hits(), read_page, at_once=_IN_FLIGHT_FACTOR * knobs.concurrency)
+    async with aclosing(until(arrivals, deadline.expired())) as timely:
+        async for page in timely:
             any_page = True
             yield page
-    for key, hit in named.items():
-        if key not in settled:
-            skip(hit, stragglers.reason, stragglers.detail_of(requests.get(key)), stragglers.elapsed)
-    if stragglers.out_of_time:
-        emit(_out_of_time(budget, any_hit=bool(named)))
+    for key, hit in hits_by_key.items():
+        if key not in finished_keys:
+            skip(hit, deadline.reason, deadline.detail_of(requests.get(key)), deadline.elapsed)
+    if deadline.out_of_time:
+        emit(_out_of_time(budget, any_hit=bool(hits_by_key)))
 
     if not any_page:
-        for page in _snippet_pages(named.values(), skips, emit):
+        for page in _snippet_pages(hits_by_key.values(), skips, emit):
             emit(PageRead(page))
             yield page
     emit(PhaseEnded(Phase.READ))
 
 
-class Stragglers:
-    """When to stop waiting: the phase deadline, the time of the run, or enough pages settled and a quiet time since the last.
+class ReadDeadline:
+    """The end of reading: the phase deadline, the time of the run, or the early cut, which is enough outcomes and then none for a time.
 
-    A page is settled when it was read or is known to be unreadable. Refusals come fast, so enough pages are
-    settled only when one of them was read. Pages of the web only are counted: passages of a collection are there at once, and say nothing of the web.
+    A page has an outcome when it was read or is known to be unreadable. Refusals come fast, so the early cut also needs
+    one page that was read. Pages of the web only are counted: passages of a collection are there at once.
     """
 
     def __init__(self, knobs: ReadKnobs, budget: TimeBudget) -> None:
         self._knobs = knobs
         self._budget = budget
-        self._began = self._last = time.perf_counter()
-        self._named = self._settled = self._read = 0
-        self._all_named = False
-        self._news = asyncio.Event()
+        self._start = self._last = time.perf_counter()
+        self._hits = self._outcomes = self._read = 0
+        self._hits_closed = False
+        self._changed = asyncio.Event()
         self.reason = SkipReason.CUT
         self.out_of_time = False
         """Whether the time of the run, not of the phase, is what ended the waiting."""
 
-    def began(self) -> None:
+    def start(self) -> None:
         """Start the clock at the first hit, however long planning and searching took."""
-        self._began = self._last = time.perf_counter()
+        self._start = self._last = time.perf_counter()
 
-    def named(self) -> None:
-        self._named += 1
-        self._news.set()
+    def add_hit(self) -> None:
+        self._hits += 1
+        self._changed.set()
 
-    def all_named(self) -> None:
-        self._all_named = True
-        self._news.set()
+    def close_hits(self) -> None:
+        self._hits_closed = True
+        self._changed.set()
 
-    def settled(self, *, read: bool) -> None:
-        self._settled += 1
+    def add_outcome(self, *, read: bool) -> None:
+        self._outcomes += 1
         self._read += read
         self._last = time.perf_counter()
-        self._news.set()
+        self._changed.set()
 
-    async def waited_for(self) -> None:
+    async def expired(self) -> None:
         """Return when pages that are still under way are to be skipped; `reason` says why."""
         while (patience := self._patience()) > 0:
-            self._news.clear()
+            self._changed.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(None if patience == math.inf else patience):
-                    await self._news.wait()
+                    await self._changed.wait()
 
     @property
     def elapsed(self) -> float:
-        return time.perf_counter() - self._began
+        return time.perf_counter() - self._start
 
     @property
     def detail(self) -> str:
@@ -167,7 +167,7 @@ class Stragglers:
         if self.reason is SkipReason.DEADLINE:
             return f"not in after {self._knobs.deadline:g} s for all pages"
         return (
-            f"{self._settled} of {pluralize(self._named, 'page')} were read or refused, "
+            f"{self._outcomes} of {pluralize(self._hits, 'page')} were read or refused, "
             f"and none came for {self._knobs.quiet:g} s"
         )
 
@@ -182,23 +182,23 @@ class Stragglers:
         if budgeted <= 0:
             self.reason, self.out_of_time = SkipReason.DEADLINE, True
             return budgeted
-        if not self._named:
+        if not self._hits:
             return budgeted
-        patience = min(self._began + knobs.deadline - now if knobs.deadline else math.inf, budgeted)
+        patience = min(self._start + knobs.deadline - now if knobs.deadline else math.inf, budgeted)
         if patience <= 0:
             self.reason = SkipReason.DEADLINE
-        enough = 0 < knobs.enough < 100 and self._settled * 100 >= self._named * knobs.enough
-        if enough and self._read and self._all_named:
+        enough = 0 < knobs.enough < 100 and self._outcomes * 100 >= self._hits * knobs.enough
+        if enough and self._read and self._hits_closed:
             patience = min(patience, self._last + knobs.quiet - now)
         return patience
 
 
 async def _fetched(hit: Hit, knobs: ReadKnobs, web: Web, emit: Emit) -> tuple[Document, float]:
     """The body at a hit's address, and the seconds that it took."""
-    began = time.perf_counter()
+    start = time.perf_counter()
     emit(FetchStarted(hit.key, hit.url))
     document = await web(hit.url, knobs)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     emit(Fetched(hit.key, len(document.body)))
     return document, seconds
 
@@ -243,9 +243,9 @@ def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip], emit: Emit) -> li
         )
         return pages
     if len(skips) == 1:
-        why = f"{skips[0].reason}, {skips[0].detail}" if skips[0].detail else skips[0].reason
+        reason = f"{skips[0].reason}, {skips[0].detail}" if skips[0].detail else skips[0].reason
         raise ReadFailed(
-            f"{NO_CONTENT} The page could not be read: {why}.",
+            f"{NO_CONTENT} The page could not be read: {reason}.",
             hint="A longer page timeout may help if it was slow.",
         )
     raise ReadFailed(
