@@ -130,7 +130,7 @@ def _ideals(plan: Plan, *, cut: bool) -> list[float]:
     return [
         first
         + (
-            plan.ideal_cut(PAGE_TIMEOUT, _EXTRACTION, enough=ENOUGH, quiet=QUIET, run=run)
+            plan.ideal_cut(PAGE_TIMEOUT, _EXTRACTION, percent=ENOUGH, idle=QUIET, run=run)
             if cut
             else plan.ideal(PAGE_TIMEOUT, _EXTRACTION, run)
         )

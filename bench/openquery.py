@@ -54,8 +54,8 @@ def knobs(
             "read": {
                 "page_timeout": timeout,
                 "deadline": 0,
-                "enough": ENOUGH if cut else 0,
-                "quiet": QUIET,
+                "early_cut_percent": ENOUGH if cut else 0,
+                "early_cut_idle": QUIET,
                 "extractor": extractor,
             },
         }

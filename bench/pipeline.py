@@ -139,7 +139,7 @@ def compared(seed: Seed, args: argparse.Namespace) -> Compared:
 def ideal(plan: Plan, own: Measured, *, cut: bool) -> float:
     """The ideal schedule, or the time in which all cores extract all pages where that is longer."""
     if cut:
-        schedule = plan.ideal_cut(PAGE_TIMEOUT, own.extraction, enough=ENOUGH, quiet=QUIET)
+        schedule = plan.ideal_cut(PAGE_TIMEOUT, own.extraction, percent=ENOUGH, idle=QUIET)
     else:
         schedule = plan.ideal(PAGE_TIMEOUT, own.extraction)
     return max(schedule, own.extraction * own.pages / (os.cpu_count() or 1))

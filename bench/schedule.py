@@ -140,19 +140,19 @@ class Plan:
         )
 
     def ideal_cut(
-        self, timeout: float, extraction: float, *, enough: int, quiet: float, run: int = 0
+        self, timeout: float, extraction: float, *, percent: int, idle: float, run: int = 0
     ) -> float:
-        """Time to context by the early-cut rule: `enough` per cent settled and then `quiet` seconds of nothing.
+        """Time to context by the early-cut rule: `percent` of the pages settled and then `idle` seconds of nothing.
 
         The rule only begins once every hit is named and one page is extracted. What arrived before the cut is embedded.
         """
         settled = self.settled(timeout, extraction, run)
         arrivals = sorted(settled.values())
         first_read = min((at for page, at in settled.items() if _in_time(page, timeout)), default=math.inf)
-        needed = math.ceil(len(arrivals) * enough / 100)
+        needed = math.ceil(len(arrivals) * percent / 100)
         cut = arrivals[-1]
         for count, (at, following) in enumerate(zip(arrivals, [*arrivals[1:], math.inf], strict=True), 1):
-            moment = max(at + quiet, self.all_named(run))
+            moment = max(at + idle, self.all_named(run))
             if count >= needed and first_read <= at and moment < following and count < len(arrivals):
                 cut = moment
                 break

@@ -105,7 +105,7 @@ def demo_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path
     cache = folder / "demo" / "data" / "cache.sqlite"
     with locked(folder / "demo.lock"):
         if not cache.exists():
-            everything = {"search": {"backend": "demo", "results": 50}, "read": {"enough": 0}}
+            everything = {"search": {"backend": "demo", "results": 50}, "read": {"early_cut_percent": 0}}
             record_run(folder / "demo", "How do retrieval and ranking work?", Knobs.parse(everything))
     return cache
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 QUESTION = "What do kettles do?"
-KNOBS = Knobs(search=SearchKnobs(backend="searxng"), read=ReadKnobs(robots=False, enough=0))
+KNOBS = Knobs(search=SearchKnobs(backend="searxng"), read=ReadKnobs(robots=False, early_cut_percent=0))
 GONE = html_reply(status=404)
 
 

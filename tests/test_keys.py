@@ -36,7 +36,7 @@ QUESTION = "What do kettles do?"
 KNOBS = Knobs(
     plan=PlanKnobs(queries=2),
     search=SearchKnobs(backend="searxng"),
-    read=ReadKnobs(enough=0),
+    read=ReadKnobs(early_cut_percent=0),
     rank=RankKnobs(rerank=True),
 )
 OPERATOR, VISITOR, RERANK, PASSWORD, TOKEN, SHELF = (

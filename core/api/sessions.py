@@ -53,7 +53,7 @@ METHOD_DEFAULTS: Mapping[Method, Mapping[str, Mapping[str, Any]]] = {
     Method.QA: {
         "plan": {"queries": 1},
         "rank": {"strategy": "cosine", "top_k": 5},
-        "answer": {"messages": "three", "max_tokens": QA_ANSWER_TOKENS},
+        "answer": {"prompt_layout": "three", "max_tokens": QA_ANSWER_TOKENS},
     },
     Method.QUERY: {
         "plan": {"queries": 1},

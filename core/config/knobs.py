@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AliasChoices, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from core.errors import BadInput
@@ -33,6 +33,8 @@ MOST_ANSWER_TOKENS = 32_000
 """The highest limit of an answer, in tokens."""
 
 _STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+# A knob with `AliasChoices` is also read under its former name, which stored runs and presets may have.
 
 
 class Backend(StrEnum):
@@ -140,9 +142,25 @@ class ReadKnobs:
     """The longest wait for one page, from DNS lookup to last byte."""
     deadline: Annotated[float, Field(ge=0, le=300, title="Phase deadline (s)")] = 20.0
     """The longest wait for all pages together, from the first fetch; 0 means no deadline."""
-    enough: Annotated[int, Field(ge=0, le=100, title="Early cut: enough pages (%)")] = 90
-    """Skips the remaining pages when this share is done, at least one was read, and none arrived for the quiet time; 0 or 100 means never."""
-    quiet: Annotated[float, Field(ge=0.05, le=10, title="Early cut: quiet time (s)")] = 0.3
+    early_cut_percent: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=100,
+            title="Early cut: enough pages (%)",
+            validation_alias=AliasChoices("early_cut_percent", "enough"),
+        ),
+    ] = 90
+    """Skips the remaining pages when this share is done, at least one was read, and none arrived for the idle time; 0 or 100 means never."""
+    early_cut_idle: Annotated[
+        float,
+        Field(
+            ge=0.05,
+            le=10,
+            title="Early cut: idle time (s)",
+            validation_alias=AliasChoices("early_cut_idle", "quiet"),
+        ),
+    ] = 0.3
     """The time without a new page before the early cut."""
     max_megabytes: Annotated[float, Field(ge=0.1, le=50, title="Page size limit (MB)")] = 8.0
     """Larger pages, compressed or decompressed, are skipped."""
@@ -227,7 +245,10 @@ class AnswerKnobs:
         Field(max_length=4, title="Stop sequences"),
     ] = ()
     """The answer ends before the first of these texts."""
-    messages: Annotated[PromptLayout, Field(title="Prompt messages")] = PromptLayout.TWO
+    prompt_layout: Annotated[
+        PromptLayout,
+        Field(title="Prompt messages", validation_alias=AliasChoices("prompt_layout", "messages")),
+    ] = PromptLayout.TWO
     """two puts the sources into the user's message, before the question; three makes them a system message of their own."""
 
 

@@ -28,7 +28,7 @@ _LENGTHS = {
 def prompt(
     question: str, sources: Sequence[Source], knobs: AnswerKnobs, boundary: str
 ) -> tuple[Message, ...]:
-    """The exact messages for the chat model, divided as `knobs.messages` says.
+    """The exact messages for the chat model, divided as `knobs.prompt_layout` says.
 
     Page text stands only in the second message, between tags that carry `boundary`, a string that no page
     can know because it is drawn at random for each request. Tag look-alikes and the boundary itself are
@@ -36,7 +36,7 @@ def prompt(
     """
     rules = Message(role="system", content=_rules(knobs, boundary))
     context = "\n\n".join(_block(source, boundary) for source in sources)
-    if knobs.messages is PromptLayout.THREE:
+    if knobs.prompt_layout is PromptLayout.THREE:
         return (
             rules,
             Message(role="system", content=f"{CONTEXT}\n{context}"),

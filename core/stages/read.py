@@ -168,7 +168,7 @@ class ReadDeadline:
             return f"not in after {self._knobs.deadline:g} s for all pages"
         return (
             f"{self._outcomes} of {pluralize(self._hits, 'page')} were read or refused, "
-            f"and none came for {self._knobs.quiet:g} s"
+            f"and none came for {self._knobs.early_cut_idle:g} s"
         )
 
     def detail_of(self, request: PageRequest | None) -> str:
@@ -187,9 +187,11 @@ class ReadDeadline:
         patience = min(self._start + knobs.deadline - now if knobs.deadline else math.inf, budgeted)
         if patience <= 0:
             self.reason = SkipReason.DEADLINE
-        enough = 0 < knobs.enough < 100 and self._outcomes * 100 >= self._hits * knobs.enough
-        if enough and self._read and self._hits_closed:
-            patience = min(patience, self._last + knobs.quiet - now)
+        is_cut_due = (
+            0 < knobs.early_cut_percent < 100 and self._outcomes * 100 >= self._hits * knobs.early_cut_percent
+        )
+        if is_cut_due and self._read and self._hits_closed:
+            patience = min(patience, self._last + knobs.early_cut_idle - now)
         return patience
 
 

@@ -36,8 +36,8 @@ STEPS: dict[str, int | float] = {
     "chunk.size": 50,
     "read.page_timeout": 0.5,
     "read.deadline": 1.0,
-    "read.enough": 5,
-    "read.quiet": 0.05,
+    "read.early_cut_percent": 5,
+    "read.early_cut_idle": 0.05,
     "read.max_megabytes": 0.1,
     "rank.threshold": 0.01,
     "rank.min_similarity": 0.05,
@@ -55,7 +55,7 @@ VALUE_LABELS: dict[str, dict[int, str]] = {
     "rank.min_similarity": {0: "off"},
     "rank.diversity": {0: "off"},
     "rank.min_characters": {0: "off"},
-    "read.enough": {0: "never", 100: "never"},
+    "read.early_cut_percent": {0: "never", 100: "never"},
     "read.deadline": {0: "none"},
 }
 """Numbers with a meaning of their own, by knob, and what their control shows in their place."""

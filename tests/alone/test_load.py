@@ -28,7 +28,9 @@ from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 RUNS, AT_ONCE = 50, 6
 QUESTIONS = ("How does chunk overlap affect retrieval?", "What does BM25 reward?")
 KNOBS = Knobs(
-    search=SearchKnobs(backend="demo", results=3), plan=PlanKnobs(queries=1), read=ReadKnobs(enough=0)
+    search=SearchKnobs(backend="demo", results=3),
+    plan=PlanKnobs(queries=1),
+    read=ReadKnobs(early_cut_percent=0),
 )
 GROWTH = 100_000_000
 """Bytes by which the process and its workers may grow over 200 hostile pages."""

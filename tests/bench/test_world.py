@@ -55,14 +55,14 @@ def test_a_missing_page_costs_its_latency_only():
 def test_the_early_cut_comes_a_quiet_time_after_enough_pages():
     arrivals = [page(n, 0.1 * n) for n in range(1, 10)]
     world = plan((0.0, 1.0, [*arrivals, page(10, 4.0)]))
-    cut = world.ideal_cut(timeout=5, extraction=0.0, enough=90, quiet=0.3)
+    cut = world.ideal_cut(timeout=5, extraction=0.0, percent=90, idle=0.3)
     assert cut == pytest.approx(1.0 + 0.9 + 0.3)
 
 
 def test_the_early_cut_waits_until_every_hit_is_named():
     arrivals = [page(n, 0.1) for n in range(9)]
     world = plan((0.0, 1.0, [*arrivals, page(10, 4.0)]), (0.0, 3.0, [arrivals[0]]))
-    cut = world.ideal_cut(timeout=5, extraction=0.0, enough=90, quiet=0.3)
+    cut = world.ideal_cut(timeout=5, extraction=0.0, percent=90, idle=0.3)
     assert cut == pytest.approx(3.0)
 
 
@@ -70,13 +70,13 @@ def test_the_early_cut_waits_for_the_first_page_that_can_be_read():
     refusals = [page(n, 0.1, status=403) for n in range(9)]
     world = plan((0.0, 1.0, [*refusals, page(10, 4.0)]))
     full = world.ideal(timeout=5, extraction=0.02)
-    assert world.ideal_cut(timeout=5, extraction=0.02, enough=90, quiet=0.3) == pytest.approx(full)
+    assert world.ideal_cut(timeout=5, extraction=0.02, percent=90, idle=0.3) == pytest.approx(full)
 
 
 def test_without_stragglers_the_early_cut_is_full_coverage():
     world = plan((0.0, 1.0, [page(n, 0.1 * n) for n in range(10)]))
     full = world.ideal(timeout=5, extraction=0.02)
-    assert world.ideal_cut(timeout=5, extraction=0.02, enough=90, quiet=0.3) == pytest.approx(full)
+    assert world.ideal_cut(timeout=5, extraction=0.02, percent=90, idle=0.3) == pytest.approx(full)
 
 
 def test_a_seed_always_makes_the_same_world_and_another_seed_another():

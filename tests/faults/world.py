@@ -34,7 +34,7 @@ QUESTION = "What do kettles do?"
 KNOBS = Knobs(
     plan=PlanKnobs(queries=1),
     search=SearchKnobs(backend="searxng"),
-    read=ReadKnobs(page_timeout=3, enough=0, robots=False, max_megabytes=1),
+    read=ReadKnobs(page_timeout=3, early_cut_percent=0, robots=False, max_megabytes=1),
     chunk=ChunkKnobs(size=200),
     embed=EmbedKnobs(in_flight=1),
 )

@@ -73,7 +73,7 @@ def knobs(case: Case) -> ReadKnobs:
     return ReadKnobs(
         page_timeout=case.patience,
         deadline=0,
-        enough=0,
+        early_cut_percent=0,
         robots=case.robots,
         max_megabytes=case.megabytes,
         extractor=case.extractor,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from core.config.knobs import PromptLayout
 from core.run import events as e
 from core.run.codec import event_from_json, event_to_json, run_to_json
 from core.run.importer import run_from_json
@@ -37,6 +38,8 @@ def test_fields_of_version_4_are_read_under_their_current_names() -> None:
         assert reply.unresponsive_engines == (("bing", "timeout"),)
         assert reply.usage is not None and reply.usage.tokens == USAGE
         assert reply.unknown_engines == ("gogle",)
+        assert (run.knobs.read.early_cut_percent, run.knobs.read.early_cut_idle) == (80, 0.5)
+        assert run.knobs.answer.prompt_layout is PromptLayout.THREE
         assert len(run.earlier_answers) == 1
         (page,) = (page for page in run.pages.values() if page.has_strong_sign)
         assert [page.text[sign.start : sign.end] for sign in page.injection_signs] == [

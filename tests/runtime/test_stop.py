@@ -40,7 +40,7 @@ QUESTION = "What do kettles do?"
 KNOBS = Knobs(
     plan=PlanKnobs(queries=1),
     search=SearchKnobs(backend="searxng"),
-    read=ReadKnobs(page_timeout=30, enough=0, robots=False),
+    read=ReadKnobs(page_timeout=30, early_cut_percent=0, robots=False),
     chunk=ChunkKnobs(size=120, overlap=0),
     embed=EmbedKnobs(in_flight=1, batch=2),
 )

@@ -187,7 +187,7 @@ def test_rules_stand_in_the_system_message_and_page_text_in_the_other() -> None:
 
 def test_the_sources_may_be_a_message_of_their_own_between_the_same_boundaries() -> None:
     rules, together = prompt(QUESTION, SOURCES, AnswerKnobs(), BOUNDARY)
-    apart = prompt(QUESTION, SOURCES, AnswerKnobs(messages=PromptLayout.THREE), BOUNDARY)
+    apart = prompt(QUESTION, SOURCES, AnswerKnobs(prompt_layout=PromptLayout.THREE), BOUNDARY)
     assert [message.role for message in apart] == ["system", "system", "user"]
     assert apart[0] == rules
     heading, _, context = apart[1].content.partition("\n")

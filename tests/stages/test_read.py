@@ -44,7 +44,7 @@ async def test_a_page_that_waits_for_its_reader_lets_the_next_be_fetched() -> No
         await both_in.wait()
         return Article(text="Hello", extractor="test")
 
-    knobs = ReadKnobs(concurrency=1, deadline=0, enough=0)
+    knobs = ReadKnobs(concurrency=1, deadline=0, early_cut_percent=0)
     stream = read(_named(_hits("one", "two")), knobs, _fetched, extract, lambda _: None)
     pages = await asyncio.wait_for(collected(stream), 10)
     assert {page.key for page in pages} == {"one", "two"}
@@ -52,7 +52,10 @@ async def test_a_page_that_waits_for_its_reader_lets_the_next_be_fetched() -> No
 
 @pytest.mark.parametrize(
     ("knobs", "limit"),
-    [(ReadKnobs(concurrency=3, deadline=0, enough=0), 3), (ReadKnobs(deadline=0, enough=0), 64)],
+    [
+        (ReadKnobs(concurrency=3, deadline=0, early_cut_percent=0), 3),
+        (ReadKnobs(deadline=0, early_cut_percent=0), 64),
+    ],
 )
 async def test_no_more_pages_are_fetched_at_once_than_the_knob_says(knobs: ReadKnobs, limit: int) -> None:
     under_way, most = 0, 0
@@ -101,7 +104,9 @@ async def test_refusals_however_fast_do_not_cut_off_the_first_page_that_can_be_r
     async def extract(document: Document, extractor: Extractor) -> Article:
         return Article(text="Hello", extractor="test")
 
-    stream = read(_named(_hits("slow", *"abcdefghi")), ReadKnobs(quiet=QUIET), web, extract, lambda _: None)
+    stream = read(
+        _named(_hits("slow", *"abcdefghi")), ReadKnobs(early_cut_idle=QUIET), web, extract, lambda _: None
+    )
     assert [page.key for page in await collected(stream)] == ["slow"]
 
 
@@ -118,7 +123,7 @@ async def test_a_straggler_is_cut_once_a_page_is_read_and_its_reason_reported() 
 
     hits = _hits("never", "read", *(f"bot{n}" for n in range(8)))
     told: list[Event] = []
-    stream = read(_named(hits), ReadKnobs(quiet=QUIET, deadline=0), web, extract, told.append)
+    stream = read(_named(hits), ReadKnobs(early_cut_idle=QUIET, deadline=0), web, extract, told.append)
     assert [page.key for page in await collected(stream)] == ["read"]
     cut = next(event.skip for event in told if isinstance(event, PageSkipped) and event.skip.key == "never")
     assert cut.reason is SkipReason.CUT
@@ -129,5 +134,7 @@ async def test_a_page_without_a_title_has_that_of_its_result() -> None:
     async def extract(document: Document, extractor: Extractor) -> Article:
         return Article(text="Hello", extractor="test", title="Own title" if "one" in document.url else "")
 
-    stream = read(_named(_hits("one", "two")), ReadKnobs(enough=0), _fetched, extract, lambda _: None)
+    stream = read(
+        _named(_hits("one", "two")), ReadKnobs(early_cut_percent=0), _fetched, extract, lambda _: None
+    )
     assert {page.key: page.title for page in await collected(stream)} == {"one": "Own title", "two": "two"}

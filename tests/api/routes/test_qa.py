@@ -41,7 +41,7 @@ def test_the_model_gets_rules_then_the_context_then_the_question(visitor: Visito
 
 
 def test_a_configuration_of_the_method_decides_on_messages_and_tokens(visitor: Visitor) -> None:
-    value = {**DEMO, "answer.messages": "two", "answer.max_tokens": 300}
+    value = {**DEMO, "answer.prompt_layout": "two", "answer.max_tokens": 300}
     visitor.put("/config?method=qa", json={"value": value}).raise_for_status()
     visitor.post("/qa", json=ASKED).raise_for_status()
     assert [message["role"] for message in sent(visitor.model)["messages"]] == ["system", "user"]
