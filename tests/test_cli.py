@@ -290,7 +290,7 @@ def test_a_refused_key_is_exit_code_6(folder: Path, fake_openai: FakeOpenAI, mod
     assert "sk-canary" not in result.err
 
 
-def test_check_tells_what_is_connected(folder: Path) -> None:
+def test_check_lists_what_is_connected(folder: Path) -> None:
     result = openquery(folder, "check")
     assert result.code == 0, result.out + result.err
     for part in ("SearXNG", "Chat model", "Embedder", "Article extraction", "Data folder"):

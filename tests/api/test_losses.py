@@ -48,7 +48,7 @@ def warned(notes: list[str], *words: str) -> bool:
     return any(note.startswith("Warning: ") and all(word in note for word in words) for note in notes)
 
 
-def test_one_search_of_three_that_failed_is_told_by_every_form(lossy: Api, fake_openai: FakeOpenAI) -> None:
+def test_one_failed_search_of_three_is_a_warning_in_every_form(lossy: Api, fake_openai: FakeOpenAI) -> None:
     scripted(fake_openai)
     body = {"question": QUESTION, "knobs": {"plan": {"queries": 3}}}
     short = lossy.post("/research", json=body).json()
@@ -65,7 +65,7 @@ def test_one_search_of_three_that_failed_is_told_by_every_form(lossy: Api, fake_
     assert list(map(str, stored.notices)) == notes
 
 
-def test_streams_end_with_what_was_lost(lossy: Api, fake_openai: FakeOpenAI) -> None:
+def test_streams_end_with_the_warnings(lossy: Api, fake_openai: FakeOpenAI) -> None:
     scripted(fake_openai)
     body: dict[str, Any] = {"question": QUESTION, "knobs": {"plan": {"queries": 3}}}
     events = lossy.post("/research", json=body, headers={"Accept": "text/event-stream"}).text
@@ -81,7 +81,7 @@ def test_streams_end_with_what_was_lost(lossy: Api, fake_openai: FakeOpenAI) -> 
 
 
 @pytest.mark.parametrize("out_of_time", [False, True], ids=["refused", "out of time"])
-def test_passages_without_a_vector_are_told_in_numbers(
+def test_passages_without_a_vector_are_counted_in_a_warning(
     serve: Serve, fake_openai: FakeOpenAI, out_of_time: bool
 ) -> None:
     gate = Gate()
@@ -97,7 +97,7 @@ def test_passages_without_a_vector_are_told_in_numbers(
     assert warned(reply.json()["notes"], "passages are not ranked, for lack of a vector", why)
 
 
-def test_the_web_that_is_down_beside_a_collection_is_told(serve: Serve) -> None:
+def test_a_web_search_that_fails_beside_a_collection_is_a_warning(serve: Serve) -> None:
     api = serve(searxng_url="http://127.0.0.1:9")
     header = api.connect()
     settled(api, header, "mills.md", b"Tide mills store the flood in a pond behind a gate and grind at ebb.")
@@ -109,7 +109,7 @@ def test_the_web_that_is_down_beside_a_collection_is_told(serve: Serve) -> None:
     )
 
 
-def test_a_collection_of_two_that_does_not_exist_is_told(serve: Serve) -> None:
+def test_a_missing_collection_beside_another_is_a_warning(serve: Serve) -> None:
     api = serve()
     header = api.connect()
     settled(api, header, "mills.md", b"Tide mills store the flood in a pond behind a gate and grind at ebb.")

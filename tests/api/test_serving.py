@@ -61,7 +61,7 @@ def test_the_service_runs_alone(tmp_path: Path) -> None:
     ],
     ids=lambda command: str(command[1]),
 )
-def test_whoever_starts_the_server_its_keys_are_out_of_reach_and_health_tells(
+def test_keys_of_the_server_are_unreadable_however_it_starts_and_health_says_so(
     tmp_path: Path, command: Sequence[str | Path]
 ) -> None:
     port = own_port()

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.safe_client import SafeWeb
-from core.errors import EmbedFailed
 from core.library.ingests import Ingest, IngestLimits, IngestSource, IngestTask
 from core.library.library import Library
 from core.model import LibraryPassage
@@ -21,7 +20,7 @@ from tests.stages.fakes import FakeEmbed
 
 
 class Counting(FakeEmbed):
-    """Unit vectors by the words' digests. `embedded` has every text it was given, `hold` makes it wait."""
+    """Unit vectors by the texts' digests. `embedded` has every text it was given; it waits while `gate` is cleared."""
 
     batch = 4
 
@@ -29,40 +28,37 @@ class Counting(FakeEmbed):
         self.identity = identity
         self.width = width
         self.embedded: list[str] = []
-        self.broken = False
-        self.going = asyncio.Event()
-        self.going.set()
-        self.asked = asyncio.Event()
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.called = asyncio.Event()
 
     async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if list(texts) != ["width"]:
-            self.asked.set()
-            await self.going.wait()
+            self.called.set()
+            await self.gate.wait()
             self.embedded += texts
-        if self.broken:
-            raise EmbedFailed("The embedder is gone.", hint="Start it.")
         seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") for text in texts]
         rows = np.stack([np.random.default_rng(seed).normal(size=self.width) for seed in seeds])
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 class SampleLibrary(Library):
-    """A library of one database, `shelves`, and one embedder, `embed`."""
+    """A library over `database`, with the embedder `embed`."""
 
     def __init__(
         self,
         folder: Path,
         workers: ExtractionPool,
         *,
-        shelves: InMemory | None = None,
+        database: InMemory | None = None,
         embed: Counting | None = None,
         web: SafeWeb | None = None,
         limits: IngestLimits | None = None,
     ) -> None:
-        self.shelves, self.embed = shelves or InMemory(), embed or Counting()
+        self.database, self.embed = database or InMemory(), embed or Counting()
         super().__init__(
             folder=folder,
-            collections=self.shelves,
+            collections=self.database,
             embedder=self._counting,
             workers=workers,
             web=web or SafeWeb(),
@@ -79,7 +75,7 @@ class SampleLibrary(Library):
     async def put(self, *passages: LibraryPassage) -> None:
         """Have another tool add passages to the collection `books`."""
         vectors = np.ones((len(passages), self.embed.width), dtype=np.float32)
-        await self.shelves.put("books", passages, vectors)
+        await self.database.put("books", passages, vectors)
 
 
 def stored_files(folder: Path) -> set[str]:

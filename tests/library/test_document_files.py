@@ -30,7 +30,7 @@ def test_a_folder_is_measured_while_files_come_and_go(tmp_path: Path) -> None:
         writer.join()
 
 
-def test_bytes_that_were_damaged_are_kept_again(tmp_path: Path) -> None:
+def test_a_damaged_file_is_stored_again(tmp_path: Path) -> None:
     files, body = DocumentFiles(tmp_path), b"Words."
     digest = digest_of(body)
     files.put(body, digest)

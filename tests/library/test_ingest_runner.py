@@ -34,11 +34,11 @@ class Stuck(InMemory):
         await super().drop(name)
 
 
-async def test_nothing_is_added_to_a_collection_that_is_about_to_be_emptied(
+async def test_a_collection_that_a_re_embedding_will_empty_accepts_no_documents(
     open_library: OpenLibrary,
 ) -> None:
-    shelves = Stuck()
-    books = open_library(shelves=shelves)
+    database = Stuck()
+    books = open_library(database=database)
     await books.create("books")
     await books.put(*THEIRS)
     with pytest.raises(LibraryFailed, match="stuck"):
@@ -47,10 +47,10 @@ async def test_nothing_is_added_to_a_collection_that_is_about_to_be_emptied(
         with pytest.raises(BadInput, match="is being re-embedded"):
             await refused
     assert len(await books.ingests.unfinished()) == 1
-    shelves.stuck = False
+    database.stuck = False
     (resumed,) = await books.ingests.resume()
     assert (await resumed.wait()).state is IngestState.DONE
-    assert {passage.content for passage, _ in shelves.collections["books"].points.values()} == {
+    assert {passage.content for passage, _ in database.collections["books"].points.values()} == {
         passage.content for passage in THEIRS
     }
     assert outcomes(await books.add(Upload("a.txt", b"Words."))) == {"a.txt": "done"}
@@ -61,89 +61,89 @@ class WaitingScroll(InMemory):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked, self.going = asyncio.Event(), asyncio.Event()
+        self.called, self.gate = asyncio.Event(), asyncio.Event()
 
     async def scroll(
         self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
     ) -> tuple[tuple[LibraryPassage, ...], str]:
-        self.asked.set()
-        await self.going.wait()
+        self.called.set()
+        await self.gate.wait()
         return await super().scroll(name, min(limit, 20), after, where)
 
 
-async def test_nothing_is_gone_on_with_or_begun_while_a_collection_is_emptied(
+async def test_no_ingest_starts_or_resumes_while_a_collection_is_emptied(
     open_library: OpenLibrary,
 ) -> None:
-    shelves = WaitingScroll()
-    books = open_library(shelves=shelves)
+    database = WaitingScroll()
+    books = open_library(database=database)
     await books.create("books")
     await books.put(*THEIRS)
-    anew = asyncio.create_task(books.ingests.reembed("books"))
-    await shelves.asked.wait()
+    reembedding = asyncio.create_task(books.ingests.reembed("books"))
+    await database.called.wait()
     assert await books.ingests.unfinished() == (), "it is being begun"
     others = [
         asyncio.create_task(books.ingests.add("books", [Upload("a.txt", b"Words.")])),
         asyncio.create_task(books.ingests.reembed("books")),
     ]
     assert await books.ingests.resume() == ()
-    shelves.going.set()
+    database.gate.set()
     for refused in others:
         with pytest.raises(BadInput, match="is being re-embedded"):
             await refused
-    finished = await (await anew).wait()
+    finished = await (await reembedding).wait()
     assert finished.state is IngestState.DONE
-    assert {passage.content for passage, _ in shelves.collections["books"].points.values()} == {
+    assert {passage.content for passage, _ in database.collections["books"].points.values()} == {
         passage.content for passage in THEIRS
     }
 
 
-async def test_other_processes_ingests_are_looked_at_too(open_library: OpenLibrary) -> None:
-    shelves, embed = InMemory(), Counting()
-    first = open_library(shelves=shelves, embed=embed)
-    second = open_library(shelves=shelves)
-    embed.going.clear()
+async def test_ingests_of_other_processes_conflict_too(open_library: OpenLibrary) -> None:
+    database, embed = InMemory(), Counting()
+    first = open_library(database=database, embed=embed)
+    second = open_library(database=database)
+    embed.gate.clear()
     adding = await first.ingests.add("books", [Upload("a.txt", b"Words of a.")])
     with pytest.raises(BadInput, match="are being added"):
         await second.ingests.reembed("books")
-    embed.going.set()
+    embed.gate.set()
     await adding.wait()
-    embed.going.clear()
-    anew = await first.ingests.reembed("books")
+    embed.gate.clear()
+    reembedding = await first.ingests.reembed("books")
     for refused in (
         second.ingests.add("books", [Upload("b.txt", b"Words of b.")]),
         second.ingests.reembed("books"),
     ):
         with pytest.raises(BadInput, match="is being re-embedded"):
             await refused
-    embed.going.set()
-    await anew.wait()
+    embed.gate.set()
+    await reembedding.wait()
     added = await second.add(Upload("b.txt", b"Words of b."))
     assert outcomes(added) == {"b.txt": "done"}
 
 
-async def test_what_was_left_behind_is_gone_on_with_once(books: SampleLibrary) -> None:
-    books.embed.going.clear()
+async def test_an_interrupted_ingest_is_resumed_once(books: SampleLibrary) -> None:
+    books.embed.gate.clear()
     ingest = await books.ingests.add("books", [Upload("a.txt", b"Words of a.")])
-    await books.embed.asked.wait()
+    await books.embed.called.wait()
     await ingest.interrupt()
     resumed = await asyncio.gather(books.ingests.resume(), books.ingests.resume())
     ((running,),) = [each for each in resumed if each]
-    books.embed.going.set()
+    books.embed.gate.set()
     assert outcomes(await running.wait()) == {"a.txt": "done"}
 
 
 async def test_a_deleted_collection_does_not_come_back(tmp_path: Path, open_library: OpenLibrary) -> None:
-    shelves, embed = InMemory(), Counting()
-    first = open_library(shelves=shelves, embed=embed)
-    embed.going.clear()
+    database, embed = InMemory(), Counting()
+    first = open_library(database=database, embed=embed)
+    embed.gate.clear()
     await first.ingests.add("books", [Upload("a.txt", b"Words of a."), Upload("b.txt", b"Words of b.")])
-    await embed.asked.wait()
+    await embed.called.wait()
     await first.aclose()
-    second = open_library(shelves=shelves)
+    second = open_library(database=database)
     await second.drop("books")
     assert await second.ingests.unfinished() == ()
     assert await second.ingests.resume() == ()
-    assert shelves.collections == {}
+    assert database.collections == {}
     assert stored_files(tmp_path) == set()
     ended = await second.ingests.latest("books")
     assert ended
@@ -151,7 +151,7 @@ async def test_a_deleted_collection_does_not_come_back(tmp_path: Path, open_libr
     assert set(outcomes(ended).values()) == {"skipped: stopped"}
 
 
-async def test_leases_of_the_dead_are_swept(tmp_path: Path, open_library: OpenLibrary) -> None:
+async def test_leases_of_ended_processes_are_deleted(tmp_path: Path, open_library: OpenLibrary) -> None:
     leases = tmp_path / "documents" / "leases"
     leases.mkdir(parents=True)
     (leases / "0123456789abcdef.lease").touch()

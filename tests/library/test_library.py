@@ -53,7 +53,9 @@ async def test_documents_of_all_kinds_are_added_with_page_section_and_title(book
     )
     assert finished.state is IngestState.DONE
     assert set(outcomes(finished).values()) == {"done"}
-    passages = {passage.content: passage for passage, _ in books.shelves.collections["books"].points.values()}
+    passages = {
+        passage.content: passage for passage, _ in books.database.collections["books"].points.values()
+    }
     wheels = passages["Water wheels turn in rivers."]
     assert (wheels.source, wheels.page, wheels.title) == ("mills.pdf", 2, "mills.pdf")
     assert (passages["Wind moves air."].section, passages["Wind moves air."].title) == ("Wind", "Forces")
@@ -67,11 +69,11 @@ async def test_documents_of_all_kinds_are_added_with_page_section_and_title(book
 
 
 async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(books: SampleLibrary) -> None:
-    books.embed.going.clear()  # one of the two is at the embedder until the other has been looked at
+    books.embed.gate.clear()  # one of the two is at the embedder until the other has been looked at
     adding = await books.ingests.add("books", [Upload("a.pdf", MILLS), Upload("same.pdf", MILLS)])
     while not adding.progress.ended:
         await asyncio.sleep(0)
-    books.embed.going.set()
+    books.embed.gate.set()
     first = await adding.wait()
     assert sorted(outcomes(first).values()) == ["done", "skipped: the same file as another one being added"]
     calls = list(books.embed.embedded)
@@ -143,11 +145,11 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
         (IngestLimits(total=30), 3, "OPENQUERY_LIBRARY_MB"),
     ],
 )
-async def test_too_much_at_once_is_refused_before_anything_is_kept(
+async def test_more_than_the_limits_is_refused_before_anything_is_stored(
     tmp_path: Path, open_library: OpenLibrary, limits: IngestLimits, count: int, hint: str
 ) -> None:
-    shelves = InMemory()
-    books = open_library(shelves=shelves, limits=limits)
+    database = InMemory()
+    books = open_library(database=database, limits=limits)
     files = {f"{n}.txt": f"number {n}, in words" for n in range(count)}
     for items in (
         [Upload(name, text.encode()) for name, text in files.items()],
@@ -157,7 +159,7 @@ async def test_too_much_at_once_is_refused_before_anything_is_kept(
             with pytest.raises(BadInput) as caught:
                 await books.ingests.add("books", items)
             assert hint in caught.value.hint
-    assert shelves.collections == {}
+    assert database.collections == {}
     assert not (tmp_path / "documents").exists()
 
 
@@ -276,7 +278,7 @@ async def test_a_passage_whose_document_has_no_known_order_stands_alone(books: S
     assert await books.reader.passages_on_page("books", "source:other.pdf", 2) == ()
 
 
-async def test_a_deleted_document_is_gone_and_its_file_with_the_last_collection(
+async def test_deleting_a_document_deletes_its_file_with_the_last_collection(
     tmp_path: Path, books: SampleLibrary
 ) -> None:
     for name in ("one", "two"):
@@ -313,18 +315,18 @@ async def test_pages_of_a_pdf_are_drawn_and_of_nothing_else(books: SampleLibrary
             await books.page_image(nonsense, 1)
 
 
-async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew(
+async def test_a_collection_of_another_model_is_refused_and_can_be_re_embedded(
     tmp_path: Path, open_library: OpenLibrary
 ) -> None:
-    shelves = InMemory()
-    narrow = open_library(shelves=shelves)
+    database = InMemory()
+    narrow = open_library(database=database)
     await narrow.add(Upload("a.pdf", MILLS))
     theirs = their_passages(0, 1, 2)
     await narrow.put(*theirs)
     await narrow.aclose()
 
     embed = Counting("wide", width=16)
-    wide = open_library(shelves=shelves, embed=embed)
+    wide = open_library(database=database, embed=embed)
     for attempt in (
         wide.search("books", "mills"),
         wide.ingests.add("books", [Upload("b.txt", b"Words.")]),
@@ -334,9 +336,9 @@ async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew
             await attempt
     finished = await (await wide.ingests.reembed("books", knobs=ChunkKnobs(size=1_000))).wait()
     assert finished.state is IngestState.DONE
-    about = await shelves.about("books")
+    about = await database.about("books")
     assert (about.width, about.passages) == (16, 5)
-    points = {passage.id: passage for passage, _ in shelves.collections["books"].points.values()}
+    points = {passage.id: passage for passage, _ in database.collections["books"].points.values()}
     for passage in theirs:
         assert points[passage.id] == replace(passage, embedder="wide")
     assert [passage.content for passage in (await wide.reader.passages("books", "source:theirs.pdf"))[0]] == [
@@ -348,30 +350,30 @@ async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew
     (best, *_) = await wide.search("books", "Windmills turn in the wind.")
     assert best.passage.page == 1
     await wide.delete("books", documents["theirs.pdf"].key)
-    assert (await shelves.about("books")).passages == 2
+    assert (await database.about("books")).passages == 2
     assert stored_files(tmp_path) == {documents["a.pdf"].key}, "what was written down meanwhile is gone"
 
 
 async def test_another_model_of_the_same_width_is_refused_too(open_library: OpenLibrary) -> None:
-    shelves = InMemory()
-    first = open_library(shelves=shelves)
+    database = InMemory()
+    first = open_library(database=database)
     await first.add(Upload("a.pdf", MILLS))
-    other = open_library(shelves=shelves, embed=Counting("other"))
+    other = open_library(database=database, embed=Counting("other"))
     with pytest.raises(LibraryFailed, match="was embedded by counting"):
         await other.search("books", "mills")
     with pytest.raises(LibraryFailed, match="was embedded by counting"):
         await other.ingests.add("books", [Upload("b.txt", b"Words.")])
 
 
-async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
+async def test_a_stopped_ingest_keeps_complete_documents_and_removes_partial_ones(
     tmp_path: Path, books: SampleLibrary
 ) -> None:
     await books.add(Upload("whole.txt", b"Whole words."))
-    books.embed.going.clear()
-    books.embed.asked.clear()
+    books.embed.gate.clear()
+    books.embed.called.clear()
     items = [Upload(f"{n}.txt", words(40, f"thing {n}").encode()) for n in range(10)]
     ingest = await books.ingests.add("books", items)
-    await books.embed.asked.wait()
+    await books.embed.called.wait()
     assert books.ingests.running("books") == (ingest,)
     document = next(task.document for task in ingest.progress.tasks if task.state is TaskState.EMBEDDING)
     with pytest.raises(BadInput, match="being added"):
@@ -382,28 +384,28 @@ async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
     assert set(outcomes(finished).values()) == {"skipped: stopped"}
     assert books.ingests.running() == ()
     assert [document.source for document in await books.documents("books")] == ["whole.txt"]
-    assert (await books.shelves.about("books")).passages == 1
+    assert (await books.database.about("books")).passages == 1
     assert len(stored_files(tmp_path)) == 1
     assert await books.ingests.unfinished() == ()
 
 
-async def test_when_the_database_goes_away_the_rest_waits_and_can_go_on(books: SampleLibrary) -> None:
+async def test_an_ingest_whose_database_fails_is_interrupted_and_can_be_resumed(books: SampleLibrary) -> None:
     items = [Upload(f"{n}.txt", f"Words of number {n}.".encode()) for n in range(8)]
     await books.create("books")
     ingest = await books.ingests.add("books", items)
-    books.shelves.down = True
+    books.database.down = True
     interrupted = await ingest.wait()
     assert interrupted.state is IngestState.INTERRUPTED
     assert "Start it." in interrupted.message
     assert interrupted.counts == {TaskState.WAITING: 8}
     (unfinished,) = await books.ingests.unfinished()
     assert unfinished.message == interrupted.message
-    books.shelves.down = False
+    books.database.down = False
     (resumed,) = await books.ingests.resume()
     finished = await resumed.wait()
     assert finished.counts == {TaskState.DONE: 8}
     assert await books.ingests.unfinished() == ()
-    assert (await books.shelves.about("books")).passages == 8
+    assert (await books.database.about("books")).passages == 8
 
 
 class Partly(InMemory):
@@ -420,12 +422,12 @@ class Partly(InMemory):
 async def test_a_collection_that_cannot_be_opened_is_listed_with_the_reason(
     open_library: OpenLibrary,
 ) -> None:
-    shelves = Partly()
-    books = open_library(shelves=shelves)
-    await shelves.create("gone", 8)
+    database = Partly()
+    books = open_library(database=database)
+    await database.create("gone", 8)
     assert await books.collections() == {}
     for name in ("books", "gone", "locked"):
-        await shelves.create(name, 8)
+        await database.create(name, 8)
     listed = await books.collections()
     assert list(listed) == ["books", "locked"]
     assert isinstance(listed["books"], Collection)
@@ -442,8 +444,8 @@ class Odd(InMemory):
 
 
 async def test_an_odd_document_fails_and_the_others_are_added(open_library: OpenLibrary) -> None:
-    shelves = Odd()
-    books = open_library(shelves=shelves)
+    database = Odd()
+    books = open_library(database=database)
     odd = packed({"ä.txt": "Words.", "b.txt": "Words of b."}).replace("ä".encode(), b"\xff\xff", 1)
     items = [
         Upload("odd.txt", words(40, "odd").encode()),
@@ -459,38 +461,38 @@ async def test_an_odd_document_fails_and_the_others_are_added(open_library: Open
         "odd.zip/b.txt": "done",
         "good.txt": "done",
     }
-    assert {passage.source for passage, _ in shelves.collections["books"].points.values()} == {
+    assert {passage.source for passage, _ in database.collections["books"].points.values()} == {
         "odd.zip/b.txt",
         "good.txt",
     }
 
 
-async def test_documents_of_one_name_in_zips_are_told_apart(open_library: OpenLibrary) -> None:
+async def test_documents_of_one_name_in_several_zips_are_all_added(open_library: OpenLibrary) -> None:
     embed = Counting()
     books = open_library(embed=embed)
     long = "/in a folder with a long name" * 12
     many = {name: f"Words of {name[:2]}." for name in (f"30{long}", *map(str, range(10, 30)), f"31{long}")}
     first, second = packed(many), packed({"10": "Words of another ten."})
-    embed.going.clear()  # the second zip has its turn once the first has been unpacked
+    embed.gate.clear()  # the second zip has its turn once the first has been unpacked
     others = [Upload(f"{n}.txt", f"Words of {n}.".encode()) for n in range(3)]
     adding = await books.ingests.add("books", [Upload("a.zip", first), *others, Upload("a.zip", second)])
     while not adding.progress.ended:
         await asyncio.sleep(0)
-    embed.going.set()
+    embed.gate.set()
     finished = await adding.wait()
     assert finished.counts == {TaskState.DONE: 2 + 3 + 22 + 1}
     assert len(await books.documents("books")) == 3 + 22 + 1
 
 
-async def test_a_process_that_closes_leaves_its_ingests_to_the_next(open_library: OpenLibrary) -> None:
-    shelves, embed = InMemory(), Counting()
-    first = open_library(shelves=shelves, embed=embed)
-    embed.going.clear()
+async def test_ingests_of_a_closed_process_are_resumed_by_the_next(open_library: OpenLibrary) -> None:
+    database, embed = InMemory(), Counting()
+    first = open_library(database=database, embed=embed)
+    embed.gate.clear()
     ingest = await first.ingests.add(
         "books", [Upload("a.txt", b"Words of a."), Upload("b.txt", b"Words of b.")]
     )
-    await embed.asked.wait()
-    second = open_library(shelves=shelves)
+    await embed.called.wait()
+    second = open_library(database=database)
     assert await second.ingests.unfinished() == (), "somebody lives who works on it"
     assert await second.ingests.resume() == ()
     await first.aclose()

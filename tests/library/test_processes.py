@@ -48,7 +48,7 @@ async def said(process: asyncio.subprocess.Process, line: str) -> None:
     pytest.fail(f"the process ended without saying {line}")
 
 
-async def test_an_ingest_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -> None:
+async def test_a_killed_ingest_is_resumed_without_repeating_documents(tmp_path: Path) -> None:
     process = await started(tmp_path, "books", DOCUMENTS, SENTENCES)
     await said(process, "done 3")
     process.kill()

@@ -93,7 +93,7 @@ async def test_private_addresses_are_not_fetched(open_library: OpenLibrary) -> N
     assert all("address not allowed" in reason for reason in outcomes(finished).values())
 
 
-async def test_what_robots_txt_forbids_is_left_alone(added: Added) -> None:
+async def test_addresses_that_robots_txt_disallows_are_not_fetched(added: Added) -> None:
     async with LoopbackWeb(
         {"/robots.txt": Reply(b"User-agent: *\nDisallow: /x", "text/plain"), "/x": ARTICLE}
     ) as web:
@@ -141,7 +141,7 @@ async def test_a_sitemap_of_too_many_addresses_is_cut_and_says_so(added: Added) 
         (Reply(status=500), "500"),
     ],
 )
-async def test_a_sitemap_that_is_none_says_so(added: Added, reply: Reply, words: str) -> None:
+async def test_a_sitemap_that_cannot_be_used_has_its_reason(added: Added, reply: Reply, words: str) -> None:
     async with served({"/sitemap.xml": reply}) as web:
         (reason,) = (await added(web, Sitemap(web.url("/sitemap.xml")))).values()
     assert words in reason

@@ -116,7 +116,7 @@ def test_loopback_is_served_without_tokens(client: str, host: str) -> None:
 @pytest.mark.parametrize(
     "client", ["192.168.0.7", "10.0.0.1", "8.8.8.8", "::ffff:10.0.0.1", "fe80::1", "0.0.0.0", "testclient", "", None]
 )  # fmt: skip
-def test_nobody_else_is(client: str | None) -> None:
+def test_other_addresses_are_refused_without_tokens(client: str | None) -> None:
     refusal = authorization_refusal(scope(client), ())
     assert refusal is not None
     assert refusal.status == 403

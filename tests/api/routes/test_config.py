@@ -28,7 +28,7 @@ def test_every_knob_is_published_and_has_a_value_that_its_rules_allow(api: Api) 
     assert "demo" in payload["config_schema"]["search.backend"]["enum"]
 
 
-def test_what_was_got_can_be_put_back(api: Api) -> None:
+def test_the_configuration_that_was_read_can_be_sent_back(api: Api) -> None:
     payload = api.get("/config").json()
     assert api.put("/config", json=payload).json() == payload
 
@@ -111,7 +111,7 @@ def test_a_method_follows_its_configuration_in_every_field_and_a_request_wins(
     assert (used["plan"]["queries"], used["rank"]["top_k"], used["rank"]["threshold"]) == (2, 1, 0.1)
 
 
-def test_what_nobody_configured_is_as_each_method_s_contract_says(api: Api) -> None:
+def test_knobs_that_are_not_configured_are_as_each_method_s_contract_says(api: Api) -> None:
     header = api.connect()
     api.put("/config", json={"value": {"search.backend": "demo"}}, headers=header).raise_for_status()
     payloads = {m: api.get(f"/config?method={m}", headers=header).json() for m in ("qa", "query", "research")}
@@ -191,7 +191,7 @@ def parameter(rules: dict[str, Any]) -> ConfigParameter:
 
 
 @pytest.mark.parametrize("rules", GOOD)
-def test_a_parameter_that_keeps_the_rules_is_one(rules: dict[str, Any]) -> None:
+def test_a_parameter_that_keeps_the_rules_is_accepted(rules: dict[str, Any]) -> None:
     config_parameter = parameter(rules)
     assert config_parameter.type == rules["type"]
     unset = {"array_items", "minimum", "maximum", "enum"} - rules.keys()
@@ -202,7 +202,7 @@ def test_a_parameter_that_keeps_the_rules_is_one(rules: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("field", "rules"), BAD)
-def test_a_parameter_that_breaks_a_rule_is_none(field: str, rules: dict[str, Any]) -> None:
+def test_a_parameter_that_breaks_a_rule_is_refused(field: str, rules: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=field):
         parameter(rules)
 

@@ -21,7 +21,7 @@ def connected(api: Api, server: FakeOpenAI, **more: Any) -> Any:
     return api.post("/connect", json={"base_url": server.base_url, "api_key": KEY, "model": MODEL, **more})
 
 
-def test_a_session_tells_what_the_server_offers_and_not_the_key(api: Api, fake_openai: FakeOpenAI) -> None:
+def test_a_session_lists_the_models_of_its_server_and_not_the_key(api: Api, fake_openai: FakeOpenAI) -> None:
     fake_openai.key = KEY
     reply = connected(api, fake_openai)
     assert reply.status_code == 201

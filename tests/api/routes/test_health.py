@@ -107,7 +107,7 @@ WEB, LIBRARY, BOTH = (SearchKnobs(origin=origin) for origin in Origin)
         (BOTH, ["qdrant", "searxng"], HealthStatus.UNHEALTHY),
     ],
 )
-def test_health_is_whether_answers_can_be_had(
+def test_health_says_whether_questions_can_be_answered(
     search: SearchKnobs, broken_parts: list[str], status: HealthStatus
 ) -> None:
     results = probes(**dict.fromkeys(broken_parts, ProbeState.BROKEN))

@@ -30,7 +30,7 @@ def test_a_run_is_listed_newest_first_and_found_again(api: Api) -> None:
     assert (run["question"], run["status"]) == (QUESTION, "done")
 
 
-def test_a_deleted_run_is_gone(api: Api) -> None:
+def test_a_deleted_run_is_not_found(api: Api) -> None:
     run_id = asked(api)
     assert api.delete(f"/runs/{run_id}").status_code == 204
     for reply in (api.get(f"/runs/{run_id}"), api.delete(f"/runs/{run_id}")):
@@ -92,7 +92,7 @@ def test_a_wrong_parameter_is_named(api: Api, path: str, field: str) -> None:
 
 
 @pytest.mark.parametrize("run_id", ["a.b", "%2e%2e", "x" * 65, "%00"])
-def test_what_can_be_no_id_is_not_looked_up(api: Api, run_id: str) -> None:
+def test_a_malformed_id_is_not_looked_up(api: Api, run_id: str) -> None:
     assert api.get(f"/runs/{run_id}").status_code in (404, 422)
 
 

@@ -20,7 +20,7 @@ BASIC = "Basic " + base64.b64encode(f"anna:{PASSWORD}".encode()).decode()
 
 
 @pytest.fixture
-def searcher() -> Iterator[Loopback]:
+def searxng() -> Iterator[Loopback]:
     """A SearXNG behind basic authentication that finds nothing."""
 
     async def answer(request: Request) -> Reply:
@@ -37,47 +37,49 @@ def searcher() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def shelf() -> Iterator[FakeQdrant]:
+def qdrant() -> Iterator[FakeQdrant]:
     with FakeQdrant(KEY) as server:
         yield server
 
 
-def given(searcher: Loopback, shelf: FakeQdrant, **more: Any) -> dict[str, Any]:
+def given(searxng: Loopback, qdrant: FakeQdrant, **more: Any) -> dict[str, Any]:
     return {
-        "searxng_url": searcher.url,
+        "searxng_url": searxng.url,
         "searxng_username": "anna",
         "searxng_password": PASSWORD,
-        "qdrant_url": shelf.url,
+        "qdrant_url": qdrant.url,
         "qdrant_api_key": KEY,
         **more,
     }
 
 
-def test_what_is_given_works_and_is_never_told_again(api: Api, searcher: Loopback, shelf: FakeQdrant) -> None:
-    reply = api.post("/connect", json=given(searcher, shelf))
+def test_servers_of_a_session_work_and_are_never_repeated(
+    api: Api, searxng: Loopback, qdrant: FakeQdrant
+) -> None:
+    reply = api.post("/connect", json=given(searxng, qdrant))
     assert reply.status_code == 201
     assert reply.json()["collections"] == []
     header = {"X-OpenQuery-Session": reply.json()["session"]}
     session = api.get("/session", headers=header)
     assert session.json()["provided"] == session.json()["brought"] == ["searxng", "qdrant"]
     for text in (reply.text, session.text, api.get("/config", headers=header).text):
-        for secret in (PASSWORD, KEY, searcher.url, shelf.url):
+        for secret in (PASSWORD, KEY, searxng.url, qdrant.url):
             assert secret not in text
 
 
 def test_a_session_s_questions_go_to_its_own_servers_and_others_do_not(
-    api: Api, searcher: Loopback, shelf: FakeQdrant
+    api: Api, searxng: Loopback, qdrant: FakeQdrant
 ) -> None:
-    header = api.connect(**given(searcher, shelf))
+    header = api.connect(**given(searxng, qdrant))
     value = {"search.backend": "searxng", "search.origin": "both", "plan.queries": 1}
     api.put("/config", json={"value": value}, headers=header).raise_for_status()
-    before = len(searcher.requests), len(shelf.requests)
+    before = len(searxng.requests), len(qdrant.requests)
     api.post("/qa", json={"question": QUESTION, "origin": "both", "collections": ["mine"]}, headers=header)
-    assert any(request.query.get("q") == QUESTION for request in searcher.requests)
-    assert len(shelf.requests) > before[1]
-    before = len(searcher.requests), len(shelf.requests)
+    assert any(request.query.get("q") == QUESTION for request in searxng.requests)
+    assert len(qdrant.requests) > before[1]
+    before = len(searxng.requests), len(qdrant.requests)
     api.post("/qa", json={"question": QUESTION}).raise_for_status()
-    assert (len(searcher.requests), len(shelf.requests)) == before
+    assert (len(searxng.requests), len(qdrant.requests)) == before
     api.runs.store.flush()
     for path in api.runs.settings.folder.glob("*.sqlite*"):
         for secret in (PASSWORD, KEY):
@@ -94,9 +96,9 @@ def test_a_session_s_questions_go_to_its_own_servers_and_others_do_not(
     ],
 )
 def test_what_does_not_work_opens_no_session(
-    api: Api, searcher: Loopback, shelf: FakeQdrant, wrong: dict[str, str]
+    api: Api, searxng: Loopback, qdrant: FakeQdrant, wrong: dict[str, str]
 ) -> None:
-    reply = api.post("/connect", json=given(searcher, shelf, **wrong))
+    reply = api.post("/connect", json=given(searxng, qdrant, **wrong))
     assert reply.status_code == 422
     assert reply.json()["detail"]
     for secret in (PASSWORD, KEY, "another-password", "another-key"):
@@ -116,13 +118,13 @@ def test_a_secret_without_its_server_is_refused(api: Api, alone: dict[str, str])
 # --- url, user and pwd --------------------------------------------------------------------------------------
 
 
-def test_a_url_is_used_for_what_is_found_there_and_its_password_is_told_to_nobody(
-    api: Api, searcher: Loopback, shelf: FakeQdrant, fake_openai: FakeOpenAI, caplog: pytest.LogCaptureFixture
+def test_a_url_is_used_as_the_kind_of_server_it_is_and_its_password_is_never_repeated(
+    api: Api, searxng: Loopback, qdrant: FakeQdrant, fake_openai: FakeOpenAI, caplog: pytest.LogCaptureFixture
 ) -> None:
     fake_openai.key = KEY
     services = (
-        ({"url": searcher.url, "user": "anna", "pwd": PASSWORD}, ["searxng"], ""),
-        ({"url": shelf.url, "pwd": KEY}, ["qdrant"], ""),
+        ({"url": searxng.url, "user": "anna", "pwd": PASSWORD}, ["searxng"], ""),
+        ({"url": qdrant.url, "pwd": KEY}, ["qdrant"], ""),
         ({"url": fake_openai.base_url, "user": None, "pwd": KEY}, ["api_key", "base_url"], MODEL),
     )
     for body, own_parts, model in services:
@@ -138,23 +140,23 @@ def test_a_url_is_used_for_what_is_found_there_and_its_password_is_told_to_nobod
     assert not any(secret.encode() in file.read_bytes() for file in files for secret in (PASSWORD, KEY))
 
 
-def test_questions_of_a_session_go_to_its_url_with_user_and_password(api: Api, searcher: Loopback) -> None:
-    body = {"url": searcher.url, "user": "anna", "pwd": PASSWORD}
+def test_questions_of_a_session_go_to_its_url_with_user_and_password(api: Api, searxng: Loopback) -> None:
+    body = {"url": searxng.url, "user": "anna", "pwd": PASSWORD}
     header = api.connect(**body)
     api.put("/config", json={"value": {"plan.queries": 1}}, headers=header).raise_for_status()
     api.post("/qa", json={"question": QUESTION}, headers=header)
-    (search_request,) = [request for request in searcher.requests if request.query.get("q") == QUESTION]
+    (search_request,) = [request for request in searxng.requests if request.query.get("q") == QUESTION]
     assert search_request.headers["authorization"] == BASIC
 
 
 def test_a_url_stands_beside_servers_with_fields_of_their_own(
-    api: Api, searcher: Loopback, shelf: FakeQdrant
+    api: Api, searxng: Loopback, qdrant: FakeQdrant
 ) -> None:
-    body = {"url": shelf.url, "pwd": KEY, "searxng_url": searcher.url, "searxng_username": "anna"}
+    body = {"url": qdrant.url, "pwd": KEY, "searxng_url": searxng.url, "searxng_username": "anna"}
     reply = api.post("/connect", json={**body, "searxng_password": PASSWORD})
     assert reply.json()["provided"] == reply.json()["brought"] == ["searxng", "qdrant"]
-    assert not any(BASIC in str(request.headers) for request in shelf.requests)
-    assert not any(KEY in str(request.headers) for request in searcher.requests)
+    assert not any(BASIC in str(request.headers) for request in qdrant.requests)
+    assert not any(KEY in str(request.headers) for request in searxng.requests)
 
 
 @pytest.mark.parametrize(
@@ -169,9 +171,9 @@ def test_a_url_stands_beside_servers_with_fields_of_their_own(
     ],
 )
 def test_a_url_that_cannot_be_used_says_why_and_opens_no_session(
-    api: Api, searcher: Loopback, wrong: dict[str, Any], fields: list[str]
+    api: Api, searxng: Loopback, wrong: dict[str, Any], fields: list[str]
 ) -> None:
-    body = {"url": searcher.url, "user": "anna", "pwd": PASSWORD, **wrong}
+    body = {"url": searxng.url, "user": "anna", "pwd": PASSWORD, **wrong}
     reply = api.post("/connect", json=body)
     assert reply.status_code == 422
     assert [fault["field"] for fault in reply.json()["errors"]] == fields
@@ -180,22 +182,22 @@ def test_a_url_that_cannot_be_used_says_why_and_opens_no_session(
 
 @pytest.mark.parametrize("part", ["searxng_url", "qdrant_url", "url"])
 def test_on_a_shared_server_strange_addresses_are_not_called(
-    serve: Serve, searcher: Loopback, shelf: FakeQdrant, part: str
+    serve: Serve, searxng: Loopback, qdrant: FakeQdrant, part: str
 ) -> None:
-    address = shelf.url if part == "qdrant_url" else searcher.url
+    address = qdrant.url if part == "qdrant_url" else searxng.url
     reply = serve(shared=True).post("/connect", json={part: address})
     assert reply.status_code == 422
     assert "operator" in reply.json()["detail"]
-    assert (searcher.requests, shelf.requests) == ([], [])
+    assert (searxng.requests, qdrant.requests) == ([], [])
 
 
 def test_the_operator_s_password_does_not_go_to_a_visitor_s_server(
-    serve: Serve, searcher: Loopback, shelf: FakeQdrant
+    serve: Serve, searxng: Loopback, qdrant: FakeQdrant
 ) -> None:
     api = serve(searxng_url="http://127.0.0.1:9", searxng_username="root", searxng_password="operators-own")
-    api.post("/connect", json={"searxng_url": searcher.url})
-    api.post("/connect", json={"qdrant_url": shelf.url})
-    request_headers = [str(request.headers) for request in (*searcher.requests, *shelf.requests)]
+    api.post("/connect", json={"searxng_url": searxng.url})
+    api.post("/connect", json={"qdrant_url": qdrant.url})
+    request_headers = [str(request.headers) for request in (*searxng.requests, *qdrant.requests)]
     assert request_headers
     assert not any("authorization" in headers or "api-key" in headers for headers in request_headers)
 

@@ -35,7 +35,7 @@ def test_a_session_keeps_what_was_said_in_it(api: Api, fake_openai: FakeOpenAI) 
     assert api.get("/session", headers=api.session(fake_openai)).json()["messages"] == [], "nobody else's"
 
 
-def test_who_names_no_session_has_none(api: Api) -> None:
+def test_a_request_that_names_no_session_is_refused(api: Api) -> None:
     api.post("/qa", json={"question": QUESTION}).raise_for_status()
     for reply in (api.get("/session"), api.get("/session", headers={"X-OpenQuery-Session": "never"})):
         assert reply.status_code == 403
@@ -63,7 +63,7 @@ def test_each_way_to_ask_may_have_a_configuration_of_its_own(visitor: Visitor) -
     assert visitor.get(f"/runs/{run}?form=full").json()["knobs"]["rank"]["strategy"] == "bm25"
 
 
-def test_a_method_that_is_none_is_refused(visitor: Visitor) -> None:
+def test_an_unknown_method_is_refused(visitor: Visitor) -> None:
     reply = visitor.put("/config?method=guess", json={"value": {}})
     assert reply.status_code == 422
     assert [fault["field"] for fault in reply.json()["errors"]] == ["query.method"]
@@ -132,7 +132,9 @@ def test_every_value_of_the_session_design_has_its_defaults() -> None:
 
 
 @pytest.mark.parametrize("kind", [AgentMessage, Message, ChatMessage])
-def test_a_value_without_what_it_must_have_is_none(kind: type[AgentMessage | Message | ChatMessage]) -> None:
+def test_a_value_without_its_required_fields_is_refused(
+    kind: type[AgentMessage | Message | ChatMessage],
+) -> None:
     with pytest.raises(ValidationError):
         kind.model_validate({})
 

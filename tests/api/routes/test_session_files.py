@@ -65,7 +65,7 @@ def test_a_question_finds_the_page_of_a_file_of_its_session(api: Api, header: di
     assert (state["content_type"], state["sent"], state["file_id"]) == ("application/pdf", False, "")
 
 
-def test_nobody_else_finds_it(api: Api, header: dict[str, str]) -> None:
+def test_no_other_session_finds_a_file(api: Api, header: dict[str, str]) -> None:
     settled(api, header, "mills.pdf", MILLS)
     for other in ({}, api.connect()):
         reply = api.post("/qa", json={"question": "What does a windmill need?", **HERE}, headers=other)
@@ -164,7 +164,7 @@ def test_a_session_has_room_for_so_many_files(api: Api, header: dict[str, str]) 
     assert api.put("/session/files/3.txt", content=b"Other words.", headers=header).is_success
 
 
-def test_what_a_session_had_is_forgotten_with_it(serve: Serve) -> None:
+def test_the_files_of_a_session_are_deleted_with_it(serve: Serve) -> None:
     api = serve()
     header = api.connect()
     settled(api, header, "mills.pdf", MILLS)
