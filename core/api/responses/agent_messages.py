@@ -6,7 +6,7 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from core.api.responses.answers import answer_of, note_fields
-from core.model import Answer, AnswerKind, Author, Phase
+from core.model import Answer, AnswerKind, Author, Phase, Usage
 from core.run.state import Run
 from core.text.sanitize import pluralize
 
@@ -106,22 +106,21 @@ def _plan(run: Run) -> list[AgentMessage]:
 
 
 def _plan_metadata(run: Run) -> ResponseMetadata:
-    usage = next((used.usage for used in run.model_usage if used.phase is Phase.PLAN), None)
-    if usage is None:
-        return ResponseMetadata()
-    counted = None if usage.estimated else TokenUsage(**usage.tokens.to_json(), cost=usage.tokens.cost)
-    return ResponseMetadata(model=usage.model, token_usage=counted)
+    used = next((step.usage for step in run.model_usage if step.phase is Phase.PLAN), None)
+    return _metadata(used.model, None if used.estimated else used.tokens) if used else ResponseMetadata()
+
+
+def _metadata(model: str, usage: Usage | None) -> ResponseMetadata:
+    tokens = TokenUsage(**usage.to_json(), cost=usage.cost) if usage else None
+    return ResponseMetadata(model=model, token_usage=tokens)
 
 
 def _message(answer: Answer, seconds: float) -> AgentMessage:
-    usage = answer.usage
     return AgentMessage(
         agent="answer",
         content=answer.text,
         tools=[],
-        response_metadata=ResponseMetadata(
-            model=answer.model, token_usage=TokenUsage(**usage.to_json(), cost=usage.cost) if usage else None
-        ),
+        response_metadata=_metadata(answer.model, answer.usage),
         execution_time=seconds,
     )
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError, model_validator
 
 from core.api.config_schema import ConfigParameter, ConfigPayload, require_parameters
 from core.api.problems import Fault, Refusal, documented, faults
-from core.api.service import CallerOf, ServiceOf, SessionOf, Token
+from core.api.service import CallerOf, ServiceOf, SessionOf
 from core.api.sessions import Method, method_knobs
 from core.api.strict_json import KnobsByName, Strict, StrictRoute, plain, with_knobs
 from core.config.knobs import Knobs
@@ -45,20 +45,15 @@ async def get_config(session: SessionOf, service: ServiceOf, method: MethodOf = 
 
 
 @router.put("/config", response_model_exclude_none=True, responses=documented(403, 413, 422))
-async def put_config(  # noqa: PLR0917 - FastAPI calls it
-    update: ConfigUpdate,
-    session: SessionOf,
-    service: ServiceOf,
-    caller: CallerOf,
-    token: Token = None,
-    method: MethodOf = None,
+async def put_config(
+    update: ConfigUpdate, session: SessionOf, service: ServiceOf, caller: CallerOf, method: MethodOf = None
 ) -> ConfigPayload:
     """Set the session's configuration, or without a session that of all callers who have none.
 
     With a method it is that method's alone. Without one, it is that of all, whatever they had of their own; where it
     has a default value, each method keeps its own default.
     """
-    if token is None:
+    if session is service.own:
         caller.require(Action.SET_DEFAULTS)
     defaults = method_knobs(service.defaults, method)
     knobs = knobs_of(update.value, defaults)

@@ -65,16 +65,8 @@ class ConnectRequest(Strict):
 
     def access(self) -> Access:
         """The servers and keys that the other fields name."""
-        return Access(
-            api_key=self.api_key,
-            base_url=self.base_url,
-            chat_model=self.model,
-            searxng_url=self.searxng_url,
-            searxng_username=self.searxng_username,
-            searxng_password=self.searxng_password,
-            qdrant_url=self.qdrant_url,
-            qdrant_api_key=self.qdrant_api_key,
-        )
+        servers = {name: value for name, value in self if name not in ("url", "user", "pwd", "model")}
+        return Access(**servers, chat_model=self.model)
 
 
 class ProvidedServers(BaseModel):
