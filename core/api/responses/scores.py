@@ -27,16 +27,16 @@ class Scores:
     """The scores of a run's passages. Without vectors, they are the BM25 scores over the highest one."""
 
     def __init__(self, run: Run) -> None:
-        self._cosine, self._words = _by_id(run)
+        self._cosine, self._bm25 = _by_id(run)
         self._calibration = calibration_of(run.index.embedder if run.index else "")
-        self._found: Mapping[str, float | None] = {hit.key: hit.similarity for hit in run.hits}
+        self._similarity: Mapping[str, float | None] = {hit.key: hit.similarity for hit in run.hits}
 
     def of(self, passage: Passage) -> PassageScore:
         """The scores of a passage. A part of a passage of a collection has the database's score of the whole."""
         if (cosine := self._cosine.get(passage.id)) is None:
-            words = self._words.get(passage.id, 0.0)
-            return PassageScore(score=words, similarity=words)
-        similarity = self._found.get(passage.place.page)
+            bm25 = self._bm25.get(passage.id, 0.0)
+            return PassageScore(score=bm25, similarity=bm25)
+        similarity = self._similarity.get(passage.place.page)
         return PassageScore(
             score=_unit(cosine if similarity is None else similarity),
             similarity=self._calibration.similarity(cosine),
@@ -49,14 +49,14 @@ def _by_id(run: Run) -> tuple[Mapping[str, float], Mapping[str, float]]:
     if run.index is None or run.ranking is None:
         return {}, {}
     ids = [passage.id for passage in run.index.passages]
-    cosine, words = run.ranking.cosine, run.ranking.bm25
+    cosine, bm25 = run.ranking.cosine, run.ranking.bm25
     if cosine is not None:
         pairs = zip(ids, map(float, cosine), strict=True)
         return {name: score for name, score in pairs if not math.isnan(score)}, {}
-    if words is None or not len(words):
+    if bm25 is None or not len(bm25):
         return {}, {}
-    best = max(float(words.max()), 1e-12)
-    return {}, {name: _unit(float(score) / best) for name, score in zip(ids, words, strict=True)}
+    best = max(float(bm25.max()), 1e-12)
+    return {}, {name: _unit(float(score) / best) for name, score in zip(ids, bm25, strict=True)}
 
 
 def _unit(score: float) -> float:
