@@ -21,7 +21,7 @@ def ranking(run: Run, side: str) -> None:
     context = len(run.ranking.context) if run.ranking else 0
     note = f"{pluralize(len(table), 'passage')}, {context} in the context"
     note += f"; the first {MAX_ROWS:,} are listed" if len(table) > MAX_ROWS else ""
-    st.html(markup.kicker(f"Ranking {SIDES[side]}", note))
+    markup.show(markup.kicker(f"Ranking {SIDES[side]}", note))
     scores = [name for name in ("cosine", "bm25", "fused", "rerank") if _has(table, name)]
     page_frame.table(
         [
@@ -82,11 +82,11 @@ found = compare_rankings(first, second) if first and second else None
 if first is None or second is None or found is None:
     st.stop()
 with st.container(key="compared"):
-    st.html(rank_changes.comparison_facts(found))
+    markup.show(rank_changes.comparison_facts(found))
 with st.container(key="answer_pair"):
     answer_pair.answer_pair(both, {"a": first, "b": second})
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-    st.html(
+    markup.show(
         markup.kicker("Rank changes", "numbers in brackets are positions in the context"), width="stretch"
     )
     st.button("Swap", key="swap", icon=":material/swap_horiz:", on_click=compare_config.swap, args=(run,))
@@ -111,7 +111,7 @@ with st.container(key="bump_frame"):
 for column, (side, ranked) in zip(st.columns(2, gap="medium"), (("a", first), ("b", second)), strict=True):
     with column:
         ranking(ranked, side)
-st.html(markup.kicker("All rank changes", "select a row to see the passage in its article"))
+markup.show(markup.kicker("All rank changes", "select a row to see the passage in its article"))
 if picked := rank_changes.change_table(found, "rank_changes", ("A", "B")):
     rank_changes.open_passage(picked, first, second, "rank_changes")
 chart_clicks.chart_clicks(pick)

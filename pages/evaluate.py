@@ -62,7 +62,7 @@ def progress(experiments: Experiments, experiment: Experiment) -> None:
             st.rerun()
         left = markup.fact(f"{current.done:,} of {current.settings:,}", "settings measured")
         with st.container(horizontal=True, vertical_alignment="center", key="evaluate_progress_line"):
-            st.html(markup.facts(left, markup.fact(str(current.status), "state")), width="stretch")
+            markup.show(markup.facts(left, markup.fact(str(current.status), "state")), width="stretch")
             if not runtime.caller().may(Action.CHANGE_EXPERIMENT, current.user):
                 return
             if current.live:
@@ -97,10 +97,8 @@ def progress(experiments: Experiments, experiment: Experiment) -> None:
 
 
 page_frame.style()
-st.html(
-    '<h1 class="oq-title">Evaluate</h1><p class="oq-lead">Settings measured on questions with known answers: '
-    "which is better, by how much, and how certain that is.</p>"
-)
+LEAD = "Settings measured on questions with known answers: which is better, by how much, and how certain that is."
+markup.show(markup.title("Evaluate", LEAD))
 try:
     experiments = runtime.runs().experiments
     visitor = runtime.caller()

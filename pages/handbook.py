@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 import streamlit as st
+from htpy import div, h2, p, span
 
 from core.analysis.handbook import Chapter, chapters, matching, neighbours, parts
 from core.config.settings import HANDBOOK
-from core.text.markdown.safe_markdown import escape_html
 from pages.parts import address, markup
 from pages.parts.problems import missing
 
@@ -17,10 +17,8 @@ PAGE = "pages/handbook.py"
 
 
 def index() -> None:
-    st.html(
-        '<h1 class="oq-title">Handbook</h1><p class="oq-lead">How a question becomes a cited answer, in short '
-        "articles. The offline demo library searches these articles.</p>"
-    )
+    lead = "How a question becomes a cited answer, in short articles. The offline demo library searches these articles."
+    markup.show(markup.title("Handbook", lead))
     words = st.text_input(
         "Search the handbook",
         key="handbook_words",
@@ -32,14 +30,11 @@ def index() -> None:
     if words:
         articles = matching(tuple(ALL.values()), words)
         if not articles:
-            st.html(markup.empty("No article matches.", "search_off"))
+            markup.show(markup.empty("No article matches.", "search_off"))
         cards(articles)
         return
     for number, part in enumerate(PARTS, 1):
-        st.html(
-            f'<div class="oq-part"><h2><span>{number}</span>{escape_html(part.title)}</h2>'
-            f"<p>{escape_html(part.lead)}</p></div>"
-        )
+        markup.show(div(".oq-part")[h2[span[number], part.title], p[part.lead]])
         cards(part.chapters)
 
 
@@ -57,20 +52,20 @@ def cards(some: Sequence[Chapter]) -> None:
                     label=f"{NUMBERS[chapter.slug]} · **{chapter.title}**",
                     query_params={"article": chapter.slug},
                 )
-                st.html(f'<p class="oq-lead oq-clamp">{escape_html(chapter.lead)}</p>')
+                markup.show(p(".oq-lead.oq-clamp")[chapter.lead])
 
 
 def article(chapter: Chapter) -> None:
     part = next(part for part in PARTS if chapter in part.chapters)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="handbook_place"):
         st.page_link(PAGE, label="All articles", icon=":material/arrow_back:", query_params={})
-        st.html(markup.kicker(part.title, f"article {NUMBERS[chapter.slug]} of {len(ALL)}"))
+        markup.show(markup.kicker(part.title, f"article {NUMBERS[chapter.slug]} of {len(ALL)}"))
     with st.container(key="handbook"):
         st.title(chapter.title, anchor=False)
         st.markdown(chapter.body)
         related = [ALL[slug] for slug in chapter.related if slug in ALL]
         if related:
-            st.html(markup.kicker("See also"))
+            markup.show(markup.kicker("See also"))
             with st.container(horizontal=True, gap="small"):
                 for other in related:
                     link(other, other.title, "article")

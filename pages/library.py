@@ -6,7 +6,7 @@ from core.errors import LibraryFailed, OpenQueryError
 from core.model import Collection
 from core.model.library import DEFAULT_COLLECTION
 from core.text.display import embedder_name
-from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import markup, runtime
 from pages.parts.library import add_documents, collection_search, document_table, document_view
 from pages.parts.problems import missing, problem, refusal
@@ -79,22 +79,20 @@ def header(collections: tuple[str, ...], name: str) -> None:
 
 
 def summary(collection: Collection) -> None:
-    parts = [
-        markup.fact(f"{collection.passages:,}", "passages"),
-        markup.fact(f"{collection.width:,}", "dimensions"),
-        markup.fact(collection.distance, "distance"),
-    ]
-    if collection.embedder:
-        parts.append(
-            f'<span class="who" title="{escape_html(collection.embedder)}">{escape_html(embedder_name(collection.embedder))}</span>'
+    markup.show(
+        markup.facts(
+            markup.fact(f"{collection.passages:,}", "passages"),
+            markup.fact(f"{collection.width:,}", "dimensions"),
+            markup.fact(collection.distance, "distance"),
+            collection.embedder and markup.author(embedder_name(collection.embedder), collection.embedder),
         )
-    st.html(markup.facts(*parts))
+    )
 
 
-st.html(
-    '<h1 class="oq-title">Library</h1><p class="oq-lead">Your own documents, split into passages that questions '
-    "search instead of the web, or together with it.</p>"
+LEAD = (
+    "Your own documents, split into passages that questions search instead of the web, or together with it."
 )
+markup.show(markup.title("Library", LEAD))
 name = current_name()
 ingest = add_documents.ingest_of(name)
 try:

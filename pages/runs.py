@@ -50,9 +50,7 @@ address.keep_history(None, opens=True)
 if opening := st.session_state.pop("opening", ""):
     st.switch_page(runtime.RESEARCH, query_params={"run": opening})
 
-st.html(
-    '<h1 class="oq-title">History</h1><p class="oq-lead">Every run is stored on this machine, with all of its steps.</p>'
-)
+markup.show(markup.title("History", "Every run is stored on this machine, with all of its steps."))
 try:
     runs = runtime.history(MAX_RUNS)
 except OpenQueryError as error:
@@ -111,6 +109,6 @@ if found:
     st.caption(f"{count}. The latest {MAX_RUNS} are listed." if len(runs) == MAX_RUNS else count)
 else:
     none = "No run matches." if runs else "No runs yet. Ask a question on the Research page."
-    st.html(markup.empty(none, "history"))
+    markup.show(markup.empty(none, "history"))
 if any(run.status in LIVE for run in runs):
     refresh(runs)

@@ -1,11 +1,12 @@
 """The System page: health of connected services, limits, exposure and storage."""
 
 import streamlit as st
+from htpy import Element, Node, b, div, em, p, span, time
 
 from core.config.permissions import Action
 from core.errors import OpenQueryError
 from core.runtime.health import Probe, ProbeState, probes
-from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import markup, runtime
 from pages.parts.problems import problem
 
@@ -16,24 +17,22 @@ ICONS = {
 }
 
 
-def table(rows: dict[str, str]) -> str:
-    return "".join(
-        f'<div class="oq-probe plain"><span></span><b>{escape_html(name)}</b><p>{escape_html(value)}</p></div>'
-        for name, value in rows.items()
-    )
+def table(rows: dict[str, str]) -> Node:
+    """Names with their values, a line each."""
+    return [div(".oq-probe.plain")[span, b[name], p[value]] for name, value in rows.items()]
 
 
-def probe(health: Probe) -> str:
-    hint = f"<em>{escape_html(health.hint)}</em>" if health.hint else ""
-    return (
-        f'<div class="oq-probe">{markup.status_icon(ICONS[health.state], str(health.state), str(health.state))}'
-        f"<b>{escape_html(health.part)}</b><p>{escape_html(health.detail)}{hint}</p><time>{markup.duration(health.seconds)}</time></div>"
-    )
+def probe(health: Probe) -> Element:
+    """The state of a service, with what to do where it fails."""
+    return div(".oq-probe")[
+        markup.status_icon(ICONS[health.state], str(health.state), str(health.state)),
+        b[health.part],
+        p[health.detail, health.hint and em[health.hint]],
+        time[markup.duration(health.seconds)],
+    ]
 
 
-st.html(
-    '<h1 class="oq-title">System</h1><p class="oq-lead">Connected services, limits, network exposure and storage.</p>'
-)
+markup.show(markup.title("System", "Connected services, limits, network exposure and storage."))
 try:
     registry = runtime.runs()
 except OpenQueryError as error:
@@ -42,7 +41,7 @@ except OpenQueryError as error:
 settings, cache = registry.settings, registry.engine.cache
 with st.container(key="system", width=920):
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(markup.kicker("Connected services"), width="stretch")
+        markup.show(markup.kicker("Connected services"), width="stretch")
         st.button("Re-check", key="probe", icon=":material/refresh:", type="tertiary")
     with st.spinner("Checking …"):
         try:
@@ -50,10 +49,10 @@ with st.container(key="system", width=920):
         except OpenQueryError as error:
             problem(error)
         else:
-            st.html("".join(map(probe, found)))
+            markup.show(map(probe, found))
 
-    st.html(markup.kicker("Limits"))
-    st.html(
+    markup.show(markup.kicker("Limits"))
+    markup.show(
         table(
             {
                 "Concurrent runs": f"{settings.runs_at_once}; {len(registry.queued())} queued",
@@ -64,9 +63,9 @@ with st.container(key="system", width=920):
         )
     )
 
-    st.html(markup.kicker("Network exposure"))
+    markup.show(markup.kicker("Network exposure"))
     address = st.get_option("server.address") or "all interfaces"
-    st.html(
+    markup.show(
         table(
             {
                 "Listens on": f"{address}, port {st.get_option('server.port')}",
@@ -81,13 +80,13 @@ with st.container(key="system", width=920):
         )
     )
 
-    st.html(markup.kicker("Storage", str(settings.folder)))
+    markup.show(markup.kicker("Storage", str(settings.folder)))
     stored = cache.size()
     rows = {
         space: f"{entries:,} entries, {markup.size(size)}"
         for space, (entries, size) in sorted(stored.items())
     }
-    st.html(table(rows or {"Cache": "empty"}))
+    markup.show(table(rows or {"Cache": "empty"}))
     if fault := registry.store.problem or cache.problem:
         st.warning(markdown_label(fault, 400), icon=":material/save:")
     if runtime.caller().may(Action.CLEAR_CACHE):

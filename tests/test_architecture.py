@@ -96,3 +96,12 @@ def test_the_core_imports_no_streamlit() -> None:
 def test_the_root_of_the_core_has_six_files() -> None:
     names = {path.stem for path in (ROOT / "core").glob("*.py")}
     assert names == {"__init__", "__main__", "errors", "followups", "pipeline", "ports"}
+
+
+def test_html_reaches_streamlit_through_one_function() -> None:
+    callers = {
+        str(path)
+        for path in SOURCES
+        if re.search(r"\bst\.html\(|unsafe_allow_html", (ROOT / path).read_text("utf-8"))
+    }
+    assert callers - {"app.py", "pages/parts/page_frame.py"} == {"pages/parts/markup.py"}

@@ -14,8 +14,9 @@ One script watches every page:
 from __future__ import annotations
 
 import streamlit as st
+from htpy import p
 
-from core.text.markdown.safe_markdown import escape_html
+from pages.parts import markup
 
 _SCRIPT = r"""
 const READER = '[class*="st-key-reader_"]';
@@ -160,4 +161,4 @@ def watch() -> None:
 def announcement(text: str) -> None:
     """A sentence about the state of the page, unseen, which screen readers read out when it changes."""
     with st.container(key="announcement"):
-        st.html(f'<p class="oq-unseen" data-announce>{escape_html(text)}</p>')
+        markup.show(p(".oq-unseen", data_announce=True)[text])

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
+from htpy import Element, Node, a, b, del_, div, i, ins, li, mark, span, table, tbody, td, th, thead, tr, ul
 
 from core.analysis.answers.answer_comparison import (
     MOST_SENTENCES,
@@ -23,7 +24,7 @@ from core.model import Source
 from core.model.passage_urls import site
 from core.run.state import AnswerVersion, Run
 from core.text.markdown import safe_markdown
-from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime
 from pages.parts.passage_reader import reader
@@ -32,7 +33,7 @@ SELECTED = "selected_source"
 CURSOR = " ▍"
 _CITATION = re.compile(r"\]\(#src-(?=\d+\))")
 """A citation link of `safe_markdown`. Both answers have a source 1, so the links must name the answer."""
-TAGS = {DiffKind.COMMON: "span", DiffKind.REMOVED: "del", DiffKind.ADDED: "ins"}
+TAGS = {DiffKind.COMMON: span, DiffKind.REMOVED: del_, DiffKind.ADDED: ins}
 SIGNS = {DiffKind.COMMON: "", DiffKind.REMOVED: "−", DiffKind.ADDED: "+"}
 
 
@@ -75,40 +76,42 @@ def side_by_side(first: AnswerSide, second: AnswerSide) -> None:
 
 def _card(side: AnswerSide, labels: Mapping[int, str]) -> None:
     with st.container(border=True, key=f"version_card_{side.name}"):
-        st.html(
-            f'<div class="oq-version-head"><span class="oq-side {side.name}">{escape_html(side.label)}</span>'
-            f"<b>{escape_html(side.title)}</b><span>{escape_html(answer_author(side.version.answer if side.version else None))}</span></div>"
-        )
+        author = answer_author(side.version.answer if side.version else None)
+        markup.show(div(".oq-version-head")[_badge(side), b[side.title], span[author]])
         if side.error:
             st.error(markdown_label(side.error, 400), icon=":material/error:")
         if side.version is None:
             seconds = runtime.clock(side.run, side.name)
             words = f"{current_activity(side.run, seconds)} …" if side.live else side.missing
             if words:
-                st.html(markup.empty(words, "hourglass_empty" if side.live else "edit_note"))
+                markup.show(markup.empty(words, "hourglass_empty" if side.live else "edit_note"))
             return
         with st.container(key=f"version_body_{side.name}"):
             text = safe_markdown.safe_markdown(side.version.answer.text, len(side.version.sources))
             text = _CITATION.sub(f"](#pick-source/{side.name}/", text)
             st.markdown(text + (CURSOR if side.live else ""), anchors=False)
         cited = side.version.check.cited
-        rows = "".join(
+        rows = (
             _source(side, source, used=source.number in cited, label=labels.get(source.number, ""))
             for source in side.version.sources
         )
-        st.html(f'<div class="oq-version" role="group" aria-label="Sources">{rows}</div>')
+        markup.show(div(".oq-version", role="group", aria_label="Sources")[rows])
 
 
-def _source(side: AnswerSide, source: Source, *, used: bool, label: str) -> str:
-    tag = f'<span class="oq-tag {label.partition(" ")[0]}">{escape_html(label)}</span>' if label else ""
-    on = " on" if st.session_state.get(SELECTED) == (side.name, source.number) else ""
+def _source(side: AnswerSide, source: Source, *, used: bool, label: str) -> Element:
+    on = st.session_state.get(SELECTED) == (side.name, source.number)
     title, where = one_line(source.title or site(source.url), 80), source.site or site(source.url)
-    return (
-        f'<a class="{"used" if used else ""}{on}" href="#pick-source/{side.name}/{source.number}" '
-        f'title="{escape_html(one_line(source.passage.text, 300))}" '
-        f'data-source="{escape_html(f"Source {source.number}: {title}, {where}")}"><span class="n">{source.number}</span>'
-        f"<span>{escape_html(title)}</span>{tag}<span>{escape_html(where)}</span></a>"
-    )
+    return a(
+        class_={"used": used, "on": on},
+        href=f"#pick-source/{side.name}/{source.number}",
+        title=one_line(source.passage.text, 300),
+        data_source=f"Source {source.number}: {title}, {where}",
+    )[
+        span(".n")[source.number],
+        span[title],
+        label and span(class_=["oq-tag", label.partition(" ")[0]])[label],
+        span[where],
+    ]
 
 
 def _selected_passage(*sides: AnswerSide) -> None:
@@ -128,9 +131,9 @@ def _selected_passage(*sides: AnswerSide) -> None:
             )
         else:
             with st.container(border=True, key="reader_source"):
-                st.html(
-                    f"{markup.kicker(label, 'the page has changed since')}"
-                    f'<div class="oq-article"><mark>{escape_html(source.text)}</mark></div>'
+                markup.show(
+                    markup.kicker(label, "the page has changed since"),
+                    div(".oq-article")[mark[source.text]],
                 )
                 st.button(
                     "Close",
@@ -149,68 +152,72 @@ def _deselect() -> None:
 
 
 def _differences(comparison: AnswerComparison, first: AnswerSide, second: AnswerSide) -> None:
-    st.html(markup.kicker("Differences", f"from {first.label} to {second.label}"))
-    st.html(_table(answer_metrics(comparison, first.seconds, second.seconds), first, second))
+    markup.show(markup.kicker("Differences", f"from {first.label} to {second.label}"))
+    markup.show(_table(answer_metrics(comparison, first.seconds, second.seconds), first, second))
     if comparison.similarity == 1 and not comparison.citations_changed:
-        st.html('<p class="oq-verdict">Both answers have the same sentences and citations.</p>')
+        markup.show(markup.verdict("Both answers have the same sentences and citations."))
         return
     changed = (
         f" {comparison.citations_changed} common sentences cite other passages."
         if comparison.citations_changed
         else ""
     )
-    st.html(
-        f'<p class="oq-verdict">{pluralize(comparison.count(DiffKind.COMMON), "sentence")} in both, '
-        f"{comparison.count(DiffKind.REMOVED)} only in {escape_html(first.label)}, "
-        f"{comparison.count(DiffKind.ADDED)} only in {escape_html(second.label)}.{changed}</p>"
-    )
-    inner = "".join(_piece(piece, first, second) for piece in comparison.pieces)
-    st.html(
-        f'<div class="oq-text diff flow" tabindex="0" role="region" aria-label="Diff of both answers"><ul>{inner}</ul></div>'
-        f'<div class="oq-legend"><span><i></i>in both</span><span class="out"><i>−</i>only in {escape_html(first.label)}'
-        f'</span><span class="in"><i>+</i>only in {escape_html(second.label)}</span></div>'
+    markup.show(
+        markup.verdict(
+            f"{pluralize(comparison.count(DiffKind.COMMON), 'sentence')} in both, "
+            f"{comparison.count(DiffKind.REMOVED)} only in {first.label}, "
+            f"{comparison.count(DiffKind.ADDED)} only in {second.label}.{changed}"
+        ),
+        markup.region("oq-text diff flow", "Diff of both answers")[
+            ul[(_piece(piece, first, second) for piece in comparison.pieces)]
+        ],
+        div(".oq-legend")[
+            span[i, "in both"],
+            span(".out")[i["−"], f"only in {first.label}"],
+            span(".in")[i["+"], f"only in {second.label}"],
+        ],
     )
     if comparison.left_out:
         st.caption(f"Only the first {MOST_SENTENCES:,} sentences of an answer are compared.")
 
 
-def _piece(piece: DiffPiece, first: AnswerSide, second: AnswerSide) -> str:
+def _piece(piece: DiffPiece, first: AnswerSide, second: AnswerSide) -> Element:
     """A sentence on a line of its own, with the side that has it in words for a screen reader."""
     side = first if piece.kind is DiffKind.REMOVED else second
-    only = "" if piece.kind is DiffKind.COMMON else f"only in {escape_html(side.label)}: "
-    tag = TAGS[piece.kind]
-    cited = "".join(
-        f'<a href="#pick-source/{side.name}/{number}" aria-label="source {number}">{number}</a>'
+    cited = (
+        a(href=f"#pick-source/{side.name}/{number}", aria_label=f"source {number}")[number]
         for number in piece.cites
     )
-    return (
-        f'<li class="{piece.kind}"><b aria-hidden="true">{SIGNS[piece.kind]}</b><span dir="auto">'
-        f'<span class="oq-unseen">{only}</span><{tag}>{escape_html(piece.text)}</{tag}>{cited}</span></li>'
-    )
+    return li(class_=str(piece.kind))[
+        b(aria_hidden="true")[SIGNS[piece.kind]],
+        span(dir="auto")[
+            span(".oq-unseen")[piece.kind is not DiffKind.COMMON and f"only in {side.label}: "],
+            TAGS[piece.kind][piece.text],
+            cited,
+        ],
+    ]
 
 
-def _table(metrics: tuple[AnswerMetric, ...], first: AnswerSide, second: AnswerSide) -> str:
-    head = "".join(
-        f'<th scope="col" title="{escape_html(metric.hint)}">{escape_html(metric.label)}</th>'
-        for metric in metrics
-    )
+def _table(metrics: tuple[AnswerMetric, ...], first: AnswerSide, second: AnswerSide) -> Element:
+    def row(label: Node, cells: list[str]) -> Element:
+        return tr[th(scope="row")[label], (td[cell] for cell in cells)]
 
-    def row(label: str, cells: list[str]) -> str:
-        return f'<tr><th scope="row">{label}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
-
-    rows = (
-        row(_badge(first), [_value(metric.before, metric.unit) for metric in metrics]),
-        row(_badge(second), [_value(metric.after, metric.unit) for metric in metrics]),
-        row("difference", [_value(metric.difference, metric.unit, signed=True) for metric in metrics]),
-    )
-    return (
-        f'<div class="oq-figures" tabindex="0" role="region" aria-label="Counts of both answers"><table>'
-        f"<thead><tr><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    return markup.region("oq-figures", "Counts of both answers")[
+        table[
+            thead[tr[td, (th(scope="col", title=metric.hint or None)[metric.label] for metric in metrics)]],
+            tbody[
+                row(_badge(first), [_value(metric.before, metric.unit) for metric in metrics]),
+                row(_badge(second), [_value(metric.after, metric.unit) for metric in metrics]),
+                row(
+                    "difference", [_value(metric.difference, metric.unit, signed=True) for metric in metrics]
+                ),
+            ],
+        ]
+    ]
 
 
-def _badge(side: AnswerSide) -> str:
-    return f'<span class="oq-side {side.name}">{escape_html(side.label)}</span>'
+def _badge(side: AnswerSide) -> Element:
+    return span(class_=["oq-side", side.name])[side.label]
 
 
 def _value(value: float | None, unit: Unit, *, signed: bool = False) -> str:

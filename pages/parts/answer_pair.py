@@ -26,7 +26,7 @@ def answer_pair(configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run])
     jobs = {side: _job(side) for side in configs}
     live = any(job is not None and job.live for job in jobs.values())
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="answer_pair_head"):
-        st.html(
+        markup.show(
             markup.kicker("Answers", "each from its own ranking; the run's answer is unchanged"),
             width="stretch",
         )

@@ -1,4 +1,4 @@
-"""Charts of the Explain and Compare pages: heat map, null distribution, bump chart. Labels are escaped here."""
+"""Charts of the Explain and Compare pages: heat map, null distribution, bump chart."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import plotly.graph_objects as go
+from htpy import b, br
 
 from core.analysis.rankings.null_distribution import NullDistribution
 from core.analysis.rankings.ranking_comparison import RankChange
 from core.text.display import decimal
-from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import one_line
+from pages.parts import markup
 from pages.parts.passage_charts import GRID, INK, MARK, MUTED, REST, SITES, dress
 
 FLOW = {False: "rgba(61,79,196,.30)", True: "rgba(140,155,255,.32)"}
@@ -28,7 +29,7 @@ def heat_map(
 ) -> go.Figure:
     """Heat map of a square similarity matrix, values from 0 to 1, with the value in each cell."""
     labels = [f"Q{number}" for number in range(1, len(names) + 1)]
-    titles = [escape_html(one_line(name, 60)) for name in names]
+    titles = [markup.html(one_line(name, 60)) for name in names]
     figure = go.Figure(
         go.Heatmap(
             x=labels,
@@ -131,7 +132,7 @@ def bump_chart(changes: Sequence[RankChange], depth: int, names: tuple[str, str]
             showlegend=bool(some),
         )
     for index, change in enumerate(changes):
-        label = escape_html(one_line(change.label, 44))
+        label = markup.html(one_line(change.label, 44))
         for side, height, rank, number in (
             (0, before[index], change.before, change.before_number),
             (1, after[index], change.after, change.after_number),
@@ -160,7 +161,7 @@ def bump_chart(changes: Sequence[RankChange], depth: int, names: tuple[str, str]
     figure.update_xaxes(
         range=[-0.95, 1.95],
         tickvals=[0, 1],
-        ticktext=[f"<b>{name}</b>" for name in names],
+        ticktext=[markup.html(b[name]) for name in names],
         side="top",
         showgrid=False,
         zeroline=False,
@@ -185,7 +186,6 @@ def _heights(changes: Sequence[RankChange], depth: int, *, after: bool) -> list[
 
 
 def _hover(change: RankChange) -> str:
-    words = escape_html(change.label)
     before = "not ranked" if change.before is None else f"rank {change.before}"
     after = "not ranked" if change.after is None else f"rank {change.after}"
-    return f"<b>{escape_html(change.site)}</b><br>{words}<br>{before} → {after}"
+    return markup.html(b[change.site], br, change.label, br, f"{before} → {after}")

@@ -181,7 +181,7 @@ def sidebar(run: Run | None) -> None:
     with st.sidebar:
         tunable = run is not None and not run.live and run.index is not None
         for group, title in LIVE:
-            st.html(markup.kicker(title, "applies live" if tunable else ""))
+            markup.show(markup.kicker(title, "applies live" if tunable else ""))
             live(group, title, run)
         if tunable and run is not None:
             with st.container(key="tuned_link", gap="xsmall"):
@@ -195,7 +195,7 @@ def sidebar(run: Run | None) -> None:
                     args=(run.knobs, *TUNED),
                 )
                 copy_link.copy_link()
-        st.html(markup.kicker("Next run", "applies when you ask"))
+        markup.show(markup.kicker("Next run", "applies when you ask"))
         for group, title, symbol in NEXT:
             with st.expander(title, icon=f":material/{symbol}:", key=f"group_{group}", type="compact"):
                 _next_run(group)

@@ -1,76 +1,112 @@
-"""HTML fragments and formatting of durations, sizes and addresses. All values are escaped here."""
+"""HTML of the pages, made of htpy's elements, which escape every text; formatting of durations, sizes and addresses."""
 
 from __future__ import annotations
 
+from typing import Literal
 from urllib.parse import quote, urlsplit
 
+import streamlit as st
+from htpy import Element, Node, a, b, div, fragment, h1, h2, i, p, span
+
 from core.model.passage_urls import passage_at_url
-from core.text.markdown.safe_markdown import escape_html, web_address
+from core.text.markdown.safe_markdown import web_address
+from core.text.sanitize import sanitize
 
 DEMO_HOST = "handbook.openquery.example"
 """Host of the demo library's articles, which the Handbook page shows."""
 
 
-def icon(name: str, extra: str = "") -> str:
-    return f'<span class="oq-icon {extra}" aria-hidden="true">{name}</span>'
+def html(*nodes: Node) -> str:
+    """Elements and texts as HTML. htpy escapes the texts; characters that a reader cannot see are removed."""
+    return sanitize(str(fragment[nodes]))
 
 
-def status_icon(symbol: str, label: str, classes: str) -> str:
+def show(*nodes: Node, width: Literal["stretch", "content"] = "stretch") -> None:
+    """Draw elements and texts on the page. Nothing else gives HTML to Streamlit."""
+    st.html(html(*nodes), width=width)
+
+
+def icon(name: str, extra: str = "") -> Element:
+    """A symbol of the icon font, hidden from screen readers; `extra` are further classes."""
+    return span(class_=["oq-icon", extra], aria_hidden="true")[name]
+
+
+def status_icon(symbol: str, label: str, classes: str) -> Element:
     """An icon with an accessible label and tooltip."""
-    text = escape_html(label)
-    return f'<span class="{classes}" role="img" aria-label="{text}" title="{text}">{icon(symbol)}</span>'
+    return span(class_=classes, role="img", aria_label=label, title=label)[icon(symbol)]
 
 
-def chip(text: str, symbol: str = "", tone: str = "") -> str:
-    inner = f"{icon(symbol)}{escape_html(text)}" if symbol else escape_html(text)
-    return f'<span class="oq-chip {tone}">{inner}</span>'
+def chip(text: str, symbol: str = "", tone: str = "") -> Element:
+    """A short text in a rounded box."""
+    return span(class_=["oq-chip", tone])[symbol and icon(symbol), text]
 
 
-def kicker(text: str, note: str = "", *swatches: tuple[str, str]) -> str:
+def title(text: str, lead: str = "") -> Node:
+    """The title of a page, and a sentence that says what the page is for."""
+    return h1(".oq-title")[text], lead and p(".oq-lead")[lead]
+
+
+def kicker(text: str, note: str = "", *swatches: tuple[str, str]) -> Element:
     """The heading of a section, with a note beside it; without a text only the note.
 
     `swatches` explain the marks of a chart: pairs of a class and the words beside the mark.
     """
-    heading = f"<h2>{escape_html(text)}</h2>" if text else ""
-    after = f"<span>{escape_html(note)}</span>" if note else ""
-    marks = "".join(
-        f'<span class="mark {name}"><i></i>{escape_html(words)}</span>' for name, words in swatches
-    )
-    return f'<div class="oq-kicker">{heading}{after}{marks}</div>'
+    marks = (span(class_=["mark", name])[i, words] for name, words in swatches)
+    return div(".oq-kicker")[text and h2[text], note and span[note], marks]
 
 
-def empty(text: str, symbol: str = "hourglass_empty") -> str:
-    return f'<div class="oq-empty">{icon(symbol)}{escape_html(text)}</div>'
+def empty(text: str, symbol: str = "hourglass_empty") -> Element:
+    """What is shown in the place of something that is not there."""
+    return div(".oq-empty")[icon(symbol), text]
 
 
-def fact(value: str, label: str, hint: str = "", tone: str = "") -> str:
-    title = f' title="{escape_html(hint)}"' if hint else ""
-    return f'<span class="{tone}"{title}><b>{escape_html(value)}</b> {escape_html(label)}</span>'
+def busy(symbol: str, text: str) -> Element:
+    """A line that says what is being done."""
+    return div(".oq-tuned.busy")[icon(symbol), span[text]]
 
 
-def facts(*parts: str) -> str:
-    return f'<div class="oq-facts">{"".join(parts)}</div>'
+def verdict(text: str, tone: str = "") -> Element:
+    """A conclusion in a sentence."""
+    return p(class_=["oq-verdict", tone])[text]
 
 
-def legend(*entries: tuple[str, str]) -> str:
+def region(classes: str, label: str) -> Element:
+    """A part of the page that scrolls by itself, also with the keyboard."""
+    return div(class_=classes, tabindex="0", role="region", aria_label=label)
+
+
+def fact(value: str, label: str, hint: str = "", tone: str = "") -> Element:
+    """A figure with what it counts; `hint` is its tooltip."""
+    return span(class_=tone, title=hint or None)[b[value], " ", label]
+
+
+def author(name: str, hint: str = "") -> Element:
+    """The model or measure at the end of a line of facts."""
+    return span(".who", title=hint or None)[name]
+
+
+def facts(*parts: Node) -> Element:
+    """Facts in a line."""
+    return div(".oq-facts")[parts]
+
+
+def legend(*entries: tuple[str, str]) -> Element:
     """Swatches with their meanings: pairs of a class and the words beside the swatch."""
-    inner = "".join(f'<span class="{name}"><i></i>{escape_html(words)}</span>' for name, words in entries)
-    return f'<div class="oq-legend">{inner}</div>'
+    return div(".oq-legend")[(span(class_=name)[i, words] for name, words in entries)]
 
 
-def scale(low: str, high: str) -> str:
+def scale(low: str, high: str) -> Element:
     """A scale of colours from `low` to `high`."""
-    return (
-        f'<div class="oq-scale"><span>{escape_html(low)}</span><i></i><span>{escape_html(high)}</span></div>'
-    )
+    return div(".oq-scale")[span[low], i, span[high]]
 
 
-def meter(share: float) -> str:
+def meter(share: float) -> Element:
     """A horizontal bar; `share` is from 0 to 1."""
-    return f'<div class="oq-meter"><i style="width:{max(0.0, min(share, 1.0)):.1%}"></i></div>'
+    return div(".oq-meter")[i(style=f"width:{max(0.0, min(share, 1.0)):.1%}")]
 
 
 def duration(seconds: float) -> str:
+    """Seconds as milliseconds, seconds or minutes."""
     if seconds < 0.0995:
         return f"{1000 * seconds:.0f} ms"
     if seconds < 59.95:
@@ -111,15 +147,12 @@ def _in_library(collection: str, passage: str) -> str:
     return f"/library?collection={quote(collection, safe='')}&passage={quote(passage, safe='')}"
 
 
-def passage_link(collection: str, passage: str, label: str) -> str:
+def passage_link(collection: str, passage: str, label: str) -> Element:
     """`label` as a link to a passage in its document."""
-    target = escape_html(_in_library(collection, passage))
-    return f'<a href="{target}" target="_blank" rel="noopener">{escape_html(label)}</a>'
+    return a(href=_in_library(collection, passage), target="_blank", rel="noopener")[label]
 
 
-def link_out(url: str, label: str) -> str:
+def link_out(url: str, label: str) -> Node:
     """`label` as a link that opens in another tab; without a link when the address is unsafe."""
     target = open_url(url)
-    if not target:
-        return escape_html(label)
-    return f'<a href="{escape_html(target)}" target="_blank" rel="noopener noreferrer nofollow">{escape_html(label)}</a>'
+    return a(href=target, target="_blank", rel="noopener noreferrer nofollow")[label] if target else label

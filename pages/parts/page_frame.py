@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import streamlit as st
+from htpy import div, h1, p, span
 
 from core.errors import OpenQueryError
 from core.ports import Embed
 from core.run.state import Run
-from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import address, markup, runtime, tables
 from pages.parts.problems import problem, refusal
 
@@ -60,7 +61,7 @@ def chosen_run(title: str, lead: str, page: str) -> Run:
     address.keep_history(run)
     refusal()
     if run is None:
-        st.html(f'<h1 class="oq-title">{escape_html(title)}</h1><p class="oq-lead">{escape_html(lead)}</p>')
+        markup.show(markup.title(title, lead))
         _latest(page)
         st.stop()
     if st.session_state.get("framed_run") != run.id:
@@ -81,10 +82,7 @@ def head(title: str, run: Run, page: str) -> None:
         else (EXPLAIN, "Explain", "troubleshoot")
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_head"):
-        st.html(
-            f'<div class="oq-run-head"><span>{escape_html(title)}</span><h1>{escape_html(run.question)}</h1></div>',
-            width="stretch",
-        )
+        markup.show(div(".oq-run-head")[span[title], h1[run.question]])
         st.page_link(
             runtime.RESEARCH, label="Answer", icon=":material/arrow_back:", query_params={"run": run.id}
         )
@@ -98,10 +96,10 @@ def _latest(page: str) -> None:
         problem(error)
         return
     if not runs:
-        st.html(markup.empty("No runs yet. Ask a question first.", "history"))
+        markup.show(markup.empty("No runs yet. Ask a question first.", "history"))
         st.page_link(runtime.RESEARCH, label="Ask a question", icon=":material/travel_explore:")
         return
-    st.html(markup.kicker("Latest runs", "choose one, or ask a new question on the Research page"))
+    markup.show(markup.kicker("Latest runs", "choose one, or ask a new question on the Research page"))
     with st.container(key="latest_runs", gap="xsmall"):
         for run in runs:
             st.page_link(
@@ -118,21 +116,19 @@ def waiting(run_id: str) -> None:
     run = runtime.runs().get(run_id)
     if run is None or not run.live:
         st.rerun()
-    st.html(
-        f'<div class="oq-tuned busy">{markup.icon("hourglass_empty")}'
-        "<span>The run is in progress. This page updates when it has finished.</span></div>"
-    )
+    text = "The run is in progress. This page updates when it has finished."
+    markup.show(markup.busy("hourglass_empty", text))
 
 
 def how_to_read(sentence: str, article: str, title: str) -> None:
     """One sentence on how to read a view, with a link to the handbook's article."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="how_to_read"):
-        st.html(f'<p class="oq-reading">{escape_html(sentence)}</p>')
+        markup.show(p(".oq-reading")[sentence])
         st.page_link(HANDBOOK, label=title, icon=":material/menu_book:", query_params={"article": article})
 
 
 def empty_state(text: str, symbol: str = "hourglass_empty") -> None:
-    st.html(markup.empty(text, symbol))
+    markup.show(markup.empty(text, symbol))
 
 
 def table(

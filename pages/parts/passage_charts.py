@@ -14,8 +14,8 @@ from core.analysis.rankings.score_curve import ScoreCurve
 from core.model import Index
 from core.run.state import Run
 from core.text.display import decimal
-from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import one_line
+from pages.parts import markup
 
 MOST_POINTS = 300
 """Points are SVG, because the content security policy forbids what WebGL needs (decision 0012)."""
@@ -178,11 +178,11 @@ def hover(row: RankedPassage) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _escaped(title: str) -> str:
-    return escape_html(title)
+    return markup.html(title)
 
 
 @functools.lru_cache(maxsize=2 * MOST_POINTS)
 def _lines(text: str, limit: int) -> str:
     """The beginning of a passage as lines of a hover text, kept while its ranking is tuned."""
-    words = escape_html(one_line(text, limit)).split()
+    words = markup.html(one_line(text, limit)).split()
     return "<br>".join(" ".join(words[start : start + 9]) for start in range(0, len(words), 9))

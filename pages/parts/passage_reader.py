@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
+from htpy import Node, div, mark, span
 
 from core.analysis.rankings.ranked_passages import passage_in_context
 from core.model import Page, Place
 from core.model.passage_urls import site
-from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import markup
 
 
@@ -19,7 +20,7 @@ def reader(
     *,
     given: Place | None = None,
     label: str,
-    facts: tuple[str, ...],
+    facts: Sequence[Node],
     key: str,
     close: object,
     also: tuple[str, ...] = (),
@@ -32,7 +33,7 @@ def reader(
         place: The passage's offsets in that text.
         given: The offsets of what the answer was written from, where that is more than the passage.
         label: A short label, such as the rank or source number.
-        facts: Facts about the passage, as HTML of `markup.fact`.
+        facts: Facts about the passage, elements of `markup.fact`.
         key: The key of the container and prefix of its widgets' keys.
         close: The callback of the close button.
         also: Sites of other pages with the same text.
@@ -58,27 +59,33 @@ def reader(
         earlier, later = (place.start - given.start, given.end - place.end) if given else (0, 0)
         before, lead = part.before[: len(part.before) - earlier], part.before[len(part.before) - earlier :]
         tail, after = part.after[:later], part.after[later:]
-        st.html(
-            f'<div class="oq-article reading" data-place="{escape_html(place.page)}#{place.start}-{place.end}" '
-            f'tabindex="0" dir="auto" role="region" aria-label="{escape_html(label)}: the passage in its article">'
-            f"{'' if part.begins else '… '}{_spaced(before)}{_given(lead)}"
-            f"<mark>{escape_html(part.passage)}</mark>"
-            f"{_given(tail)}{_spaced(after)}{'' if part.ends else ' …'}</div>"
+        markup.show(
+            div(
+                ".oq-article.reading",
+                data_place=f"{place.page}#{place.start}-{place.end}",
+                tabindex="0",
+                dir="auto",
+                role="region",
+                aria_label=f"{label}: the passage in its article",
+            )[
+                None if part.begins else "… ",
+                before,
+                _given(lead),
+                mark[part.passage],
+                _given(tail),
+                after,
+                None if part.ends else " …",
+            ]
         )
-        shared = f"the same text on {', '.join(also[:3])}" if also else ""
-        around = (
-            [markup.fact(f"{earlier + later:,}", "characters around it given too")] if earlier + later else []
+        markup.show(
+            markup.facts(
+                facts,
+                earlier + later > 0 and markup.fact(f"{earlier + later:,}", "characters around it given too"),
+                also and span[f"the same text on {', '.join(also[:3])}"],
+            )
         )
-        st.html(markup.facts(*facts, *around, *([f"<span>{escape_html(shared)}</span>"] if shared else [])))
 
 
-def _given(text: str) -> str:
+def _given(text: str) -> Node:
     """Text around the passage that the answer was written from, too."""
-    return f'<span class="given">{_spaced(text)}</span>' if text else ""
-
-
-def _spaced(text: str) -> str:
-    """The text as HTML with the white space at its ends, which escaping strips."""
-    bare = text.strip()
-    begin = text.find(bare)
-    return f"{text[:begin]}{escape_html(bare)}{text[begin + len(bare) :]}"
+    return text and span(".given")[text]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import streamlit as st
+from htpy import p
 
 from core.errors import OpenQueryError
-from pages.parts import runtime
+from pages.parts import markup, runtime
 
 
 def providers() -> tuple[str, ...]:
@@ -32,7 +33,7 @@ def admitted() -> bool:
 def sign_in_page() -> None:
     """The page that a visitor sees before signing in."""
     with st.container(key="sign_in", width=420, horizontal_alignment="center", gap="medium"):
-        st.html('<h1 class="oq-title">OpenQuery</h1>')
+        markup.show(markup.title("OpenQuery"))
         names = providers()
         if not names:
             st.error(
@@ -41,7 +42,7 @@ def sign_in_page() -> None:
                 icon=":material/lock:",
             )
             return
-        st.html('<p class="oq-lead">Sign in to use this server.</p>')
+        markup.show(p(".oq-lead")["Sign in to use this server."])
         for name in names:
             st.button(
                 f"Sign in with {name.title()}" if name else "Sign in",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.markdown.safe_markdown import escape_html, markdown_label, safe_markdown, web_address
+from core.text.markdown.safe_markdown import markdown_label, safe_markdown, web_address
 from core.text.markdown.tokens import LIMIT
 from tests.growth import LINEAR, growth, repeated
 from tests.text.rendered import links, loads_or_runs, tokens
@@ -173,10 +173,6 @@ def test_a_very_wide_table_is_narrowed() -> None:
     wide = "|" + "a|" * 500 + "\n|" + "-|" * 500 + "\n" + ("|" + "b|" * 500 + "\n") * 3
     header, *_ = safe_markdown(wide).split("\n")
     assert header.count("a") == 12
-
-
-def test_html_is_escaped_in_text_and_attributes() -> None:
-    assert escape_html("<a href=\"x\" title='y'>&") == "&lt;a href=&quot;x&quot; title=&#x27;y&#x27;&gt;&amp;"
 
 
 @pytest.mark.parametrize("url", ["https://a.example/b?c=d#e", "http://a.example"])

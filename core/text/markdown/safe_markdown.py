@@ -6,7 +6,6 @@ from the tokens of what came in. The only links in it are citations of the run's
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
@@ -16,7 +15,7 @@ from markdown_it.token import Token
 from core.text.markdown.blocks import EMPHASIS, BlockStyle, code_span, rewritten
 from core.text.markdown.citations import find_citations
 from core.text.markdown.tokens import shortened_runs
-from core.text.sanitize import one_line, sanitize
+from core.text.sanitize import one_line
 
 _JOINER = "\u2060"
 """Word joiner: no width, no break. It keeps `:name:` from being taken for an emoji or an icon."""
@@ -45,11 +44,6 @@ def safe_markdown(text: str, known: int = 0) -> str:
 def markdown_label(text: str, limit: int = 200) -> str:
     """`text` on one line, as literal words inside a Markdown label."""
     return "".join(_words(one_line(text, limit), 0))
-
-
-def escape_html(text: str) -> str:
-    """`text` as literal words inside HTML, in element content or a quoted attribute."""
-    return html.escape(sanitize(text), quote=True)
 
 
 def web_address(url: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import streamlit as st
+from htpy import span
 
 from core.config.settings import LOCAL
 from core.errors import OpenQueryError
@@ -27,7 +28,7 @@ def panel(run: Run, side: str) -> None:
     other = "b" if side == "a" else "a"
     with st.container(border=True, key=f"panel_{side}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.html(f'<span class="oq-side {side}">{SIDES[side]}</span>', width="stretch")
+            markup.show(span(class_=["oq-side", side])[SIDES[side]])
             st.button(
                 f"Copy to {SIDES[other]}",
                 key=f"copy_{side}",
@@ -54,7 +55,7 @@ def panel(run: Run, side: str) -> None:
         columns = st.columns(2, gap="medium")
         for column, (group, title) in zip(columns, GROUPS.items(), strict=True):
             with column:
-                st.html(markup.kicker(title))
+                markup.show(markup.kicker(title))
                 controls.live(group, title, shown_run, prefix(side))
 
 
@@ -175,6 +176,6 @@ def _waiting(job: Job, side: str) -> None:
     def wait() -> None:
         if not job.live:
             st.rerun()
-        st.html(f'<div class="oq-tuned busy">{markup.icon("tune")}<span>Ranking {SIDES[side]} …</span></div>')
+        markup.show(markup.busy("tune", f"Ranking {SIDES[side]} …"))
 
     wait()

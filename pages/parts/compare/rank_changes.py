@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
+from htpy import Element
 
 from core.analysis.rankings.ranking_comparison import RankChange, RankingDiff
 from core.model import Place
@@ -17,8 +18,8 @@ OPENED = "rank_change"
 """The name in the session state of the passage that is open."""
 
 
-def comparison_facts(diff: RankingDiff, *first: str) -> str:
-    """The metrics of the comparison as HTML, after the given facts."""
+def comparison_facts(diff: RankingDiff, *first: Element) -> Element:
+    """The metrics of the comparison, after the given facts."""
     entered, left = _changed(diff)
     depths = " · ".join(f"{k}" for k in diff.at)
     nearest = " · ".join(f"{share:.2f}" for share in diff.at.values())

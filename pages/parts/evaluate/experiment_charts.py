@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from core.evaluation.statistics.significance import Interval
-from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import one_line
+from pages.parts import markup
 from pages.parts.charts import GOOD
 from pages.parts.passage_charts import MARK, MUTED, SITES, dress
 
@@ -29,7 +29,7 @@ class Point:
 def interval_chart(intervals: Mapping[str, Interval], metric: str, baseline: str, *, dark: bool) -> go.Figure:
     """Mean and 95 % interval of the best settings, best on top; the baseline's mean is a line."""
     best = sorted(intervals.items(), key=lambda item: item[1].mean)[-MOST_BARS:]
-    names = [escape_html(one_line(name, 48)) for name, _ in best]
+    names = [markup.html(one_line(name, 48)) for name, _ in best]
     figure = go.Figure()
     figure.add_scatter(
         x=[interval.mean for _, interval in best],
@@ -45,8 +45,8 @@ def interval_chart(intervals: Mapping[str, Interval], metric: str, baseline: str
             "width": 0,
             "color": MUTED[dark],
         },
-        customdata=[[escape_html(name), str(interval)] for name, interval in best],
-        hovertemplate="%{customdata[0]}<br>" + escape_html(metric) + " %{customdata[1]}<extra></extra>",
+        customdata=[[markup.html(name), str(interval)] for name, interval in best],
+        hovertemplate="%{customdata[0]}<br>" + markup.html(metric) + " %{customdata[1]}<extra></extra>",
         showlegend=False,
     )
     if baseline in intervals:
@@ -55,7 +55,7 @@ def interval_chart(intervals: Mapping[str, Interval], metric: str, baseline: str
     figure.update_layout(
         height=70 + 26 * len(best), margin={"l": 8, "r": 12, "t": 8, "b": 36}, dragmode=False
     )
-    figure.update_xaxes(title=escape_html(metric), fixedrange=True)
+    figure.update_xaxes(title=markup.html(metric), fixedrange=True)
     return figure.update_yaxes(
         tickvals=list(range(len(best))),
         ticktext=names,
@@ -88,14 +88,14 @@ def cost_chart(points: Sequence[Point], metric: str, cost: str, *, dark: bool) -
             mode="markers",
             marker={"size": 9, "color": colour},
             name=name,
-            customdata=[[escape_html(point.setting), str(point.reached)] for point in some],
+            customdata=[[markup.html(point.setting), str(point.reached)] for point in some],
             hovertemplate="%{customdata[0]}<br>%{customdata[1]} for %{x:,.0f}<extra></extra>",
             showlegend=bool(some),
         )
     dress(figure, dark, f"cost {metric}")
     figure.update_layout(height=340, margin={"l": 8, "r": 12, "t": 30, "b": 36}, dragmode=False)
-    figure.update_xaxes(title=escape_html(cost), fixedrange=True)
-    return figure.update_yaxes(title=escape_html(metric), automargin=True, fixedrange=True)
+    figure.update_xaxes(title=markup.html(cost), fixedrange=True)
+    return figure.update_yaxes(title=markup.html(metric), automargin=True, fixedrange=True)
 
 
 def frontier(costs: Mapping[str, float], reached: Mapping[str, Interval]) -> tuple[Point, ...]:

@@ -94,7 +94,7 @@ def _table(results: Results, metric: str, intervals: dict[str, Interval]) -> Non
         ),
     }
     note = f"best first; low and high bound the 95 % interval; embedder {embedder_name(results.embedder)}"
-    st.html(markup.kicker("Settings", note))
+    markup.show(markup.kicker("Settings", note))
     tables.selectable_table(
         order,
         lambda name: name,
@@ -138,8 +138,8 @@ def _winner(results: Results, baseline: str, metric: str) -> None:
         if confirmation.p_value <= SIGNIFICANT and confirmation.mean.mean > confirmation.baseline.mean
         else "No difference to the baseline is shown there."
     )
-    st.html(markup.kicker("The winner on questions that it was not chosen on"))
-    st.html(
+    markup.show(markup.kicker("The winner on questions that it was not chosen on"))
+    markup.show(
         markup.facts(
             markup.fact(confirmation.setting, f"best on {pluralize(confirmation.chosen_on, 'question')}"),
             markup.fact(str(confirmation.mean), f"{metric} on {pluralize(confirmation.questions, 'other')}"),
@@ -152,7 +152,7 @@ def _winner(results: Results, baseline: str, metric: str) -> None:
 
 def _charts(results: Results, metric: str, baseline: str, intervals: dict[str, Interval]) -> None:
     dark = page_frame.dark()
-    st.html(markup.kicker("Settings with their intervals", "the dotted line is the baseline"))
+    markup.show(markup.kicker("Settings with their intervals", "the dotted line is the baseline"))
     st.plotly_chart(
         experiment_charts.interval_chart(intervals, metric, baseline, dark=dark),
         key="evaluate_intervals",
@@ -167,7 +167,7 @@ def _charts(results: Results, metric: str, baseline: str, intervals: dict[str, I
     }
     if len(set(costs.values())) > 1:
         points = experiment_charts.frontier(costs, {name: intervals[name] for name in costs})
-        st.html(markup.kicker("Quality for its cost", "no other setting reaches more with fewer tokens"))
+        markup.show(markup.kicker("Quality for its cost", "no other setting reaches more with fewer tokens"))
         st.plotly_chart(
             experiment_charts.cost_chart(points, metric, "tokens of context", dark=dark),
             key="evaluate_costs",
@@ -188,7 +188,7 @@ def _differences(results: Results, metric: str, baseline: str, intervals: dict[s
         st.caption(markdown_label(f"{error.message} {error.hint}", 300))
         return
     note = f"paired randomization test, Holm's correction for {pluralize(len(compared), 'comparison')}"
-    st.html(markup.kicker("Against the baseline", note))
+    markup.show(markup.kicker("Against the baseline", note))
     page_frame.table(
         [
             (
@@ -220,7 +220,7 @@ def _worst(compared: tuple[SettingTest, ...], metric: str) -> None:
     tests = {test.setting: test for test in compared if test.worst}
     if not tests:
         return
-    st.html(markup.kicker("Questions that lose most", f"by {metric}, under one setting"))
+    markup.show(markup.kicker("Questions that lose most", f"by {metric}, under one setting"))
     chosen = st.selectbox("Under the setting", list(tests), key="evaluate_worst", width=420)
     worst = {text: (text, before, after) for text, before, after in tests[chosen].worst}
     tables.selectable_table(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from htpy import Element
 
 from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.errors import OpenQueryError
@@ -33,7 +34,7 @@ _SHOWN, _BEFORE, _AGAIN = "verdict_shown", "verdict_before", "verdict_again"
 @st.fragment(key="label_comparison")
 def section() -> None:
     """Draw the choice of two rankings, and once it is switched on, their comparison."""
-    st.html(markup.kicker("Which ranking is better on your own questions?", "decided by labels"))
+    markup.show(markup.kicker("Which ranking is better on your own questions?", "decided by labels"))
     first, second = _choice()
     if not st.session_state.get(ON):
         return
@@ -43,11 +44,13 @@ def section() -> None:
     try:
         runs = _sampled(latest_runs(runtime.history(RUNS)), knobs_of(first).rank, knobs_of(second).rank)
         if not runs:
-            st.html(markup.empty("There are no runs with passages yet: ask your questions first.", "history"))
+            markup.show(
+                markup.empty("There are no runs with passages yet: ask your questions first.", "history")
+            )
             return
         comparison = runtime.runs().comparisons.compare(runs, runtime.label_user())
         with st.container(key="verdict_part", gap="xsmall"):
-            st.html(_facts(comparison))
+            markup.show(_facts(comparison))
             st.markdown(comparison.summary)
         if comparison.verdict not in (Verdict.BETTER, Verdict.WORSE) and (
             comparison.next or comparison.labels
@@ -141,7 +144,7 @@ def _sampled(runs: tuple[RunSummary, ...], first: RankKnobs, second: RankKnobs) 
     return [sampled for run in runs if (sampled := comparisons.sampled(run, first, second)) is not None]
 
 
-def _facts(comparison: LabelVerdict) -> str:
+def _facts(comparison: LabelVerdict) -> Element:
     parts = [
         markup.fact(
             f"{comparison.labels:,}",

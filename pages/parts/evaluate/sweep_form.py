@@ -87,7 +87,7 @@ def form(experiments: Experiments, offered: list[str]) -> None:
             args=(experiments, data, swept),
         )
         if count:
-            st.html(
+            markup.show(
                 markup.facts(
                     markup.fact(f"{count:,}", plural(count, "setting")),
                     markup.fact(

@@ -7,6 +7,7 @@ import io
 from functools import partial
 
 import streamlit as st
+from htpy import Element, Node, a, div, p, span, table, tbody, td, th, thead, tr
 
 from core.analysis.answers.attribution import AttributedSentence, Attribution, Cell, attribution
 from core.analysis.answers.llm_judge import Judgement, judge_attribution
@@ -14,7 +15,7 @@ from core.model import AnswerKind, Phase, Place
 from core.run.state import Run
 from core.stages.metered_models import MeteredChat
 from core.text.display import decimal
-from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, page_frame, runtime, services
 from pages.parts.passage_reader import reader
@@ -55,9 +56,9 @@ def view(run: Run) -> None:
         st.caption(
             f"Only the first {len(attributed.sentences)} of {pluralize(total, 'sentence')} are compared."
         )
-    st.html(
-        markup.scale(f"less similar: {attributed.limit / 2:.2f} or lower", "more similar: 1.00")
-        + _matrix(attributed, _selected(attributed), _judgements(run, attributed))
+    markup.show(
+        markup.scale(f"less similar: {attributed.limit / 2:.2f} or lower", "more similar: 1.00"),
+        _matrix(attributed, _selected(attributed), _judgements(run, attributed)),
     )
     with st.container(horizontal=True, gap="small"):
         st.download_button(
@@ -94,7 +95,7 @@ def _selected(attributed: Attribution) -> tuple[AttributedSentence, Cell] | None
 def _facts(attributed: Attribution) -> None:
     summary = attributed.summary
     name = "cosine" if attributed.measure == "cosine" else "word overlap"
-    st.html(
+    markup.show(
         markup.facts(
             markup.fact(f"{summary.cited}/{summary.sentences}", "sentences cited"),
             markup.fact(
@@ -109,7 +110,7 @@ def _facts(attributed: Attribution) -> None:
                 "Numbers and dates of the answer",
                 "bad" if summary.unknown_numbers else "",
             ),
-            f'<span class="who">{escape_html(name)}, threshold {decimal(attributed.limit, 2)}</span>',
+            markup.author(f"{name}, threshold {decimal(attributed.limit, 2)}"),
         )
     )
 
@@ -118,50 +119,54 @@ def _matrix(
     attributed: Attribution,
     selected: tuple[AttributedSentence, Cell] | None,
     judgements: dict[int, Judgement],
-) -> str:
-    head = "".join(
-        f'<th scope="col" title="{escape_html(source.title or source.url)}">{source.number}</th>'
-        for source in attributed.sources
-    )
-    rows = "".join(
-        f'<tr><th scope="row" dir="auto">{escape_html(sentence.text)}{_flags(sentence, judgements.get(row))}</th>'
-        f"{''.join(_cell(row, cell, attributed.limit, selected) for cell in sentence.cells)}</tr>"
-        for row, sentence in enumerate(attributed.sentences)
-    )
-    return (
-        '<div class="oq-matrix" tabindex="0" role="region" aria-label="Similarity of sentences and sources">'
-        f'<table><thead><tr><th scope="col">sentence of the answer</th>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+) -> Element:
+    return markup.region("oq-matrix", "Similarity of sentences and sources")[
+        table[
+            thead[
+                tr[
+                    th(scope="col")["sentence of the answer"],
+                    (
+                        th(scope="col", title=source.title or source.url)[source.number]
+                        for source in attributed.sources
+                    ),
+                ]
+            ],
+            tbody[
+                (
+                    tr[
+                        th(scope="row", dir="auto")[sentence.text, _flags(sentence, judgements.get(row))],
+                        (_cell(row, cell, attributed.limit, selected) for cell in sentence.cells),
+                    ]
+                    for row, sentence in enumerate(attributed.sentences)
+                )
+            ],
+        ]
+    ]
 
 
-def _cell(row: int, cell: Cell, limit: float, selected: tuple[AttributedSentence, Cell] | None) -> str:
+def _cell(row: int, cell: Cell, limit: float, selected: tuple[AttributedSentence, Cell] | None) -> Element:
     share = max(0.0, min((cell.similarity - limit / 2) / (1 - limit / 2), 1.0))
-    classes = " ".join(
-        name
-        for name, holds in (
-            ("cited", cell.cited),
-            ("far", cell.dissimilar),
-            ("on", selected is not None and selected[1] is cell),
-        )
-        if holds
-    )
+    on = selected is not None and selected[1] is cell
     missing = f"; missing {', '.join(cell.missing_numbers[:4])}" if cell.missing_numbers else ""
     cited = f", cited{', below the threshold' if cell.dissimilar else ''}" if cell.cited else ""
     label = f"source {cell.source}: {decimal(cell.similarity, 2)}{cited}{missing}"
-    return (
-        f'<td><a class="{classes}" href="#pick-cell/{row}/{cell.source}" style="--share:{share:.0%}" '
-        f'title="{escape_html(label)}" aria-label="{escape_html(label)}">{decimal(cell.similarity, 2)}</a></td>'
-    )
+    return td[
+        a(
+            class_={"cited": cell.cited, "far": cell.dissimilar, "on": on},
+            href=f"#pick-cell/{row}/{cell.source}",
+            style=f"--share:{share:.0%}",
+            title=label,
+            aria_label=label,
+        )[decimal(cell.similarity, 2)]
+    ]
 
 
-def _flags(sentence: AttributedSentence, judgement: Judgement | None) -> str:
-    labels = "".join(
-        f'<span class="flag">{markup.icon("flag")}{escape_html(flag)}</span>' for flag in sentence.flag_labels
-    )
+def _flags(sentence: AttributedSentence, judgement: Judgement | None) -> Node:
+    labels = [span(".flag")[markup.icon("flag"), flag] for flag in sentence.flag_labels]
     if judgement is not None:
-        labels += f'<span class="verdict">{markup.icon("smart_toy")}{escape_html(judgement.model.partition("@")[0])}: {judgement.verdict}</span>'
-    return f'<div dir="ltr">{labels}</div>' if labels else ""
+        verdict = f"{judgement.model.partition('@')[0]}: {judgement.verdict}"
+        labels.append(span(".verdict")[markup.icon("smart_toy"), verdict])
+    return labels and div(dir="ltr")[labels]
 
 
 def _sentence_pair(run: Run, attributed: Attribution, sentence: AttributedSentence, cell: Cell) -> None:
@@ -170,17 +175,18 @@ def _sentence_pair(run: Run, attributed: Attribution, sentence: AttributedSenten
     named_facts = [markup.fact(names, "in both")] if names else []
     if cell.missing_numbers:
         named_facts.append(markup.fact(", ".join(cell.missing_numbers[:8]), "not in the source", tone="bad"))
-    st.html(
-        '<div class="oq-pair">'
-        f'<div>{markup.kicker("Answer sentence")}<p dir="auto">{escape_html(sentence.text)}</p></div>'
-        f"<div>{markup.kicker(f'Most similar sentence in source {cell.source}', one_line(source.title, 80))}"
-        f'<p dir="auto">{escape_html(cell.text) or "The source has no sentence."}</p></div></div>'
-        + markup.facts(
+    heading = markup.kicker(f"Most similar sentence in source {cell.source}", one_line(source.title, 80))
+    markup.show(
+        div(".oq-pair")[
+            div[markup.kicker("Answer sentence"), p(dir="auto")[sentence.text]],
+            div[heading, p(dir="auto")[cell.text or "The source has no sentence."]],
+        ],
+        markup.facts(
             markup.fact(decimal(cell.similarity, 3), attributed.measure),
             markup.fact("yes" if cell.cited else "no", "cited"),
-            *_below_threshold(cell, attributed.limit),
-            *named_facts,
-        )
+            _below_threshold(cell, attributed.limit),
+            named_facts,
+        ),
     )
     place = source.place
     if place.page in run.pages and cell.text:
@@ -194,11 +200,11 @@ def _sentence_pair(run: Run, attributed: Attribution, sentence: AttributedSenten
         )
 
 
-def _below_threshold(cell: Cell, limit: float) -> tuple[str, ...]:
+def _below_threshold(cell: Cell, limit: float) -> Element | None:
     """The flag of a citation whose source has no similar sentence."""
     if not (cell.cited and cell.dissimilar):
-        return ()
-    return (markup.fact("below", f"the threshold of {limit:.2f}", "Similarity is not entailment.", "bad"),)
+        return None
+    return markup.fact("below", f"the threshold of {limit:.2f}", "Similarity is not entailment.", "bad")
 
 
 def _deselect() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import streamlit as st
+from htpy import Element, Node, a, b, div, h2, i, li, ol, span, ul
 
 from core.analysis.retrieval.attrition import Flow, attrition
 from core.analysis.retrieval.flow_diagram import DiagramStep, LossBand, flow_diagram
@@ -14,7 +15,6 @@ from core.analysis.retrieval.trace_steps import StepState, trace_steps
 from core.model import Place
 from core.run.state import Run
 from core.text.display import decimal
-from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import one_line
 from pages.parts import markup, page_frame
 from pages.parts.passage_reader import reader
@@ -38,10 +38,9 @@ def view(run: Run) -> None:
         return
     if st.session_state.get(FLOW) not in flows:
         st.session_state[FLOW] = None
-    steps = "".join(_step(step, st.session_state[FLOW]) for step in flow_diagram(losses))
-    st.html(
-        f'<ol class="oq-attrition" aria-label="From search results to cited passages, with the losses after each step">{steps}</ol>'
-    )
+    steps = (_step(step, st.session_state[FLOW]) for step in flow_diagram(losses))
+    label = "From search results to cited passages, with the losses after each step"
+    markup.show(ol(".oq-attrition", aria_label=label)[steps])
     if not losses.answered:
         st.caption("The answer was written from another context, so citations are not shown.")
     _flow_table(run, flows)
@@ -52,43 +51,51 @@ def pick(name: str) -> None:
     st.session_state[FLOW] = name
 
 
-def _step(step: DiagramStep, selected: str | None) -> str:
+def _step(step: DiagramStep, selected: str | None) -> Element:
     arriving = step.arriving
     bar = (
-        f'<div class="bar" style="--width:{step.width:.3%}"></div>'
-        f'<span class="name"><b>{step.count:,}</b> {escape_html(step.step)}</span>'
+        div(".bar", style=f"--width:{step.width:.3%}"),
+        span(".name")[b[f"{step.count:,}"], " ", step.step],
     )
-    on = "on" if arriving and arriving.key == selected else ""
     label = (
-        f'<a class="step {on}" href="{_link(arriving.key)}">{bar}</a>'
+        a(class_=["step", {"on": arriving.key == selected}], href=_link(arriving.key))[bar]
         if arriving
-        else f'<div class="step">{bar}</div>'
+        else div(".step")[bar]
     )
     if not (step.losses or step.onward):
-        return f"<li>{label}</li>"
-    bands = "".join(_band(band, selected) for band in step.losses)
-    lines = "".join(_line(band, selected) for band in step.losses)
-    losses = (
-        f'<ul class="lost" aria-label="Lost after {escape_html(step.step)}">{lines}</ul>' if lines else ""
-    )
-    return (
-        f'<li>{label}<div class="flow"><div class="bands"><i style="--width:{step.onward:.3%}"></i>{bands}</div>'
-        f"{losses}</div></li>"
-    )
+        return li[label]
+    return li[
+        label,
+        div(".flow")[
+            div(".bands")[
+                i(style=f"--width:{step.onward:.3%}"), (_band(band, selected) for band in step.losses)
+            ],
+            bool(step.losses)
+            and ul(".lost", aria_label=f"Lost after {step.step}")[
+                (_line(band, selected) for band in step.losses)
+            ],
+        ],
+    ]
 
 
-def _band(band: LossBand, selected: str | None) -> str:
+def _band(band: LossBand, selected: str | None) -> Element:
     corners = ",".join(f"{x:.2%} {y:.2%}" for x, y in band.outline)
-    on = "on" if band.flow.key == selected else ""
-    return (
-        f'<a class="band {on}" href="{_link(band.flow.key)}" tabindex="-1" aria-hidden="true" '
-        f'title="{escape_html(band.flow.reason)}: {band.flow.count:,}" style="clip-path:polygon({corners})"></a>'
+    return a(
+        class_=["band", {"on": band.flow.key == selected}],
+        href=_link(band.flow.key),
+        tabindex="-1",
+        aria_hidden="true",
+        title=f"{band.flow.reason}: {band.flow.count:,}",
+        style=f"clip-path:polygon({corners})",
     )
 
 
-def _line(band: LossBand, selected: str | None) -> str:
-    on = ' class="on"' if band.flow.key == selected else ""
-    return f'<li><a href="{_link(band.flow.key)}"{on}><b>{band.flow.count:,}</b> × {escape_html(band.flow.reason)}</a></li>'
+def _line(band: LossBand, selected: str | None) -> Element:
+    return li[
+        a(class_={"on": band.flow.key == selected}, href=_link(band.flow.key))[
+            b[f"{band.flow.count:,}"], f" × {band.flow.reason}"
+        ]
+    ]
 
 
 def _link(key: str) -> str:
@@ -114,7 +121,7 @@ def _flow_table(run: Run, flows: dict[str, Flow]) -> None:
         return
     items = flow_items(run, flows[key])
     more = f"; the first {MAX_ROWS:,} are listed" if len(items) > MAX_ROWS else ""
-    st.html(markup.kicker(_flow_title(flows[key]), f"{len(items):,} items{more}"))
+    markup.show(markup.kicker(_flow_title(flows[key]), f"{len(items):,} items{more}"))
     page_frame.table(
         [(item.label, item.detail, markup.open_url(item.url) or None) for item in items[:MAX_ROWS]],
         ("item", "detail", "link"),
@@ -142,7 +149,7 @@ def _flow_title(flow: Flow) -> str:
 
 def _why_not(run: Run) -> None:
     with st.container(border=True, key="why_card"):
-        st.html('<h2 class="oq-subtitle">Why was this not found?</h2>')
+        markup.show(h2(".oq-subtitle")["Why was this not found?"])
         query = st.text_area(
             "A sentence or an address",
             key=QUERY,
@@ -156,26 +163,27 @@ def _why_not(run: Run) -> None:
         trace = page_frame.cached("why", run, lambda: why_not(run, query or ""), query)
         if trace.outcome is TraceOutcome.EMPTY_QUERY:
             return
-        st.html(_steps(trace))
+        markup.show(_steps(trace))
         _passages(run, trace)
     _reader(run, trace)
 
 
-def _steps(trace: Trace) -> str:
-    steps = "".join(
-        f'<li class="{step.state}" aria-label="{step.title}: {step.state}">{markup.icon(SIGNS[step.state])}'
-        f"<span>{step.title}</span></li>"
+def _steps(trace: Trace) -> Node:
+    steps = (
+        li(class_=str(step.state), aria_label=f"{step.title}: {step.state}")[
+            markup.icon(SIGNS[step.state]), span[step.title]
+        ]
         for step in trace_steps(trace)
     )
     approximate = (
-        ""
-        if trace.similarity >= 1
-        else (f"This is an approximate match: {trace.similarity:.0%} of the words, weighted by rarity.")
+        f" This is an approximate match: {trace.similarity:.0%} of the words, weighted by rarity."
+        if trace.similarity < 1
+        else ""
     )
     tone = "good" if trace.outcome is TraceOutcome.CITED else "bad"
     return (
-        f'<ol class="oq-trace" data-outcome="{trace.outcome.name}">{steps}</ol>'
-        f'<p class="oq-verdict {tone}">{escape_html(trace.message)} {escape_html(approximate)}</p>'
+        ol(".oq-trace", data_outcome=trace.outcome.name)[steps],
+        markup.verdict(f"{trace.message}{approximate}", tone),
     )
 
 

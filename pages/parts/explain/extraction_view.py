@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import streamlit as st
+from htpy import Element, del_, div, i, ins, p, span
 
 from core.analysis.extractor_comparison import (
     SHOWN_SOURCE,
@@ -18,7 +19,7 @@ from core.config.access import Access
 from core.model import Extractor, Unreadable
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, one_line, pluralize
 from core.text.urls import canonical_url
 from pages.parts import markup, page_frame, runtime
@@ -27,7 +28,7 @@ from pages.parts.research import tuning_bar
 PAGE = "extraction_page"
 FETCH = "extraction_fetch"
 SOURCE, VISIBLE = "source", "visible text"
-TAGS = {DiffKind.REMOVED: ("left out", "del"), DiffKind.ADDED: ("only in the article", "ins")}
+TAGS = {DiffKind.REMOVED: ("left out", del_), DiffKind.ADDED: ("only in the article", ins)}
 
 
 def view(run: Run) -> None:
@@ -147,7 +148,7 @@ def _comparison(run: Run, comparison: ExtractorComparison) -> None:
         _facts(result)
         _article(result, folded=folded)
     if difference := (context_diff(run, run) if context_differs(run, run) else None):
-        st.html(markup.kicker("Ranked again", "the answer was written from another context"))
+        markup.show(markup.kicker("Ranked again", "the answer was written from another context"))
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="tuned"):
             tuning_bar.tuning(run, run, difference)
 
@@ -172,11 +173,11 @@ def _page_source(comparison: ExtractorComparison) -> None:
     )
     characters = comparison.length if shown_as == SOURCE else len(shown_text)
     origin = "fetched just now" if _tries(comparison.key) and not comparison.from_cache else "cached"
-    st.html(
+    markup.show(
         markup.facts(
             markup.fact(f"{characters:,}", f"characters{cut}"),
             markup.fact(comparison.media_type or "no media type", ""),
-            f"<span>{origin}</span>",
+            span[origin],
         )
     )
     if not shown_text:
@@ -189,10 +190,8 @@ def _page_source(comparison: ExtractorComparison) -> None:
         )
         return
     label = "Source of the page" if shown_as == SOURCE else "Visible text of the page"
-    st.html(
-        f'<div class="oq-text {"code" if shown_as == SOURCE else "visible"}" tabindex="0" role="region" '
-        f'aria-label="{label}">{escape_html(shown_text)}</div>'
-    )
+    classes = f"oq-text {'code' if shown_as == SOURCE else 'visible'}"
+    markup.show(markup.region(classes, label)[shown_text])
 
 
 def _visible_text(comparison: ExtractorComparison) -> str:
@@ -209,8 +208,8 @@ def _facts(result: ExtractorResult) -> None:
     ]
     if result.article.seconds:
         parts.append(markup.fact(f"{1000 * result.article.seconds:.0f} ms", "CPU"))
-    parts.append(f'<span class="who">{escape_html(result.article.extractor)}</span>')
-    st.html(markup.facts(*parts))
+    parts.append(markup.author(result.article.extractor))
+    markup.show(markup.facts(*parts))
 
 
 KEPT = "The share of the visible text's characters, menus and footers included"
@@ -222,30 +221,25 @@ def _article(result: ExtractorResult, *, folded: bool) -> None:
             f"{result.extractor} extracts no article from this page: {result.error}.", "article"
         )
         return
-    inner = "".join(map(_block, diff_blocks(result.pieces, folded=folded)))
-    if not inner:
-        inner = escape_html(result.article.text[:SHOWN_SOURCE])
-    note = "Only the beginning was compared, because the page is very long." if result.truncated else ""
-    st.html(
-        '<div class="oq-text diff" tabindex="0" role="region" '
-        f'aria-label="What {result.extractor} kept, left out and added">{inner}</div>'
-        '<div class="oq-legend"><span><i></i>kept</span><span class="out"><i></i>left out</span>'
-        f'<span class="in"><i></i>only in the article (joined, unwrapped or spelt differently)</span>'
-        f"<span>{escape_html(note)}</span></div>"
+    label = f"What {result.extractor} kept, left out and added"
+    blocks = list(map(_block, diff_blocks(result.pieces, folded=folded)))
+    markup.show(
+        markup.region("oq-text diff", label)[blocks or result.article.text[:SHOWN_SOURCE]],
+        div(".oq-legend")[
+            span[i, "kept"],
+            span(".out")[i, "left out"],
+            span(".in")[i, "only in the article (joined, unwrapped or spelt differently)"],
+            span[result.truncated and "Only the beginning was compared, because the page is very long."],
+        ],
     )
 
 
-def _block(block: DiffBlock) -> str:
-    text = escape_html(block.text)
+def _block(block: DiffBlock) -> Element:
     if block.kind is DiffKind.COMMON:
-        middle = (
-            f'<span class="fold">{pluralize(block.hidden, "character")} in both</span>'
-            if block.hidden
-            else ""
-        )
-        return f"<p>{text}{middle}{escape_html(block.rest)}</p>"
+        hidden = block.hidden and span(".fold")[f"{pluralize(block.hidden, 'character')} in both"]
+        return p[block.text, hidden or None, block.rest]
     label, tag = TAGS[block.kind]
-    return f'<p><{tag} title="{label}">{text}</{tag}></p>'
+    return p[tag(title=label)[block.text]]
 
 
 def _switch(run: Run, comparison: ExtractorComparison, result: ExtractorResult) -> None:

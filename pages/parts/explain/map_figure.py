@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
+from htpy import b
 
 from core.analysis.embedding_map.embedding_map import EmbeddingMap, Point, PointKind
 from core.analysis.embedding_map.passage_clusters import cluster_names, default_cluster_count, k_means
 from core.analysis.rankings.ranked_passages import RankedPassage
 from core.run.state import Run
-from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import one_line
-from pages.parts import charts, page_frame
+from pages.parts import charts, markup, page_frame
 from pages.parts.passage_charts import INK, MARK, REST, SITES, dress, hover
 
 COLOURS = ("source", "score", "query", "topic")
@@ -66,7 +66,7 @@ def map_figure(
         trace(
             places,
             PLURALS[kind],
-            text=[f"<b>{escape_html(point_title(projected.points[place]))}</b>" for place in places],
+            text=[markup.html(b[point_title(projected.points[place])]) for place in places],
             marker={
                 "symbol": symbol,
                 "size": size,
@@ -118,7 +118,7 @@ def _groups(
     ordered = sorted(groups, key=lambda name: (name in {"other pages", "several queries"}, name))
     return [
         (
-            escape_html(name),
+            markup.html(name),
             groups[name],
             {"color": REST[dark] if name == "other pages" else SITES[dark][place % len(SITES[dark])]},
         )

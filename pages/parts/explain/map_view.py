@@ -11,7 +11,7 @@ from core.analysis.embedding_map.umap_projection import umap_projection
 from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passages, sampled
 from core.errors import BadInput
 from core.run.state import Run
-from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, page_frame
 from pages.parts.explain.map_figure import COLOURS, map_figure, point_title
@@ -40,7 +40,7 @@ def view(run: Run) -> None:
         if len(plotted) < len(table):
             note += f"; {len(plotted):,} of {pluralize(len(table), 'passage')} drawn"
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.html(markup.kicker("Colour by", note), width="stretch")
+            markup.show(markup.kicker("Colour by", note), width="stretch")
             by = st.segmented_control(
                 "Colour by",
                 COLOURS,
@@ -109,13 +109,13 @@ def _selection(run: Run, projected: EmbeddingMap, table: Sequence[RankedPassage]
     picked = [row for row in st.session_state.get(SELECTED, ()) if 0 <= row < len(projected.points)]
     ranked = {row.row: row for row in table}
     if len(picked) > 1:
-        st.html(markup.kicker("Inside the lasso", pluralize(len(picked), "point")))
+        markup.show(markup.kicker("Inside the lasso", pluralize(len(picked), "point")))
         _table([(row, None) for row in picked], projected, ranked, "lassoed")
         return
     centre = picked[0] if picked else len(projected.points) - 1
     point = projected.points[centre]
-    st.html(markup.kicker("Nearest neighbours", "by cosine in all dimensions"))
-    st.html(f'<p class="oq-verdict">{escape_html(point_title(point))}</p>')
+    markup.show(markup.kicker("Nearest neighbours", "by cosine in all dimensions"))
+    markup.show(markup.verdict(point_title(point)))
     _table(list(neighbours(projected, centre)), projected, ranked, "neighbours")
     row = ranked.get(centre) if point.row is not None else None
     if row is not None and run.index is not None and row.key in run.pages:

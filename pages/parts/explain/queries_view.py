@@ -110,7 +110,7 @@ def _search_more(run_id: str) -> None:
 
 
 def _overlap(run: Run) -> None:
-    st.html(markup.kicker("Query overlap", "0: nothing in common, 1: identical"))
+    markup.show(markup.kicker("Query overlap", "0: nothing in common, 1: identical"))
     measure = st.segmented_control(
         "Measure",
         ["Jaccard of hits", "cosine"],
@@ -136,7 +136,7 @@ def _overlap(run: Run) -> None:
 
 
 def _without(run: Run) -> None:
-    st.html(markup.kicker("Ranking without queries", "the answer is unchanged"))
+    markup.show(markup.kicker("Ranking without queries", "the answer is unchanged"))
     names = {query.text: f"Q{number}" for number, query in enumerate(run.queries, 1)}
     off = st.pills(
         "Leave out",
@@ -156,7 +156,7 @@ def _without(run: Run) -> None:
         page_frame.empty_state("Nothing is left to rank: no other query found any page.", "playlist_remove")
         return
     pages_without = len(run.pages) - len(rest.pages)
-    st.html(
+    markup.show(
         rank_changes.comparison_facts(
             diff, markup.fact(f"−{pages_without}" if pages_without else "0", "pages")
         )

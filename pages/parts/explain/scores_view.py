@@ -9,7 +9,6 @@ from core.analysis.rankings.null_distribution import null_distribution
 from core.analysis.rankings.score_curve import elbow, score_curve
 from core.run.state import Run
 from core.text.display import decimal
-from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import pluralize
 from pages.parts import charts, markup, page_frame, passage_charts
 
@@ -23,9 +22,9 @@ def view(run: Run) -> None:
         if run.index.vectors is None:
             page_frame.empty_state("The passages have no vectors, so there are no cosines.", "scatter_plot")
         return
-    st.html(
-        f'<p class="oq-verdict">{escape_html(distribution.summary)}</p>'
-        + markup.facts(
+    markup.show(
+        markup.verdict(distribution.summary),
+        markup.facts(
             markup.fact(
                 f"{distribution.above:,}",
                 "passages above the 99th percentile",
@@ -34,11 +33,11 @@ def view(run: Run) -> None:
             markup.fact(f"{distribution.expected:.1f}", "expected by chance"),
             markup.fact(f"{distribution.context_above}/{distribution.context}", "of the context above it"),
             markup.fact(decimal(distribution.median, 2), "median cosine of unrelated questions"),
-        )
+        ),
     )
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
-        st.html(
+        markup.show(
             markup.kicker("Null distribution", f"cosines of {pluralize(distribution.passages, 'passage')}")
         )
         st.plotly_chart(
@@ -60,7 +59,7 @@ def _curve(run: Run) -> None:
     score = passage_charts.LABELS.get(curve.name, curve.name)
     note = f"elbow of {score} after rank {elbow_rank}" if elbow_rank else f"{score} has no elbow"
     first, *others = passage_charts.by_rank(curve)
-    st.html(markup.kicker(f"{first} by rank", note, *(("second", name) for name in others)))
+    markup.show(markup.kicker(f"{first} by rank", note, *(("second", name) for name in others)))
     figure = passage_charts.score_chart(curve, run, dark=page_frame.dark()).update_layout(height=340)
     if elbow_rank:
         figure.add_vline(

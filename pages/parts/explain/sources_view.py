@@ -15,7 +15,6 @@ from core.analysis.rankings.duplicate_limit import duplicate_limit
 from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import distinct_labels, one_line
 from pages.parts import answer_diff, answer_pair, markup, page_frame, runtime
 from pages.parts.compare import rank_changes
@@ -32,7 +31,7 @@ def view(run: Run) -> None:
         page_frame.empty_state("No page was read.", "article")
         return
     duplicates = page_frame.cached("duplicates", run, lambda: duplicate_clusters(run))
-    st.html(f'<p class="oq-verdict">{escape_html(duplicates.summary)}</p>')
+    markup.show(markup.verdict(duplicates.summary))
     _table(run, duplicates)
     if run.index is None or run.ranking is None:
         return
@@ -48,7 +47,7 @@ def _duplicate_limit(run: Run, duplicates: DuplicateClusters) -> None:
     own = run.knobs.rank.per_cluster
     note = f"limit of this run: {own}" if own else "this run has no limit"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="duplicate_limit_head"):
-        st.html(markup.kicker("Passages per duplicate group", note), width="stretch")
+        markup.show(markup.kicker("Passages per duplicate group", note), width="stretch")
         limit = st.segmented_control(
             "Passages per duplicate group",
             LIMITS,
@@ -63,7 +62,7 @@ def _duplicate_limit(run: Run, duplicates: DuplicateClusters) -> None:
     effect = page_frame.cached("duplicate_limit", run, lambda: duplicate_limit(run, int(limit)), limit)
     if effect is None:
         return
-    st.html(
+    markup.show(
         rank_changes.comparison_facts(
             effect.comparison,
             markup.fact(
@@ -134,7 +133,7 @@ def _table(run: Run, duplicates: DuplicateClusters) -> None:
 
 
 def _without(run: Run) -> None:
-    st.html(markup.kicker("Ranking without pages", "the answer is unchanged"))
+    markup.show(markup.kicker("Ranking without pages", "the answer is unchanged"))
     titles = distinct_labels(
         {page.key: f"{one_line(page.title or page.url, 70)} — {site(page.url)}" for page in run.ranked_pages}
     )
@@ -155,7 +154,7 @@ def _without(run: Run) -> None:
     if diff is None or rest.index is None or not rest.index.passages:
         page_frame.empty_state("Nothing is left to rank.", "playlist_remove")
         return
-    st.html(rank_changes.comparison_facts(diff))
+    markup.show(rank_changes.comparison_facts(diff))
     if picked := rank_changes.change_table(diff, "without_pages"):
         rank_changes.open_passage(picked, run, rest, "without_pages")
     _answer_without(run, rest, keys)
@@ -168,7 +167,7 @@ def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
     live = job is not None and job.live
     label = "this page" if len(keys) == 1 else "these pages"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="without_head"):
-        st.html(markup.kicker("Answer without pages", "the run's answer is unchanged"), width="stretch")
+        markup.show(markup.kicker("Answer without pages", "the run's answer is unchanged"), width="stretch")
         st.button(
             f"Answer without {label}",
             key="answer_without",

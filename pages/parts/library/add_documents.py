@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
+from htpy import Element, b, div, p, span
 
 from core.errors import OpenQueryError
 from core.library.ingests import (
@@ -22,7 +23,7 @@ from core.library.ingests import (
     Upload,
 )
 from core.library.running_ingest import RunningIngest
-from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, pluralize
 from pages.parts import markup, runtime
 
@@ -238,9 +239,9 @@ def _report(job: RunningIngest, state: Ingest) -> None:
                 )
             elif runtime.may_change_library():
                 st.button("Stop", key="stop_ingest", icon=":material/stop_circle:", on_click=job.cancel)
-        st.html(
-            markup.meter(state.ended / max(1, total))
-            + markup.facts(
+        markup.show(
+            markup.meter(state.ended / max(1, total)),
+            markup.facts(
                 markup.fact(f"{counts[TaskState.DONE]:,}", "added"),
                 markup.fact(f"{counts[TaskState.SKIPPED]:,}", "skipped"),
                 markup.fact(
@@ -248,16 +249,13 @@ def _report(job: RunningIngest, state: Ingest) -> None:
                 ),
                 markup.fact(f"{state.passages:,}", "passages"),
                 markup.fact(markup.duration(state.seconds), ""),
-            )
+            ),
         )
         if state.message:
             st.warning(markdown_label(state.message, 400), icon=":material/power_off:")
         ordered = sorted(state.tasks, key=lambda task: (task.state is not TaskState.FAILED, task.state.ended))
-        rows = "".join(map(_row, ordered[:LISTED]))
-        more = f"<p>… and {total - LISTED:,} more.</p>" if total > LISTED else ""
-        st.html(
-            f'<div class="oq-ingest" tabindex="0" role="region" aria-label="Import report">{rows}{more}</div>'
-        )
+        more = total > LISTED and p[f"… and {total - LISTED:,} more."]
+        markup.show(markup.region("oq-ingest", "Import report")[map(_row, ordered[:LISTED]), more])
 
 
 def _headline(state: Ingest) -> str:
@@ -276,17 +274,17 @@ def _headline(state: Ingest) -> str:
     return f"{subject} {state.state if stopped else 'finished'}: {', '.join(counts)}"
 
 
-def _row(task: IngestTask) -> str:
+def _row(task: IngestTask) -> Element:
     symbol, tone = MARKS[task.state]
     details = task.reason or (
         pluralize(task.passages, "passage") + (f" · {pluralize(task.pages, 'page')}" if task.pages else "")
         if task.state is TaskState.DONE
         else str(task.state)
     )
-    return (
-        f'<div class="oq-hit full bare">{markup.status_icon(symbol, str(task.state), f"oq-status {tone}")}'
-        f'<div class="oq-run"><b>{escape_html(task.name)}</b><span>{escape_html(details)}</span></div></div>'
-    )
+    return div(".oq-hit.full.bare")[
+        markup.status_icon(symbol, str(task.state), f"oq-status {tone}"),
+        div(".oq-run")[b[task.name], span[details]],
+    ]
 
 
 def _close() -> None:

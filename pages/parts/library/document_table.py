@@ -93,7 +93,9 @@ def documents(name: str) -> None:
         if (words or "").casefold() in f"{document.title} {document.source}".casefold()
     ]
     if not matching:
-        st.html(markup.empty("No document matches." if words else "This collection is empty.", "search_off"))
+        markup.show(
+            markup.empty("No document matches." if words else "This collection is empty.", "search_off")
+        )
         return
     tables.selectable_table(
         matching,

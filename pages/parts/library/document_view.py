@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
+from htpy import h2, h3, mark, p, small
 
 from core.errors import OpenQueryError
 from core.library.search_ports import title_of
 from core.model import LibraryDocument, LibraryPassage
 from core.model.library import document_key
-from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line
 from pages.parts import markup, runtime
 from pages.parts.library import add_documents
@@ -94,11 +95,7 @@ def _head(document: LibraryDocument | None, target: LibraryPassage | None, numbe
     title = (document.title or document.source) if document else title_of(target) if target else ""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="book_head"):
         where = one_line(document.source, 120) if document and document.source != title else ""
-        st.html(
-            f'<h2 class="oq-subtitle">{escape_html(one_line(title, 160))}'
-            f"{f'<small>{escape_html(where)}</small>' if where else ''}</h2>",
-            width="stretch",
-        )
+        markup.show(h2(".oq-subtitle")[one_line(title, 160), where and small[where]])
         if number is not None and document and document.pages:
             st.button(
                 "Previous page",
@@ -140,21 +137,17 @@ def turn(key: str, number: int) -> None:
 
 def _text(passages: Sequence[LibraryPassage], target: LibraryPassage | None) -> None:
     if not passages:
-        st.html(markup.empty("No passage begins on this page.", "article"))
+        markup.show(markup.empty("No passage begins on this page.", "article"))
         return
     parts = []
     section = ""
     for passage in passages:
         if passage.section and passage.section != section:
             section = passage.section
-            parts.append(f"<h3>{escape_html(section)}</h3>")
-        text = escape_html(passage.content)
-        parts.append(
-            f"<p><mark>{text}</mark></p>" if target and passage.id == target.id else f"<p>{text}</p>"
-        )
-    st.html(
-        f'<div class="oq-article reading book" tabindex="0" role="region" aria-label="Passages">{"".join(parts)}</div>'
-    )
+            parts.append(h3[section])
+        is_target = target is not None and passage.id == target.id
+        parts.append(p[mark[passage.content] if is_target else passage.content])
+    markup.show(markup.region("oq-article reading book", "Passages")[parts])
 
 
 def _image(document: LibraryDocument, number: int) -> None:

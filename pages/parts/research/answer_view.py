@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import streamlit as st
+from htpy import Element, Node, a, b, div, em, h1, h2, i, li, p, span, ul
 
 from core.analysis.answers.answer_export import answer_document, export_name
 from core.analysis.answers.answer_stats import AnswerStats, answer_stats, partial_version
@@ -25,7 +26,7 @@ from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
 from core.text.display import decimal
 from core.text.markdown import safe_markdown
-from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.markdown.tail import tail_of_markdown
 from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime, services
@@ -45,12 +46,10 @@ ENDS = {
 def answer(run: Run, now: float) -> None:
     with st.container(border=True, key="answer_card"):
         _head(run, now)
-        st.html(
-            f'<h1 class="oq-question" dir="auto">{escape_html(run.question)}</h1><h2 class="oq-unseen">Answer</h2>'
-        )
+        markup.show(h1(".oq-question", dir="auto")[run.question], h2(".oq-unseen")["Answer"])
         _body(run, now)
         if version := partial_version(run):
-            st.html(markup.facts(*_stats(answer_stats(version), run)))
+            markup.show(markup.facts(*_stats(answer_stats(version), run)))
 
 
 def _head(run: Run, now: float) -> None:
@@ -144,7 +143,7 @@ def _export(run: Run) -> None:
 
 def _body(run: Run, now: float) -> None:
     with st.container(key="answer_body"):
-        best = "" if run.text or run.error else best_passages(run)
+        best = None if run.text or run.error else best_passages(run)
         if run.text:
             st.markdown(
                 safe_markdown.safe_markdown(_shown_text(run), len(run.sources))
@@ -152,24 +151,27 @@ def _body(run: Run, now: float) -> None:
                 anchors=False,
             )
         elif best and run.live:
-            st.html(best)
+            markup.show(best)
         elif run.live:
-            widths = ("96%", "88%", "93%", "54%")
-            lines = "".join(f'<i style="width:{width}"></i>' for width in widths)
-            activity = escape_html(current_activity(run, now))
-            st.html(f'<div class="oq-skeleton" role="status" aria-label="{activity}">{lines}</div>')
+            lines = (i(style=f"width:{width}%") for width in (96, 88, 93, 54))
+            markup.show(div(".oq-skeleton", role="status", aria_label=current_activity(run, now))[lines])
         elif run.error is None:
-            st.html(f'<p class="oq-reading">No answer: the run ended before one was written.</p>{best}')
+            markup.show(p(".oq-reading")["No answer: the run ended before one was written."], best)
     if run.error:
         hint = f"\n\n{markdown_label(run.error.hint, 400)}" if run.error.hint else ""
         st.error(f"**{markdown_label(run.error.message, 500)}**{hint}", icon=":material/error:")
         if run.error.part == "search":
             _offer_backends(run)
     if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE:
-        st.html(
-            f'<div class="oq-callout">{markup.icon("lightbulb")}<div><b>This answer is extractive.</b> '
-            "For a written answer start Ollama on this machine, or enter a key under “Model and key” in the "
-            "sidebar.</div></div>"
+        markup.show(
+            div(".oq-callout")[
+                markup.icon("lightbulb"),
+                div[
+                    b["This answer is extractive."],
+                    " For a written answer start Ollama on this machine, or enter a key under “Model and key” "
+                    "in the sidebar.",
+                ],
+            ]
         )
 
 
@@ -178,7 +180,7 @@ def _shown_text(run: Run) -> str:
     return tail_of_markdown(run.text, STREAMED_CHARACTERS) if run.live else run.text
 
 
-def _stats(stats: AnswerStats, run: Run) -> list[str]:
+def _stats(stats: AnswerStats, run: Run) -> list[Element]:
     parts = [
         markup.fact(f"{stats.citations:,}", plural(stats.citations, "citation")),
         markup.fact(f"{stats.sources_cited}/{stats.sources}", f"{plural(stats.sources, 'passage')} cited"),
@@ -203,7 +205,7 @@ def _stats(stats: AnswerStats, run: Run) -> list[str]:
         numbers = ", ".join(map(str, stats.unknown))
         parts.append(markup.fact(numbers, "cited, but not a source", "Struck through in the answer.", "bad"))
     if stats.author and stats.author != "extractive":
-        parts.append(f'<span class="who">{escape_html(stats.author)}</span>')
+        parts.append(markup.author(stats.author))
     return parts
 
 
@@ -215,10 +217,11 @@ def sources(run: Run, cited: int | None) -> None:
     if not cards:
         return
     used = sum(bool(card.citations) for card in cards)
-    inner = "".join(_document(document, cited) for document in source_documents(cards))
-    st.html(
-        f"{markup.kicker('Sources', f'{passages_of_documents(cards)}, {used} cited')}"
-        f'<div class="oq-sources" role="group" aria-label="Sources">{inner}</div>'
+    markup.show(
+        markup.kicker("Sources", f"{passages_of_documents(cards)}, {used} cited"),
+        div(".oq-sources", role="group", aria_label="Sources")[
+            (_document(document, cited) for document in source_documents(cards))
+        ],
     )
     if run.earlier_answers and not run.live:
         earlier = pluralize(len(run.earlier_answers), "earlier answer")
@@ -230,33 +233,35 @@ def sources(run: Run, cited: int | None) -> None:
         )
 
 
-def _document(document: SourceDocument, cited: int | None) -> str:
-    title = escape_html(document.title)
-    cards = "".join(_card(card, on=card.number == cited) for card in document.cards)
-    return (
-        f'<div class="oq-source-page" role="group" aria-label="{title}" style="--cards:{len(document.cards)}">'
-        f'<div class="head"><b dir="auto" title="{title}">{title}</b>'
-        f'<span dir="auto">{escape_html(document.site)}</span></div><div class="cards">{cards}</div></div>'
-    )
+def _document(document: SourceDocument, cited: int | None) -> Element:
+    columns = f"--cards:{len(document.cards)}"
+    return div(".oq-source-page", role="group", aria_label=document.title, style=columns)[
+        div(".head")[b(dir="auto", title=document.title)[document.title], span(dir="auto")[document.site]],
+        div(".cards")[(_card(card, on=card.number == cited) for card in document.cards)],
+    ]
 
 
-def _card(card: SourceCard, *, on: bool) -> str:
-    cosine = "" if card.cosine is None else decimal(card.cosine, 2)
+def _card(card: SourceCard, *, on: bool) -> Element:
+    cosine = None if card.cosine is None else f" · {decimal(card.cosine, 2)}"
     where = " · ".join(part for part in (f"page {card.page}" if card.page else "", card.section) if part)
-    heading = f'<span class="t" dir="auto">{escape_html(where)}</span>' if where else ""
-    times = f"cited {card.citations}×" if card.citations else "not cited"
-    also = f"also on {escape_html(', '.join(card.other_sites[:2]))}" if card.other_sites else ""
-    classes = " ".join(
-        part for part in ("oq-source", "used" if card.citations else "", "on" if on else "") if part
-    )
-    return (
-        f'<a class="{classes}" id="src-{card.number}" href="#src-{card.number}" '
-        f'title="Show the passage" data-source="{escape_html(f"Source {card.number}: {card.title}, {card.site}")}">'
-        f'<span class="n">{card.number}</span><span class="b">{heading}'
-        f'<span class="s" dir="auto">{escape_html(card.snippet)}</span>'
-        f'<span class="d"><span>{times}{" · " + cosine if cosine else ""}</span><span>{also}</span></span>'
-        f"{markup.meter(card.cosine or 0.0)}</span></a>"
-    )
+    return a(
+        class_=["oq-source", {"used": card.citations > 0, "on": on}],
+        id=f"src-{card.number}",
+        href=f"#src-{card.number}",
+        title="Show the passage",
+        data_source=f"Source {card.number}: {card.title}, {card.site}",
+    )[
+        span(".n")[card.number],
+        span(".b")[
+            where and span(".t", dir="auto")[where],
+            span(".s", dir="auto")[card.snippet],
+            span(".d")[
+                span[f"cited {card.citations}×" if card.citations else "not cited", cosine],
+                span[card.other_sites and f"also on {', '.join(card.other_sites[:2])}"],
+            ],
+            markup.meter(card.cosine or 0.0),
+        ],
+    ]
 
 
 # --- notices ----------------------------------------------------------------------------------------------
@@ -267,11 +272,10 @@ def losses(run: Run, problem: str) -> None:
     if problem:
         st.warning(markdown_label(problem, 400), icon=":material/save:")
     if run_warnings := warnings(run):
-        flags = "".join(
-            f'<div class="oq-flag loss">{markup.icon("warning")}<div>{_notice(notice)}</div></div>'
-            for notice in run_warnings
+        flags = (
+            div(".oq-flag.loss")[markup.icon("warning"), div[_notice(notice)]] for notice in run_warnings
         )
-        st.html(f'<div class="oq-losses" role="group" aria-label="Warnings">{flags}</div>')
+        markup.show(div(".oq-losses", role="group", aria_label="Warnings")[flags])
 
 
 def notes(run: Run) -> None:
@@ -281,13 +285,12 @@ def notes(run: Run) -> None:
         with st.expander(
             pluralize(len(remarks), "note"), icon=":material/info:", key="notes", type="compact"
         ):
-            rows = "".join(f"<li>{_notice(notice)}</li>" for notice in remarks)
-            st.html(f'<ul class="oq-notes">{rows}</ul>')
+            markup.show(ul(".oq-notes")[(li[_notice(notice)] for notice in remarks)])
 
 
-def _notice(notice: Notice) -> str:
-    hint = f" <em>{escape_html(notice.hint)}</em>" if notice.hint else ""
+def _notice(notice: Notice) -> Node:
     return (
-        f"<b>{escape_html(str(notice.phase).capitalize())}</b> "
-        f"<span>{escape_html(notice.message)}{hint}</span>"
+        b[str(notice.phase).capitalize()],
+        " ",
+        span[notice.message, notice.hint and (" ", em[notice.hint])],
     )

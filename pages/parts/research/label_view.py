@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import streamlit as st
+from htpy import Element, span
 
 from core.analysis.rankings.context_membership import context_sources
 from core.errors import BadInput, OpenQueryError
@@ -84,7 +85,7 @@ def summary(labels: RunLabels, answered: Run, run: Run, opened: str) -> None:
         return
     chosen = next_to_label(labels.tuned, labels.answered)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="labels"):
-        st.html(_facts(labels.tuned, labels.answered), width="stretch")
+        markup.show(_facts(labels.tuned, labels.answered), width="stretch")
         st.button(
             "Next to label" if labels.names else "Label passages",
             key="label_next",
@@ -158,7 +159,7 @@ def _try(change: Callable[[], None]) -> None:
         st.session_state[_PROBLEM] = f"{error.message} {error.hint}"
 
 
-def _facts(tuned: GradedRanking, answered: GradedRanking | None) -> str:
+def _facts(tuned: GradedRanking, answered: GradedRanking | None) -> Element:
     count = len(tuned.order[:DEPTH])
     parts = [
         markup.fact(
@@ -169,7 +170,7 @@ def _facts(tuned: GradedRanking, answered: GradedRanking | None) -> str:
     ]
     if tuned.ndcg is None or tuned.reciprocal_rank is None:
         if tuned.labelled:
-            parts.append("<span>none of them relevant</span>")
+            parts.append(span["none of them relevant"])
         return markup.facts(*parts)
     compared = compare(tuned, answered) if answered else None
     bounds = "Grades are the gain. The range is what the labels that are missing can still make of it."
@@ -193,7 +194,7 @@ def _facts(tuned: GradedRanking, answered: GradedRanking | None) -> str:
     return markup.facts(*parts)
 
 
-def _comparison(compared: NdcgComparison, bounds: str) -> tuple[str, ...]:
+def _comparison(compared: NdcgComparison, bounds: str) -> tuple[Element, ...]:
     """nDCG of the answer's ranking, and the difference, of which better or worse is said where it is certain."""
     hint = (
         "nDCG of this ranking minus that of the answer's, on this question. A label that is missing counts in both, so "

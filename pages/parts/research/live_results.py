@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from htpy import Element, Node, b, div, li, p, span, ul
 
 from core.analysis.progress import (
     HitProgress,
@@ -15,7 +16,7 @@ from core.analysis.progress import (
 from core.model import Author, Page
 from core.run.state import Run
 from core.text.display import decimal
-from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import controls, markup
 
@@ -41,43 +42,41 @@ def live(run: Run) -> None:
     """Results so far of a search: queries, and hits with their outcome, in a list that scrolls by itself."""
     if not run.queries:
         text = "Writing search queries …" if run.live else "The run ended before a query was written."
-        st.html(markup.empty(text, "edit_note"))
+        markup.show(markup.empty(text, "edit_note"))
         return
     progress = hit_progress(run)
-    parts = [_queries(run)]
-    if progress:
-        rows = "".join(map(_row, progress[:MAX_HITS]))
-        parts.append(
-            f'<div class="oq-feed live" tabindex="0" role="region" aria-label="Search hits">{rows}</div>'
-        )
-    else:
-        parts.append(markup.empty(missing_hits(run), "travel_explore"))
-    st.html("".join(parts))
-
-
-def best_passages(run: Run) -> str:
-    """HTML of the best passages embedded so far; empty before the first batch."""
-    rows = "".join(
-        f'<div class="oq-best"><b>{decimal(cosine, 2)}</b>{markup.meter(cosine)}'
-        f"<p>{escape_html(text[:BEST_CHARACTERS])}</p><span>{escape_html(site)}</span></div>"
-        for cosine, text, site in best_so_far(run)
+    feed = (
+        markup.region("oq-feed live", "Search hits")[map(_row, progress[:MAX_HITS])]
+        if progress
+        else markup.empty(missing_hits(run), "travel_explore")
     )
-    return markup.kicker("Best passages so far", "cosine similarity to the question") + rows if rows else ""
+    markup.show(_queries(run), feed)
+
+
+def best_passages(run: Run) -> Node:
+    """The best passages embedded so far; empty before the first batch."""
+    rows = [
+        div(".oq-best")[b[decimal(cosine, 2)], markup.meter(cosine), p[text[:BEST_CHARACTERS]], span[site]]
+        for cosine, text, site in best_so_far(run)
+    ]
+    return rows and [markup.kicker("Best passages so far", "cosine similarity to the question"), *rows]
 
 
 def hits(run: Run) -> None:
     """The hits, each with the queries, ranks and engines that found it."""
     progress = hit_progress(run)
     if not progress:
-        st.html(_queries(run) + markup.empty(missing_hits(run), "search_off"))
+        markup.show(_queries(run), markup.empty(missing_hits(run), "search_off"))
         return
     more = len(progress) - MAX_HITS
-    rows = "".join(_hit(run, line) for line in progress[:MAX_HITS])
-    rest = markup.empty(f"{pluralize(more, 'more hit', 'more hits')} not shown.") if more > 0 else ""
-    st.html(f'{_queries(run)}<div class="oq-feed">{rows}</div>{rest}')
+    markup.show(
+        _queries(run),
+        div(".oq-feed")[(_hit(run, line) for line in progress[:MAX_HITS])],
+        more > 0 and markup.empty(f"{pluralize(more, 'more hit', 'more hits')} not shown."),
+    )
 
 
-def _queries(run: Run) -> str:
+def _queries(run: Run) -> Element:
     chips = []
     for number, query in enumerate(run.queries, 1):
         state = (
@@ -86,15 +85,15 @@ def _queries(run: Run) -> str:
         count = f" · {len(run.replies[query].results)}" if query in run.replies else ""
         by = " (your question)" if query.author is Author.QUESTION else ""
         chips.append(markup.chip(f"Q{number} {query.text}{by}{count}", "search", state))
-    return f'<div class="oq-chips" role="group" aria-label="Search queries">{"".join(chips)}</div>'
+    return div(".oq-chips", role="group", aria_label="Search queries")[chips]
 
 
-def _initial(line: HitProgress) -> str:
-    letter = (line.site or "?")[0].upper()
-    return f'<div class="oq-initial tone{sum(map(ord, line.site)) % TONES}" aria-hidden="true">{escape_html(letter)}</div>'
+def _initial(line: HitProgress) -> Element:
+    tone = f"tone{sum(map(ord, line.site)) % TONES}"
+    return div(class_=["oq-initial", tone], aria_hidden="true")[(line.site or "?")[0].upper()]
 
 
-def _row(line: HitProgress) -> str:
+def _row(line: HitProgress) -> Element:
     symbol, label, tone = OUTCOMES[line.outcome]
     tags = []
     if line.page:
@@ -103,30 +102,39 @@ def _row(line: HitProgress) -> str:
         tags.append(str(line.skip.reason))
     if line.seconds is not None:
         tags.append(markup.duration(line.seconds))
-    inner = "".join(f'<span class="oq-tag">{escape_html(tag)}</span>' for tag in tags)
-    return (
-        f'<div class="oq-hit">{_initial(line)}<div class="what"><div class="title">{escape_html(line.hit.title or line.site)}</div>'
-        f'<div class="where">{escape_html(markup.display_url(line.hit.url))}</div></div>'
-        f'<div class="tags">{inner}{markup.status_icon(symbol, label, f"oq-status {tone}")}</div></div>'
-    )
+    return div(".oq-hit")[
+        _initial(line),
+        div(".what")[
+            div(".title")[line.hit.title or line.site], div(".where")[markup.display_url(line.hit.url)]
+        ],
+        div(".tags")[
+            (span(".oq-tag")[tag] for tag in tags), markup.status_icon(symbol, label, f"oq-status {tone}")
+        ],
+    ]
 
 
-def _hit(run: Run, line: HitProgress) -> str:
+def _hit(run: Run, line: HitProgress) -> Element:
     numbers = {query.text: number for number, query in enumerate(run.queries, 1)}
-    rows = "".join(
-        f'<span class="oq-tag" title="{escape_html(hit.query)}">Q{numbers.get(hit.query, "?")} '
-        f"#{hit.rank}{' · ' + escape_html(', '.join(hit.engines[:3])) if hit.engines else ''}</span>"
+    ranks = (
+        span(".oq-tag", title=hit.query)[
+            f"Q{numbers.get(hit.query, '?')} #{hit.rank}",
+            hit.engines and f" · {', '.join(hit.engines[:3])}",
+        ]
         for hit in line.hit.found
     )
     symbol, label, tone = OUTCOMES[line.outcome]
-    date = f"<span>{escape_html(line.hit.published[:10])}</span>" if line.hit.published else ""
-    return (
-        f'<div class="oq-hit full"><div class="place">{line.place}</div><div class="what">'
-        f'<div class="title">{markup.link_out(line.hit.url, line.hit.title or line.hit.url)}</div>'
-        f'<div class="where">{escape_html(markup.display_url(line.hit.url))}{date}</div>'
-        f'<p>{escape_html(line.hit.snippet)}</p><div class="tags">{rows}</div></div>'
-        f"{markup.status_icon(symbol, label, f'oq-status {tone}')}</div>"
-    )
+    return div(".oq-hit.full")[
+        div(".place")[line.place],
+        div(".what")[
+            div(".title")[markup.link_out(line.hit.url, line.hit.title or line.hit.url)],
+            div(".where")[
+                markup.display_url(line.hit.url), line.hit.published and span[line.hit.published[:10]]
+            ],
+            p[line.hit.snippet],
+            div(".tags")[ranks],
+        ],
+        markup.status_icon(symbol, label, f"oq-status {tone}"),
+    ]
 
 
 # --- articles ---------------------------------------------------------------------------------------------
@@ -136,7 +144,7 @@ def articles(run: Run, read_more: object) -> None:
     """Every hit with its article or the reason why it was skipped. `read_more` is called with keys of hits."""
     progress = hit_progress(run)
     if not progress:
-        st.html(markup.empty(f"No pages. {missing_hits(run)}", "article"))
+        markup.show(markup.empty(f"No pages. {missing_hits(run)}", "article"))
         return
     if not run.live and (late := retriable(run)):
         with st.container(key="read_more", horizontal=True, vertical_alignment="center", border=True):
@@ -168,37 +176,42 @@ def _article(line: HitProgress) -> None:
     if not opened.open:
         return
     with opened:
-        st.html(
-            f'<div class="oq-where">{markup.link_out(line.hit.url, markup.display_url(line.hit.url))}</div>'
-        )
+        markup.show(div(".oq-where")[markup.link_out(line.hit.url, markup.display_url(line.hit.url))])
         if line.skip:
-            st.html(
-                f'<div class="oq-article">{escape_html(line.skip.detail or f"Skipped: {line.skip.reason}.")}</div>'
-            )
+            markup.show(div(".oq-article")[line.skip.detail or f"Skipped: {line.skip.reason}."])
         if line.page:
             _injection_warning(line.page)
             _exclusion_button(line.page)
             more = len(line.page.text) - SHOWN_CHARACTERS
-            rest = f"\n\n… and {pluralize(more, 'more character')}." if more > 0 else ""
-            st.html(
-                f'<div class="oq-article" tabindex="0" role="region" aria-label="Article text">'
-                f"{escape_html(line.page.text[:SHOWN_CHARACTERS] + rest)}</div>"
+            markup.show(
+                markup.region("oq-article", "Article text")[
+                    line.page.text[:SHOWN_CHARACTERS],
+                    more > 0 and f"\n\n… and {pluralize(more, 'more character')}.",
+                ]
             )
         elif not line.skip:
-            st.html(markup.empty(outcome))
+            markup.show(markup.empty(outcome))
 
 
 def _injection_warning(page: Page) -> None:
     """Signs of prompt injection in the page, if any."""
     if page.injection_signs:
-        rows = "".join(
-            f"<li><b>{escape_html(str(sign.kind).capitalize())}</b><span>“{escape_html(sign.quote)}”"
-            f"{' (invisible on the page)' if sign.hidden else ''}</span></li>"
+        rows = (
+            li[
+                b[str(sign.kind).capitalize()],
+                span[f"“{sign.quote}”", sign.hidden and " (invisible on the page)"],
+            ]
             for sign in page.injection_signs[:8]
         )
-        st.html(
-            f'<div class="oq-flag">{markup.icon("flag")}<div><b>Possible prompt injection.</b> '
-            f'This is a warning only; the page stays in the ranking.<ul class="oq-notes">{rows}</ul></div></div>'
+        markup.show(
+            div(".oq-flag")[
+                markup.icon("flag"),
+                div[
+                    b["Possible prompt injection."],
+                    " This is a warning only; the page stays in the ranking.",
+                    ul(".oq-notes")[rows],
+                ],
+            ]
         )
 
 

@@ -40,7 +40,7 @@ def passages(answered: Run, run: Run, *, dark: bool) -> None:
     """Draw map, curve and table of the tuned run, and what its labels say, beside the answer's ranking."""
     table = ranked_passages(run)
     if not table:
-        st.html(markup.empty("There are no passages to rank.", "segment"))
+        markup.show(markup.empty("There are no passages to rank.", "segment"))
         return
     _charts(run, table, dark=dark)
     _listed(answered, run, table)
@@ -62,14 +62,14 @@ def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
     projected = passage_charts.projection(run.index) if run.index else None
     with left:
         if projected is None:
-            st.html(markup.empty("No map: the passages have no vectors.", "scatter_plot"))
+            markup.show(markup.empty("No map: the passages have no vectors.", "scatter_plot"))
         else:
             points = passage_charts.shown_points(table)
             note = f"{sum(projected.explained):.0%} of variance"
             if len(points) < len(table):
                 note += f"; {len(points):,} of {len(table):,} passages drawn"
             legend = ("context", "context"), ("question", "question")
-            st.html(markup.kicker("Embedding map", note, *legend))
+            markup.show(markup.kicker("Embedding map", note, *legend))
             st.plotly_chart(
                 passage_charts.embedding_map(run, table, projected, dark=dark).update_layout(
                     height=CHART_HEIGHT, showlegend=False, margin={"t": 4}
@@ -84,7 +84,7 @@ def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
     with right:
         if curve := score_curve(run):
             first, *others = passage_charts.by_rank(curve)
-            st.html(markup.kicker(f"{first} by rank", "", *(("second", name) for name in others)))
+            markup.show(markup.kicker(f"{first} by rank", "", *(("second", name) for name in others)))
             st.plotly_chart(
                 passage_charts.score_chart(curve, run, dark=dark).update_layout(height=CHART_HEIGHT),
                 key="curve",
@@ -130,7 +130,7 @@ def _head(
     caption = f"{len(rows):,} of {len(table):,} shown, {inside} in the context{unranked_note}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_head"):
         with st.container(key="passage_caption", width="stretch"):
-            st.html(markup.kicker("Passages", caption))
+            markup.show(markup.kicker("Passages", caption))
         if st.session_state.get(SHOWN_SCORE) not in scores:
             st.session_state[SHOWN_SCORE] = scores[0]
         if len(scores) > 1:

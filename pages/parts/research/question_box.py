@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import streamlit as st
+from htpy import b, div, h1, p, span
 
 from core.config.knobs import Origin
 from core.errors import OpenQueryError
 from core.run.state import Run
-from core.text.markdown.safe_markdown import escape_html
 from pages.parts import controls, markup, runtime, services
 from pages.parts.problems import refusal
 
@@ -15,6 +15,28 @@ EXAMPLES = (
     "How does chunk overlap affect retrieval?",
     "When does hybrid search beat cosine similarity alone?",
     "How can a web page inject instructions into a prompt?",
+)
+
+
+WRITTEN_ANSWERS = (
+    "For written answers start Ollama on this machine, or enter a key under “Model and key” in the sidebar."
+)
+STEPS = (
+    (
+        "travel_explore",
+        "Find",
+        "Queries run in parallel, and pages are read while others load. Skipped pages are listed with the reason.",
+    ),
+    (
+        "tune",
+        "Tune",
+        "Change passage size, ranking or cut-off on the finished run. Table, map and curve update live.",
+    ),
+    (
+        "format_quote",
+        "Check",
+        "Click a citation to see its passage, highlighted in its article.",
+    ),
 )
 
 
@@ -88,10 +110,14 @@ def _ask_example(question: str) -> None:
 
 
 def introduction() -> None:
-    st.html(
-        '<div class="oq-introduction"><h1>Ask the web. See how the answer is made.</h1>'
-        "<p>Queries, hits, pages, passages and their scores appear as they happen. "
-        "Every citation links to its passage, and every setting can be changed.</p></div>"
+    markup.show(
+        div(".oq-introduction")[
+            h1["Ask the web. See how the answer is made."],
+            p[
+                "Queries, hits, pages, passages and their scores appear as they happen. "
+                "Every citation links to its passage, and every setting can be changed."
+            ],
+        ]
     )
 
 
@@ -111,21 +137,13 @@ def examples_and_connections() -> None:
             st.button(question, key=f"example_{number}", on_click=_ask_example, args=(question,))
     connected = services.connections(controls.chosen("search.backend"), controls.chosen("search.origin"))
     chat = f"written by {connected.chat}" if connected.chat else "quoted from the sources"
-    st.html(
-        '<div class="oq-connected">'
-        f"<span>{markup.icon('travel_explore')}{escape_html(connected.search)}</span>"
-        f"<span>{markup.icon('auto_awesome')}answers {escape_html(chat)}</span>"
-        f"<span>{markup.icon('scatter_plot')}{escape_html(connected.embedder)} embedder</span></div>"
-        + (f'<p class="oq-hint">{escape_html(connected.egress)}</p>' if connected.egress else "")
-        + (f'<p class="oq-hint">{escape_html(connected.search_note)}</p>' if connected.search_note else "")
-        + (
-            ""
-            if connected.chat
-            else '<p class="oq-hint">For written answers start Ollama on this machine, '
-            "or enter a key under “Model and key” in the sidebar.</p>"
-        )
-        + '<div class="oq-how">'
-        f"<div>{markup.icon('travel_explore')}<b>Find</b>Queries run in parallel, and pages are read while others load. Skipped pages are listed with the reason.</div>"
-        f"<div>{markup.icon('tune')}<b>Tune</b>Change passage size, ranking or cut-off on the finished run. Table, map and curve update live.</div>"
-        f"<div>{markup.icon('format_quote')}<b>Check</b>Click a citation to see its passage, highlighted in its article.</div></div>"
+    markup.show(
+        div(".oq-connected")[
+            span[markup.icon("travel_explore"), connected.search],
+            span[markup.icon("auto_awesome"), f"answers {chat}"],
+            span[markup.icon("scatter_plot"), f"{connected.embedder} embedder"],
+        ],
+        (p(".oq-hint")[hint] for hint in (connected.egress, connected.search_note) if hint),
+        None if connected.chat else p(".oq-hint")[WRITTEN_ANSWERS],
+        div(".oq-how")[(div[markup.icon(symbol), b[title], text] for symbol, title, text in STEPS)],
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import streamlit as st
+from htpy import pre
 
 from core.analysis.progress import RunStage
 from core.run.state import Run
-from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime
 from pages.parts.research import live_results, passage_table, timeline_view
@@ -58,10 +58,10 @@ def prompt(run: Run) -> None:
     """The exact messages that were sent to the chat model."""
     if not run.prompt:
         text = "Not sent yet." if run.live else "No prompt: the answer was not written by a chat model."
-        st.html(markup.empty(text, "terminal"))
+        markup.show(markup.empty(text, "terminal"))
         return
     for message in run.prompt:
-        st.html(
-            f"{markup.kicker(message.role, pluralize(len(message.content), 'character'))}"
-            f'<pre class="oq-prompt" tabindex="0">{escape_html(message.content)}</pre>'
+        markup.show(
+            markup.kicker(message.role, pluralize(len(message.content), "character")),
+            pre(".oq-prompt", tabindex="0")[message.content],
         )

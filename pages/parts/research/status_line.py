@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import streamlit as st
+from htpy import div, span
 
 from core.analysis.rankings.context_diff import context_diff, context_differs
 from core.analysis.run_activity import AnswerOffer, answer_offer, current_activity, passage_counts
 from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
-from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
 from pages.parts import controls, markup, runtime
 from pages.parts.research import tuning_bar
@@ -47,10 +48,7 @@ def status_line(run: Run, tuned: Run, job: Job | None, now: float) -> None:
 
 
 def _line(symbol: str, text: str, tone: str = "") -> None:
-    st.html(
-        f'<div class="oq-status-line {tone}">{markup.icon(symbol)}<span>{escape_html(text)}</span></div>',
-        width="stretch",
-    )
+    markup.show(div(class_=["oq-status-line", tone])[markup.icon(symbol), span[text]])
 
 
 def _activity(run: Run, now: float) -> None:
@@ -76,11 +74,8 @@ def _retuning(job: Job) -> None:
             text += " The passages are ranked by BM25; the map follows."
     else:
         text = "Ranking again …"
-    dims = "" if is_shown else "busy"
-    st.html(
-        f'<div class="oq-tuned {dims}">{markup.icon("tune")}<span>{escape_html(text)}</span>'
-        f"{f'<span>{escape_html(wait)}</span>' if wait else ''}</div>",
-        width="stretch",
+    markup.show(
+        div(class_=["oq-tuned", {"busy": not is_shown}])[markup.icon("tune"), span[text], wait and span[wait]]
     )
     st.button(
         "Stop",

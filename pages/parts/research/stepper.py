@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from math import ceil
 
-import streamlit as st
+from htpy import Element, div, small, span, time
 
 from core.analysis.progress import PhaseProgress, PhaseState, phase_progress
 from core.model import Phase
 from core.run.state import Run
-from core.text.markdown.safe_markdown import escape_html
 from pages.parts import markup
 
 ICONS = {
@@ -36,24 +35,28 @@ SYMBOLS = {PhaseState.CUT: "stop_circle", PhaseState.PARTIAL: "warning", PhaseSt
 
 def stepper(run: Run, now: float) -> None:
     """Draw the phases of the run at `now` seconds of its clock."""
-    cells = "".join(map(_cell, phase_progress(run, now)))
-    st.html(f'<div class="oq-steps" role="list" aria-label="Phases of the run">{cells}</div>')
+    markup.show(
+        div(".oq-steps", role="list", aria_label="Phases of the run")[map(_cell, phase_progress(run, now))]
+    )
 
 
-def _cell(step: PhaseProgress) -> str:
+def _cell(step: PhaseProgress) -> Element:
     seconds = "" if step.seconds is None else markup.duration(step.seconds)
     if step.waiting:
         seconds = f"retry {ceil(step.wait_seconds)} s"
     waited = f"waited {markup.duration(step.waited)}" if step.waited >= 0.05 and not step.waiting else ""
-    hint = escape_html(step.waiting or step.detail)
-    state = f"{step.state} retry" if step.waiting else str(step.state)
-    count = escape_html(step.count) if step.count and step.state is not PhaseState.WAITING else "–"
+    hint = step.waiting or step.detail
+    count = step.count if step.count and step.state is not PhaseState.WAITING else "–"
     beside = " · ".join(filter(None, (step.unit if count != "–" else "", waited)))
-    unit = f" <small>{escape_html(beside)}</small>" if beside else ""
-    symbol = SYMBOLS.get(step.state, ICONS[step.phase])
-    return (
-        f'<div class="oq-step {state}" data-phase="{step.phase}" role="listitem" title="{hint}" '
-        f'aria-label="{step.title}: {STATE_LABELS[step.state]}{f", {waited}" if waited else ""}{f", {hint}" if hint else ""}">'
-        f'<div class="name">{markup.icon(symbol)}<span>{step.title}</span><time>{seconds}</time></div>'
-        f'<div class="count">{count}{unit}</div></div>'
-    )
+    return div(
+        class_=["oq-step", str(step.state), "retry" if step.waiting else None],
+        data_phase=str(step.phase),
+        role="listitem",
+        title=hint,
+        aria_label=f"{step.title}: {', '.join(filter(None, (STATE_LABELS[step.state], waited, hint)))}",
+    )[
+        div(".name")[
+            markup.icon(SYMBOLS.get(step.state, ICONS[step.phase])), span[step.title], time[seconds]
+        ],
+        div(".count")[count, beside and (" ", small[beside])],
+    ]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from htpy import Element, b, div, i, span
 
 from core.analysis.gantt import Bar, Gantt, Row, gantt
 from core.run.state import Run
-from core.text.markdown.safe_markdown import escape_html
 from pages.parts import markup
 
 KINDS = {
@@ -25,20 +24,22 @@ FAILED, RUNNING = "failed or skipped (striped)", "still running (fading at its e
 def timeline(run: Run, now: float) -> None:
     chart = gantt(run, now)
     if not chart.groups:
-        st.html(markup.empty("The run has not started yet.", "timeline"))
+        markup.show(markup.empty("The run has not started yet.", "timeline"))
         return
     note = f"The {chart.hidden:,} shortest rows are not shown." if chart.hidden else ""
     tick = (chart.ticks[1] if len(chart.ticks) > 1 else chart.seconds) / chart.seconds
-    st.html(
-        f"{markup.kicker('Timeline', 'phases overlap: pages are embedded while others load')}"
-        f"{_legend(chart)}"
-        f'<div class="oq-gantt" role="table" aria-label="Timeline of the run" style="--tick:{tick:.3%}">'
-        f"{_axis(chart)}{''.join(_row(row) for phase, rows in chart.groups for row in (phase, *rows))}</div>"
-        f'<div class="oq-facts"><span><b>{markup.duration(chart.seconds)}</b> in total</span><span>{escape_html(note)}</span></div>'
+    rows = (_row(row) for phase, rows in chart.groups for row in (phase, *rows))
+    markup.show(
+        markup.kicker("Timeline", "phases overlap: pages are embedded while others load"),
+        _legend(chart),
+        div(".oq-gantt", role="table", aria_label="Timeline of the run", style=f"--tick:{tick:.3%}")[
+            _axis(chart), rows
+        ],
+        markup.facts(markup.fact(markup.duration(chart.seconds), "in total"), span[note]),
     )
 
 
-def _legend(chart: Gantt) -> str:
+def _legend(chart: Gantt) -> Element:
     """The colours and patterns that are on the chart, in words."""
     kinds = {bar.kind for bar in chart.bars}
     entries = [(kind, words) for kind, words in KINDS.items() if kind in kinds]
@@ -47,29 +48,27 @@ def _legend(chart: Gantt) -> str:
     return markup.legend(*entries)
 
 
-def _axis(chart: Gantt) -> str:
-    marks = "".join(
-        f'<i style="left:{tick / chart.seconds:.2%}"><span>{tick:g} s</span></i>' for tick in chart.ticks
-    )
-    return f'<div class="axis" aria-hidden="true"><div></div><div class="lane">{marks}</div><div>duration</div></div>'
+def _axis(chart: Gantt) -> Element:
+    marks = (i(style=f"left:{tick / chart.seconds:.2%}")[span[f"{tick:g} s"]] for tick in chart.ticks)
+    return div(".axis", aria_hidden="true")[div, div(".lane")[marks], div["duration"]]
 
 
-def _row(row: Row) -> str:
-    bars = "".join(map(_bar, row.bars))
-    waited = f' title="and {markup.duration(row.waited)} of waiting to ask again"' if row.waited else ""
-    return (
-        f'<div class="row {row.kind}" role="row">'
-        f'<div class="label" role="rowheader" dir="auto" title="{escape_html(row.detail)}">{escape_html(row.label)}</div>'
-        f'<div class="lane" role="cell">{bars}</div>'
-        f'<div class="seconds" role="cell"{waited}>{markup.duration(row.seconds)}</div></div>'
-    )
+def _row(row: Row) -> Element:
+    waited = f"and {markup.duration(row.waited)} of waiting to ask again" if row.waited else None
+    return div(class_=["row", row.kind], role="row")[
+        div(".label", role="rowheader", dir="auto", title=row.detail)[row.label],
+        div(".lane", role="cell")[map(_bar, row.bars)],
+        div(".seconds", role="cell", title=waited)[markup.duration(row.seconds)],
+    ]
 
 
-def _bar(bar: Bar) -> str:
-    state = " failed" if bar.failed else " running" if bar.running else ""
+def _bar(bar: Bar) -> Element:
     hint = f"{KINDS[bar.kind]}: {markup.duration(bar.seconds)}, from {markup.duration(bar.start)}"
     label = f"{hint}, {FAILED.partition(' (')[0]}" if bar.failed else hint
-    return (
-        f'<b class="{bar.kind}{state}" role="img" aria-label="{label}" title="{label}" '
-        f'style="left:{bar.left:.3%};width:{bar.width:.3%}"></b>'
+    return b(
+        class_=[bar.kind, {"failed": bar.failed, "running": bar.running and not bar.failed}],
+        role="img",
+        aria_label=label,
+        title=label,
+        style=f"left:{bar.left:.3%};width:{bar.width:.3%}",
     )

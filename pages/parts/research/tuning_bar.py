@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from htpy import Node, div, span
 
 from core.analysis.rankings.context_diff import ContextDiff, context_differs
 from core.run.state import Run
@@ -11,7 +12,7 @@ from pages.parts import markup, runtime
 
 def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
     """Draw the difference of the tuned context from the answer's, in the line under the stepper."""
-    st.html(f'<div class="oq-tuned">{markup.icon("tune")}{_facts(diff)}</div>', width="stretch")
+    markup.show(div(".oq-tuned")[markup.icon("tune"), _facts(diff)])
     if context_differs(run, tuned):
         st.button(
             "Answer again",
@@ -35,43 +36,26 @@ def answer_again(run_id: str, tuned: Run | None) -> None:
     )
 
 
-def _resized(diff: ContextDiff) -> tuple[str, ...]:
-    if not diff.resized:
-        return ()
-    hint = "Sources with more or less text around their passage than in this answer"
-    return (markup.fact(f"{len(diff.resized)}", "longer or shorter", hint),)
-
-
-def _facts(diff: ContextDiff) -> str:
-    if diff.same_context:
-        context = "<span>Context unchanged from this answer.</span>"
-    else:
-        numbers = ", ".join(f"{before}→{after}" for before, after in diff.moved[:6])
-        context = "<span>Context vs. this answer:</span>" + "".join(
-            (
-                markup.fact(
-                    f"+{len(diff.entered)}", "added", "Passages that are not sources of the answer", "good"
-                ),
-                markup.fact(
-                    f"−{len(diff.left)}",
-                    "removed",
-                    "Sources of the answer that are not in the context",
-                    "bad" if diff.left else "",
-                ),
-                markup.fact(f"{len(diff.moved)}", "reordered", numbers),
-                *_resized(diff),
-            )
+def _facts(diff: ContextDiff) -> Node:
+    context: Node = span["Context unchanged from this answer."]
+    if not diff.same_context:
+        moved = ", ".join(f"{before}→{after}" for before, after in diff.moved[:6])
+        added = "Passages that are not sources of the answer"
+        removed = "Sources of the answer that are not in the context"
+        resized = "Sources with more or less text around their passage than in this answer"
+        context = (
+            span["Context vs. this answer:"],
+            markup.fact(f"+{len(diff.entered)}", "added", added, "good"),
+            markup.fact(f"−{len(diff.left)}", "removed", removed, "bad" if diff.left else ""),
+            markup.fact(f"{len(diff.moved)}", "reordered", moved),
+            diff.resized and markup.fact(f"{len(diff.resized)}", "longer or shorter", resized),
         )
     vectors = "The pages were chunked again" if diff.rechunked else "Same passages as before"
-    return context + "".join(
-        (
-            markup.fact(f"{diff.reused:,}", "vectors reused", vectors),
-            markup.fact(f"{diff.computed:,}", "vectors computed"),
-            markup.fact(
-                f"{diff.milliseconds:.0f} ms" if diff.milliseconds >= 1 else "<1 ms",
-                "",
-                "Time that the latest change took",
-            ),
-            markup.fact(f"≈{diff.tokens:,}", "context tokens", "Estimated: four characters a token"),
-        )
+    milliseconds = f"{diff.milliseconds:.0f} ms" if diff.milliseconds >= 1 else "<1 ms"
+    return (
+        context,
+        markup.fact(f"{diff.reused:,}", "vectors reused", vectors),
+        markup.fact(f"{diff.computed:,}", "vectors computed"),
+        markup.fact(milliseconds, "", "Time that the latest change took"),
+        markup.fact(f"≈{diff.tokens:,}", "context tokens", "Estimated: four characters a token"),
     )
