@@ -33,7 +33,7 @@ def left_out(length: int, limit: int = MAX_CHARACTERS) -> str:
     return f"only the first {limit:,} characters were read" if length > limit else ""
 
 
-def one_line(text: object, limit: int = 300) -> str:
+def clean_line(text: object, limit: int = 300) -> str:
     """A title, a name or a date: cleaned, on one line, at most `limit` characters. Anything but text is empty."""
     if not isinstance(text, str):
         return ""

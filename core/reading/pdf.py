@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from core.model import Article, SkipReason, Unreadable
-from core.reading.normalization import MAX_CHARACTERS, normalize, one_line
+from core.reading.normalization import MAX_CHARACTERS, clean_line, normalize
 
 _SECONDS = 10.0
 """Seconds after which the remaining pages are left out."""
@@ -50,8 +50,8 @@ def read_pdf(body: bytes) -> Article:
     return Article(
         text=text,
         extractor="pdfium",
-        title=one_line(facts.get("Title")),
-        author=one_line(facts.get("Author")),
+        title=clean_line(facts.get("Title")),
+        author=clean_line(facts.get("Author")),
         date="-".join(part for part in day.groups() if part) if day else "",
         page_starts=starts,
         sections=tuple((starts[page], title) for page, title in headings if page < len(starts)),
@@ -133,7 +133,7 @@ def _headings(document: Any) -> list[tuple[int, str]]:
         for mark in islice(document.get_toc(max_depth=3), _MAX_HEADINGS):
             target = mark.get_dest()
             page = target.get_index() if target else None
-            if page is not None and (title := one_line(mark.get_title(), 200)):
+            if page is not None and (title := clean_line(mark.get_title(), 200)):
                 headings.setdefault(page, title)
     except (pypdfium2.PdfiumError, ValueError):
         return []

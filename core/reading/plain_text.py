@@ -13,7 +13,7 @@ from lxml import etree
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.html.text_blocks import block_text
-from core.reading.normalization import MAX_CHARACTERS, left_out, normalize, one_line, paragraphs
+from core.reading.normalization import MAX_CHARACTERS, clean_line, left_out, normalize, paragraphs
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})\s*")
@@ -49,10 +49,10 @@ def read_markdown(text: str) -> Article:
     return Article(
         text=text,
         extractor="markdown",
-        title=one_line(facts.get("title")) or first,
-        author=one_line(facts.get("author")),
-        date=one_line(facts.get("date"), 10),
-        language=one_line(facts.get("lang") or facts.get("language"), 2),
+        title=clean_line(facts.get("title")) or first,
+        author=clean_line(facts.get("author")),
+        date=clean_line(facts.get("date"), 10),
+        language=clean_line(facts.get("lang") or facts.get("language"), 2),
         sections=tuple((start, words) for start, _, words in headings),
         left_out=left_out(length),
     )
@@ -75,10 +75,10 @@ def _headings(text: str) -> Iterator[tuple[int, int, str]]:
         elif mark:
             fence, paragraph = mark[1], False
         elif heading := _HEADING.fullmatch(line):
-            yield start, len(heading[1]), one_line(heading[2])
+            yield start, len(heading[1]), clean_line(heading[2])
             paragraph = False
         elif paragraph and _UNDERLINE.fullmatch(line):
-            yield before, 1 if "=" in line else 2, one_line(text[before:start])
+            yield before, 1 if "=" in line else 2, clean_line(text[before:start])
             paragraph = False
         else:
             before, paragraph = start, not _NO_PARAGRAPH.match(line)
@@ -102,7 +102,7 @@ def read_json(text: str) -> Article:
     return Article(
         text=normalize(joined[:MAX_CHARACTERS]),
         extractor="json",
-        title=one_line(title),
+        title=clean_line(title),
         left_out=f"only the first {len(lines):,} values were read" if more else left_out(len(joined)),
     )
 
@@ -135,7 +135,7 @@ def read_xml(text: str) -> Article:
     return Article(
         text=normalize("\n\n".join(filter(None, texts))),
         extractor="feed",
-        title=one_line(title),
+        title=clean_line(title),
         left_out=left_out(len(text)),
     )
 

@@ -6,7 +6,7 @@ import re
 import zlib
 
 from core.model import Article, SkipReason, Unreadable
-from core.reading.normalization import one_line
+from core.reading.normalization import clean_line
 from core.reading.office.safe_xml import local, xml_tree
 
 MAX_URLS = 50_000
@@ -38,7 +38,7 @@ def read_sitemap(body: bytes) -> Article:
 
 
 def _article(kind: str, addresses: list[str]) -> Article:
-    lines = (one_line(address, 2_000) for address in addresses[:MAX_URLS])
+    lines = (clean_line(address, 2_000) for address in addresses[:MAX_URLS])
     urls = [line for line in lines if line.startswith(("http://", "https://"))]
     if not urls:
         raise Unreadable(SkipReason.BROKEN, "there are no addresses in the sitemap")

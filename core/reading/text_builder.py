@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from core.model import Article
-from core.reading.normalization import MAX_CHARACTERS, left_out, normalize, one_line
+from core.reading.normalization import MAX_CHARACTERS, clean_line, left_out, normalize
 
 
 class TextBuilder:
@@ -45,7 +45,7 @@ class TextBuilder:
 
     def section(self, title: str) -> None:
         """What follows stands under this heading. A heading with nothing under it gives way to the next."""
-        if (title := one_line(title, 200)) and not self.full:
+        if (title := clean_line(title, 200)) and not self.full:
             if self._sections and self._sections[-1][0] == self._next:
                 self._sections.pop()
             self._sections.append((self._next, title))
@@ -65,10 +65,10 @@ class TextBuilder:
         return Article(
             text=text,
             extractor=extractor,
-            title=one_line(title),
-            author=one_line(author),
-            date=one_line(date, 10),
-            language=one_line(language, 2),
+            title=clean_line(title),
+            author=clean_line(author),
+            date=clean_line(date, 10),
+            language=clean_line(language, 2),
             page_starts=tuple(min(start, len(text)) for start in self._pages),
             sections=tuple((start, name) for start, name in self._sections if start < len(text)),
             left_out=left_out(self._length + self._refused),

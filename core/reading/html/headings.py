@@ -9,7 +9,7 @@ from typing import Any
 
 import lxml.html
 
-from core.reading.normalization import one_line
+from core.reading.normalization import clean_line
 
 _TAGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _MAX_HEADINGS = 1_000
@@ -59,7 +59,7 @@ def _headings(texts: Iterable[str]) -> tuple[str, ...]:
         heading
         for text in islice(_within(texts), _MAX_HEADINGS)
         if len(text) <= 4 * _MAX_CHARACTERS
-        and (heading := one_line(text, _MAX_CHARACTERS + 1))
+        and (heading := clean_line(text, _MAX_CHARACTERS + 1))
         and len(heading) <= _MAX_CHARACTERS
         and _key(heading)
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from core.reading.normalization import one_line
+from core.reading.normalization import clean_line
 
 _TITLE = ("og:title", "twitter:title", "dc.title", "dcterms.title", "citation_title")
 _AUTHOR = (
@@ -96,7 +96,7 @@ def metadata(html: str, url: str = "") -> Metadata:
     linked = _linked_data(html)
 
     def first(names: tuple[str, ...]) -> str:
-        return next((value for name in names if (value := one_line(meta.get(name)))), "")
+        return next((value for name in names if (value := clean_line(meta.get(name)))), "")
 
     site = first(_SITE) or linked.site
     labelled = (meta.get(value, "") for label, value in _LABELLED if _WRITTEN.search(meta.get(label, "")))
@@ -127,7 +127,7 @@ def _attributes(markup: str) -> dict[str, str]:
 
 
 def _words(markup: str) -> str:
-    return one_line(entities.unescape(_TAG.sub(" ", markup)))
+    return clean_line(entities.unescape(_TAG.sub(" ", markup)))
 
 
 def _title(html: str, linked: str, meta: str, site: str) -> str:
@@ -146,7 +146,7 @@ def _title(html: str, linked: str, meta: str, site: str) -> str:
 
 def person(name: str) -> str:
     """A name without "by" before it; empty for what is no name."""
-    name = _BY.sub("", one_line(name, 200)).strip(" ,;|")
+    name = _BY.sub("", clean_line(name, 200)).strip(" ,;|")
     return "" if "://" in name or "@" in name or name.isdigit() else name
 
 
@@ -201,10 +201,10 @@ def _linked_data(html: str) -> Metadata:
                 "headline" in node or "author" in node or "datePublished" in node
             ):
                 return Metadata(
-                    title=one_line(entities.unescape(_name(node.get("headline")))),
-                    author=one_line(entities.unescape(_name(node.get("author")))),
+                    title=clean_line(entities.unescape(_name(node.get("headline")))),
+                    author=clean_line(entities.unescape(_name(node.get("author")))),
                     date=_name(node.get("datePublished")),
-                    site=one_line(_name(node.get("publisher"))),
+                    site=clean_line(_name(node.get("publisher"))),
                 )
     return Metadata()
 

@@ -12,7 +12,7 @@ from core.model import Article, SkipReason, Unreadable
 from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.html_parsing import HTML_LIMIT, parse_html, truncate_html
 from core.reading.html.text_blocks import block_text
-from core.reading.normalization import one_line, paragraphs
+from core.reading.normalization import clean_line, paragraphs
 from core.reading.office.package import Package
 from core.reading.office.safe_xml import attribute, local
 from core.reading.text_builder import TextBuilder
@@ -115,7 +115,7 @@ def _titles(package: Package, contents: str) -> dict[str, str]:
         return {}
     titles: dict[str, str] = {}
     for target, title in _entries(root):
-        titles.setdefault(_resolved(contents, target), one_line(title, 200))
+        titles.setdefault(_resolved(contents, target), clean_line(title, 200))
     return titles
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from io import StringIO
 from itertools import islice
 
 from core.model import Article, SkipReason, Unreadable
@@ -71,7 +72,7 @@ def _names_columns(cells: Sequence[str]) -> bool:
 
 def _delimiter(text: str) -> str:
     """The delimiter that splits the first rows into the same number of cells, and into the most."""
-    head = list(islice(_lines(text), _LOOKED_AT))
+    head = list(islice(StringIO(text, newline="\n"), _LOOKED_AT))
 
     def fitness(delimiter: str) -> tuple[bool, int]:
         widths = [len(row) for row in csv.reader(head, delimiter=delimiter) if row]
@@ -82,11 +83,3 @@ def _delimiter(text: str) -> str:
         return max(_DELIMITERS, key=fitness)
     except csv.Error:
         return ","
-
-
-def _lines(text: str) -> Iterator[str]:
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start) + 1 or len(text)
-        yield text[start:end]
-        start = end
