@@ -80,13 +80,13 @@ def _html(document: Document, extractor: Extractor) -> Article:
         site=facts.site,
         language=page_language(facts.language, text),
         sections=sections(text, extraction.headings),
-        hidden=f"{extraction.hidden}\n{_unseen(html)}".strip(),
+        hidden=f"{extraction.hidden}\n{_invisible_words(html)}".strip(),
         left_out=left_out(len(whole), HTML_LIMIT),
         fallback=fallback and f"{extractor} extractor: {fallback}",
     )
 
 
-def _unseen(html: str) -> str:
+def _invisible_words(html: str) -> str:
     """Words in invisible characters. Extractors drop some of these, so they are looked for in the markup."""
     carried = _CARRIER in html.encode("utf-8", "surrogatepass") or _REFERENCE.search(html)
     return invisible_words(unescape(html)) if carried else ""

@@ -45,7 +45,7 @@ def read_pdf(body: bytes) -> Article:
         document.close()
     if not any(pages):
         raise Unreadable(SkipReason.EMPTY, "the PDF has no text layer; it may be a scan")
-    text, starts = _joined(pages)
+    text, starts = _join_pages(pages)
     day = _DATE.match(facts.get("CreationDate", ""))
     return Article(
         text=text,
@@ -90,7 +90,7 @@ def unwrap_lines(text: str) -> str:
             continue
         if open_end and not _LIST_ITEM.match(line):
             before = paragraphs[-1]
-            paragraphs[-1] = _glued(before, line)
+            paragraphs[-1] = _join_lines(before, line)
         else:
             paragraphs.append(line)
         open_end = len(line) >= full and not (_SENTENCE_END.search(line) and len(line) < 0.95 * widths[-1])
@@ -101,7 +101,7 @@ def _broken_word(end: re.Match[str]) -> str:
     return "\n" if end[0].startswith("\r") else "\u00ad\n"
 
 
-def _glued(before: str, line: str) -> str:
+def _join_lines(before: str, line: str) -> str:
     if before.endswith(("\u00ad", "\u2010", "-")) and line[:1].islower():
         return before[:-1] + line
     if before.endswith("\u00ad"):
@@ -140,7 +140,7 @@ def _headings(document: Any) -> list[tuple[int, str]]:
     return sorted(headings.items())
 
 
-def _joined(pages: list[str]) -> tuple[str, tuple[int, ...]]:
+def _join_pages(pages: list[str]) -> tuple[str, tuple[int, ...]]:
     starts: list[int] = []
     length = 0
     for text in pages:

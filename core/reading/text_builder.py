@@ -46,15 +46,15 @@ class TextBuilder:
     def section(self, title: str) -> None:
         """What follows stands under this heading. A heading with nothing under it gives way to the next."""
         if (title := clean_line(title, 200)) and not self.full:
-            if self._sections and self._sections[-1][0] == self._next:
+            if self._sections and self._sections[-1][0] == self._next_start:
                 self._sections.pop()
-            self._sections.append((self._next, title))
+            self._sections.append((self._next_start, title))
             self._after_row = False
 
     def page(self) -> None:
         """A page begins. One without text begins where the next one does."""
         if not self.full:
-            self._pages.append(self._next)
+            self._pages.append(self._next_start)
             self._after_row = False
 
     def article(
@@ -75,6 +75,6 @@ class TextBuilder:
         )
 
     @property
-    def _next(self) -> int:
+    def _next_start(self) -> int:
         """Where the next block will begin, were it a paragraph."""
         return self._length + (2 if self._pieces else 0)

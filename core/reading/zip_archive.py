@@ -43,7 +43,7 @@ class Archive:
         self._entries = {entry.filename: entry for entry in self._zip.infolist() if _is_file(entry.filename)}
         if len(self._entries) > MAX_ENTRIES:
             raise Unreadable(SkipReason.TOO_LARGE, f"more than {MAX_ENTRIES:,} files in it")
-        self._limit = self._left = limit
+        self._limit = self._remaining = limit
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ class Archive:
     @property
     def over_limit(self) -> bool:
         """Whether more has come out of it than it may hold in all."""
-        return self._left < 0
+        return self._remaining < 0
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
@@ -71,10 +71,10 @@ class Archive:
             with self._zip.open(entry) as stream:
                 while piece := stream.read(_STEP):
                     body += piece
-                    self._left -= len(piece)
+                    self._remaining -= len(piece)
                     self._refuse(entry, len(body), limit)
         except _DAMAGE as error:
-            raise Unreadable(SkipReason.BROKEN, f"{_shown(name)} in it is damaged") from error
+            raise Unreadable(SkipReason.BROKEN, f"{_printable(name)} in it is damaged") from error
         return bytes(body)
 
     @contextmanager
@@ -86,9 +86,9 @@ class Archive:
             Unreadable: as `read`; BROKEN also while it is read.
         """
         entry = self._entry(name)
-        self._left -= entry.file_size
+        self._remaining -= entry.file_size
         self._refuse(entry, entry.file_size, None)
-        damaged = Unreadable(SkipReason.BROKEN, f"{_shown(name)} in it is damaged")
+        damaged = Unreadable(SkipReason.BROKEN, f"{_printable(name)} in it is damaged")
         try:
             stream = self._zip.open(entry)
         except _DAMAGE as error:
@@ -103,24 +103,24 @@ class Archive:
         """Raises Unreadable: when it is not there, locked, or packed in a way that is not read."""
         entry = self._entries.get(name)
         if entry is None:
-            raise Unreadable(SkipReason.BROKEN, f"{_shown(name)} is missing in it")
+            raise Unreadable(SkipReason.BROKEN, f"{_printable(name)} is missing in it")
         if entry.flag_bits & 0x1:
             raise Unreadable(SkipReason.BROKEN, "it is locked with a password")
         if entry.compress_type not in _METHODS:
-            raise Unreadable(SkipReason.UNSUPPORTED, f"{_shown(name)} is packed in an unusual way")
+            raise Unreadable(SkipReason.UNSUPPORTED, f"{_printable(name)} is packed in an unusual way")
         return entry
 
     def _refuse(self, entry: zipfile.ZipInfo, length: int, limit: int | None) -> None:
         """Raises Unreadable: TOO_LARGE by the bytes unpacked so far. Sizes that the archive declares are not trusted."""
         if length > _HARMLESS and length > _RATIO * entry.compress_size:
             raise Unreadable(
-                SkipReason.TOO_LARGE, f"{_shown(entry.filename)} unpacks to over {_RATIO} times its size"
+                SkipReason.TOO_LARGE, f"{_printable(entry.filename)} unpacks to over {_RATIO} times its size"
             )
         if limit is not None and length > limit:
             raise Unreadable(
-                SkipReason.TOO_LARGE, f"{_shown(entry.filename)} unpacks to more than {limit / 1e6:g} MB"
+                SkipReason.TOO_LARGE, f"{_printable(entry.filename)} unpacks to more than {limit / 1e6:g} MB"
             )
-        if self._left < 0:
+        if self._remaining < 0:
             raise Unreadable(SkipReason.TOO_LARGE, f"it unpacks to more than {self._limit / 1e6:g} MB")
 
 
@@ -143,5 +143,5 @@ def _is_file(name: str) -> bool:
     return bool(name) and not name.endswith("/")
 
 
-def _shown(name: str) -> str:
+def _printable(name: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in name[-80:])

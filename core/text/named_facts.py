@@ -171,10 +171,10 @@ def _numbers(text: str) -> Iterator[str]:
         value = _decimal(match["digits"])
         if value is not None:
             scale = _SCALES[match["scale"].lower()] if match["scale"] else 0
-            yield _plain(value.scaleb(scale))
+            yield _plain_decimal(value.scaleb(scale))
     for match in _WORD_NUMBER.finditer(text):
         if (word := match.group().lower()) != "one":
-            yield _plain(_WORDS[word])
+            yield _plain_decimal(_WORDS[word])
 
 
 def _decimal(digits: str) -> Decimal | None:
@@ -188,7 +188,7 @@ def _decimal(digits: str) -> Decimal | None:
         return None
 
 
-def _plain(value: Decimal) -> str:
+def _plain_decimal(value: Decimal) -> str:
     text = f"{value:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 

@@ -10,7 +10,7 @@ class StopSequences:
 
     def __init__(self, sequences: Sequence[str]) -> None:
         self._sequences = tuple(filter(None, sequences))
-        self._held = ""
+        self._held_back = ""
         self.reached = False
         """A sequence has occurred: nothing of what follows is passed on."""
 
@@ -18,18 +18,18 @@ class StopSequences:
         """What may be passed on. An end that may be the beginning of a sequence is held back."""
         if self.reached:
             return ""
-        text, self._held = self._held + piece, ""
+        text, self._held_back = self._held_back + piece, ""
         starts = [start for sequence in self._sequences if (start := text.find(sequence)) >= 0]
         if starts:
             self.reached = True
             return text[: min(starts)]
         held_back = max((overlap(text, sequence) for sequence in self._sequences), default=0)
-        self._held = text[len(text) - held_back :]
+        self._held_back = text[len(text) - held_back :]
         return text[: len(text) - held_back]
 
     def end(self) -> str:
         """What was held back, once no more text follows."""
-        text, self._held = self._held, ""
+        text, self._held_back = self._held_back, ""
         return text
 
 

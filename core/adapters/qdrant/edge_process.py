@@ -55,7 +55,7 @@ class EdgeProcess:
             # Writing notices the end of the process first; the next request starts a new one.
             if self._reader:
                 await asyncio.wait({self._reader}, timeout=_EXIT_TIMEOUT)
-            raise self._gone() from error
+            raise self._process_ended() from error
         finally:
             self._waiting.pop(request, None)
             if reply.done() and not reply.cancelled():
@@ -100,10 +100,10 @@ class EdgeProcess:
         finally:
             for reply in self._waiting.values():
                 if not reply.done():
-                    reply.set_exception(self._gone())
+                    reply.set_exception(self._process_ended())
             self._waiting.clear()
 
-    def _gone(self) -> LibraryFailed:
+    def _process_ended(self) -> LibraryFailed:
         return LibraryFailed(
             f"The process that holds the library below {self.folder} has ended.",
             hint="Try again: it is restarted, and confirmed writes are on disk. When it does not start, the disk may be "

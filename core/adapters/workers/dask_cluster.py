@@ -75,7 +75,7 @@ class DaskCluster(Executor):
         self._scheduler = scheduler
         self._jobs = self._client.get_executor(pure=False)
         self._sending = threading.Lock()
-        self._sent: weakref.WeakKeyDictionary[Shared[Any], Any] = weakref.WeakKeyDictionary()
+        self._scattered: weakref.WeakKeyDictionary[Shared[Any], Any] = weakref.WeakKeyDictionary()
         try:
             self._check_workers()
         except BaseException:
@@ -95,10 +95,10 @@ class DaskCluster(Executor):
     def submit(self, job: Callable[..., T], /, *arguments: Any, **options: Any) -> Future[T]:
         """As `Workers.submit`."""
         if self._client.status != "running":
-            raise self._gone()
+            raise self._scheduler_gone()
         outcome: Future[T] = Future()
         submission = self._jobs.submit(job, *map(self._resolved, arguments), **options)
-        submission.add_done_callback(lambda finished: self._pass_on(finished, outcome))
+        submission.add_done_callback(lambda finished: self._copy_outcome(finished, outcome))
         return outcome
 
     def _resolved(self, argument: Any) -> Any:
@@ -106,14 +106,14 @@ class DaskCluster(Executor):
         if not isinstance(argument, Shared):
             return argument
         with self._sending:
-            handle = self._sent.get(argument)
+            handle = self._scattered.get(argument)
             if handle is None or handle.status in ("cancelled", "lost"):
                 # In a list: distributed would take apart a value that is one. Unhashed: hashing would read all of it.
                 (handle,) = self._client.scatter([argument.value], hash=False)
-                self._sent[argument] = handle
+                self._scattered[argument] = handle
             return handle
 
-    def _pass_on(self, job: Future[T], outcome: Future[T]) -> None:
+    def _copy_outcome(self, job: Future[T], outcome: Future[T]) -> None:
         """Give `outcome` the outcome of `job`, with lost workers reported as `Workers` has it."""
         from distributed.scheduler import KilledWorker
 
@@ -121,7 +121,9 @@ class DaskCluster(Executor):
             return
         if job.cancelled():
             connected = self._client.status == "running"
-            outcome.set_exception(BrokenExecutor("A worker has gone.") if connected else self._gone())
+            outcome.set_exception(
+                BrokenExecutor("A worker has gone.") if connected else self._scheduler_gone()
+            )
         elif isinstance(error := job.exception(), KilledWorker):
             outcome.set_exception(
                 WorkersFailed(
@@ -154,7 +156,7 @@ class DaskCluster(Executor):
                 hint=_INSTALL,
             )
 
-    def _gone(self) -> WorkersFailed:
+    def _scheduler_gone(self) -> WorkersFailed:
         return WorkersFailed(
             f"The Dask scheduler at {self._scheduler} has gone.",
             hint="Start it again; the same command then goes on where this one ended.",

@@ -25,8 +25,8 @@ class InProcess(ThreadPoolExecutor):
 
     def submit(self, job: Callable[..., T], /, *arguments: Any, **options: Any) -> Future[T]:
         """As `Workers.submit`."""
-        return super().submit(job, *map(_value, arguments), **options)
+        return super().submit(job, *map(_resolve, arguments), **options)
 
 
-def _value(argument: Any) -> Any:
+def _resolve(argument: Any) -> Any:
     return argument.value if isinstance(argument, Shared) else argument

@@ -38,7 +38,7 @@ class LocalProcesses(ThreadPoolExecutor):
         self._numbers = itertools.count()
         self._stored: weakref.WeakKeyDictionary[Shared[Any], StoredValue] = weakref.WeakKeyDictionary()
         self._writing = threading.Lock()
-        self._mine = threading.local()
+        self._thread = threading.local()
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._starting = threading.Lock()
         self._closed = False
@@ -70,9 +70,9 @@ class LocalProcesses(ThreadPoolExecutor):
 
     def submit(self, job: Callable[..., T], /, *arguments: Any, **_: Any) -> Future[T]:
         """As `Workers.submit`."""
-        return super().submit(self._run, job, tuple(map(self._sent, arguments)))
+        return super().submit(self._run, job, tuple(map(self._stored_value, arguments)))
 
-    def _sent(self, argument: Any) -> Any:
+    def _stored_value(self, argument: Any) -> Any:
         """Where a shared value is stored, which is done when it is first used; any other argument as it is."""
         if not isinstance(argument, Shared):
             return argument
@@ -103,17 +103,17 @@ class LocalProcesses(ThreadPoolExecutor):
 
     def _process(self) -> subprocess.Popen[bytes]:
         """The process of this thread, started if it has none."""
-        process: subprocess.Popen[bytes] | None = getattr(self._mine, "process", None)
+        process: subprocess.Popen[bytes] | None = getattr(self._thread, "process", None)
         if process is None:
             with self._starting:
                 if self._closed:
                     raise BrokenExecutor("The workers were closed.")
-                process = self._mine.process = _started(self._niceness)
+                process = self._thread.process = _start_process(self._niceness)
                 self._processes.add(process)
         return process
 
     def _drop(self, process: subprocess.Popen[bytes]) -> None:
-        self._mine.process = None
+        self._thread.process = None
         process.kill()
         _close(process)
         with self._starting:
@@ -129,7 +129,7 @@ def _close(process: subprocess.Popen[bytes]) -> None:
         pass
 
 
-def _started(niceness: int) -> subprocess.Popen[bytes]:
+def _start_process(niceness: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - our own interpreter and module
         command("adapters.workers.process_worker", str(niceness)),
         cwd=IMPORT_ROOT,

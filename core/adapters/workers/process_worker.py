@@ -32,13 +32,13 @@ def main(niceness: int) -> None:
 def _outcome(request: bytes) -> bytes:
     try:
         job, arguments = pickle.loads(request)  # noqa: S301 - from our parent process
-        return pickle.dumps((True, job(*map(_value, arguments))), protocol=5)
+        return pickle.dumps((True, job(*map(_resolve, arguments))), protocol=5)
     except Exception as error:
         error.add_note(traceback.format_exc())
         return pickle.dumps((False, error), protocol=5)
 
 
-def _value(argument: Any) -> Any:
+def _resolve(argument: Any) -> Any:
     return read_value(argument.folder) if isinstance(argument, StoredValue) else argument
 
 

@@ -144,7 +144,7 @@ def remove_hidden_resiliparse(tree: Any, html: str) -> str:
     if tree.body is None:
         return ""
     lowered = html.lower()
-    for element in _all(tree.body, "script, style"):
+    for element in _select(tree.body, "script, style"):
         element.decompose()
     raw = {double or single or bare for double, single, bare in _STYLE.findall(lowered)}
     styles = {style: declarations(unescape(style)) for style in raw}
@@ -152,7 +152,7 @@ def remove_hidden_resiliparse(tree: Any, html: str) -> str:
     selectors = [f'[style="{style}" i]' for style in telling if _SIMPLE.fullmatch(style)]
     if len(selectors) < len(telling) or len(selectors) > _MAX_SELECTORS:
         selectors = ["[style]"]
-    candidates = _all(tree.body, ", ".join([*_SELECTORS, *selectors]))
+    candidates = _select(tree.body, ", ".join([*_SELECTORS, *selectors]))
     nodes = [ResiliparseNode(element) for element in candidates]
     backgrounds = _backgrounds(styles.values(), set(_BGCOLOR.findall(lowered)))
     return remove_hidden(
@@ -160,7 +160,7 @@ def remove_hidden_resiliparse(tree: Any, html: str) -> str:
     )
 
 
-def _all(element: Any, selector: str) -> list[Any]:
+def _select(element: Any, selector: str) -> list[Any]:
     """The elements that match. As a slice: walking the parser's own list item by item is quadratic."""
     elements: list[Any] = element.query_selector_all(selector)[:]
     return elements

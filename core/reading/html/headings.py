@@ -57,7 +57,7 @@ def _headings(texts: Iterable[str]) -> tuple[str, ...]:
     """The texts on one line each, without those that are empty or longer than a heading."""
     return tuple(
         heading
-        for text in islice(_within(texts), _MAX_HEADINGS)
+        for text in islice(_until_limit(texts), _MAX_HEADINGS)
         if len(text) <= 4 * _MAX_CHARACTERS
         and (heading := clean_line(text, _MAX_CHARACTERS + 1))
         and len(heading) <= _MAX_CHARACTERS
@@ -65,7 +65,7 @@ def _headings(texts: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def _within(texts: Iterable[str]) -> Iterator[str]:
+def _until_limit(texts: Iterable[str]) -> Iterator[str]:
     """The texts until they are too long together."""
     read = 0
     for text in texts:

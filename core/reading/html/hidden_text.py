@@ -157,12 +157,12 @@ class _InnerStyles:
     """Looks at the styles inside of elements, up to a limit for the whole page: they may be nested in each other."""
 
     def __init__(self) -> None:
-        self._left = MAX_INNER_STYLES
+        self._remaining = MAX_INNER_STYLES
 
     def set_font_size(self, node: Node) -> bool:
         """Whether an element inside sets its own font size; False once the limit is reached."""
-        for inner in node.descendants() if self._left > 0 else ():
-            self._left -= 1
+        for inner in node.descendants() if self._remaining > 0 else ():
+            self._remaining -= 1
             if sets_font_size(declarations(inner.attribute("style") or "")):
                 return True
         return False

@@ -36,12 +36,12 @@ def block_text(root: lxml.html.HtmlElement, *, menus: bool = True) -> str:
             elif tag in ("td", "th") and element.getnext() is not None:
                 pieces.append(" | ")
             if element is not root and element.tail:
-                pieces.append(_folded(element.tail))
+                pieces.append(_fold_spaces(element.tail))
             continue
         if tag in _BLOCKS:
             pieces.append("\n- " if tag == "li" else "\n")
         if element.text:
-            pieces.append(_folded(element.text))
+            pieces.append(_fold_spaces(element.text))
         stack.append((element, True))
         stack.extend((child, False) for child in reversed(element))
     return "".join(pieces)
@@ -59,7 +59,7 @@ def prose_length(root: lxml.html.HtmlElement) -> int:
     return total
 
 
-def _folded(raw: str) -> str:
+def _fold_spaces(raw: str) -> str:
     """White space folded to single spaces, kept at both ends, so that words do not grow together."""
     folded = " ".join(raw.split())
     if not folded:

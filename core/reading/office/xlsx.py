@@ -41,11 +41,11 @@ def _rows(sheet: Any, strings: list[str], dates: set[int]) -> Iterator[list[str]
         cells: dict[int, str] = {}
         for cell in row:
             if (place := _place(attribute(cell, "r"), len(cells))) < MAX_COLUMNS:
-                cells[place] = _value(cell, strings, dates)
+                cells[place] = _cell_text(cell, strings, dates)
         yield [cells.get(place, "") for place in range(max(cells, default=-1) + 1)]
 
 
-def _value(cell: Any, strings: list[str], dates: set[int]) -> str:
+def _cell_text(cell: Any, strings: list[str], dates: set[int]) -> str:
     kind = attribute(cell, "t")
     if kind == "inlineStr":
         return _texts(cell)

@@ -54,7 +54,7 @@ def find_citations(text: str, known: int) -> Iterator[Citation]:
         for mark in _MARK.finditer(text, start, end):
             yield from cited(mark["square"] or mark["lens"], mark)
         if match:
-            yield from cited(_worded(match), match)
+            yield from cited(_numbers_in_words(match), match)
         start = match.end() if match else end
 
 
@@ -62,13 +62,13 @@ def short_marks(text: str) -> str:
     """`text` with `[2]` for each mark in words, such as `[Source 2: Title](address)`."""
 
     def short(match: re.Match[str]) -> str:
-        numbers = ", ".join(map(str, _numbers(_worded(match))))
+        numbers = ", ".join(map(str, _numbers(_numbers_in_words(match))))
         return f"[{numbers}]" if numbers else match[0]
 
     return _ELSEWHERE.sub(short, text)
 
 
-def _worded(match: re.Match[str]) -> str:
+def _numbers_in_words(match: re.Match[str]) -> str:
     """The numbers of a mark in words; empty for what is no mark."""
     return match["square"] or match["round"] or ""
 

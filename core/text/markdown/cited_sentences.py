@@ -117,16 +117,16 @@ def _row(
 
 
 def _sentences(
-    words: InlineText, citations: Sequence[Citation], marks: Sequence[tuple[int, int]]
+    paragraph: InlineText, citations: Sequence[Citation], marks: Sequence[tuple[int, int]]
 ) -> list[_Draft]:
     pieces: list[str] = []
     reached = 0
-    for start, end, _ in _marks_in(words, 0, len(words.text), marks):
-        pieces += (words.shape[reached:start].replace(_MARK, " "), _MARK * (end - start))
+    for start, end, _ in _marks_in(paragraph, 0, len(paragraph.text), marks):
+        pieces += (paragraph.shape[reached:start].replace(_MARK, " "), _MARK * (end - start))
         reached = end
-    shape = "".join((*pieces, words.shape[reached:].replace(_MARK, " ")))
+    shape = "".join((*pieces, paragraph.shape[reached:].replace(_MARK, " ")))
     shape = _SEVERAL_MARKS.sub(_plain_mark, shape)
-    return [_draft(words, start, end, citations, marks) for start, end in sentences(shape)]
+    return [_draft(paragraph, start, end, citations, marks) for start, end in sentences(shape)]
 
 
 def _plain_mark(match: re.Match[str]) -> str:
@@ -136,36 +136,40 @@ def _plain_mark(match: re.Match[str]) -> str:
 
 
 def _draft(
-    words: InlineText, start: int, end: int, citations: Sequence[Citation], marks: Sequence[tuple[int, int]]
+    paragraph: InlineText,
+    start: int,
+    end: int,
+    citations: Sequence[Citation],
+    marks: Sequence[tuple[int, int]],
 ) -> _Draft:
     """The sentence at `start:end` of a paragraph."""
     pieces: list[str] = []
     cites: list[int] = []
-    reached, last = start, words.places[end - 1] + 1
-    for mark_start, ended, mark in _marks_in(words, start, end, marks):
-        pieces += (words.text[reached:mark_start].replace(_MARK, ""), _MARK)
+    reached, last = start, paragraph.places[end - 1] + 1
+    for mark_start, ended, mark in _marks_in(paragraph, start, end, marks):
+        pieces += (paragraph.text[reached:mark_start].replace(_MARK, ""), _MARK)
         reached = ended
         last = max(last, mark[1])
         position = bisect_left(citations, mark[0], key=lambda citation: citation.start)
         while position < len(citations) and citations[position].start == mark[0]:
             cites += [citations[position].number] if citations[position].known else []
             position += 1
-    raw = "".join((*pieces, words.text[reached:end].replace(_MARK, "")))
-    at_line_start = start == 0 or words.text[start - 1] == "\n"
+    raw = "".join((*pieces, paragraph.text[reached:end].replace(_MARK, "")))
+    at_line_start = start == 0 or paragraph.text[start - 1] == "\n"
     bullet = _BULLET.match(raw) if at_line_start else None
     text = _SPACED_MARKS.sub("", raw[bullet.end() :] if bullet else raw)
     text = " ".join(sanitize(_TAG.sub(" ", text)).split())
-    short = start == 0 and len(text) <= LEAD_IN and _is_emphasized(words, start, end)
-    return _Draft(words.places[start], last, text, cites, short=short, point=bullet is not None)
+    short = start == 0 and len(text) <= LEAD_IN and _is_emphasized(paragraph, start, end)
+    return _Draft(paragraph.places[start], last, text, cites, short=short, point=bullet is not None)
 
 
 def _marks_in(
-    words: InlineText, start: int, end: int, marks: Sequence[tuple[int, int]]
+    paragraph: InlineText, start: int, end: int, marks: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int, tuple[int, int]]]:
     """The citation marks in `start:end` of a paragraph, each with its slice there and its offsets in the source."""
     if start >= end:
         return
-    first, last = words.places[start], words.places[end - 1]
+    first, last = paragraph.places[start], paragraph.places[end - 1]
     position = bisect_left(marks, (first, 0))
     position -= (
         position > 0 and marks[position - 1][1] > first
@@ -173,17 +177,17 @@ def _marks_in(
     for mark in map(marks.__getitem__, range(position, len(marks))):
         if mark[0] > last:
             return
-        mark_start = bisect_left(words.places, mark[0], start, end)
-        ended = bisect_left(words.places, mark[1], mark_start, end)
+        mark_start = bisect_left(paragraph.places, mark[0], start, end)
+        ended = bisect_left(paragraph.places, mark[1], mark_start, end)
         if mark_start < ended:
             yield mark_start, ended, mark
 
 
-def _is_emphasized(words: InlineText, start: int, end: int) -> bool:
+def _is_emphasized(paragraph: InlineText, start: int, end: int) -> bool:
     """Whether all letters of the sentence are in one phrase in bold or italics."""
-    letters = [offset for offset in range(start, end) if words.text[offset].isalnum()]
+    letters = [offset for offset in range(start, end) if paragraph.text[offset].isalnum()]
     return bool(letters) and any(
-        first <= letters[0] and letters[-1] < ended for first, ended in words.emphasized
+        first <= letters[0] and letters[-1] < ended for first, ended in paragraph.emphasized
     )
 
 

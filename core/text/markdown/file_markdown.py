@@ -38,7 +38,7 @@ def file_markdown(text: str, anchors: Mapping[int, str] | None = None, *, deeper
     anchors = anchors or {}
     style = BlockStyle(
         inline=lambda children: _inline(children, anchors),
-        paragraph=_paragraph,
+        paragraph=_escape_block_marks,
         deeper=deeper,
         columns=LIMIT,
         rows=LIMIT,
@@ -68,7 +68,7 @@ def _inline(tokens: Sequence[Token], anchors: Mapping[int, str]) -> str:
 
     def flush() -> None:
         text = "".join(words)
-        out.extend((_in_link(text),) if links else _cited(text, anchors))
+        out.extend((_in_link(text),) if links else _with_citations(text, anchors))
         words.clear()
 
     def mark(text: str) -> None:
@@ -101,12 +101,12 @@ def _inline(tokens: Sequence[Token], anchors: Mapping[int, str]) -> str:
     return re.sub(r"(?<!\\)!(?=\[)", r"\\!", "".join(out))
 
 
-def _paragraph(text: str) -> str:
+def _escape_block_marks(text: str) -> str:
     """The text of a paragraph, no line of which begins another block."""
     return _BLOCK_MARK.sub(lambda match: f"{match[1]}{match[3] or ''}\\{match[2] or match[4]}", text)
 
 
-def _cited(text: str, anchors: Mapping[int, str]) -> Iterator[str]:
+def _with_citations(text: str, anchors: Mapping[int, str]) -> Iterator[str]:
     start = 0
     marks = tuple(find_citations(text, max(anchors, default=0))) if anchors else ()
     for mark in marks:

@@ -98,7 +98,7 @@ class _Walk:
         self.places: list[int] = []
         self.emphasized: list[tuple[int, int]] = []
         self._content = content
-        self._at = 0
+        self._position = 0
         self._length = 0
         self._open: list[int] = []
         self._links: list[int] = []
@@ -110,32 +110,32 @@ class _Walk:
             case "text_special":
                 start = self._find(token.markup)
                 self._write(token.content, start, width=0)
-                self._at = start + len(token.markup)
+                self._position = start + len(token.markup)
             case "code_inline":
                 start = self._find(token.markup) + len(token.markup)
                 pad = self._content[start : start + 1] == " " and not token.content.startswith(" ")
                 self._write(token.content, start + pad, shape=re.sub(r"\S", "x", token.content))
-                self._at += pad + len(token.markup)
+                self._position += pad + len(token.markup)
             case "strong_open" | "em_open" | "s_open":
-                self._at = self._find(token.markup) + len(token.markup)
+                self._position = self._find(token.markup) + len(token.markup)
                 self._open.append(self._length)
             case "strong_close" | "em_close" | "s_close":
-                self._at = self._find(token.markup) + len(token.markup)
+                self._position = self._find(token.markup) + len(token.markup)
                 opening = self._open.pop() if self._open else self._length
                 if not self._open and token.type != "s_close":
                     self.emphasized.append((opening, self._length))
             case "link_open":
-                self._at = self._find("<" if token.markup == "autolink" else "[") + 1
-                self._links.append(self._at)
+                self._position = self._find("<" if token.markup == "autolink" else "[") + 1
+                self._links.append(self._position)
             case "link_close":
-                opening = self._links.pop() if self._links else self._at
+                opening = self._links.pop() if self._links else self._position
                 if token.markup == "autolink":
-                    self._at = self._content.find(">", opening) + 1 or len(self._content)
+                    self._position = self._content.find(">", opening) + 1 or len(self._content)
                 else:
-                    self._at = self._after_target()
+                    self._position = self._after_target()
             case "image":
                 self._write(token.content, self._find("![") + 2)
-                self._at = self._after_target()
+                self._position = self._after_target()
             case _:
                 self._write(token.content, self._find(token.content))
 
@@ -144,11 +144,11 @@ class _Walk:
         self.shape.append(shape or text)
         self.places += (start + width * offset for offset in range(len(text)))
         self._length += len(text)
-        self._at = start + len(text)
+        self._position = start + len(text)
 
     def _find(self, piece: str) -> int:
-        offset = self._content.find(piece, self._at)
-        return offset if offset >= 0 else min(self._at, len(self._content))
+        offset = self._content.find(piece, self._position)
+        return offset if offset >= 0 else min(self._position, len(self._content))
 
     def _after_target(self) -> int:
         """The offset after `](address "title")`, the end of a link or an image."""

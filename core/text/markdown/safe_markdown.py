@@ -37,7 +37,7 @@ def safe_markdown(text: str, known: int = 0) -> str:
     are shown as they were typed. Links and images become their words with the address as code; so do bare
     addresses. Numbers that no source has are struck through. Reference definitions define nothing.
     """
-    style = BlockStyle(inline=lambda tokens: _inline(tokens, known), paragraph=_tidy)
+    style = BlockStyle(inline=lambda tokens: _inline(tokens, known), paragraph=_escape_numbers)
     return rewritten(text, style, cited=known > 0)
 
 
@@ -80,7 +80,7 @@ def _inline(tokens: Sequence[Token], known: int) -> str:
             case kind if kind in EMPHASIS:
                 mark(EMPHASIS[kind])
             case "image":
-                mark(_aside(token.content, token.attrGet("src")))
+                mark(_image_words(token.content, token.attrGet("src")))
             case "link_open":
                 targets.append((str(token.attrGet("href") or ""), len(words)))
             case "link_close":
@@ -93,12 +93,12 @@ def _inline(tokens: Sequence[Token], known: int) -> str:
     return "".join(out)
 
 
-def _aside(label: str, target: object) -> str:
+def _image_words(label: str, target: object) -> str:
     """An image as its words and, as code, its address."""
     return f"{''.join(_words(label, 0))} ({_code(str(target or ''))})"
 
 
-def _tidy(line: str) -> str:
+def _escape_numbers(line: str) -> str:
     """Nothing at the start of a line may begin another block: marks are escaped already, digits are not."""
     return re.sub(r"^(\s*\d{1,9})([.)])", r"\1\\\2", line, flags=re.MULTILINE)
 
@@ -110,13 +110,13 @@ def _words(text: str, known: int) -> Iterator[str]:
         address = match[0].rstrip(_AFTER_ADDRESS)
         if not address:
             continue
-        yield from _cited(text[start : match.start()], known)
+        yield from _with_citations(text[start : match.start()], known)
         yield _code(address)
         start = match.start() + len(address)
-    yield from _cited(text[start:], known)
+    yield from _with_citations(text[start:], known)
 
 
-def _cited(text: str, known: int) -> Iterator[str]:
+def _with_citations(text: str, known: int) -> Iterator[str]:
     start = 0
     marks = tuple(find_citations(text, known)) if known and ("[" in text or "【" in text) else ()
     for mark in marks:

@@ -46,11 +46,11 @@ def tamed(text: str) -> str:
     """`text` without what parsers are slow at, every other character at its offset. Twice is no more than once."""
     text = shortened_runs(text, " ")
     text = _MANY_BRACKETS.sub(lambda line: _UNCITED_BRACKET.sub("(", line[0]), text)
-    text = _INDENT.sub(_narrowed, text)
+    text = _INDENT.sub(_narrow_indent, text)
     return _DEEP_LINE.sub(lambda marks: "- " + _FILLER * (len(marks[0]) - 2), text)
 
 
-def _narrowed(match: re.Match[str]) -> str:
+def _narrow_indent(match: re.Match[str]) -> str:
     columns = 0
     for offset, character in enumerate(match[2]):
         columns += 4 if character == "\t" else 1
