@@ -44,8 +44,8 @@ def test_a_table_of_contents_is_no_section() -> None:
 
 @pytest.mark.parametrize("extractor", Extractor)
 def test_headings_inside_headings_cost_no_more_than_their_text(extractor: Extractor) -> None:
-    nested = "<h1><div>" * 700 + "mill " * 100_000 + "</div></h1>" * 700
+    nested = "<h1><div>" * 700 + "mill " * 40_000 + "</div></h1>" * 700
     began = time.process_time()
     article = read(nested + PROSE, extractor)
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 2.5
     assert article.sections == ()
