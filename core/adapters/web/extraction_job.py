@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from core.adapters.web.extraction_worker import ExtractionWorker
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
@@ -69,11 +69,8 @@ class Stopped(Unreadable):
         super().__init__(SkipReason.CRASHED, f"not read within {detail}")
 
 
-class Submit(Protocol):
-    """Do a job, the second try of a page at the end of its run's line. Raises `Stopped`."""
-
-    async def __call__(self, job: ExtractionJob[Article], second: bool) -> Article:
-        """The article of the job."""
+Submit = Callable[[ExtractionJob[Article], bool], Awaitable[Article]]
+"""Do a job; with True it is the second try of a page, at the end of its run's line. Raises `Stopped`."""
 
 
 async def read_in_two_tries(
