@@ -14,7 +14,6 @@ from core.reading import file_types
 from core.reading.article_limits import within_limits
 from core.text.language import page_language
 
-_HTML = ("text/html", "application/xhtml+xml")
 _WITHOUT_LANGUAGE = ("application/json", file_types.SITEMAP)
 """Media types of data rather than of prose."""
 _MIN_CHARACTERS = 200
@@ -35,7 +34,7 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
         Unreadable: when there is no article in it, with the kind of page that it is instead.
     """
     began = time.thread_time()
-    article = _html(document, extractor) if document.media_type in _HTML else _other(document)
+    article = _html(document, extractor) if document.media_type in file_types.HTML else _other(document)
     if not article.text:
         raise Unreadable(SkipReason.EMPTY, "there is no text in it")
     # Here and not where pages are gathered: a worker can be killed, should a text ever take for ever.

@@ -9,10 +9,9 @@ from typing import Any, Generic, TypeVar
 
 from core.adapters.web.extraction_worker import ExtractionWorker
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
+from core.reading.file_types import HTML
 
 T = TypeVar("T")
-
-HTML = frozenset({"text/html", "application/xhtml+xml"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from core.adapters.web.extraction_job import (
-    HTML,
     ExtractionJob,
     Stopped,
     drawing_job,
@@ -23,6 +22,7 @@ from core.adapters.web.extraction_job import (
 from core.adapters.web.extraction_worker import ExtractionWorker, WorkerDied
 from core.adapters.web.fair_slots import FairSlots, Slot
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
+from core.reading.file_types import HTML
 from core.sandbox import Confinement
 
 log = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from core.adapters.web.safe_url import SafeUrl, check_redirect, check_url
 from core.adapters.web.transport import Transport
 from core.config.knobs import ReadKnobs
 from core.model import Document, SkipReason, Unreadable
-from core.reading.media_types import declared_type, readable_type, refuse_type
+from core.reading.file_types import declared_type, readable_type, refuse_type
 from core.text.http_headers import header_number, retry_after
 
 USER_AGENT = "OpenQuery/0.1 (+https://github.com/openquery)"

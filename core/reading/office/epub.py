@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from core.model import Article, SkipReason, Unreadable
+from core.reading.file_types import HTML
 from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.html_parsing import HTML_LIMIT, parse_html, truncate_html
 from core.reading.html.text_blocks import block_text
@@ -19,7 +20,6 @@ from core.reading.text_builder import TextBuilder
 from core.text.decoding import decode
 
 _LARGEST_PART = 20_000_000
-_HTML = ("application/xhtml+xml", "text/html")
 _OLDER_CONTENTS = "application/x-dtbncx+xml"
 _HEADINGS = ("h1", "h2", "h3")
 
@@ -84,7 +84,7 @@ def _book(package: Package) -> _Book:
     files: dict[str, str] = {}
     for item in root.findall("{*}manifest/*"):
         name = _resolved(path, attribute(item, "href"))
-        if attribute(item, "media-type") in _HTML:
+        if attribute(item, "media-type") in HTML:
             files[attribute(item, "id")] = name
         newer = "nav" in attribute(item, "properties").split()
         if newer or (attribute(item, "media-type") == _OLDER_CONTENTS and not book.contents):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.model import Unreadable
-from core.reading.media_types import readable_type
+from core.reading.file_types import readable_type
 from tests.growth import LINEAR, growth
 
 
