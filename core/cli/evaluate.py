@@ -7,7 +7,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Collection, Sequence
-from contextlib import AsyncExitStack, aclosing
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,29 +67,7 @@ async def evaluate_in_terminal(
     if scheduler and not is_encrypted(scheduler):
         print_text(f"{one_line(scheduler)} {UNENCRYPTED}", to=sys.stderr)
     with tempfile.TemporaryDirectory() as temporary:
-        async with Engine(connections) as engine, AsyncExitStack() as stack:
-            rerank = sweep_reranker(engine, tried, data)
-            _describe(data, tried)
-            workers = await stack.enter_async_context(
-                sweep_workers(data, tried, scheduler, count=connections.workers)
-            )
-            embed = sweep_embedder(await _embedder(engine, data), engine, workers)
-            folder = ResultsFolder(out or Path(temporary), data, embed.identity)
-            earlier = folder.results
-            for result in earlier.results:
-                print_text(_line(earlier, result))
-            results = run_experiment(data, tried, embed, workers, rerank=rerank, done=earlier.by_setting)
-            async with aclosing(results):
-                async for result in results:
-                    folder.add(result)
-                    print_text(_line(earlier, result))
-        failed = {name for result in folder.results.results for name in result.failed}
-    if failed:
-        print_text(
-            f"{pluralize(len(failed), 'question')} failed and {plural(len(failed), 'is', 'are')} in no mean.",
-            to=sys.stderr,
-        )
-    return int(bool(failed))
+        return await _measure(data, tried, out or Path(temporary), connections, scheduler)
 
 
 async def freeze_in_terminal(data_path: str, knobs: Path | None, out: Path, connections: Settings) -> int:
@@ -103,18 +81,10 @@ async def freeze_in_terminal(data_path: str, knobs: Path | None, out: Path, conn
         raise BadInput(f"{out} is no name of a suite.", hint=f"Choose one that ends in {suite.SUITE}.")
     data, tried = named_data_set(data_path, connections), (one_setting(knobs),)
     with tempfile.TemporaryDirectory() as temporary:
-        async with Engine(connections) as engine:
-            rerank = sweep_reranker(engine, tried, data)
-            _describe(data, tried)
-            embed = await _embedder(engine, data)
-            folder = ResultsFolder(Path(temporary), data, embed.identity)
-            async with sweep_workers(data, tried, count=connections.workers) as workers:
-                async for result in run_experiment(data, tried, embed, workers, rerank=rerank):
-                    folder.add(result)
-                    print_text(_line(folder.results, result))
+        code = await _measure(data, tried, Path(temporary), connections)
         await asyncio.to_thread(suite.save, out, data, (Path(temporary) / FILE).read_text("utf-8"))
     print_text(f"{out}: {len(data.questions):,} questions", to=sys.stderr)
-    return int(bool(result.failed))
+    return code
 
 
 def compare_in_terminal(folders: Sequence[Path], metric: str, baseline: str) -> int:
@@ -225,6 +195,33 @@ def one_setting(knobs: Path | None, groups: Collection[str] = SWEPT) -> Knobs:
     if len(tried) != 1:
         raise BadInput(f"{knobs} has {len(tried):,} settings.", hint="Give each knob one value.")
     return tried[0]
+
+
+async def _measure(
+    data: DataSet, tried: Sequence[Knobs], out: Path, connections: Settings, scheduler: str = ""
+) -> int:
+    """Run or continue the experiment of a folder, with a line for each setting. Returns the exit code."""
+    async with Engine(connections) as engine:
+        rerank = sweep_reranker(engine, tried, data)
+        _describe(data, tried)
+        async with sweep_workers(data, tried, scheduler, count=connections.workers) as workers:
+            embed = sweep_embedder(await _embedder(engine, data), engine, workers)
+            folder = ResultsFolder(out, data, embed.identity)
+            earlier = folder.results
+            for result in earlier.results:
+                print_text(_line(earlier, result))
+            results = run_experiment(data, tried, embed, workers, rerank=rerank, done=earlier.by_setting)
+            async with aclosing(results):
+                async for result in results:
+                    folder.add(result)
+                    print_text(_line(earlier, result))
+    failed = {name for result in folder.results.results for name in result.failed}
+    if failed:
+        print_text(
+            f"{pluralize(len(failed), 'question')} failed and {plural(len(failed), 'is', 'are')} in no mean.",
+            to=sys.stderr,
+        )
+    return int(bool(failed))
 
 
 async def _embedder(engine: Engine, data: DataSet) -> CachedEmbed:

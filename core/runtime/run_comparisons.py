@@ -67,17 +67,13 @@ class RunComparisons:
             self._samples[key] = sampled_run
         return sampled_run
 
-    def compare(self, runs: Iterable[SampledRun], user: str = "") -> LabelVerdict:
+    def compare(self, runs: Sequence[SampledRun], user: str = "") -> LabelVerdict:
         """What the user's labels say about the two rankings, over these runs of different questions."""
-        sampled_runs = list(runs)
-        return compare(
-            in_random_order(run.sample for run in sampled_runs), self._grades_of(sampled_runs, user)
-        )
+        return compare(in_random_order(run.sample for run in runs), self._grades_of(runs, user))
 
-    def plan(self, runs: Iterable[SampledRun], user: str = "") -> QuestionPlan:
+    def plan(self, runs: Sequence[SampledRun], user: str = "") -> QuestionPlan:
         """How many questions it takes to decide between the two rankings."""
-        sampled_runs = list(runs)
-        return plan_questions([run.sample for run in sampled_runs], self._grades_of(sampled_runs, user))
+        return plan_questions([run.sample for run in runs], self._grades_of(runs, user))
 
     def _grades_of(self, runs: Iterable[SampledRun], user: str) -> dict[str, Mapping[str, int]]:
         """The grades of labelled passages by their id, by question."""

@@ -56,12 +56,12 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
         return ()
     index, ranking = run.index, run.ranking
     numbers = numbers_by_row(ranking)
-    pages = {key: _Names.of(page) for key, page in run.pages.items()}
+    names = {key: _names(page) for key, page in run.pages.items()}
     scores = {name: _known(getattr(ranking, name)) for name in SCORES}
     ranked = []
     for rank, row in enumerate(ranking.order.tolist(), 1):
         passage = index.passages[row]
-        names = pages.get(passage.place.page, _UNKNOWN)
+        title, host, url = names.get(passage.place.page, ("", "", ""))
         ranked.append(
             RankedPassage(
                 row=row,
@@ -70,9 +70,9 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
                 number=numbers.get(row),
                 **{name: column[row] if column else None for name, column in scores.items()},
                 text=passage.text,
-                title=names.title,
-                site=names.site,
-                url=names.url,
+                title=title,
+                site=host,
+                url=url,
                 key=passage.place.page,
                 duplicates=len(passage.also),
             )
@@ -80,21 +80,10 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
     return tuple(ranked)
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """What a page is called in a table."""
-
-    title: str = ""
-    site: str = ""
-    url: str = ""
-
-    @classmethod
-    def of(cls, page: Page) -> _Names:
-        host = site(page.url)
-        return cls(one_line(page.title or host, 120), host, page.url)
-
-
-_UNKNOWN = _Names()
+def _names(page: Page) -> tuple[str, str, str]:
+    """Title, site and address of a page in a table."""
+    host = site(page.url)
+    return one_line(page.title or host, 120), host, page.url
 
 
 def _known(scores: NDArray[np.float32] | None) -> list[float | None]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.analysis.rankings.context_diff import context_diff, context_differs
+from core.analysis.rankings.context_diff import ContextDiff, context_diff, context_differs
 from core.config.knobs import ChunkKnobs
 from core.model import Index, Passage, Phase, Place, Ranking, Retry, Source
 from core.run import events as e
@@ -50,18 +50,22 @@ def long_run(context: tuple[int, ...]) -> Run:
     return replace(ranked(finished(), list(range(6)), context, index), sources=sources)
 
 
+def diff_of(answered: Run, tuned: Run) -> ContextDiff:
+    diff = context_diff(answered, tuned)
+    assert diff is not None
+    return diff
+
+
 def test_changes_name_who_entered_left_and_moved() -> None:
     answered = long_run((0, 1, 2))
-    diff = context_diff(answered, ranked(answered, [2, 0, 3, 1, 4, 5], (2, 0, 3)))
-    assert diff is not None
+    diff = diff_of(answered, ranked(answered, [2, 0, 3, 1, 4, 5], (2, 0, 3)))
     assert (diff.entered, diff.left, diff.moved, diff.common) == ((3,), (2,), ((3, 1), (1, 2)), 2)
     assert (diff.reused, diff.computed, diff.rechunked) == (6, 0, False)
 
 
 def test_the_answers_own_ranking_changes_nothing() -> None:
     answered = long_run((0, 1))
-    diff = context_diff(answered, answered)
-    assert diff is not None
+    diff = diff_of(answered, answered)
     assert diff.same_context
     assert not context_differs(answered, answered)
 
@@ -95,16 +99,14 @@ def chunked_again(run: Run, *between: tuple[float, e.Event]) -> Run:
 
 def test_passages_cut_anew_tell_which_vectors_were_reused() -> None:
     answered = long_run((0,))
-    diff = context_diff(answered, chunked_again(answered))
-    assert diff is not None
+    diff = diff_of(answered, chunked_again(answered))
     assert (diff.rechunked, diff.reused, diff.computed) == (True, 1, 5)
     assert diff.milliseconds == pytest.approx(2048)
 
 
 def test_the_figures_are_of_the_latest_change_alone() -> None:
     answered = long_run((0,))
-    diff = context_diff(answered, ranked(chunked_again(answered), [2, 0, 3, 1, 4, 5], (2, 0)))
-    assert diff is not None
+    diff = diff_of(answered, ranked(chunked_again(answered), [2, 0, 3, 1, 4, 5], (2, 0)))
     assert (diff.rechunked, diff.reused, diff.computed) == (False, 6, 0)
     assert diff.milliseconds == pytest.approx(5)
 
@@ -112,13 +114,11 @@ def test_the_figures_are_of_the_latest_change_alone() -> None:
 def test_a_wait_for_the_next_attempt_is_not_in_the_time() -> None:
     answered = long_run((0,))
     wait = e.ModelRetry(Phase.EMBED, Retry(server="h", seconds=1.5, reason="rate limit"), 1)
-    diff = context_diff(answered, chunked_again(answered, (0.1, wait)))
-    assert diff is not None
+    diff = diff_of(answered, chunked_again(answered, (0.1, wait)))
     assert diff.milliseconds == pytest.approx(548)
 
 
 def test_tokens_of_context_are_a_quarter_of_its_characters() -> None:
     answered = long_run((0, 1))
-    diff = context_diff(answered, answered)
-    assert diff is not None
+    diff = diff_of(answered, answered)
     assert diff.tokens == 20

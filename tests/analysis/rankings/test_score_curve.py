@@ -5,16 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.analysis.rankings.score_curve import score_curve
+from core.analysis.rankings.score_curve import ScoreCurve, score_curve
 from core.config.knobs import RankKnobs
+from core.run.state import Run
 from pages.parts.passage_charts import score_chart
 from tests import samples
 from tests.analysis.folded import finished
 
 
-def test_the_curve_falls_and_shows_the_cut() -> None:
-    curve = score_curve(finished())
+def curve_of(run: Run) -> ScoreCurve:
+    curve = score_curve(run)
     assert curve is not None
+    return curve
+
+
+def test_the_curve_falls_and_shows_the_cut() -> None:
+    curve = curve_of(finished())
     assert curve.scores == pytest.approx((0.8, 0.6))
     assert (curve.name, curve.context, curve.cutoff, curve.threshold) == ("cosine", (1,), 1, None)
 
@@ -24,8 +30,7 @@ def test_a_curve_ends_where_the_reranker_judged_no_further_and_sources_may_lie_b
     ranking = replace(
         samples.RANKING, strategy="rerank", rerank=np.array([np.nan, 7], dtype=np.float32), context=(1, 0)
     )
-    curve = score_curve(replace(run, ranking=ranking))
-    assert curve is not None
+    curve = curve_of(replace(run, ranking=ranking))
     assert (curve.name, curve.scores, curve.context, curve.cutoff) == ("rerank", (7.0,), (1, 2), 2)
 
 
@@ -34,8 +39,7 @@ def test_the_chart_has_cosines_in_the_order_of_the_ranking_and_bm25_on_an_axis_o
     scores = {"cosine": [0.2, 0.8], "bm25": [7, np.nan], "fused": [0.03, 0.02]}
     arrays = {name: np.array(values, dtype=np.float32) for name, values in scores.items()}
     ranking = replace(samples.RANKING, strategy="fused", order=np.array([0, 1]), context=(1,), **arrays)
-    curve = score_curve(replace(run, ranking=ranking))
-    assert curve is not None
+    curve = curve_of(replace(run, ranking=ranking))
     assert curve.cosine == pytest.approx((0.2, 0.8))
     assert curve.bm25 == (7, None)
     series = {trace.name: trace for trace in score_chart(curve, run, dark=False).data}
@@ -46,15 +50,13 @@ def test_the_chart_has_cosines_in_the_order_of_the_ranking_and_bm25_on_an_axis_o
     }
     assert series["in the context"].y == pytest.approx((0.8,))
     assert (series["Cosine"].yaxis, series["BM25"].yaxis) == ("y", "y2")
-    by_words = score_curve(replace(run, ranking=replace(ranking, strategy="bm25", cosine=None)))
-    assert by_words is not None
+    by_words = curve_of(replace(run, ranking=replace(ranking, strategy="bm25", cosine=None)))
     assert [trace.yaxis for trace in score_chart(by_words, run, dark=False).data] == ["y", None]
 
 
 def test_a_diverse_order_is_drawn_by_what_orders_it() -> None:
     diverse = replace(samples.RANKING, order=np.array([0, 1]), diverse=np.array([0.5, 0.3], dtype=np.float32))
-    curve = score_curve(replace(finished(), ranking=diverse))
-    assert curve is not None
+    curve = curve_of(replace(finished(), ranking=diverse))
     assert curve.name == "marginal relevance"
     assert curve.scores == pytest.approx((0.5, 0.3))
 
@@ -62,6 +64,5 @@ def test_a_diverse_order_is_drawn_by_what_orders_it() -> None:
 def test_a_threshold_of_the_cosine_is_drawn() -> None:
     run = finished()
     strict = replace(run, knobs=replace(run.knobs, rank=RankKnobs(threshold=0.7)))
-    curve = score_curve(strict)
-    assert curve is not None
+    curve = curve_of(strict)
     assert curve.threshold == pytest.approx(0.7)
