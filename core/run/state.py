@@ -125,7 +125,7 @@ class Run:
     @property
     def usage(self) -> Usage | None:
         """Tokens and cost of the whole run on model servers; None when no server was asked."""
-        billed = [one.usage.tokens for one in self.model_usage if not one.usage.local]
+        billed = [used.usage.tokens for used in self.model_usage if not used.usage.local]
         return sum(billed[1:], billed[0]) if billed else None
 
     @property
@@ -292,11 +292,8 @@ class Run:
 
 def _summed(known: tuple[e.ModelUsed, ...], used: e.ModelUsed) -> tuple[e.ModelUsed, ...]:
     """`known` with a further call, added to the sum of its phase and model."""
-    row = next((row for row, one in enumerate(known) if _kind(one) == _kind(used)), None)
-    if row is None:
-        return (*known, used)
-    return (*known[:row], replace(used, usage=known[row].usage + used.usage), *known[row + 1 :])
-
-
-def _kind(used: e.ModelUsed) -> tuple[Phase, str, bool]:
-    return used.phase, used.usage.model, used.usage.local
+    sums: dict[tuple[Phase, str, bool], e.ModelUsed] = {}
+    for call in (*known, used):
+        key = (call.phase, call.usage.model, call.usage.local)
+        sums[key] = replace(call, usage=sums[key].usage + call.usage) if key in sums else call
+    return tuple(sums.values())
