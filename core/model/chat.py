@@ -75,7 +75,7 @@ class FunctionCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A model's request to call a function. The result goes back with `Message.from_tool` under the same id."""
+    """A model's request to call a function. The result goes back in a `Message` of role tool with the same id."""
 
     id: str
     function: FunctionCall
@@ -128,11 +128,6 @@ class Message:
             raise ValueError("only an assistant's message has tool_calls")
         if bool(self.tool_call_id) != (self.role == "tool"):
             raise ValueError("a tool's message has a tool_call_id, and no other has")
-
-    @classmethod
-    def from_tool(cls, content: str, tool_call_id: str) -> Self:
-        """What a tool gave for the call with this id."""
-        return cls(role="tool", content=content, tool_call_id=tool_call_id)
 
     def to_json(self) -> dict[str, Any]:
         message: dict[str, Any] = {"role": self.role, "content": self.content}

@@ -110,18 +110,13 @@ _NOT_QUERIES = frozenset(
 )
 
 
-def parse_queries(reply: str, n: int) -> tuple[str, ...]:
-    """At most `n` different queries of a complete reply, in its order. Never raises.
+class QueryReader:
+    """Parser of a reply that arrives in pieces: at most `limit` different queries, in its order, however it is cut.
 
     Understood: one a line, numbered, bulleted or quoted; JSON arrays and objects; code fences. Left out:
     thinking in `<think>` tags, preambles and comments, near-duplicates, lines longer than `LINE_LIMIT`.
+    No reply raises.
     """
-    reader = QueryReader(n)
-    return (*reader.read(reply), *reader.end())
-
-
-class QueryReader:
-    """Reads a reply in pieces; however it is cut, the queries are those of `parse_queries`."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

@@ -35,7 +35,7 @@ TOOL = ToolDefinition(
             {"role": "assistant", "content": None, "tool_calls": [CALL.to_json()]},
         ),
         (
-            Message.from_tool("Three results.", "call_1"),
+            Message(role="tool", content="Three results.", tool_call_id="call_1"),
             {"role": "tool", "content": "Three results.", "tool_call_id": "call_1"},
         ),
     ],

@@ -13,7 +13,7 @@ from core.errors import ChatFailed
 from core.model import Author, Phase, Query, Severity, StreamChunk, Usage
 from core.run.events import Event, ModelUsed, Note, PhaseEnded, PhaseStarted, QueryPlanned
 from core.stages.plan import plan, plan_prompt
-from core.stages.query_parser import LINE_LIMIT, QueryReader, parse_queries
+from core.stages.query_parser import LINE_LIMIT, QueryReader
 from core.stages.streams import collected
 from tests.growth import LINEAR, growth, repeated
 from tests.stages.fakes import ScriptedChat
@@ -160,6 +160,11 @@ def test_the_prompt_gives_the_date_and_the_number_of_queries() -> None:
 A, B, C = "chunk overlap recall", "passage boundary facts", "embedding storage cost"
 
 
+def queries_of(reply: str, limit: int) -> tuple[str, ...]:
+    reader = QueryReader(limit)
+    return (*reader.read(reply), *reader.end())
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -186,7 +191,7 @@ A, B, C = "chunk overlap recall", "passage boundary facts", "embedding storage c
     ],
 )
 def test_queries_are_found_in_whatever_shape_a_model_gives_them(reply: str) -> None:
-    assert parse_queries(reply, 3) == (A, B, C)
+    assert queries_of(reply, 3) == (A, B, C)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +209,7 @@ def test_queries_are_found_in_whatever_shape_a_model_gives_them(reply: str) -> N
     ],
 )
 def test_queries_are_kept_as_they_are(reply: str, queries: tuple[str, ...]) -> None:
-    assert parse_queries(reply, 5) == queries
+    assert queries_of(reply, 5) == queries
 
 
 replies = st.text() | st.lists(
@@ -222,12 +227,12 @@ def test_a_reply_in_pieces_gives_the_queries_of_the_whole(reply: str, n: int, cu
     bounds = [0, *sorted(cuts), len(reply)]
     found = [query for a, b in pairwise(bounds) for query in reader.read(reply[a:b])]
     found += reader.end()
-    assert tuple(found) == parse_queries(reply, n) == tuple(reader.queries)
+    assert tuple(found) == queries_of(reply, n) == tuple(reader.queries)
 
 
 @given(replies, st.integers(1, 5))
 def test_any_reply_gives_few_short_different_lines(reply: str, n: int) -> None:
-    found = parse_queries(reply, n)
+    found = queries_of(reply, n)
     assert len(found) <= n
     assert len(set(found)) == len(found)
     for query in found:
@@ -238,7 +243,7 @@ def test_any_reply_gives_few_short_different_lines(reply: str, n: int) -> None:
 @pytest.mark.parametrize("piece", ['\\"', '["', "[", '"a', "- ", "1. "])
 def test_reading_a_reply_costs_no_more_than_its_length(piece: str) -> None:
     def read(reply: str) -> None:
-        assert len(parse_queries(f"[{reply}", 50)) <= 50
+        assert len(queries_of(f"[{reply}", 50)) <= 50
 
     assert growth(repeated(piece), read, 1_900, 19_000) < LINEAR
 

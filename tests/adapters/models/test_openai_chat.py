@@ -473,7 +473,7 @@ async def test_tools_are_offered_and_calls_in_pieces_arrive_whole_before_the_end
 
 async def test_a_call_and_what_the_tool_gave_are_sent_as_messages(fake_openai: FakeOpenAI) -> None:
     called = Message(role="assistant", tool_calls=(CALL,))
-    given = Message.from_tool("Three kettles.", "call_1")
+    given = Message(role="tool", content="Three kettles.", tool_call_id="call_1")
     await collect_reply(chat_at(fake_openai), (*ASK, called, given))
     assert fake_openai.chat_requests[0].json["messages"][2:] == [
         {"role": "assistant", "content": None, "tool_calls": [CALL.to_json()]},
