@@ -5,11 +5,7 @@ Exceptions of one module alone are defined there, below the same root.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from core.model import Answer
-
+from typing import ClassVar
 
 INTERNAL_ERROR = "Something inside OpenQuery went wrong."
 INTERNAL_ERROR_HINT = "The server's log has the details."
@@ -88,14 +84,10 @@ class RerankFailed(OpenQueryError):
 
 
 class ChatFailed(OpenQueryError):
-    """A chat model did not answer, refused, or broke off; `partial` is the text that had arrived."""
+    """A chat model did not answer, refused, or broke off."""
 
     part = "answer"
     exit_code = 6
-
-    def __init__(self, message: str, *, hint: str = "", partial: Answer | None = None) -> None:
-        super().__init__(message, hint=hint)
-        self.partial = partial
 
 
 class StoreFailed(OpenQueryError):

@@ -17,7 +17,6 @@ from core.config.knobs import Knobs, Strategy, checked_queries, checked_question
 from core.errors import (
     INTERNAL_ERROR,
     INTERNAL_ERROR_HINT,
-    ChatFailed,
     OpenQueryError,
     ReadFailed,
     SearchFailed,
@@ -27,7 +26,7 @@ from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Listener, Recorder
 from core.run.state import Run
-from core.stages.answer import answer
+from core.stages.answer import AnswerBrokeOff, answer
 from core.stages.check import check
 from core.stages.chunk import chunk
 from core.stages.egress import admitted_reranking, admitted_sources, embeddable_pages
@@ -204,10 +203,9 @@ async def answer_and_check(recorder: Recorder, ports: Ports, budget: TimeBudget 
             answers=ports.answers,
             budget=budget,
         )
-    except ChatFailed as error:
-        if error.partial is not None:
-            emit(e.Answered(error.partial))
-            emit(e.Checked(check(error.partial.text, len(numbered))))
+    except AnswerBrokeOff as error:
+        emit(e.Answered(error.partial))
+        emit(e.Checked(check(error.partial.text, len(numbered))))
         raise
     except asyncio.CancelledError:
         if partial := written_so_far(recorder.run, chat):

@@ -39,6 +39,14 @@ MAX_TOKENS = {Length.SHORT: 1500, Length.NORMAL: 3000, Length.LONG: 6000}
 """Token limits of a reply, well above the requested length: reasoning models spend tokens on reasoning too."""
 
 
+class AnswerBrokeOff(ChatFailed):
+    """The chat model failed after it had begun to write; `partial` is the answer up to there."""
+
+    def __init__(self, message: str, *, hint: str, partial: Answer) -> None:
+        super().__init__(message, hint=hint)
+        self.partial = partial
+
+
 async def answer(  # noqa: PLR0917  # a stage takes what it uses
     question: str,
     sources: Sequence[Source],
@@ -57,7 +65,8 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     to exactly this is used again, and no model is asked; a new and complete one is added.
 
     Raises:
-        ChatFailed: when the model cannot be asked, writes nothing, or breaks off; `partial` is what came.
+        ChatFailed: when the model cannot be asked or writes nothing.
+        AnswerBrokeOff: when it breaks off; `partial` is what came.
     """
     emit(PhaseStarted(Phase.ANSWER))
     result: Answer | None = None
@@ -152,7 +161,7 @@ async def _streamed_answer(
         if not writer.text:
             raise
         partial = _answer(writer.text, chat.identity, finish, usage, complete=False)
-        raise ChatFailed(
+        raise AnswerBrokeOff(
             f"The answer broke off: {error.message}", hint=error.hint, partial=partial
         ) from error
     writer.close()

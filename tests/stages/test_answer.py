@@ -12,7 +12,7 @@ from core.config.knobs import AnswerKnobs, Length, PromptLayout
 from core.errors import ChatFailed
 from core.model import Answer, AnswerKind, Phase, Source, StreamChunk, Usage
 from core.run.events import Event, ModelUsed, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
-from core.stages.answer import NOTHING_RELEVANT, answer
+from core.stages.answer import NOTHING_RELEVANT, AnswerBrokeOff, answer
 from core.stages.answer_prompt import NOT_FOUND, prompt
 from core.text.sanitize import CHARACTERS_A_TOKEN, one_line, sanitize
 from tests.stages.fakes import NoEmbed, ScriptedChat, source
@@ -88,7 +88,7 @@ async def test_a_model_that_finds_no_answer_has_written_none(reply: str) -> None
 async def test_a_break_keeps_what_came_as_a_partial_answer() -> None:
     told: list[Event] = []
     chat = ScriptedChat("Overlap lifts", ChatFailed("The stream broke.", hint="Ask again."))
-    with pytest.raises(ChatFailed, match="The answer broke off: The stream broke") as caught:
+    with pytest.raises(AnswerBrokeOff, match="The answer broke off: The stream broke") as caught:
         await answer(QUESTION, SOURCES, AnswerKnobs(), chat, NoEmbed(), told.append)
     assert caught.value.hint == "Ask again."
     assert caught.value.partial == Answer(
@@ -102,7 +102,7 @@ async def test_a_failure_before_the_first_word_has_no_partial_answer() -> None:
     chat = ScriptedChat("\n ", ChatFailed("The key was refused.", hint="Check it."))
     with pytest.raises(ChatFailed, match="The key was refused") as caught:
         await answer(QUESTION, SOURCES, AnswerKnobs(), chat, NoEmbed(), lambda event: None)
-    assert caught.value.partial is None
+    assert not isinstance(caught.value, AnswerBrokeOff)
 
 
 @pytest.mark.parametrize(
