@@ -226,7 +226,7 @@ def test_no_key_is_written_told_or_sent_to_anyone_but_its_own_server(planted: Pl
 
 
 def test_no_key_stands_in_what_shared_caches_are_keyed_by(planted: Planted) -> None:
-    server = planted.runs.call(planted.runs.engine.models.chat_server(planted.theirs))
+    server = planted.runs.call(planted.runs.engine.models.servers.chat_server(planted.theirs))
     ports = planted.runs.call(planted.runs.engine.ports(KNOBS, planted.theirs))
     assert server is not None
     assert ports.chat is not None

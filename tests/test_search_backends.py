@@ -117,7 +117,7 @@ async def test_other_backends_are_offered(
 ) -> None:
     async with Engine(settings(tmp_path, searxng_url=connected)) as engine:
         knobs = SearchKnobs(backend=backend, origin=origin)
-        assert set(engine.alternative_backends(Run(knobs=Knobs(search=knobs)))) == offered
+        assert set(engine.searches.alternative_backends(Run(knobs=Knobs(search=knobs)))) == offered
 
 
 async def test_a_backend_that_found_nothing_is_not_offered_again(tmp_path: Path) -> None:
@@ -129,10 +129,10 @@ async def test_a_backend_that_found_nothing_is_not_offered_again(tmp_path: Path)
         run = await research("zxqv wvut?", Knobs(), await engine.ports(Knobs()))
         assert run.error is not None
         assert run.error.part == "search"
-        assert engine.alternative_backends(run) == (Backend.DDGS,)
+        assert engine.searches.alternative_backends(run) == (Backend.DDGS,)
 
 
 async def test_a_visitors_searxng_is_asked_alone(tmp_path: Path) -> None:
     async with Engine(settings(tmp_path)) as engine:
         visitor = Access(searxng_url="http://127.0.0.1:9")
-        assert await engine.resolve_backend(Backend.AUTO, visitor) is Backend.SEARXNG
+        assert await engine.searches.resolve_backend(Backend.AUTO, visitor) is Backend.SEARXNG

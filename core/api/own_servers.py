@@ -129,7 +129,7 @@ async def _answering_in_time(server: str, failure: type[OpenQueryError]) -> Asyn
 async def _check_searxng(engine: Engine, access: Access) -> None:
     if access.searxng_url:
         async with _answering_in_time("SearXNG", SearchFailed):
-            await engine.searxng(access).healthy()
+            await engine.searches.searxng(access).healthy()
 
 
 async def _check_qdrant(engine: Engine, access: Access) -> tuple[str, ...]:
@@ -137,7 +137,9 @@ async def _check_qdrant(engine: Engine, access: Access) -> tuple[str, ...]:
     if not access.qdrant_url:
         return ()
     async with _answering_in_time("Qdrant", LibraryFailed):
-        own = engine.visitor_collections(access)  # referred to until it has answered, so that it stays open
+        own = engine.searchable.on_own_server(
+            access
+        )  # referred to until it has answered, so that it stays open
         return await own.client.names()
 
 
@@ -149,10 +151,10 @@ async def _check_model_server(engine: Engine, access: Access) -> tuple[str, tupl
         ChatFailed: when the server cannot be asked, or does not offer the model.
     """
     async with _answering_in_time("The model server", ChatFailed):
-        server = await engine.models.chat_server(access)
+        server = await engine.models.servers.chat_server(access)
         if server is None:
             return "", ()
-        offered = server.offered or await engine.models.offered(server)
+        offered = server.offered or await engine.models.servers.offered(server)
     if not server.model:
         raise ChatFailed("The model server offers no model.", hint="Name one.")
     if offered and server.model not in offered:

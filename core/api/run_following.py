@@ -132,7 +132,7 @@ class RunFollower:
         """Backends to offer to the caller of a run whose search failed; none where something else failed."""
         if run.error is None or run.error.part != "search":
             return ()
-        return self.service.runs.engine.alternative_backends(run, self.session.access)
+        return self.service.runs.engine.searches.alternative_backends(run, self.session.access)
 
     async def unsaved(self, run: Run) -> str:
         """Why the run is not stored; empty where it is."""

@@ -67,7 +67,7 @@ async def answer_in_terminal(
             if terminal.pipe_error:
                 raise terminal.pipe_error from None
             raise
-        others = engine.alternative_backends(run) if run.error and run.error.part == "search" else ()
+        others = engine.searches.alternative_backends(run) if run.error and run.error.part == "search" else ()
     if output is Output.RUN:
         sys.stdout.buffer.write(run_to_json(run) + b"\n")
     else:

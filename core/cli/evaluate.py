@@ -28,9 +28,9 @@ from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.statistics.significance import p_text
 from core.evaluation.sweep import SWEPT, knobs_of, settings
+from core.runtime.choices.sweep_workers import is_encrypted, sweep_embedder, sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
 from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS
-from core.runtime.sweep_workers import is_encrypted, sweep_embedder, sweep_reranker, sweep_workers
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RUNS, RunStore
 from core.text.display import embedder_names
@@ -226,10 +226,10 @@ async def _measure(
 
 async def _embedder(engine: Engine, data: DataSet) -> CachedEmbed:
     """The embedder of the data set. Where it is not the one that was chosen, stderr says why."""
-    _, note = await engine.embedding_model(NO_ACCESS, data.origins)
+    _, note = await engine.models.embedding_model(NO_ACCESS, data.origins)
     if note:
         print_text(note, to=sys.stderr)
-    return await engine.embedder(origins=data.origins)
+    return await engine.models.embedder(origins=data.origins)
 
 
 def _describe(data: DataSet, tried: Sequence[Knobs]) -> None:

@@ -29,8 +29,8 @@ from core.evaluation.answers.judged_answers import (
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.sweep import name_of
 from core.ports import Ports
+from core.runtime.choices.sweep_workers import sweep_reranker
 from core.runtime.engine import Engine
-from core.runtime.sweep_workers import sweep_reranker
 from core.text.sanitize import one_line, plural, pluralize
 
 MOST_REPEATS = 20

@@ -40,7 +40,7 @@ async def ingest_in_terminal(
     folders = [source.path.absolute() for source in documents if isinstance(source, Folder)]
     async with Engine(settings, folders=folders) as engine:
         codes = [await _report(unfinished) for unfinished in await engine.library.ingests.resume()]
-        _, note = await engine.embedding_model(NO_ACCESS, (collection,))
+        _, note = await engine.models.embedding_model(NO_ACCESS, (collection,))
         if note:
             print_text(note, to=sys.stderr)
         codes.append(await _report(await engine.library.ingests.add(collection, documents)))

@@ -29,9 +29,9 @@ from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.strict_ports import require_reranker
 from core.evaluation.sweep import settings
+from core.runtime.choices.sweep_workers import sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
-from core.runtime.sweep_workers import sweep_reranker, sweep_workers
 from core.storage.atomic_write import atomic_write
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RunStore
@@ -137,7 +137,7 @@ class Experiments:
             BadInput: when a value cannot be tried, or needs a reranking model and none is connected.
         """
         tried = settings(swept)
-        require_reranker(tried, self._engine.reranker())
+        require_reranker(tried, self._engine.models.reranker())
         return tried
 
     def start(self, data: str, swept: Mapping[str, Any], user: str = "") -> str:
@@ -277,7 +277,7 @@ class Experiments:
                 raise BadInput(f"The data set {data[:60]} is gone.", hint=f"Put it into {self.data_folder}.")
             loaded = await asyncio.to_thread(load)
             tried = await asyncio.to_thread(self.settings, swept)
-            embed = await self._engine.embedder(origins=loaded.origins)
+            embed = await self._engine.models.embedder(origins=loaded.origins)
             folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)
             done = await asyncio.to_thread(lambda: folder.results.by_setting)
             rerank = sweep_reranker(self._engine, tried, loaded)

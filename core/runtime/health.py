@@ -107,11 +107,11 @@ async def _probe(part: str, question: Callable[[], Awaitable[ProbeReport]]) -> P
 async def _searxng(engine: Engine) -> ProbeReport:
     if not engine.settings.searxng_url:
         return ProbeState.OFF, "SEARXNG_URL is not set; searches use ddgs or the demo library", ""
-    return ProbeState.WORKS, await engine.searxng().healthy(), ""
+    return ProbeState.WORKS, await engine.searches.searxng().healthy(), ""
 
 
 async def _demo(engine: Engine) -> ProbeReport:
-    reply = await engine.web_search(Backend.DEMO)("cosine similarity", SearchKnobs())
+    reply = await engine.searches.web_search(Backend.DEMO)("cosine similarity", SearchKnobs())
     if not reply.results:
         return ProbeState.BROKEN, "docs/handbook has no articles", "Restore the folder from the repository."
     return (
@@ -122,13 +122,13 @@ async def _demo(engine: Engine) -> ProbeReport:
 
 
 async def _chat(engine: Engine, access: Access) -> ProbeReport:
-    server = await engine.models.chat_server(access)
+    server = await engine.models.servers.chat_server(access)
     if server is None:
         hint = "For written answers set OPENROUTER_API_KEY or OPENAI_API_KEY, or start Ollama."
         return ProbeState.OFF, "none; answers are extractive (quoted sentences)", hint
     if not server.model:
         return ProbeState.BROKEN, f"{_host(server.base_url)} offers no model", "Set OPENQUERY_CHAT_MODEL."
-    offered = server.offered or await engine.models.offered(server)
+    offered = server.offered or await engine.models.servers.offered(server)
     if offered and server.model not in offered:
         hint = "Set OPENQUERY_CHAT_MODEL to one of: " + ", ".join(offered[:8])
         return ProbeState.BROKEN, f"{_host(server.base_url)} does not offer {server.model}", hint
@@ -136,14 +136,14 @@ async def _chat(engine: Engine, access: Access) -> ProbeReport:
 
 
 async def _embedder(engine: Engine, access: Access) -> ProbeReport:
-    embedder = await engine.embedder(access)
+    embedder = await engine.models.embedder(access)
     vectors = (await embedder(["health check"])).vectors
     where = "inside OpenQuery" if isinstance(embedder.embed, MiniLM) else "remote"
     return ProbeState.WORKS, f"{embedder_name(embedder.identity)}, {vectors.shape[1]} dimensions, {where}", ""
 
 
 async def _reranker(engine: Engine) -> ProbeReport:
-    port = engine.reranker()
+    port = engine.models.reranker()
     if port is None:
         return ProbeState.OFF, "OPENQUERY_RERANK_URL is not set; passages are not reranked", ""
     await port("health check", ["relevant", "not relevant"])
@@ -156,8 +156,11 @@ async def egress_report(engine: Engine, access: Access = NO_ACCESS) -> str:
     Raises:
         OpenQueryError: as the choice of the models does.
     """
-    chat, embed = engine.chat_client(await engine.models.chat_server(access)), await engine.embedder(access)
-    models = (("chat model", chat), ("embedder", embed), ("reranker", engine.reranker()))
+    chat, embed = (
+        engine.models.chat_client(await engine.models.servers.chat_server(access)),
+        await engine.models.embedder(access),
+    )
+    models = (("chat model", chat), ("embedder", embed), ("reranker", engine.models.reranker()))
     leaving = [
         f"the {what} {model.identity} ({place})"
         for what, model in models
@@ -193,7 +196,7 @@ async def _collections(engine: Engine, access: Access, chosen: Sequence[str]) ->
         return ProbeState.OFF, "the library is empty", "Add documents to it, to ask them."
     knobs = SearchKnobs(origin=Origin.LIBRARY, collections=tuple(chosen), passages=1)
     search = LibrarySearch(
-        engine.searchable, await engine.embedder(access, await engine.origins(knobs, access))
+        engine.searchable.operators, await engine.models.embedder(access, await engine.origins(knobs, access))
     )
     reply = await search("health check", knobs)
     missing = "; ".join(f"{name}: {reason}" for name, reason in reply.unresponsive_engines)

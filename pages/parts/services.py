@@ -44,11 +44,11 @@ def connections(backend: str, origin: str) -> Connections:
     mine = runtime.access()
     resolved, server, egress = Backend(backend), None, ""
     with suppress(OpenQueryError):  # the question itself reports what does not answer
-        resolved = registry.call(registry.engine.resolve_backend(resolved, mine), timeout=3)
-        server = registry.call(registry.engine.models.chat_server(mine), timeout=3)
+        resolved = registry.call(registry.engine.searches.resolve_backend(resolved, mine), timeout=3)
+        server = registry.call(registry.engine.models.servers.chat_server(mine), timeout=3)
         egress = registry.call(egress_report(registry.engine, mine), timeout=3)
     web = SEARCHES.get(resolved, "web search")
-    if resolved is Backend.SEARXNG and not registry.engine.searxng_url(mine):
+    if resolved is Backend.SEARXNG and not registry.engine.searches.searxng_url(mine):
         web = "SearXNG (no address set)"
     return Connections(
         search={"library": "your library", "both": f"{web}, and your library"}.get(origin, web),
@@ -63,4 +63,4 @@ def connections(backend: str, origin: str) -> Connections:
 
 def alternative_backends(run: Run) -> tuple[Backend, ...]:
     """Search backends to offer for a run whose searches all failed."""
-    return runtime.runs().engine.alternative_backends(run, runtime.access())
+    return runtime.runs().engine.searches.alternative_backends(run, runtime.access())

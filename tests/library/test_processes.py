@@ -57,7 +57,7 @@ async def test_a_killed_ingest_is_resumed_without_repeating_documents(tmp_path: 
     texts: list[str] = []
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
         books = engine.library
-        cached = await engine.embedder()
+        cached = await engine.models.embedder()
         cached.embed = Watched(cached.embed, texts)
         (unfinished,) = await books.ingests.unfinished()
         assert unfinished.counts[TaskState.DONE] >= 3

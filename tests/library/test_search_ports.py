@@ -56,7 +56,7 @@ async def fill(
     name: str = DEFAULT_COLLECTION,
 ) -> None:
     """Put passages of a paged document into a collection, one on each page."""
-    embed = await engine.embedder()
+    embed = await engine.models.embedder()
     vectors = (await embed(contents)).vectors
     by = embed.identity if embedder is None else embedder
     passages = [
@@ -189,7 +189,7 @@ async def test_more_collections_than_a_question_searches_must_be_named(engine: E
     shelves = InMemory()
     for number in range(MOST_COLLECTIONS + 1):
         await shelves.create(f"c{number}", 384)
-    search = LibrarySearch(SearchableCollections(shelves), await engine.embedder())
+    search = LibrarySearch(SearchableCollections(shelves), await engine.models.embedder())
     with pytest.raises(SearchFailed, match="21 collections") as refused:
         await search(QUESTION, SearchKnobs())
     assert "--search-collections" in refused.value.hint

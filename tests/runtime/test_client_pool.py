@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from core.runtime.client_pool import ClientPool
+from core.runtime.choices.client_pool import ClientPool
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,10 @@ from core.adapters.cache.embedding_cache import CachedEmbed
 from core.config.access import Access
 from core.config.knobs import Knobs
 from core.config.settings import Settings
-from core.runtime.engine import CHAT_CLIENTS, EMBEDDERS, QDRANT_CLIENTS, Engine, SharedChat
-from core.runtime.model_servers import ModelServer
+from core.runtime.choices.collections import QDRANT_CLIENTS
+from core.runtime.choices.model_servers import ModelServer
+from core.runtime.choices.models import CHAT_CLIENTS, EMBEDDERS, SharedChat
+from core.runtime.engine import Engine
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 
 pytestmark = pytest.mark.slow
@@ -26,7 +28,7 @@ async def test_the_embedder_that_was_not_used_for_longest_makes_room_for_a_new_o
 
         async def brought(number: int) -> CachedEmbed:
             key = SecretStr(f"sk-of-visitor-{number}")
-            return await engine.embedder(Access(base_url="http://127.0.0.1:9/v1", api_key=key))
+            return await engine.models.embedder(Access(base_url="http://127.0.0.1:9/v1", api_key=key))
 
         in_use, idle = await brought(0), weakref.ref(await brought(1))
         for number in range(2, EMBEDDERS + 1):
@@ -39,7 +41,7 @@ async def test_the_embedder_that_was_not_used_for_longest_makes_room_for_a_new_o
 async def test_closing_ends_the_local_embedders_threads(tmp_path: Path) -> None:
     before = set(threading.enumerate())
     async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
-        await (await engine.embedder())(["warm"])
+        await (await engine.models.embedder())(["warm"])
         threads = {one for one in threading.enumerate() if one.name.startswith("minilm")} - before
     assert threads
     for thread in threads:
@@ -69,7 +71,7 @@ async def test_an_evicted_chat_client_closes_when_its_run_has_ended(tmp_path: Pa
     async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
 
         def chat(model: str) -> SharedChat:
-            made = engine.chat_client(
+            made = engine.models.chat_client(
                 ModelServer(base_url="http://127.0.0.1:9/v1", api_key=None, model=model)
             )
             assert made is not None
@@ -94,10 +96,18 @@ async def test_an_evicted_client_of_a_visitors_qdrant_server_is_closed_and_anoth
     tmp_path: Path,
 ) -> None:
     async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
-        first = engine.visitor_collections(Access(qdrant_url="http://127.0.0.1:9"))
-        assert engine.visitor_collections(Access(qdrant_url="http://127.0.0.1:9")) is first
+        first = engine.searchable.on_own_server(Access(qdrant_url="http://127.0.0.1:9"))
+        assert engine.searchable.on_own_server(Access(qdrant_url="http://127.0.0.1:9")) is first
         idle = weakref.ref(first)
         del first
         for port in range(10, 10 + QDRANT_CLIENTS):
-            engine.visitor_collections(Access(qdrant_url=f"http://127.0.0.1:{port}"))
+            engine.searchable.on_own_server(Access(qdrant_url=f"http://127.0.0.1:{port}"))
         assert idle() is None
+
+
+async def test_closing_starts_no_part_that_was_not_used(tmp_path: Path) -> None:
+    threads = threading.active_count()
+    async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
+        made = set(vars(engine))
+    assert set(vars(engine)) == made, "no part was made in order to be closed"
+    assert threading.active_count() == threads

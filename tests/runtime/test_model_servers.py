@@ -16,7 +16,7 @@ from core.runtime.engine import Engine
 @pytest.mark.parametrize(("key", "server"), [("sk-proj-a", OPENAI), ("sk-or-v1-b", OPENROUTER)])
 async def test_a_key_of_a_known_provider_names_its_server(tmp_path: Path, key: str, server: str) -> None:
     async with Engine(Settings(data=tmp_path)) as engine:
-        chosen = await engine.models.chat_server(Access(api_key=SecretStr(key)))
+        chosen = await engine.models.servers.chat_server(Access(api_key=SecretStr(key)))
         assert chosen is not None
         assert chosen.base_url == server
 
@@ -25,7 +25,7 @@ async def test_a_key_of_a_known_provider_names_its_server(tmp_path: Path, key: s
 async def test_a_key_of_any_other_server_is_sent_to_none_without_an_address(tmp_path: Path, key: str) -> None:
     async with Engine(Settings(data=tmp_path)) as engine:
         with pytest.raises(BadInput, match="which server") as refused:
-            await engine.models.chat_server(Access(api_key=SecretStr(key)))
+            await engine.models.servers.chat_server(Access(api_key=SecretStr(key)))
         assert key not in str(refused.value)
 
 
@@ -53,12 +53,12 @@ async def test_a_key_is_sent_to_an_embedding_server_of_its_own_host_only(
 ) -> None:
     settings = {"embedding_model": "small", "embedding_base_url": embedding_server, **KEYS, **settings}
     async with Engine(Settings(data=tmp_path, **settings)) as engine:
-        server = await engine.models.embedding_server()
+        server = await engine.models.servers.embedding_server()
     assert (server.api_key and server.api_key.get_secret_value()) == key
 
 
 async def test_an_embedding_model_without_a_server_is_refused_with_what_to_set(tmp_path: Path) -> None:
     async with Engine(Settings(data=tmp_path, embedding_model="text-embedding-3-small")) as engine:
         with pytest.raises(EmbedFailed, match="No server is set") as refused:
-            await engine.embedder()
+            await engine.models.embedder()
         assert "OPENQUERY_EMBEDDING_BASE_URL" in refused.value.hint

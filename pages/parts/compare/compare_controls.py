@@ -121,8 +121,8 @@ def _models_of_server() -> tuple[str, ...]:
     registry, access = runtime.runs(), runtime.access()
 
     async def ask() -> tuple[str, ...]:
-        server = await registry.engine.models.chat_server(access)
-        return await registry.engine.models.offered(server) if server else ()
+        server = await registry.engine.models.servers.chat_server(access)
+        return await registry.engine.models.servers.offered(server) if server else ()
 
     try:
         return registry.call(ask(), timeout=3)

@@ -74,7 +74,7 @@ def sweep_reranker(engine: Engine, tried: Sequence[Knobs], data: DataSet) -> Rer
     Raises:
         BadInput: when they do and there is none, or the egress policy withholds the data set from it.
     """
-    reranker = engine.reranker()
+    reranker = engine.models.reranker()
     require_reranker(tried, reranker)
     if reranker and any(knobs.rank.rerank for knobs in tried):
         engine.egress.require(reranker.identity, reranker.host, data.origins)

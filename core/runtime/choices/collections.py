@@ -1,0 +1,64 @@
+"""The choice of the collections that a run searches and reads."""
+
+from __future__ import annotations
+
+from pydantic import SecretStr
+
+from core.adapters.qdrant.edge_collections import EdgeCollections
+from core.adapters.qdrant.server_collections import ServerCollections
+from core.config.access import Access, Admission
+from core.config.settings import Settings
+from core.library.search_ports import SearchableCollections
+from core.library.session_files import SessionFiles
+from core.runtime.choices.client_pool import ClientPool
+
+QDRANT_CLIENTS = 64
+"""Clients of visitors' own Qdrant servers in the pool."""
+
+
+class VisitorCollections(SearchableCollections):
+    """The searchable collections of a pooled client of a visitor's own Qdrant server."""
+
+    def __init__(self, client: ServerCollections) -> None:
+        super().__init__(client)
+        self.client = client
+
+
+class CollectionChoice:
+    """The collections of the operator's vector database, of visitors' own Qdrant servers, and of session files."""
+
+    def __init__(
+        self, settings: Settings, admission: Admission, database: EdgeCollections | ServerCollections
+    ) -> None:
+        self._settings, self._admission = settings, admission
+        self.operators = SearchableCollections(database)
+        self._visitors = ClientPool[VisitorCollections](QDRANT_CLIENTS)
+
+    def for_visitor(self, access: Access) -> SearchableCollections:
+        """The collections that a visitor's questions search: their session's files, and their own Qdrant server's or the operator's.
+
+        Raises:
+            BadInput: when the visitor's address may not be called, or address or key cannot be one.
+        """
+        searchable = self.on_own_server(access) if access.qdrant_url else self.operators
+        return (
+            files.combined_with(searchable) if isinstance(files := access.files, SessionFiles) else searchable
+        )
+
+    def on_own_server(self, access: Access) -> VisitorCollections:
+        """The collections of the visitor's own Qdrant server, from the pool. Raises as above."""
+        self._admission.check_service(access.qdrant_url, self._settings.qdrant_url, "Qdrant", "QDRANT_URL")
+
+        def connect() -> tuple[VisitorCollections, ServerCollections]:
+            client = ServerCollections(access.qdrant_url, access.qdrant_api_key)
+            return VisitorCollections(client), client
+
+        return self._visitors.get((access.qdrant_url, _secret(access.qdrant_api_key)), connect)
+
+    async def aclose(self) -> None:
+        """Close the clients of visitors' own servers."""
+        await self._visitors.aclose()
+
+
+def _secret(key: SecretStr | None) -> str:
+    return key.get_secret_value() if key else ""

@@ -1,0 +1,161 @@
+"""The choice of chat client, embedder and reranker for a run. Clients are shared by all runs of a process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from contextlib import suppress
+from functools import cached_property
+
+import httpx
+from cachetools import LRUCache
+from pydantic import SecretStr
+
+from core.adapters.cache.embedding_cache import CachedEmbed
+from core.adapters.cache.write_behind_cache import WriteBehindCache
+from core.adapters.models.local_embedder import MiniLM
+from core.adapters.models.model_http import host_of
+from core.adapters.models.openai_chat import OpenAIChat
+from core.adapters.models.remote_embedder import RemoteEmbedder
+from core.adapters.models.reranker import Reranker
+from core.config.access import NO_ACCESS, Access
+from core.config.egress import IN_PROCESS, EgressPolicy, described
+from core.config.settings import LOCAL, Settings
+from core.errors import ChatFailed
+from core.model import Message, StreamChunk, ToolDefinition
+from core.run.state import Run
+from core.runtime.choices.client_pool import ClientPool
+from core.runtime.choices.model_servers import LOCAL_EMBEDDER, ModelServer, ModelServers
+
+CHAT_CLIENTS = 64
+"""Chat clients in the pool, one for each server, key and model."""
+
+EMBEDDERS = 8
+"""Embedders in memory, one for each model, server and key, each with up to 40 MB of recent vectors."""
+
+
+class SharedChat:
+    """The `Chat` port over a pooled client. Runs refer to this, so the client can close when none does."""
+
+    def __init__(self, client: OpenAIChat) -> None:
+        self.client = client
+        self.identity, self.host = client.identity, client.host
+
+    def __call__(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float,
+        stop: Sequence[str] = (),
+        tools: Sequence[ToolDefinition] = (),
+    ) -> AsyncGenerator[StreamChunk]:
+        """Stream the reply of the client."""
+        return self.client(messages, max_tokens=max_tokens, temperature=temperature, stop=stop, tools=tools)
+
+
+class Models:
+    """The models that visitors' runs use: their own, the operator's, or those inside OpenQuery."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        servers: ModelServers,
+        egress: EgressPolicy,
+        write_cache: WriteBehindCache,
+        client: Callable[[], httpx.AsyncClient],
+    ) -> None:
+        """`client` gives the HTTP connection pool, once a server is asked."""
+        self.servers = servers
+        self._settings, self._egress = settings, egress
+        self._write_cache, self._client = write_cache, client
+        self._embedders: LRUCache[tuple[str, ...], CachedEmbed] = LRUCache(EMBEDDERS)
+        self._chats = ClientPool[SharedChat](CHAT_CLIENTS)
+
+    def chat_client(self, server: ModelServer | None) -> SharedChat | None:
+        """The chat client of a model server, from the pool; None without a server."""
+        if server is None:
+            return None
+
+        def connect() -> tuple[SharedChat, OpenAIChat]:
+            timeout = self._settings.model_timeout
+            client = OpenAIChat(server.model, server.base_url, server.api_key, timeout=timeout)
+            return SharedChat(client), client
+
+        return self._chats.get((server.base_url, _secret(server.api_key), server.model), connect)
+
+    async def embedding_model(self, access: Access, origins: Collection[str]) -> tuple[ModelServer, str]:
+        """The embedding model for texts of these origins, and why it is not the one that was chosen, if it is not.
+
+        Where the egress policy withholds a text from the chosen one, it is the local one. Raises as
+        `ModelServers.embedding_server`, and BadInput where the policy refuses.
+        """
+        chosen = await self.servers.embedding_server(access)
+        host = host_of(chosen.base_url) if chosen.base_url else IN_PROCESS
+        if withheld := self._egress.withheld(host, origins):
+            note = (
+                f"{described(withheld)} is embedded by the local model: {chosen.model} at {host} is hosted."
+            )
+            return LOCAL_EMBEDDER, note
+        return chosen, ""
+
+    async def embedder(self, access: Access = NO_ACCESS, origins: Collection[str] = ()) -> CachedEmbed:
+        """The embedder for texts of these origins, with the vector cache. Raises as `embedding_model`."""
+        chosen, _ = await self.embedding_model(access, origins)
+        name = (chosen.model, chosen.base_url, _secret(chosen.api_key))
+        if (embedder := self._embedders.get(name)) is None:
+            inner = (
+                RemoteEmbedder(chosen.model, chosen.base_url, chosen.api_key, client=self._client())
+                if chosen.base_url
+                else MiniLM()
+            )
+            embedder = self._embedders[name] = CachedEmbed(inner, self._write_cache)
+        return embedder
+
+    async def judge_client(self, run: Run, access: Access) -> SharedChat | None:
+        """The chat model to judge the answer of a run by its sources; None without one.
+
+        Raises:
+            BadInput: also when the egress policy withholds a source from it.
+        """
+        chat = self.chat_client(await self.servers.chat_server(access))
+        if chat:
+            self._egress.require(chat.identity, chat.host, run.origins)
+        return chat
+
+    def reranker(self) -> Reranker | None:
+        """The operator's reranking model; None when none is set."""
+        return self._reranker if self._settings.rerank_url else None
+
+    @cached_property
+    def _reranker(self) -> Reranker:
+        settings = self._settings
+        return Reranker(
+            settings.rerank_url,
+            settings.rerank_model,
+            settings.rerank_key,
+            timeout=settings.model_timeout,
+            client=self._client(),
+        )
+
+    async def warm(self) -> None:
+        """Load the local embedder, and prepare the operator's chat client unless a server has to be asked for its models."""
+        settings = self._settings
+        if settings.embedding_model == LOCAL:
+            await (await self.embedder()).warm()
+        key = settings.openrouter_api_key or settings.openai_api_key
+        is_known = settings.chat_model if settings.base_url else key
+        if is_known and (chat := self.chat_client(await self.servers.chat_server(NO_ACCESS))):
+            with suppress(ChatFailed):  # the first question reports it
+                await chat.client.warm()
+
+    async def aclose(self) -> None:
+        """Close the chat clients and the local embedder."""
+        await self._chats.aclose()
+        for embedder in self._embedders.values():
+            if isinstance(embedder.embed, MiniLM):
+                embedder.embed.close()
+        self._embedders.clear()
+
+
+def _secret(key: SecretStr | None) -> str:
+    return key.get_secret_value() if key else ""

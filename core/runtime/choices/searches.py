@@ -1,0 +1,115 @@
+"""The choice of the search for a run: the web by one of its backends, the library, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+
+from core.adapters.cache.embedding_cache import CachedEmbed
+from core.adapters.search.ddgs_search import Ddgs, DefaultBackend
+from core.adapters.search.demo_search import DemoSearch
+from core.adapters.search.searxng import SearxNG
+from core.adapters.search.searxng_reply import InstanceConfigs
+from core.config.access import NO_ACCESS, Access, Admission
+from core.config.knobs import Backend, Knobs, Origin
+from core.config.settings import HANDBOOK, Settings
+from core.errors import SearchFailed
+from core.library.search_ports import LibrarySearch, WebAndLibrary
+from core.ports import Search
+from core.run.state import Run
+from core.runtime.choices.collections import CollectionChoice
+
+
+class Searches:
+    """The searches that visitors' runs use: a SearXNG of theirs or the operator's, ddgs, the demo library, collections."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        admission: Admission,
+        collections: CollectionChoice,
+        client: Callable[[], httpx.AsyncClient],
+    ) -> None:
+        """`client` gives the HTTP connection pool, once a server is asked."""
+        self._settings, self._admission = settings, admission
+        self._collections, self._client = collections, client
+        self.demo_search = DemoSearch(HANDBOOK)
+        self._default = DefaultBackend()
+        self._searxng_configs = InstanceConfigs()
+
+    async def port(self, knobs: Knobs, embed: CachedEmbed, access: Access = NO_ACCESS) -> Search:
+        """The search over the web, the library, or both, as `knobs.search.origin` says."""
+        origin = knobs.search.origin
+        library = LibrarySearch(self._collections.for_visitor(access), embed, knobs.rank.top_k)
+        if origin is Origin.LIBRARY:
+            return library
+        web = self.web_search(await self.resolve_backend(knobs.search.backend, access), access)
+        return web if origin is Origin.WEB else WebAndLibrary(web, library)
+
+    async def resolve_backend(self, backend: Backend, access: Access = NO_ACCESS) -> Backend:
+        """The backend that is asked: `auto` is the connected SearXNG; without one, ddgs or the demo library.
+
+        A SearXNG that somebody connected is never replaced because it fails.
+        """
+        if backend is not Backend.AUTO:
+            return backend
+        if self.searxng_url(access):
+            return Backend.SEARXNG
+        return await self._default.choose()
+
+    def alternative_backends(self, run: Run, access: Access = NO_ACCESS) -> tuple[Backend, ...]:
+        """What may be searched instead where the search of a run failed or found nothing, for a person to choose."""
+        knobs, connected = run.knobs.search, bool(self.searxng_url(access))
+        failed = next((backend for backend in Backend if backend == run.backend), knobs.backend)
+        if failed is Backend.AUTO:
+            failed = Backend.SEARXNG if connected else Backend.DDGS
+        offered = (*((Backend.SEARXNG,) if connected else ()), Backend.DDGS, Backend.DEMO)
+        return (
+            ()
+            if knobs.origin is Origin.LIBRARY
+            else tuple(backend for backend in offered if backend is not failed)
+        )
+
+    def searxng_url(self, access: Access = NO_ACCESS) -> str:
+        """The address of the visitor's SearXNG, else of the operator's; empty when none is connected."""
+        return access.searxng_url or self._settings.searxng_url
+
+    def web_search(self, backend: Backend, access: Access = NO_ACCESS) -> Search:
+        """The `Search` port of a backend; `auto` must be resolved before."""
+        match backend:
+            case Backend.SEARXNG:
+                return self.searxng(access)
+            case Backend.DDGS:
+                return Ddgs(timeout=self._settings.search_timeout)
+            case Backend.DEMO:
+                return self.demo_search
+            case Backend.AUTO:
+                raise ValueError("auto names no backend: resolve it first")
+
+    def searxng(self, access: Access = NO_ACCESS) -> SearxNG:
+        """The visitor's own SearXNG, else the operator's, each with its own credentials only.
+
+        Raises:
+            BadInput: when the visitor's address may not be called, or is not an address.
+            SearchFailed: when no SearXNG is connected.
+        """
+        settings = self._settings
+        if access.searxng_url:
+            self._admission.check_service(access.searxng_url, settings.searxng_url, "SearXNG", "SEARXNG_URL")
+            named = access.searxng_url, access.searxng_username, access.searxng_password
+        elif settings.searxng_url:
+            named = settings.searxng_url, settings.searxng_username, settings.searxng_password
+        else:
+            raise SearchFailed(
+                "No SearXNG is connected.", hint="Set SEARXNG_URL to its address, or pick another backend."
+            )
+        url, username, password = named
+        return SearxNG(
+            url,
+            username=username,
+            password=password,
+            timeout=settings.search_timeout,
+            client=self._client(),
+            configs=self._searxng_configs,
+        )
