@@ -216,12 +216,17 @@ async def _measure(
                     folder.add(result)
                     print_text(_line(earlier, result))
     failed = {name for result in folder.results.results for name in result.failed}
-    if failed:
+    print_failed(len(failed))
+    return int(bool(failed))
+
+
+def print_failed(count: int) -> None:
+    """Say on stderr how many questions failed, if any did."""
+    if count:
         print_text(
-            f"{pluralize(len(failed), 'question')} failed and {plural(len(failed), 'is', 'are')} in no mean.",
+            f"{pluralize(count, 'question')} failed and {plural(count, 'is', 'are')} in no mean.",
             to=sys.stderr,
         )
-    return int(bool(failed))
 
 
 async def _embedder(engine: Engine, data: DataSet) -> CachedEmbed:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.analysis.answers.llm_judge import Judge, example_prompt
-from core.cli.evaluate import named_data_set, one_setting
+from core.cli.evaluate import named_data_set, one_setting, print_failed
 from core.cli.printing import print_text
 from core.config.knobs import Backend, Knobs
 from core.config.settings import Settings
@@ -97,11 +97,7 @@ async def answers_in_terminal(
             elif judge:
                 print_text(NO_LABELS, to=sys.stderr)
     failed = len(answers.answers) - len(answers.answered)
-    if failed:
-        print_text(
-            f"{pluralize(failed, 'question')} failed and {plural(failed, 'is', 'are')} in no mean.",
-            to=sys.stderr,
-        )
+    print_failed(failed)
     return int(bool(failed or (judged and judged.failed)))
 
 
