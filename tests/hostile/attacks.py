@@ -238,9 +238,9 @@ found = "a ring"
     Attack(
         "lift its own limit of memory",
         """
-import resource
+import mmap, resource
 resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-found = len(bytearray(1 << 31))
+found = len(mmap.mmap(-1, 1 << 31))
 """,
     ),
 )
