@@ -11,7 +11,8 @@ from collections.abc import AsyncGenerator, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from core.config.knobs import Knobs, ReadKnobs, checked_query
+from core.config.knobs import Knobs, ReadKnobs
+from core.config.questions import checked_query
 from core.errors import BadInput, ReadFailed, SearchFailed
 from core.model import Author, Extractor, Hit, Phase, Query, Severity
 from core.pipeline import answer_and_check, index_and_rank, rank_index, run_outcome

@@ -13,7 +13,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 
-from core.config.knobs import Knobs, Strategy, checked_queries, checked_question
+from core.config.knobs import Knobs, Strategy
+from core.config.questions import checked_queries, checked_question
 from core.errors import (
     INTERNAL_ERROR,
     INTERNAL_ERROR_HINT,

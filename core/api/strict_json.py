@@ -20,7 +20,8 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from core.config.knobs import MOST_QUERIES, QUERY_LIMIT, QUESTION_LIMIT, Knobs
+from core.config.knobs import Knobs
+from core.config.questions import MOST_QUERIES, QUERY_LIMIT, QUESTION_LIMIT
 from core.text.sanitize import SEEN
 
 _KNOBS = TypeAdapter(Knobs)

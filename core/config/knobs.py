@@ -6,25 +6,16 @@ from these fields, so a bound or a description is written here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from core.config.questions import MOST_QUERIES
 from core.errors import BadInput
 from core.model import Extractor
-from core.text.sanitize import sanitize
-
-QUESTION_LIMIT = 1000
-"""The longest question, in characters."""
-
-QUERY_LIMIT = 400
-"""The longest search query that a person may add, in characters."""
-
-MOST_QUERIES = 10
-"""The most search queries that a run begins with."""
 
 MOST_COLLECTIONS = 20
 """The most collections of the library that a question searches."""
@@ -284,53 +275,3 @@ class Knobs:
 
 
 _KNOBS = TypeAdapter(Knobs)
-
-
-def checked_question(question: str) -> str:
-    """The question without surrounding white space.
-
-    Raises:
-        BadInput: when it is empty or longer than `QUESTION_LIMIT` characters.
-    """
-    question = question.strip()
-    if not sanitize(question):  # characters that nobody sees ask nothing
-        raise BadInput("The question is empty.", hint="Type what you want to know.")
-    if len(question) > QUESTION_LIMIT:
-        raise BadInput(
-            f"The question has {len(question):,} characters; the limit is {QUESTION_LIMIT:,}.",
-            hint="Shorten it to what you want to know.",
-        )
-    return question
-
-
-def checked_queries(texts: Sequence[str]) -> tuple[str, ...]:
-    """Search queries that a caller gives in place of a model's, each once.
-
-    Raises:
-        BadInput: when there are more than `MOST_QUERIES`, or one of them is empty or too long.
-    """
-    if len(texts) > MOST_QUERIES:
-        raise BadInput(
-            f"There are {len(texts):,} queries; the limit is {MOST_QUERIES}.", hint="Leave some of them out."
-        )
-    unique: dict[str, str] = {}
-    for text in map(checked_query, texts):
-        unique.setdefault(text.casefold(), text)
-    return tuple(unique.values())
-
-
-def checked_query(text: str) -> str:
-    """A search query that a person wrote, on one line.
-
-    Raises:
-        BadInput: when it is empty or longer than `QUERY_LIMIT` characters.
-    """
-    text = " ".join(text.split())
-    if not text:
-        raise BadInput("The query is empty.", hint="Type what is to be searched for.")
-    if len(text) > QUERY_LIMIT:
-        raise BadInput(
-            f"The query has {len(text):,} characters; the limit is {QUERY_LIMIT}.",
-            hint="Shorten it to the words that matter.",
-        )
-    return text

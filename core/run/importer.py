@@ -14,7 +14,7 @@ import orjson
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from core.config.knobs import QUESTION_LIMIT
+from core.config.questions import QUESTION_LIMIT
 from core.errors import BadInput
 from core.model import (
     Answer,

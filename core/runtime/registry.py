@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from core import followups, pipeline
 from core.config.access import NO_ACCESS, Access
-from core.config.knobs import Knobs, checked_queries, checked_question
+from core.config.knobs import Knobs
+from core.config.questions import checked_queries, checked_question
 from core.config.settings import Settings
 from core.errors import BadInput, OpenQueryError
 from core.model import Answer, Extractor

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from core.config.knobs import QUESTION_LIMIT
+from core.config.questions import QUESTION_LIMIT
 from core.model import SearchReply
 from core.run.state import Run
 from tests.analysis.sample import run_of

@@ -10,7 +10,8 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from core.api.problems import Fault, Refusal
 from core.api.strict_json import Strict
-from core.config.knobs import MOST_ANSWER_TOKENS, Knobs, checked_question
+from core.config.knobs import MOST_ANSWER_TOKENS, Knobs
+from core.config.questions import checked_question
 from core.errors import BadInput
 from core.model import Role
 
