@@ -34,8 +34,9 @@ LOOPBACK = "loopback"
 """Stands for all addresses of this machine among the hosts of one's own."""
 
 
-def _env(name: str, *others: str) -> AliasChoices:
-    return AliasChoices(name, *others)
+def _setting(default: object, *variables: str, **options: Any) -> Any:
+    """A field that is read from the first of these environment variables that is set."""
+    return Field(default, validation_alias=AliasChoices(*variables), **options)
 
 
 def variable(field: FieldInfo) -> str:
@@ -58,137 +59,108 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    openrouter_api_key: SecretStr | None = Field(None, validation_alias=_env("OPENROUTER_API_KEY"))
+    openrouter_api_key: SecretStr | None = _setting(None, "OPENROUTER_API_KEY")
     """Key for OpenRouter; with it, chat goes there unless a base URL says otherwise."""
-    openai_api_key: SecretStr | None = Field(None, validation_alias=_env("OPENAI_API_KEY"))
+    openai_api_key: SecretStr | None = _setting(None, "OPENAI_API_KEY")
     """Key for OpenAI, or for the server at the base URL below."""
-    base_url: str = Field("", validation_alias=_env("OPENQUERY_BASE_URL", "OPENAI_BASE_URL"))
+    base_url: str = _setting("", "OPENQUERY_BASE_URL", "OPENAI_BASE_URL")
     """Any OpenAI-compatible server. Empty: OpenRouter or OpenAI by the key that is set, else a local Ollama."""
-    chat_model: str = Field("", validation_alias=_env("OPENQUERY_CHAT_MODEL"))
+    chat_model: str = _setting("", "OPENQUERY_CHAT_MODEL")
     """The model that writes queries and answers. Empty: openai/gpt-4o-mini at OpenRouter, gpt-4o-mini at OpenAI, the first that any other server lists, of an Ollama the first that can chat."""
-    embedding_model: str = Field(LOCAL, validation_alias=_env("OPENQUERY_EMBEDDING_MODEL"))
+    embedding_model: str = _setting(LOCAL, "OPENQUERY_EMBEDDING_MODEL")
     """local runs inside OpenQuery; anything else, such as openai/text-embedding-3-small, is asked of the server below."""
-    embedding_base_url: str = Field("", validation_alias=_env("OPENQUERY_EMBEDDING_BASE_URL"))
+    embedding_base_url: str = _setting("", "OPENQUERY_EMBEDDING_BASE_URL")
     """Where the embedding model is. Empty: where the chat model is; with no server at all, any model but local is an error."""
-    embedding_api_key: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_EMBEDDING_API_KEY"))
+    embedding_api_key: SecretStr | None = _setting(None, "OPENQUERY_EMBEDDING_API_KEY")
     """Key for that server. Empty: the chat model's, where both are at the same host; no other server is sent it."""
-    ollama_url: str = Field("http://127.0.0.1:11434", validation_alias=_env("OLLAMA_HOST"))
+    ollama_url: str = _setting("http://127.0.0.1:11434", "OLLAMA_HOST")
     """A local Ollama, found by asking it when no key is set. Empty: do not look."""
 
-    rerank_url: str = Field("", validation_alias=_env("OPENQUERY_RERANK_URL"))
+    rerank_url: str = _setting("", "OPENQUERY_RERANK_URL")
     """A /rerank endpoint, such as https://api.jina.ai/v1/rerank. Empty: none, and passages are not reranked."""
-    rerank_model: str = Field("", validation_alias=_env("OPENQUERY_RERANK_MODEL"))
+    rerank_model: str = _setting("", "OPENQUERY_RERANK_MODEL")
     """The reranking model, where the endpoint has several."""
-    rerank_key: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_RERANK_KEY"))
+    rerank_key: SecretStr | None = _setting(None, "OPENQUERY_RERANK_KEY")
     """Key for that endpoint."""
 
-    searxng_url: str = Field("", repr=False, validation_alias=_env("SEARXNG_URL"))
+    searxng_url: str = _setting("", "SEARXNG_URL", repr=False)
     """Your SearXNG, with json among its search.formats."""
-    searxng_username: str = Field("", validation_alias=_env("SEARXNG_USERNAME"))
+    searxng_username: str = _setting("", "SEARXNG_USERNAME")
     """For a SearXNG behind basic authentication."""
-    searxng_password: SecretStr | None = Field(None, validation_alias=_env("SEARXNG_PASSWORD"))
+    searxng_password: SecretStr | None = _setting(None, "SEARXNG_PASSWORD")
     """For a SearXNG behind basic authentication."""
 
-    qdrant_url: str = Field("", repr=False, validation_alias=_env("QDRANT_URL"))
+    qdrant_url: str = _setting("", "QDRANT_URL", repr=False)
     """A Qdrant server or cluster for the library, such as http://127.0.0.1:6333; without a port, 6333. Empty: an embedded one below the data folder."""
-    qdrant_api_key: SecretStr | None = Field(None, validation_alias=_env("QDRANT_API_KEY"))
+    qdrant_api_key: SecretStr | None = _setting(None, "QDRANT_API_KEY")
     """Key for that server."""
 
-    private_collections: str = Field("", validation_alias=_env("OPENQUERY_PRIVATE_COLLECTIONS"))
+    private_collections: str = _setting("", "OPENQUERY_PRIVATE_COLLECTIONS")
     """Collections whose text must not reach a hosted model, separated by commas; session is the files of sessions, * is all. Empty: none."""
-    private_pages: bool = Field(False, validation_alias=_env("OPENQUERY_PRIVATE_PAGES"))
+    private_pages: bool = _setting(False, "OPENQUERY_PRIVATE_PAGES")
     """The same for the text of web pages and of data sets."""
-    private_mode: Literal["withhold", "refuse"] = Field(
-        "withhold", validation_alias=_env("OPENQUERY_PRIVATE_MODE")
-    )
+    private_mode: Literal["withhold", "refuse"] = _setting("withhold", "OPENQUERY_PRIVATE_MODE")
     """What becomes of a question that would send such text to a hosted model: withhold does without (the model is given the other sources, the local model embeds, nothing is reranked), and says so; refuse refuses it."""
-    own_hosts: str = Field(LOOPBACK, validation_alias=_env("OPENQUERY_OWN_HOSTS"))
+    own_hosts: str = _setting(LOOPBACK, "OPENQUERY_OWN_HOSTS")
     """Hosts whose models are your own, as names, addresses or host:port, separated by commas; loopback is this machine. Every other host is hosted, and this machine too where loopback is missing, as for a gateway here that forwards to a provider."""
 
-    origin: Origin = Field(Origin.WEB, validation_alias=_env("OPENQUERY_ORIGIN"))
+    origin: Origin = _setting(Origin.WEB, "OPENQUERY_ORIGIN")
     """Where questions look that do not say where: web, library or both."""
-    collections: str = Field("", validation_alias=_env("OPENQUERY_COLLECTIONS"))
+    collections: str = _setting("", "OPENQUERY_COLLECTIONS")
     """The collections of the library that they search, separated by commas. Empty: all of them."""
 
-    data: Path = Field(
-        Path("~/.local/share/openquery"), validation_alias=_env("OPENQUERY_DATA"), validate_default=True
-    )
+    data: Path = _setting(Path("~/.local/share/openquery"), "OPENQUERY_DATA", validate_default=True)
     """The folder of stored runs and caches."""
-    cache_megabytes: Annotated[int, Field(ge=0, le=100_000)] = Field(
-        500, validation_alias=_env("OPENQUERY_CACHE_MB")
-    )
+    cache_megabytes: Annotated[int, Field(ge=0, le=100_000)] = _setting(500, "OPENQUERY_CACHE_MB")
     """How much the caches may keep on disk. 0: nothing."""
 
-    file_megabytes: Annotated[float, Field(gt=0, le=2_000)] = Field(
-        50.0, validation_alias=_env("OPENQUERY_FILE_MB")
-    )
+    file_megabytes: Annotated[float, Field(gt=0, le=2_000)] = _setting(50.0, "OPENQUERY_FILE_MB")
     """The largest document that can be added to a collection; from a browser also `maxUploadSize` in `.streamlit/config.toml`."""
-    ingest_files: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        2_000, validation_alias=_env("OPENQUERY_INGEST_FILES")
-    )
+    ingest_files: Annotated[int, Field(ge=1, le=1_000_000)] = _setting(2_000, "OPENQUERY_INGEST_FILES")
     """How many documents can be added at once."""
-    library_megabytes: Annotated[int, Field(ge=1, le=10_000_000)] = Field(
-        10_000, validation_alias=_env("OPENQUERY_LIBRARY_MB")
-    )
+    library_megabytes: Annotated[int, Field(ge=1, le=10_000_000)] = _setting(10_000, "OPENQUERY_LIBRARY_MB")
     """How much the files of all documents may take on disk."""
-    document_folders: str = Field("", validation_alias=_env("OPENQUERY_DOCUMENT_FOLDERS"))
+    document_folders: str = _setting("", "OPENQUERY_DOCUMENT_FOLDERS")
     """Folders on the server's disk whose documents may be added, separated by commas. Empty: none."""
 
-    search_timeout: Annotated[float, Field(gt=0, le=120)] = Field(
-        10.0, validation_alias=_env("OPENQUERY_SEARCH_TIMEOUT")
-    )
+    search_timeout: Annotated[float, Field(gt=0, le=120)] = _setting(10.0, "OPENQUERY_SEARCH_TIMEOUT")
     """Seconds for one search."""
-    model_timeout: Annotated[float, Field(gt=0, le=600)] = Field(
-        60.0, validation_alias=_env("OPENQUERY_MODEL_TIMEOUT")
-    )
+    model_timeout: Annotated[float, Field(gt=0, le=600)] = _setting(60.0, "OPENQUERY_MODEL_TIMEOUT")
     """Model idle timeout: seconds without data from a model after which its request is given up."""
-    query_seconds: Annotated[float, Field(ge=0, le=600)] = Field(
-        5.0, validation_alias=_env("OPENQUERY_QUERY_SECONDS")
-    )
+    query_seconds: Annotated[float, Field(ge=0, le=600)] = _setting(5.0, "OPENQUERY_QUERY_SECONDS")
     """Seconds for an answer of `POST /query`, which then answers with what it has. 0: no limit."""
-    answer_cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = Field(
-        600.0, validation_alias=_env("OPENQUERY_ANSWER_CACHE_SECONDS")
+    answer_cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = _setting(
+        600.0, "OPENQUERY_ANSWER_CACHE_SECONDS"
     )
     """Seconds for which `POST /qa` repeats the answer of a model to the same question over the same sources. 0: never."""
-    fetch_concurrency: Annotated[int, Field(ge=1, le=512)] = Field(
-        64, validation_alias=_env("OPENQUERY_FETCH_CONCURRENCY")
-    )
+    fetch_concurrency: Annotated[int, Field(ge=1, le=512)] = _setting(64, "OPENQUERY_FETCH_CONCURRENCY")
     """Pages fetched at the same time by the whole process."""
-    per_host: Annotated[int, Field(ge=1, le=32)] = Field(3, validation_alias=_env("OPENQUERY_PER_HOST"))
+    per_host: Annotated[int, Field(ge=1, le=32)] = _setting(3, "OPENQUERY_PER_HOST")
     """Pages fetched at the same time from one host."""
-    workers: Annotated[int, Field(ge=0, le=64)] = Field(0, validation_alias=_env("OPENQUERY_WORKERS"))
+    workers: Annotated[int, Field(ge=0, le=64)] = _setting(0, "OPENQUERY_WORKERS")
     """Processes that extract articles. 0: one a core."""
-    memory_megabytes: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
-        0, validation_alias=_env("OPENQUERY_MEMORY_MB")
-    )
+    memory_megabytes: Annotated[int, Field(ge=0, le=1_000_000)] = _setting(0, "OPENQUERY_MEMORY_MB")
     """Memory of these processes, and of files that users send, together. 0: half of the machine's, or of the container's limit."""
-    runs_at_once: Annotated[int, Field(ge=1, le=1000)] = Field(
-        64, validation_alias=_env("OPENQUERY_RUNS_AT_ONCE")
-    )
+    runs_at_once: Annotated[int, Field(ge=1, le=1000)] = _setting(64, "OPENQUERY_RUNS_AT_ONCE")
     """Runs under way at the same time; further ones queue."""
-    runs_per_hour: Annotated[int, Field(ge=0, le=100_000)] = Field(
-        0, validation_alias=_env("OPENQUERY_RUNS_PER_HOUR")
-    )
+    runs_per_hour: Annotated[int, Field(ge=0, le=100_000)] = _setting(0, "OPENQUERY_RUNS_PER_HOUR")
     """Questions that one person may ask within an hour. 0: no limit."""
-    tokens_per_day: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(
-        0, validation_alias=_env("OPENQUERY_TOKENS_PER_DAY")
-    )
+    tokens_per_day: Annotated[int, Field(ge=0, le=1_000_000_000)] = _setting(0, "OPENQUERY_TOKENS_PER_DAY")
     """Tokens of model servers that one person's questions may use within a day. 0: no limit."""
-    shared: bool = Field(False, validation_alias=_env("OPENQUERY_SHARED"))
+    shared: bool = _setting(False, "OPENQUERY_SHARED")
     """Set it when people who do not trust each other use this server. They have their own runs, labels, presets and experiments then, and leave the rest to you: docs/security/permissions.md."""
-    sign_in: Literal["auto", "required"] = Field("auto", validation_alias=_env("OPENQUERY_SIGN_IN"))
+    sign_in: Literal["auto", "required"] = _setting("auto", "OPENQUERY_SIGN_IN")
     """auto asks people to sign in once `.streamlit/secrets.toml` has an `[auth]` section; required shows nothing to anybody until it has one."""
-    api_tokens: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_API_TOKENS"))
+    api_tokens: SecretStr | None = _setting(None, "OPENQUERY_API_TOKENS")
     """Bearer tokens of the HTTP service, separated by commas. Empty: it serves programs on this machine and nobody else."""
-    hosts: str = Field("", validation_alias=_env("OPENQUERY_HOSTS"))
+    hosts: str = _setting("", "OPENQUERY_HOSTS")
     """Names and addresses under which people and programs of other machines reach this server, separated by commas, such as openquery.example.org. Under every other one but loopback nothing is served."""
-    fetch_allowlist: str = Field("", validation_alias=_env("OPENQUERY_ALLOW"))
+    fetch_allowlist: str = _setting("", "OPENQUERY_ALLOW")
     """Private addresses that pages may be fetched from, as host:port or networks, separated by commas."""
-    trust_env_proxy: bool = Field(False, validation_alias=_env("OPENQUERY_TRUST_PROXY"))
+    trust_env_proxy: bool = _setting(False, "OPENQUERY_TRUST_PROXY")
     """Fetch pages through the proxy of the environment, which is then what guards private addresses."""
-    user_agent: str = Field(
-        "OpenQuery/0.1 (research assistant; fetches pages a person asked about)",
-        validation_alias=_env("OPENQUERY_USER_AGENT"),
+    user_agent: str = _setting(
+        "OpenQuery/0.1 (research assistant; fetches pages a person asked about)", "OPENQUERY_USER_AGENT"
     )
     """The User-Agent header of requests to the sites that are read."""
 
