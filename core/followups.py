@@ -36,9 +36,9 @@ async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None =
     recorder.emit(e.RunResumed(knobs))
     async with run_outcome(recorder):
         if run.index is not None and knobs.chunk == run.knobs.chunk:
-            await rank_index(recorder, ports, previous=run.ranking)
+            await rank_index(run.question, run.index, knobs, ports, recorder, previous=run.ranking)
         else:
-            await index_and_rank(recorder, _stream(run.ranked_pages), ports)
+            await index_and_rank(run.question, _stream(run.ranked_pages), knobs, ports, recorder)
     return recorder.run
 
 
@@ -47,7 +47,7 @@ async def reembed(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None 
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed(knobs))
     async with run_outcome(recorder):
-        await index_and_rank(recorder, _stream(run.ranked_pages), ports)
+        await index_and_rank(run.question, _stream(run.ranked_pages), knobs, ports, recorder)
     return recorder.run
 
 
@@ -134,15 +134,15 @@ async def answer_again(
 
     A run that ended before its passages were ranked is answered from the pages that it has.
     """
-    recorder = Recorder(listen, run)
-    recorder.emit(e.RunResumed((retuned or run).knobs))
+    recorder, knobs = Recorder(listen, run), (retuned or run).knobs
+    recorder.emit(e.RunResumed(knobs))
     if retuned is not None and retuned.index is not None and retuned.ranking is not None:
         recorder.emit(e.Indexed(retuned.index))
         recorder.emit(e.Ranked(retuned.ranking))
     async with run_outcome(recorder):
         if recorder.run.ranking is None and run.pages:
-            await index_and_rank(recorder, _stream(run.ranked_pages), ports)
-        await answer_and_check(recorder, ports)
+            await index_and_rank(run.question, _stream(run.ranked_pages), knobs, ports, recorder)
+        await answer_and_check(run.question, knobs, ports, recorder)
     return recorder.run
 
 
@@ -152,7 +152,8 @@ async def _read_and_rank(recorder: Recorder, hits: Iterable[Hit], knobs: ReadKno
     A run without any page falls back to snippets, and fails when nothing can be read. In any other run a note
     says that nothing could be read, and nothing is ranked.
     """
-    read_before = recorder.run.pages
+    run = recorder.run
+    read_before = run.pages
     wanted = [replace(hit, snippet="") if read_before else hit for hit in hits]
     if not wanted:
         return
@@ -163,7 +164,7 @@ async def _read_and_rank(recorder: Recorder, hits: Iterable[Hit], knobs: ReadKno
             raise
         recorder.emit(e.Note(Phase.READ, error.message, error.hint, Severity.WARNING))
     else:
-        await index_and_rank(recorder, _stream(recorder.run.ranked_pages), ports)
+        await index_and_rank(run.question, _stream(recorder.run.ranked_pages), run.knobs, ports, recorder)
 
 
 async def _stream(items: Iterable[T]) -> AsyncGenerator[T]:

@@ -78,11 +78,12 @@ async def research(
     Raises:
         BadInput: when the question or a query is empty or too long, or there are too many queries.
     """
-    queries = checked_queries(queries)
-    recorder = _started(question, knobs, listen, run_id)
+    question, queries = checked_question(question), checked_queries(queries)
+    recorder = Recorder(listen)
+    recorder.emit(_run_started(question, knobs, run_id))
     async with run_outcome(recorder):
-        await find_passages(recorder, ports, budget, queries)
-        await answer_and_check(recorder, ports, budget)
+        await find_passages(question, knobs, ports, recorder, budget, queries)
+        await answer_and_check(question, knobs, ports, recorder, budget)
     return recorder.run
 
 
@@ -98,38 +99,44 @@ async def retrieve(
 
     Takes, returns and raises what `research` does.
     """
-    queries = checked_queries(queries)
-    recorder = _started(question, knobs, listen)
+    question, queries = checked_question(question), checked_queries(queries)
+    recorder = Recorder(listen)
+    recorder.emit(_run_started(question, knobs))
     async with run_outcome(recorder):
-        await find_passages(recorder, ports, queries=queries)
+        await find_passages(question, knobs, ports, recorder, queries=queries)
         run = recorder.run
         if run.index and run.ranking:
-            recorder.emit(e.SourcesChosen(sources(run.ranking, run.index, run.pages, run.knobs.rank)))
+            recorder.emit(e.SourcesChosen(sources(run.ranking, run.index, run.pages, knobs.rank)))
     return recorder.run
 
 
-def _started(question: str, knobs: Knobs, listen: Listener | None, run_id: str | None = None) -> Recorder:
-    question = checked_question(question)
-    recorder = Recorder(listen)
-    recorder.emit(
-        e.RunStarted(run_id or secrets.token_urlsafe(16), question, knobs, datetime.now(UTC).isoformat())
-    )
-    return recorder
+def _run_started(question: str, knobs: Knobs, run_id: str | None = None) -> e.RunStarted:
+    return e.RunStarted(run_id or secrets.token_urlsafe(16), question, knobs, datetime.now(UTC).isoformat())
 
 
-async def find_passages(
-    recorder: Recorder, ports: Ports, budget: TimeBudget = UNLIMITED, queries: Sequence[str] = ()
+async def find_passages(  # noqa: PLR0917  # what a run is made of, in one order
+    question: str,
+    knobs: Knobs,
+    ports: Ports,
+    recorder: Recorder,
+    budget: TimeBudget = UNLIMITED,
+    queries: Sequence[str] = (),
 ) -> None:
     """Write queries unless some are given, search them, read the pages, and rank their passages."""
-    question, knobs, emit = recorder.run.question, recorder.run.knobs, recorder.emit
+    emit = recorder.emit
     planned = plan(question, knobs.plan, ports.chat, emit, queries)
     hits = search(planned, knobs.search, ports.search, emit)
     pages = read(hits, knobs.read, ports.web, ports.extract, emit, budget)
-    await index_and_rank(recorder, _with_end_of_reading(recorder, pages), ports, budget)
+    await index_and_rank(question, _with_end_of_reading(recorder, pages), knobs, ports, recorder, budget)
 
 
-async def index_and_rank(
-    recorder: Recorder, pages: AsyncGenerator[Page], ports: Ports, budget: TimeBudget = UNLIMITED
+async def index_and_rank(  # noqa: PLR0917
+    question: str,
+    pages: AsyncGenerator[Page],
+    knobs: Knobs,
+    ports: Ports,
+    recorder: Recorder,
+    budget: TimeBudget = UNLIMITED,
 ) -> None:
     """Chunk the pages, embed the passages, and rank the index.
 
@@ -138,15 +145,14 @@ async def index_and_rank(
     of what was embedded by then; any other keeps the one it had.
     """
     run, emit = recorder.run, recorder.emit
-    knobs = run.knobs
 
     async def rank_without_vectors(index: Index) -> None:
         emit(e.Indexed(index))
-        await rank_index(recorder, ports)
+        await rank_index(question, index, knobs, ports, recorder)
 
     passages = chunk(embeddable_pages(pages, ports), knobs.chunk, ports.embed, emit)
     index = await embed(
-        run.question,
+        question,
         passages,
         knobs.embed,
         ports.embed,
@@ -158,46 +164,48 @@ async def index_and_rank(
     )
     if recorder.run.index is run.index:
         emit(e.Indexed(index))
-        await rank_index(recorder, ports)
+        await rank_index(question, index, knobs, ports, recorder)
     else:
-        await rank_index(recorder, ports, previous=recorder.run.ranking, index=index)
+        await rank_index(question, index, knobs, ports, recorder, previous=recorder.run.ranking)
 
 
-async def rank_index(
-    recorder: Recorder, ports: Ports, previous: Ranking | None = None, index: Index | None = None
+async def rank_index(  # noqa: PLR0917
+    question: str,
+    index: Index,
+    knobs: Knobs,
+    ports: Ports,
+    recorder: Recorder,
+    previous: Ranking | None = None,
 ) -> None:
-    """Rank the run's index, or put `index` in its place once that is ranked.
+    """Rank an index: that of the run, or another one, which takes its place once it is ranked.
 
     Reranking scores of `previous`, an earlier ranking of the same passages, are reused.
     """
-    run, knobs = recorder.run, recorder.run.knobs.rank
-    ranked = index or run.index
-    if ranked is None:
-        return
-    recorder.emit(e.PhaseStarted(Phase.RANK))
-    knobs = admitted_reranking(knobs, ranked, ports, run.notes, recorder.emit)
-    ranking = await rank_and_rerank(
-        run.question, ranked, knobs, run.pages, ports.rerank, recorder.emit, previous
-    )
-    if index:
-        recorder.emit(e.Indexed(index))
-    recorder.emit(e.Ranked(ranking))
-    recorder.emit(e.PhaseEnded(Phase.RANK))
+    run, emit = recorder.run, recorder.emit
+    emit(e.PhaseStarted(Phase.RANK))
+    admitted = admitted_reranking(knobs.rank, index, ports, run.notes, emit)
+    ranking = await rank_and_rerank(question, index, admitted, run.pages, ports.rerank, emit, previous)
+    if index is not run.index:
+        emit(e.Indexed(index))
+    emit(e.Ranked(ranking))
+    emit(e.PhaseEnded(Phase.RANK))
 
 
-async def answer_and_check(recorder: Recorder, ports: Ports, budget: TimeBudget = UNLIMITED) -> None:
-    """Number the sources, write the answer from them, and check its citations."""
+async def answer_and_check(
+    question: str, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
+) -> None:
+    """Number the sources of the run's ranking, write the answer from them, and check its citations."""
     run, emit = recorder.run, recorder.emit
     if run.index is None or run.ranking is None:
         return
-    numbered = sources(run.ranking, run.index, run.pages, run.knobs.rank)
+    numbered = sources(run.ranking, run.index, run.pages, knobs.rank)
     emit(e.SourcesChosen(numbered))
     admitted, chat = admitted_sources(numbered, ports, emit)
     try:
         text = await answer(
-            run.question,
+            question,
             admitted,
-            run.knobs.answer,
+            knobs.answer,
             chat,
             ports.embed,
             emit,

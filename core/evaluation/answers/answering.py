@@ -17,7 +17,6 @@ from core.evaluation.strict_ports import StrictEmbed, StrictRerank, require_rera
 from core.model import AnswerKind
 from core.pipeline import answer_and_check, rank_index
 from core.ports import Embed, Ports
-from core.run.events import Indexed
 from core.run.recorder import Recorder
 from core.run.state import Run
 from core.stages.streams import map_concurrently
@@ -105,9 +104,8 @@ async def _answered(question: Question, run: Run, corpus: Corpus, ports: Ports) 
     recorder = Recorder(run=run)
     try:
         vector = (await ports.embed([question.text])).vectors[0]
-        recorder.emit(Indexed(corpus.index(vector)))
-        await rank_index(recorder, ports)
-        await answer_and_check(recorder, ports)
+        await rank_index(run.question, corpus.index(vector), run.knobs, ports, recorder)
+        await answer_and_check(run.question, run.knobs, ports, recorder)
         values = await _answer_metrics(question, recorder.run, ports.embed)
     except OpenQueryError as error:
         return _result(question, recorder.run, failed=str(error))
