@@ -60,17 +60,6 @@ class Web(Protocol):
         """
 
 
-class Fetch(Protocol):
-    """A client for addresses that strangers chose, for files of any kind."""
-
-    async def fetch_any_type(self, url: str, knobs: ReadKnobs) -> Document:
-        """The body at an address, whatever its media type.
-
-        Raises:
-            Unreadable: with the reason, when there is no body.
-        """
-
-
 class Extract(Protocol):
     """An extractor of articles."""
 
@@ -80,17 +69,6 @@ class Extract(Protocol):
         Raises:
             Unreadable: when it holds no article, with the kind of page that it is instead.
         """
-
-
-class ReadingPool(Extract, Protocol):
-    """An `Extract` over worker processes, which also draw pages of PDFs."""
-
-    @property
-    def count(self) -> int:
-        """How many processes read at the same time."""
-
-    async def draw(self, body: bytes, page: int, width: int) -> bytes:
-        """A page of a PDF, counted from 1, as a PNG at most `width` pixels wide. Raises `Unreadable`."""
 
 
 class ModelPort(Protocol):

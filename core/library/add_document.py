@@ -15,6 +15,7 @@ from core.config.knobs import ChunkKnobs
 from core.errors import EmbedFailed, LibraryFailed
 from core.library.catalogue import Catalogue
 from core.library.document_files import PAGE, STORED_PASSAGES, page_from_json
+from core.library.fetch_task import Fetch
 from core.library.ingests import IngestLimits, IngestTask
 from core.library.vector_database import Collections, PassageStore
 from core.model import (
@@ -28,7 +29,7 @@ from core.model import (
     Unreadable,
 )
 from core.model.library import passage_id
-from core.ports import Embed, Extract, Fetch
+from core.ports import Embed, Extract
 from core.stages.chunk import passages_of
 
 _BATCH = 256

@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from core.config.knobs import ReadKnobs
@@ -15,7 +16,7 @@ from core.library.document_files import DocumentFiles, digest_of
 from core.library.ingests import IngestLimits, IngestTask, TaskKind
 from core.library.plan_ingest import document_name, failed_task, file_task, is_system_file, too_large
 from core.model import Document, Extractor, SkipReason, Unreadable
-from core.ports import Extract, Fetch
+from core.ports import Extract
 from core.reading.file_types import SITEMAP, ZIP, kind_of
 from core.reading.sitemap import LISTS
 from core.reading.zip_archive import Archive
@@ -30,6 +31,17 @@ _MOST_MEGABYTES = 50.0
 _DEEPEST = 3
 """Levels of nested sitemaps. The protocol has two."""
 _MOST_SITEMAPS = 100
+
+
+class Fetch(Protocol):
+    """A client for addresses that strangers chose, for files of any kind."""
+
+    async def fetch_any_type(self, url: str, knobs: ReadKnobs) -> Document:
+        """The body at an address, whatever its media type.
+
+        Raises:
+            Unreadable: with the reason, when there is no body.
+        """
 
 
 async def fetch_task(

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from core.errors import BadInput, LibraryFailed
 from core.library.add_document import IngestPorts
 from core.library.catalogue import Catalogue
 from core.library.document_files import PAGE, DocumentFiles, StoredFile, page_from_json
 from core.library.document_reader import DocumentReader, document_filter
+from core.library.fetch_task import Fetch
 from core.library.ingest_runner import IngestRunner
 from core.library.ingests import IngestLimits
 from core.library.vector_database import Collections, check_embedder, open_or_create
 from core.model import Collection, LibraryDocument, Neighbour, Unreadable
 from core.model.library import checked_name
-from core.ports import Embed, Fetch, ReadingPool
+from core.ports import Embed, Extract
 from core.reading.file_types import PDF
 from core.text.sanitize import one_line
 
@@ -31,6 +32,17 @@ _MOST_FOREIGN = 1_000
 _EXAMPLE_QUESTIONS = 3
 _TITLE = 80
 """Characters of a title in an example question."""
+
+
+class ReadingPool(Extract, Protocol):
+    """An `Extract` over worker processes, which also draw pages of PDFs."""
+
+    @property
+    def count(self) -> int:
+        """How many processes read at the same time."""
+
+    async def draw(self, body: bytes, page: int, width: int) -> bytes:
+        """A page of a PDF, counted from 1, as a PNG at most `width` pixels wide. Raises `Unreadable`."""
 
 
 class Library:

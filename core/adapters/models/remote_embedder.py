@@ -45,8 +45,7 @@ class RemoteEmbedder:
     too. Overload and lost connections are tried again, up to `ATTEMPTS` times, after the wait that the server
     asks for or a random one below `backoff` seconds, doubled each time. Redirects are not followed.
 
-    `dimensions` asks the model for shorter vectors, where it can. `client`, when given, must follow no
-    redirects either.
+    `client`, when given, must follow no redirects either.
     """
 
     batch = 300
@@ -59,14 +58,13 @@ class RemoteEmbedder:
         base_url: str,
         api_key: SecretStr | None = None,
         *,
-        dimensions: int | None = None,
         timeout: float = 60.0,
         backoff: float = 0.5,
         client: httpx.AsyncClient | None = None,
     ) -> None:
         self.model = model
-        self.dimensions = dimensions
         self.host = host_of(base_url)
+        self.identity = f"{model}@{self.host}"  # two servers may mean different models by one name
         self._service = ModelService(
             error=EmbedFailed,
             endpoint="embeddings",
@@ -86,11 +84,6 @@ class RemoteEmbedder:
         self._client = client
         self._base64 = True
 
-    @property
-    def identity(self) -> str:
-        """The model and where it runs. Two servers may mean different models by one name."""
-        return f"{self.model}@{self.host}" + (f"/{self.dimensions}" if self.dimensions else "")
-
     async def reads_whole(self, text: str) -> bool:
         """True: servers do not tell how long a text may be, and refuse one that is too long."""
         return True
@@ -103,14 +96,12 @@ class RemoteEmbedder:
                 non-zero vector of the same width for each text.
         """
         if not texts:
-            return Embeddings(np.empty((0, self.dimensions or 0), dtype=np.float32))
+            return Embeddings(np.empty((0, 0), dtype=np.float32))
         # Servers refuse an empty input; it has no meaning to find either.
         request: dict[str, Any] = {
             "model": self.model,
             "input": [encodable(text) if text.strip() else "-" for text in texts],
         }
-        if self.dimensions:
-            request["dimensions"] = self.dimensions
         body = await self._request(request, on_retry)
         vectors = _vectors(body, len(texts), self.identity)
         return Embeddings(vectors, usage=_usage(body.get("usage"), texts, self.identity))

@@ -18,9 +18,9 @@ TEXTS = ["one fish", "two fish", "red fish", "blue fish", "old fish"]
 KEY = "sk-secret-0123456789"
 
 
-def embedder(server: FakeOpenAI, *, key: str = "", dimensions: int | None = None) -> RemoteEmbedder:
+def embedder(server: FakeOpenAI, *, key: str = "") -> RemoteEmbedder:
     secret = SecretStr(key) if key else None
-    return RemoteEmbedder("test-embed", server.base_url, secret, backoff=0.001, dimensions=dimensions)
+    return RemoteEmbedder("test-embed", server.base_url, secret, backoff=0.001)
 
 
 def reply(*vectors: object) -> Reply:
@@ -66,13 +66,6 @@ async def test_a_server_that_refuses_base64_is_asked_for_numbers_from_then_on(
     assert formats == ["base64", None, None]
 
 
-async def test_fewer_dimensions_are_asked_for_and_named(fake_openai: FakeOpenAI) -> None:
-    embed = embedder(fake_openai, dimensions=64)
-    await embed(["a"])
-    assert fake_openai.embedding_requests[0].json["dimensions"] == 64
-    assert embed.identity != embedder(fake_openai).identity
-
-
 async def test_a_text_without_words_is_sent_as_something(fake_openai: FakeOpenAI) -> None:
     assert (await embedder(fake_openai)(["", " \n"])).vectors.shape == (2, 64)
     assert all(text.strip() for text in fake_openai.embedding_requests[0].json["input"])
@@ -94,10 +87,10 @@ async def test_a_lost_connection_is_tried_again(fake_openai: FakeOpenAI) -> None
 async def test_the_wait_that_the_server_asks_for_is_kept(fake_openai: FakeOpenAI) -> None:
     fake_openai.embeddings.append(failure(429, retry_after="0.2"))
     loop = asyncio.get_running_loop()
-    begun = loop.time()
+    start = loop.time()
     waits: list[Retry] = []
     await embedder(fake_openai)(TEXTS, waits.append)
-    assert loop.time() - begun >= 0.2
+    assert loop.time() - start >= 0.2
     host = fake_openai.url.removeprefix("http://")
     assert waits == [Retry(server=host, seconds=0.2, reason="rate limit")]
 
@@ -227,8 +220,8 @@ async def test_a_cancelled_call_hangs_up(fake_openai: FakeOpenAI) -> None:
 
 
 async def test_a_reply_that_does_not_unpack_is_a_failure_of_the_server(fake_openai: FakeOpenAI) -> None:
-    broken = Reply((b"no gzip",), headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
-    fake_openai.embeddings.extend([broken] * ATTEMPTS)
+    damaged = Reply((b"no gzip",), headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
+    fake_openai.embeddings.extend([damaged] * ATTEMPTS)
     with pytest.raises(EmbedFailed, match="does not unpack"):
         await embedder(fake_openai)(["a"])
 
