@@ -204,11 +204,11 @@ def test_what_a_killed_process_left_is_deleted_at_the_next_start_and_nothing_els
         [sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(tmp_path)}, check=False
     )
     assert killed.returncode == -signal.SIGKILL
-    (left,) = tmp_path.glob("openquery-jobs-*")
+    (folder,) = tmp_path.glob("openquery-jobs-*")
     (tmp_path / "openquery-jobs-file").touch()
     (tmp_path / "openquery-jobs-link").symlink_to(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with LocalProcesses(1), LocalProcesses(1):
-        assert not left.exists()
-        assert len([one for one in tmp_path.iterdir() if one.is_dir() and not one.is_symlink()]) == 2
-    assert {one.name for one in tmp_path.iterdir()} == {"openquery-jobs-file", "openquery-jobs-link"}
+        assert not folder.exists()
+        assert len([path for path in tmp_path.iterdir() if path.is_dir() and not path.is_symlink()]) == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"openquery-jobs-file", "openquery-jobs-link"}

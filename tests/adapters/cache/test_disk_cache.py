@@ -65,9 +65,9 @@ def test_it_stays_within_its_limit_and_drops_what_was_not_used_for_longest(path:
     for n in range(60):
         cache.put_many("s", {f"{n:02d}": bytes(30_000)})
         assert sum(size for _, size in cache.size().values()) <= 1_050_000
-    kept = sorted(cache.get_many("s", [f"{n:02d}" for n in range(60)]))
-    assert len(kept) >= 20
-    assert kept == [f"{n:02d}" for n in range(60 - len(kept), 60)]
+    keys = sorted(cache.get_many("s", [f"{n:02d}" for n in range(60)]))
+    assert len(keys) >= 20
+    assert keys == [f"{n:02d}" for n in range(60 - len(keys), 60)]
 
 
 def test_an_entry_that_was_read_lately_outlives_older_ones(path: Path) -> None:
@@ -77,9 +77,9 @@ def test_an_entry_that_was_read_lately_outlives_older_ones(path: Path) -> None:
         database.execute("UPDATE entries SET used = used - 10000")
     cache.get_many("s", ["old 0"])
     cache.put_many("s", {f"new {n}": bytes(50_000) for n in range(13)})
-    found = cache.get_many("s", [f"old {n}" for n in range(10)])
-    assert "old 0" in found
-    assert len(found) < 10
+    values = cache.get_many("s", [f"old {n}" for n in range(10)])
+    assert "old 0" in values
+    assert len(values) < 10
 
 
 def test_a_value_that_would_push_out_everything_else_is_not_kept(path: Path) -> None:
@@ -156,11 +156,11 @@ print(cache.problem)
 assert cache.get_many("s", ["a", "b"]) == {"a": b"1"}, cache.problem
 assert cache.problem == ""
 """
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
-    assert "cannot be used" in done.stdout
+    assert process.returncode == 0, process.stderr
+    assert "cannot be used" in process.stdout
 
 
 def test_its_folder_is_for_its_owner_alone(path: Path) -> None:
@@ -218,9 +218,9 @@ async def test_only_texts_never_seen_before_reach_the_embedder(path: Path) -> No
 
 
 async def test_vectors_survive_a_restart_and_belong_to_their_model(path: Path) -> None:
-    kept = WriteBehindCache(DiskCache(path, 10))
-    await CachedEmbed(Embedder(), kept)(["a", "b"])
-    await kept.flush()
+    cache = WriteBehindCache(DiskCache(path, 10))
+    await CachedEmbed(Embedder(), cache)(["a", "b"])
+    await cache.flush()
     same, other = Embedder(), Embedder("another model")
     vectors, reused, _ = await CachedEmbed(same, WriteBehindCache(DiskCache(path, 10)))(["a", "b"])
     assert (same.texts, reused) == ([], 2)
@@ -252,11 +252,11 @@ async def test_a_server_that_changed_its_width_is_asked_for_all_texts_again(path
 
 async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    kept = WriteBehindCache(DiskCache(tmp_path / "file" / "cache.sqlite", 10))
-    cached = CachedEmbed(Embedder(), kept)
+    cache = WriteBehindCache(DiskCache(tmp_path / "file" / "cache.sqlite", 10))
+    cached = CachedEmbed(Embedder(), cache)
     assert (await cached(["a"])).vectors.shape == (1, 8)
     assert (await cached(["a"]))[1] == 1  # from memory
-    await kept.flush()
+    await cache.flush()
 
 
 async def test_the_vectors_used_last_are_in_memory_up_to_a_limit(tmp_path: Path) -> None:

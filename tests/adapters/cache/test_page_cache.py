@@ -70,9 +70,9 @@ class Site:
 
 async def test_a_fresh_page_is_fetched_once_across_restarts(tmp_path: Path) -> None:
     site = Site(body=b"a\tb\nc\x00\xff")
-    kept = WriteBehindCache(DiskCache(tmp_path / "c", 10))
-    first = await CachedWeb(site, kept)("https://a.example/x?utm_source=y", ReadKnobs())
-    await kept.flush()
+    cache = WriteBehindCache(DiskCache(tmp_path / "c", 10))
+    first = await CachedWeb(site, cache)("https://a.example/x?utm_source=y", ReadKnobs())
+    await cache.flush()
     again = await CachedWeb(site, WriteBehindCache(DiskCache(tmp_path / "c", 10)))(
         "https://www.a.example/x/", ReadKnobs()
     )
@@ -117,10 +117,10 @@ async def test_failures_are_not_remembered(tmp_path: Path) -> None:
 
 
 async def test_a_body_is_extracted_once_by_each_extractor(tmp_path: Path) -> None:
-    asked: list[Extractor] = []
+    extractors: list[Extractor] = []
 
     async def extract(document: Document, extractor: Extractor) -> Article:
-        asked.append(extractor)
+        extractors.append(extractor)
         if not document.body.strip():
             raise Unreadable(SkipReason.EMPTY)
         return Article(text="Words.", extractor=extractor, page_starts=(0, 3), seconds=0.5)
@@ -128,19 +128,19 @@ async def test_a_body_is_extracted_once_by_each_extractor(tmp_path: Path) -> Non
     site = Site()
     document = await site("https://a.example/", ReadKnobs())
     for _ in range(2):
-        kept = WriteBehindCache(DiskCache(tmp_path / "c", 10))
-        cached = CachedExtract(extract, kept)
+        cache = WriteBehindCache(DiskCache(tmp_path / "c", 10))
+        cached = CachedExtract(extract, cache)
         accurate = await cached(document, Extractor.ACCURATE)
-        await kept.flush()
+        await cache.flush()
     assert (accurate.text, accurate.page_starts, accurate.seconds) == ("Words.", (0, 3), 0.0)
     await cached(document, Extractor.FAST)
-    assert asked == [Extractor.ACCURATE, Extractor.FAST]
+    assert extractors == [Extractor.ACCURATE, Extractor.FAST]
 
 
 async def test_a_real_page_is_kept_as_its_server_says(tmp_path: Path) -> None:
     def html(**headers: str) -> Reply:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return Reply((b"<p>Words.</p>",), content_type="text/html", headers=named)
+        header_fields = {name.replace("_", "-"): value for name, value in headers.items()}
+        return Reply((b"<p>Words.</p>",), content_type="text/html", headers=header_fields)
 
     pages = {"/kept": html(cache_control="max-age=60"), "/not": html(cache_control="no-store")}
 
@@ -153,5 +153,5 @@ async def test_a_real_page_is_kept_as_its_server_says(tmp_path: Path) -> None:
             web = CachedWeb(safe, WriteBehindCache(DiskCache(tmp_path / "c", 10)))
             for path in ("/kept", "/kept", "/not", "/not"):
                 await web(site.url + path, ReadKnobs(robots=False))
-        asked = [request.path for request in site.requests]
-    assert asked == ["/kept", "/not", "/not"]
+        paths = [request.path for request in site.requests]
+    assert paths == ["/kept", "/not", "/not"]

@@ -51,22 +51,22 @@ async def test_more_than_may_wait_in_memory_arrives_all_the_same(path: Path) -> 
 
 
 async def test_what_comes_in_a_short_while_is_written_together_without_being_asked(path: Path) -> None:
-    written: asyncio.Queue[int] = asyncio.Queue()
+    batches: asyncio.Queue[int] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
     class Told(DiskCache):
         def put_many(self, space: str, items: Mapping[str, bytes]) -> None:
             super().put_many(space, items)
-            loop.call_soon_threadsafe(written.put_nowait, len(items))
+            loop.call_soon_threadsafe(batches.put_nowait, len(items))
 
     behind = WriteBehindCache(Told(path, 100))
     for number in range(50):
         await behind.put_many("pages", {str(number): b"page"})
         await asyncio.sleep(0)
-    assert await asyncio.wait_for(written.get(), 30) == 50
+    assert await asyncio.wait_for(batches.get(), 30) == 50
     await behind.put_many("pages", {"large": bytes(5_000_000)})
     await behind.flush()
-    assert (written.qsize(), written.get_nowait()) == (1, 1)
+    assert (batches.qsize(), batches.get_nowait()) == (1, 1)
 
 
 async def test_one_who_gives_up_waiting_stops_no_writing(path: Path) -> None:

@@ -101,10 +101,10 @@ async def test_what_is_sent_is_the_request_and_the_key_and_nothing_of_the_machin
     with_key, without = fake_openai.chat_requests
     assert with_key.headers["authorization"] == f"Bearer {KEY}"
     assert "authorization" not in without.headers
-    sent = json.dumps([request.headers for request in fake_openai.requests])
-    assert "operator" not in sent
-    assert "environment" not in sent
-    assert "stainless" not in sent
+    headers = json.dumps([request.headers for request in fake_openai.requests])
+    assert "operator" not in headers
+    assert "environment" not in headers
+    assert "stainless" not in headers
     assert with_key.json == {
         "model": "fake-chat",
         "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}],
@@ -461,14 +461,14 @@ async def test_tools_are_offered_and_calls_in_pieces_arrive_whole_before_the_end
             b"data: [DONE]\n\n",
         )
     )
-    told = await collect_reply(chat_at(fake_openai), tools=(tool,), stop=("END",))
-    assert told == [
+    chunks = await collect_reply(chat_at(fake_openai), tools=(tool,), stop=("END",))
+    assert chunks == [
         StreamChunk(text_delta="Let me look."),
         StreamChunk(tool_call=CALL),
         StreamChunk(finish="tool_calls"),
     ]
-    sent = fake_openai.chat_requests[0].json
-    assert (sent["tools"], sent["stop"]) == ([tool.to_json()], ["END"])
+    body = fake_openai.chat_requests[0].json
+    assert (body["tools"], body["stop"]) == ([tool.to_json()], ["END"])
 
 
 async def test_a_call_and_what_the_tool_gave_are_sent_as_messages(fake_openai: FakeOpenAI) -> None:
@@ -531,7 +531,7 @@ async def test_one_piece_that_is_longer_than_the_limit_is_cut_at_it(fake_openai:
 
 async def test_one_thought_that_is_longer_than_the_limit_is_cut_at_it(fake_openai: FakeOpenAI) -> None:
     deltas = await reply_of(fake_openai, streamed("Fine.", reasoning=["word " * 25_000]))
-    assert sum(len(one.reasoning_delta) for one in deltas) == 1_400
+    assert sum(len(delta.reasoning_delta) for delta in deltas) == 1_400
     assert text_of(deltas) == ""
 
 

@@ -23,7 +23,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
 
 def by_length(texts: list[str], name: str) -> list[dict[str, Any]]:
     """Scores as servers send them: best first, each with the index of its text."""
-    rows = [{"index": at, name: float(len(text)), "extra": None} for at, text in enumerate(texts)]
+    rows = [{"index": row, name: float(len(text)), "extra": None} for row, text in enumerate(texts)]
     return sorted(rows, key=lambda row: -row[name])
 
 
@@ -80,7 +80,7 @@ def always(value: Any, status: int = 200) -> Handler:
 
 
 @pytest.mark.parametrize(
-    ("value", "status", "said"),
+    ("value", "status", "message"),
     [
         ({"results": [{"index": 0, "relevance_score": 1.0}]}, 200, "1 score for 3"),
         ({"results": [{"index": 0, "score": 1}] * 3}, 200, "3 scores for 3"),
@@ -98,11 +98,11 @@ def always(value: Any, status: int = 200) -> Handler:
     ],
 )
 async def test_anything_but_a_score_for_each_text_is_a_failure_in_words(
-    value: Any, status: int, said: str, client: httpx.AsyncClient
+    value: Any, status: int, message: str, client: httpx.AsyncClient
 ) -> None:
     with Loopback(always(value, status)) as server, pytest.raises(RerankFailed) as failed:
         await Reranker(f"{server.url}/rerank", client=client)("Which?", TEXTS)
-    assert said in failed.value.message
+    assert message in failed.value.message
     assert failed.value.hint
 
 
@@ -131,7 +131,7 @@ async def test_half_a_character_can_be_reranked(client: httpx.AsyncClient) -> No
 
 
 @pytest.mark.parametrize(
-    ("told", "tokens"),
+    ("usage_fields", "tokens"),
     [
         ({"usage": {"total_tokens": 40, "prompt_tokens": 40}}, 80),
         ({"usage": {"total_tokens": 15}}, 30),
@@ -141,10 +141,10 @@ async def test_half_a_character_can_be_reranked(client: httpx.AsyncClient) -> No
     ],
 )
 async def test_the_tokens_are_those_that_the_server_tells(
-    told: dict[str, Any], tokens: int | None, client: httpx.AsyncClient
+    usage_fields: dict[str, Any], tokens: int | None, client: httpx.AsyncClient
 ) -> None:
     async def answer(request: Request) -> Reply:
-        return json_reply({"results": by_length(request.json["documents"], "score"), **told})
+        return json_reply({"results": by_length(request.json["documents"], "score"), **usage_fields})
 
     texts = [f"{'x' * n}" for n in range(MAX_BATCH + 1)]  # two requests
     with Loopback(answer) as server:

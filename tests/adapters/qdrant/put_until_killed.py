@@ -22,15 +22,19 @@ def batch(number: int) -> list[LibraryPassage]:
     places = range(number * TOGETHER, (number + 1) * TOGETHER)
     return [
         LibraryPassage(
-            id=passage_id("d", at, "m"), content=f"{at} " * 100, source="a.txt", document="d", position=at
+            id=passage_id("d", place, "m"),
+            content=f"{place} " * 100,
+            source="a.txt",
+            document="d",
+            position=place,
         )
-        for at in places
+        for place in places
     ]
 
 
 def vectors(number: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    drawn = np.random.default_rng(number).standard_normal((TOGETHER, WIDTH)).astype(np.float32)
-    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    matrix = np.random.default_rng(number).standard_normal((TOGETHER, WIDTH)).astype(np.float32)
+    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
 
 async def main() -> None:

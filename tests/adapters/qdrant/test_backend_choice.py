@@ -16,19 +16,19 @@ from tests.services.qdrant import FakeQdrant
 
 
 async def probe(engine: Engine) -> Probe:
-    return next(one for one in await probes(engine) if one.part == "Qdrant")
+    return next(report for report in await probes(engine) if report.part == "Qdrant")
 
 
 async def test_without_a_url_the_library_is_a_folder_below_the_data_folder(tmp_path: Path) -> None:
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
-        said = await probe(engine)
-        assert (said.state, "library" in said.detail) == (ProbeState.OFF, True)
-        assert "QDRANT_URL" in said.hint
+        report = await probe(engine)
+        assert (report.state, "library" in report.detail) == (ProbeState.OFF, True)
+        assert "QDRANT_URL" in report.hint
         assert not (tmp_path / "library").exists()
         await engine.collections.create("book_content", 4)
-        said = await probe(engine)
-        assert (said.state, said.hint) == (ProbeState.WORKS, "")
-        assert said.detail == f"1 collection embedded in {tmp_path / 'library'}"
+        report = await probe(engine)
+        assert (report.state, report.hint) == (ProbeState.WORKS, "")
+        assert report.detail == f"1 collection embedded in {tmp_path / 'library'}"
         assert engine.collections is engine.collections
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
         assert await engine.collections.names() == ("book_content",)
@@ -42,12 +42,12 @@ async def test_with_a_url_it_is_on_that_server(tmp_path: Path) -> None:
         async with Engine(settings) as engine:
             await engine.collections.create("book_content", 4)
             assert await engine.collections.nearest("book_content", np.ones(4, dtype=np.float32), 3) == ()
-            said = await probe(engine)
-            assert (said.state, said.detail) == (ProbeState.WORKS, f"1 collection at {qdrant.url}")
+            report = await probe(engine)
+            assert (report.state, report.detail) == (ProbeState.WORKS, f"1 collection at {qdrant.url}")
             qdrant.key = "changed"
-            said = await probe(engine)
-            assert said.state is ProbeState.BROKEN
-            assert "refused the key" in said.detail
+            report = await probe(engine)
+            assert report.state is ProbeState.BROKEN
+            assert "refused the key" in report.detail
     assert qdrant.engine.collection_exists("book_content")
     assert not (tmp_path / "library").exists()
 

@@ -40,27 +40,27 @@ async def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 def unit(*rows: list[float]) -> NDArray[np.float32]:
     vectors = np.zeros((len(rows), WIDTH), dtype=np.float32)
-    for at, row in enumerate(rows):
-        vectors[at, : len(row)] = row
+    for row_number, row in enumerate(rows):
+        vectors[row_number, : len(row)] = row
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def passages(count: int, document: str = "d1", source: str = "mills.pdf") -> list[LibraryPassage]:
     return [
         LibraryPassage(
-            id=passage_id(document, at, "m"),
-            content=f"{source} {at}",
+            id=passage_id(document, position, "m"),
+            content=f"{source} {position}",
             source=source,
-            section=f"Chapter {at}",
+            section=f"Chapter {position}",
             url="https://mills.example/",
             title="Mills",
-            page=at // 2 + 1,
+            page=position // 2 + 1,
             created_at="2026-01-02",
             document=document,
-            position=at,
+            position=position,
             embedder="m",
         )
-        for at in range(count)
+        for position in range(count)
     ]
 
 
@@ -70,11 +70,11 @@ def turned(count: int, seed: int = 0) -> NDArray[np.float32]:
 
 async def filled(shelf: Collections) -> tuple[list[LibraryPassage], NDArray[np.float32]]:
     """Ten passages of one document and six of another."""
-    held = passages(10) + passages(6, "d2", "looms.pdf")
+    stored = passages(10) + passages(6, "d2", "looms.pdf")
     vectors = turned(16)
     await shelf.create(NAME, WIDTH)
-    await shelf.put(NAME, held, vectors)
-    return held, vectors
+    await shelf.put(NAME, stored, vectors)
+    return stored, vectors
 
 
 async def test_collections_are_made_once_listed_and_dropped(shelf: Collections) -> None:
@@ -82,8 +82,14 @@ async def test_collections_are_made_once_listed_and_dropped(shelf: Collections) 
     for name in ("looms", NAME, NAME):
         await shelf.create(name, WIDTH)
     assert await shelf.names() == (NAME, "looms")
-    found = await shelf.about(f" {NAME} ")
-    assert (found.name, found.width, found.distance, found.passages, found.embedder) == (
+    collection = await shelf.about(f" {NAME} ")
+    assert (
+        collection.name,
+        collection.width,
+        collection.distance,
+        collection.passages,
+        collection.embedder,
+    ) == (
         NAME,
         WIDTH,
         "cosine",
@@ -96,22 +102,22 @@ async def test_collections_are_made_once_listed_and_dropped(shelf: Collections) 
 
 
 async def test_a_passage_comes_back_as_it_was_put(shelf: Collections) -> None:
-    held, _ = await filled(shelf)
+    stored, _ = await filled(shelf)
     bare = LibraryPassage(id=str(uuid.uuid4()), content="nothing but words")
     await shelf.put(NAME, [bare], turned(1, seed=1))
-    wanted = [held[3], bare, held[0]]
-    assert await shelf.get(NAME, [one.id for one in wanted]) == tuple(wanted)
+    expected = [stored[3], bare, stored[0]]
+    assert await shelf.get(NAME, [passage.id for passage in expected]) == tuple(expected)
     unknown = [str(uuid.uuid4()), "7", "nonsense", "", "-1", str(2**64)]
-    assert await shelf.get(NAME, [*unknown, held[1].id]) == (held[1],)
-    found = await shelf.about(NAME)
-    assert found.passages == 17
+    assert await shelf.get(NAME, [*unknown, stored[1].id]) == (stored[1],)
+    collection = await shelf.about(NAME)
+    assert collection.passages == 17
 
 
 async def test_putting_it_again_replaces_it(shelf: Collections) -> None:
-    held, vectors = await filled(shelf)
-    await shelf.put(NAME, [replace(held[2], content="in new words")], vectors[2:3])
-    (found,) = await shelf.get(NAME, [held[2].id])
-    assert found.content == "in new words"
+    stored, vectors = await filled(shelf)
+    await shelf.put(NAME, [replace(stored[2], content="in new words")], vectors[2:3])
+    (passage,) = await shelf.get(NAME, [stored[2].id])
+    assert passage.content == "in new words"
     assert (await shelf.about(NAME)).passages == 16
     await shelf.put(NAME, [], np.empty((0, WIDTH), dtype=np.float32))
     assert (await shelf.about(NAME)).passages == 16
@@ -119,66 +125,68 @@ async def test_putting_it_again_replaces_it(shelf: Collections) -> None:
 
 @pytest.mark.parametrize("exact", [False, True])
 async def test_the_nearest_come_in_the_order_of_their_cosine(shelf: Collections, exact: bool) -> None:
-    held, vectors = await filled(shelf)
-    asked = turned(1, seed=2)[0]
-    cosines = vectors @ asked
-    found = await shelf.nearest(NAME, asked, 5, exact=exact)
+    stored, vectors = await filled(shelf)
+    query = turned(1, seed=2)[0]
+    cosines = vectors @ query
+    neighbours = await shelf.nearest(NAME, query, 5, exact=exact)
     order = np.argsort(-cosines)[:5]
-    assert [one.passage for one in found] == [held[at] for at in order]
-    assert np.allclose([one.score for one in found], cosines[order], atol=1e-5)
-    for one, at in zip(found, order, strict=True):
-        assert one.vector.dtype == np.float32
-        assert not one.vector.flags.writeable
-        assert np.allclose(one.vector, vectors[at], atol=1e-6)
+    assert [neighbour.passage for neighbour in neighbours] == [stored[row] for row in order]
+    assert np.allclose([neighbour.score for neighbour in neighbours], cosines[order], atol=1e-5)
+    for neighbour, row in zip(neighbours, order, strict=True):
+        assert neighbour.vector.dtype == np.float32
+        assert not neighbour.vector.flags.writeable
+        assert np.allclose(neighbour.vector, vectors[row], atol=1e-6)
 
 
 async def test_a_search_is_narrowed_by_metadata(shelf: Collections) -> None:
-    held, vectors = await filled(shelf)
-    found = await shelf.nearest(NAME, vectors[0], 20, {"source": "looms.pdf", "page": 2})
-    assert {one.passage.id for one in found} == {held[12].id, held[13].id}
+    stored, vectors = await filled(shelf)
+    neighbours = await shelf.nearest(NAME, vectors[0], 20, {"source": "looms.pdf", "page": 2})
+    assert {neighbour.passage.id for neighbour in neighbours} == {stored[12].id, stored[13].id}
     for where in ({"section": "Chapter 3"}, {"position": 3}, {"page": 2, "position": 3}, {"title": "Mills"}):
-        found = await shelf.nearest(NAME, vectors[0], 20, where)
-        wanted = [one for one in held if all(getattr(one, name) == where[name] for name in where)]
-        assert {one.passage.id for one in found} == {one.id for one in wanted}
+        neighbours = await shelf.nearest(NAME, vectors[0], 20, where)
+        expected = [
+            passage for passage in stored if all(getattr(passage, name) == where[name] for name in where)
+        ]
+        assert {neighbour.passage.id for neighbour in neighbours} == {passage.id for passage in expected}
     assert await shelf.nearest(NAME, vectors[0], 20, {"source": "nobody.pdf"}) == ()
 
 
 async def test_scrolling_brings_everything_once_in_the_order_of_ids(shelf: Collections) -> None:
-    held, _ = await filled(shelf)
-    seen: list[LibraryPassage] = []
+    stored, _ = await filled(shelf)
+    scrolled: list[LibraryPassage] = []
     part, after = await shelf.scroll(NAME, 5)
     while after:
-        seen += part
+        scrolled += part
         assert len(part) == 5
         part, after = await shelf.scroll(NAME, 5, after)
-    assert [*seen, *part] == sorted(held, key=lambda one: uuid.UUID(one.id).int)
+    assert [*scrolled, *part] == sorted(stored, key=lambda passage: uuid.UUID(passage.id).int)
     part, after = await shelf.scroll(NAME, 100, where={"document": "d2"})
-    assert {one.id for one in part} == {one.id for one in held[10:]}
+    assert {passage.id for passage in part} == {passage.id for passage in stored[10:]}
     assert after == ""
 
 
 async def test_holdings_are_the_documents_with_most_passages_first(shelf: Collections) -> None:
     await filled(shelf)
-    both = (
+    collections = (
         LibraryDocument(source="mills.pdf", digest="d1", passages=10),
         LibraryDocument(source="looms.pdf", digest="d2", passages=6),
     )
-    assert await shelf.documents(NAME) == both
-    assert await shelf.documents(NAME, 1) == both[:1]
+    assert await shelf.documents(NAME) == collections
+    assert await shelf.documents(NAME, 1) == collections[:1]
     await shelf.remove(NAME, {"document": "d1"})
-    assert await shelf.documents(NAME) == both[1:]
+    assert await shelf.documents(NAME) == collections[1:]
     assert (await shelf.about(NAME)).passages == 6
     assert (await shelf.about(NAME)).embedder == "m"
 
 
 async def test_what_does_not_fit_is_refused_with_what_to_do(shelf: Collections) -> None:
-    held, vectors = await filled(shelf)
+    stored, vectors = await filled(shelf)
     narrow, nan = np.ones((1, 3), dtype=np.float32), np.full((1, WIDTH), np.nan, dtype=np.float32)
     for wrong in (
         lambda: shelf.create(NAME, 3),
-        lambda: shelf.put(NAME, held[:1], narrow),
-        lambda: shelf.put(NAME, held[:1], nan),
-        lambda: shelf.put(NAME, held[:2], vectors[:1]),
+        lambda: shelf.put(NAME, stored[:1], narrow),
+        lambda: shelf.put(NAME, stored[:1], nan),
+        lambda: shelf.put(NAME, stored[:2], vectors[:1]),
         lambda: shelf.put(NAME, [LibraryPassage(id="page-1", content="x")], vectors[:1]),
         lambda: shelf.nearest(NAME, narrow[0], 3),
         lambda: shelf.nearest(NAME, nan[0], 3),
@@ -202,7 +210,7 @@ async def test_what_does_not_fit_is_refused_with_what_to_do(shelf: Collections) 
 
 async def test_a_collection_that_is_not_there_is_said_so(shelf: Collections) -> None:
     vector = turned(1)[0]
-    for asked in (
+    for request in (
         lambda: shelf.about("gone"),
         lambda: shelf.put("gone", passages(1), vector[None]),
         lambda: shelf.nearest("gone", vector, 3),
@@ -212,7 +220,7 @@ async def test_a_collection_that_is_not_there_is_said_so(shelf: Collections) -> 
         lambda: shelf.remove("gone", {"document": "d1"}),
     ):
         with pytest.raises(LibraryFailed, match="no collection gone") as failed:
-            await asked()
+            await request()
         assert failed.value.hint
 
 
@@ -229,18 +237,18 @@ async def test_a_collection_may_be_deleted_while_it_is_searched(shelf: Collectio
     searching = [asyncio.create_task(search()) for _ in range(4)]
     await shelf.nearest(NAME, vectors[0], 3)
     await shelf.drop(NAME)
-    for said in await asyncio.gather(*searching):
-        assert "no collection" in said
-        assert "deleted" in said
+    for outcome in await asyncio.gather(*searching):
+        assert "no collection" in outcome
+        assert "deleted" in outcome
     assert await shelf.names() == ()
 
 
 async def test_writers_and_readers_do_not_get_in_each_others_way(shelf: Collections) -> None:
     await shelf.create(NAME, WIDTH)
-    documents = [passages(40, f"d{at}", f"{at}.pdf") for at in range(6)]
+    documents = [passages(40, f"d{number}", f"{number}.pdf") for number in range(6)]
     await asyncio.gather(
-        *(shelf.put(NAME, document, turned(40, at)) for at, document in enumerate(documents)),
+        *(shelf.put(NAME, document, turned(40, number)) for number, document in enumerate(documents)),
         *(shelf.nearest(NAME, turned(1)[0], 5) for _ in range(6)),
     )
-    held = await shelf.documents(NAME)
-    assert [one.passages for one in held] == [40] * 6
+    documents_stored = await shelf.documents(NAME)
+    assert [document.passages for document in documents_stored] == [40] * 6

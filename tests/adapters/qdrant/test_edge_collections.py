@@ -37,11 +37,11 @@ async def assert_whole(shelf: EdgeCollections, least: int) -> None:
     count = (await shelf.about(NAME)).passages
     assert count >= least
     for number in range(least // TOGETHER):
-        held = batch(number)
-        assert await shelf.get(NAME, [one.id for one in held]) == tuple(held)
+        passages = batch(number)
+        assert await shelf.get(NAME, [passage.id for passage in passages]) == tuple(passages)
     (first,) = await shelf.nearest(NAME, vectors(0)[7], 1)
     assert first.passage == batch(0)[7]
-    assert sum(one.passages for one in await shelf.documents(NAME)) == count
+    assert sum(document.passages for document in await shelf.documents(NAME)) == count
     await shelf.put(NAME, batch(0), vectors(0))
     assert (await shelf.about(NAME)).passages == count
 
@@ -52,8 +52,12 @@ async def test_what_was_put_is_there_after_a_restart(tmp_path: Path) -> None:
     await shelf.aclose()
     again = EdgeCollections(tmp_path)
     after = await again.nearest(NAME, vectors(0)[3], 5)
-    assert [(one.passage, one.score) for one in after] == [(one.passage, one.score) for one in before]
-    assert all(np.array_equal(one.vector, two.vector) for one, two in zip(after, before, strict=True))
+    assert [(neighbour.passage, neighbour.score) for neighbour in after] == [
+        (neighbour.passage, neighbour.score) for neighbour in before
+    ]
+    assert all(
+        np.array_equal(neighbour.vector, two.vector) for neighbour, two in zip(after, before, strict=True)
+    )
     await again.aclose()
 
 
@@ -99,14 +103,14 @@ async def test_a_second_process_learns_who_has_it_and_gets_it_afterwards(tmp_pat
     first = await filled(tmp_path)
     second = EdgeCollections(tmp_path, lock_timeout=0.1)
     assert await second.names() == (NAME,)
-    for wanted in (
+    for request in (
         lambda: second.about(NAME),
         lambda: second.nearest(NAME, vectors(0)[0], 3),
         lambda: second.put(NAME, batch(1), vectors(1)),
         lambda: second.drop(NAME),
     ):
         with pytest.raises(LibraryFailed, match="Another process has") as failed:
-            await wanted()
+            await request()
         assert "QDRANT_URL" in failed.value.hint
     await second.create("another", WIDTH)
     await second.put("another", batch(0), vectors(0))
@@ -201,17 +205,17 @@ async def test_closing_ends_the_process_and_asking_starts_another(tmp_path: Path
 
 async def test_a_cancelled_request_disturbs_no_other(tmp_path: Path) -> None:
     shelf = await filled(tmp_path)
-    asked = [asyncio.create_task(shelf.nearest(NAME, vectors(0)[at], 5)) for at in range(20)]
+    searches = [asyncio.create_task(shelf.nearest(NAME, vectors(0)[row], 5)) for row in range(20)]
     await asyncio.sleep(0)
-    for one in asked[::2]:
-        one.cancel()
-    answers = await asyncio.gather(*asked, return_exceptions=True)
-    for at, found in enumerate(answers):
-        if at % 2:
-            assert not isinstance(found, BaseException)
-            assert found[0].passage == batch(0)[at]
+    for search in searches[::2]:
+        search.cancel()
+    answers = await asyncio.gather(*searches, return_exceptions=True)
+    for row, neighbours in enumerate(answers):
+        if row % 2:
+            assert not isinstance(neighbours, BaseException)
+            assert neighbours[0].passage == batch(0)[row]
         else:
-            assert isinstance(found, asyncio.CancelledError)
+            assert isinstance(neighbours, asyncio.CancelledError)
     await shelf.aclose()
 
 

@@ -78,11 +78,16 @@ async def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 
 async def test_every_point_is_read_whatever_its_id_and_payload(shelf: Collections) -> None:
-    found = await shelf.about(NAME)
-    assert (found.width, found.distance, found.passages, found.embedder) == (WIDTH, "cosine", 7, "")
+    collection = await shelf.about(NAME)
+    assert (collection.width, collection.distance, collection.passages, collection.embedder) == (
+        WIDTH,
+        "cosine",
+        7,
+        "",
+    )
     assert await shelf.get(NAME, list(READ)) == tuple(READ.values())
     assert await shelf.get(NAME, ["007", str(uuid.uuid4()), "7"]) == (READ["7"],)
-    assert {one.id: one.metadata for one in await shelf.get(NAME, list(READ))} == METADATA
+    assert {passage.id: passage.metadata for passage in await shelf.get(NAME, list(READ))} == METADATA
     everything, after = await shelf.scroll(NAME, 100)
     assert everything == tuple(READ.values())
     assert after == ""
@@ -92,12 +97,12 @@ async def test_every_point_is_read_whatever_its_id_and_payload(shelf: Collection
 
 
 async def test_they_are_found_by_their_vectors_which_come_back_at_unit_length(shelf: Collections) -> None:
-    asked = VECTORS[2] / np.linalg.norm(VECTORS[2])
-    found = await shelf.nearest(NAME, asked, 2)
-    assert {one.passage.id for one in found} == {"42", LAST}
-    for one in found:
-        assert one.score == pytest.approx(1, abs=1e-5)
-        assert np.allclose(one.vector, asked, atol=1e-6)
+    query = VECTORS[2] / np.linalg.norm(VECTORS[2])
+    neighbours = await shelf.nearest(NAME, query, 2)
+    assert {neighbour.passage.id for neighbour in neighbours} == {"42", LAST}
+    for neighbour in neighbours:
+        assert neighbour.score == pytest.approx(1, abs=1e-5)
+        assert np.allclose(neighbour.vector, query, atol=1e-6)
 
 
 async def test_a_page_is_found_whether_it_was_written_as_text_or_as_a_number(shelf: Collections) -> None:
@@ -112,21 +117,21 @@ async def test_a_page_is_found_whether_it_was_written_as_text_or_as_a_number(she
         ({"document": "", "source": "a.txt"}, {"1", "7"}),
         ({"page": 4}, set()),
     ):
-        found = await shelf.nearest(NAME, vector, 10, where)
-        assert {one.passage.id for one in found} == ids, where
+        neighbours = await shelf.nearest(NAME, vector, 10, where)
+        assert {neighbour.passage.id for neighbour in neighbours} == ids, where
         scrolled, _ = await shelf.scroll(NAME, 10, where=where)
-        assert {one.id for one in scrolled} == ids, where
+        assert {passage.id for passage in scrolled} == ids, where
 
 
 async def test_what_has_no_document_is_held_by_its_source(shelf: Collections) -> None:
-    held = await shelf.documents(NAME)
-    assert set(held) >= {
+    documents = await shelf.documents(NAME)
+    assert set(documents) >= {
         LibraryDocument(source="a.txt", digest="", passages=2),
         LibraryDocument(source="b.txt", digest="d", passages=1),
     }
-    assert held[0] == LibraryDocument(source="", digest="", passages=3)
+    assert documents[0] == LibraryDocument(source="", digest="", passages=3)
     # A source that is a number stands in no index of words, and is counted where all are counted one by one.
-    assert sum(one.passages for one in held) in (6, 7)
+    assert sum(document.passages for document in documents) in (6, 7)
 
 
 @pytest.mark.parametrize("database", ["edge", "server"])
@@ -135,26 +140,26 @@ async def test_vectors_under_a_name_are_searched_and_added_to(tmp_path: Path, da
     with FakeQdrant() as qdrant:
         shelf: Collections
         if database == "edge":
-            named: Any = {"dense": edge.EdgeVectorParams(size=WIDTH, distance=edge.Distance.Cosine)}
-            shard = edge.EdgeShard.create(str(tmp_path / NAME), edge.EdgeConfig(vectors=named))
+            vectors_config: Any = {"dense": edge.EdgeVectorParams(size=WIDTH, distance=edge.Distance.Cosine)}
+            shard = edge.EdgeShard.create(str(tmp_path / NAME), edge.EdgeConfig(vectors=vectors_config))
             point = edge.Point(1, {"dense": first.tolist()}, POINTS[1])
             shard.update(edge.UpdateOperation.upsert_points([point]))
             shard.close()
             shelf = EdgeCollections(tmp_path)
         else:
-            named = {"dense": m.VectorParams(size=WIDTH, distance=m.Distance.COSINE)}
-            qdrant.engine.create_collection(NAME, vectors_config=named)
+            vectors_config = {"dense": m.VectorParams(size=WIDTH, distance=m.Distance.COSINE)}
+            qdrant.engine.create_collection(NAME, vectors_config=vectors_config)
             batch = m.Batch(ids=[1], payloads=[POINTS[1]], vectors={"dense": [first.tolist()]})
             qdrant.engine.upsert(NAME, batch)
             shelf = ServerCollections(qdrant.url)
         try:
             assert (await shelf.about(NAME)).vector == "dense"
             await shelf.put(NAME, [LibraryPassage(id="2", content="two")], second[None])
-            found = await shelf.nearest(NAME, first, 2)
+            neighbours = await shelf.nearest(NAME, first, 2)
         finally:
             await shelf.aclose()
-    assert [one.passage.id for one in found] == ["1", "2"]
-    assert np.allclose(found[0].vector, first, atol=1e-6)
+    assert [neighbour.passage.id for neighbour in neighbours] == ["1", "2"]
+    assert np.allclose(neighbours[0].vector, first, atol=1e-6)
 
 
 @pytest.fixture(params=["edge", "server"])
@@ -190,7 +195,7 @@ async def strange(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 
 @pytest.mark.parametrize(
-    ("name", "width", "distance", "said"),
+    ("name", "width", "distance", "message"),
     [
         ("wide", 1536, "cosine", "has 1536 dimensions, the embedder's vectors have 4"),
         ("dotted", WIDTH, "dot", "compares by dot distance"),
@@ -199,17 +204,17 @@ async def strange(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
     ],
 )
 async def test_what_cannot_be_compared_is_described_and_refused(
-    strange: Collections, name: str, width: int, distance: str, said: str
+    strange: Collections, name: str, width: int, distance: str, message: str
 ) -> None:
-    found = await strange.about(name)
-    assert (found.width, found.distance, found.passages) == (width, distance, 0)
+    collection = await strange.about(name)
+    assert (collection.width, collection.distance, collection.passages) == (width, distance, 0)
     passage = LibraryPassage(id=LAST, content="x")
     for wrong in (
         lambda: strange.nearest(name, VECTORS[0], 3),
         lambda: strange.put(name, [passage], VECTORS[:1]),
         lambda: strange.create(name, WIDTH),
     ):
-        with pytest.raises(LibraryFailed, match=said) as failed:
+        with pytest.raises(LibraryFailed, match=message) as failed:
             await wrong()
         assert failed.value.hint
     assert (await strange.scroll(name, 3)) == ((), "")

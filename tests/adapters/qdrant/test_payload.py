@@ -138,11 +138,11 @@ BOTH = {
 def test_the_text_and_all_metadata_are_found_wherever_a_tool_puts_them(
     payload: dict[str, Any], read: dict[str, Any], metadata: dict[str, Any]
 ) -> None:
-    found = from_payload("7", payload)
-    assert found == LibraryPassage(id="7", content="Millstones are dressed twice a year.", page=7, **read)
-    assert found.metadata == metadata
-    assert to_payload(found) == {"content": found.content, "metadata": metadata}, "nothing is rewritten"
-    embedded = to_payload(replace(found, embedder="m"))["metadata"]
+    passage = from_payload("7", payload)
+    assert passage == LibraryPassage(id="7", content="Millstones are dressed twice a year.", page=7, **read)
+    assert passage.metadata == metadata
+    assert to_payload(passage) == {"content": passage.content, "metadata": metadata}, "nothing is rewritten"
+    embedded = to_payload(replace(passage, embedder="m"))["metadata"]
     assert embedded == {**metadata, "embedder": "m"}
 
 
@@ -188,7 +188,8 @@ def test_a_name_that_could_lead_elsewhere_is_refused(name: str) -> None:
 def test_the_same_passage_of_the_same_document_by_the_same_model_has_the_same_id() -> None:
     assert passage_id("d", 3, "m") == FULL.id == str(uuid.UUID(FULL.id))
     assert (
-        len({passage_id(*one) for one in (("d", 3, "m"), ("d", 3, "n"), ("d", 4, "m"), ("e", 3, "m"))}) == 4
+        len({passage_id(*parts) for parts in (("d", 3, "m"), ("d", 3, "n"), ("d", 4, "m"), ("e", 3, "m"))})
+        == 4
     )
 
 
@@ -203,10 +204,10 @@ def test_what_no_point_can_have_is_no_id(text: str) -> None:
 
 
 def test_a_filter_that_is_plain_asks_for_one_thing_a_field() -> None:
-    told = filter_of({"source": "7", "page": 3, "document": ""}, plain=True)
-    assert told is not None
-    assert [len(one["should"]) for one in told["must"]] == [1, 1, 1]
-    assert told["must"][1]["should"][0]["range"] == {"gte": 3, "lte": 3}
+    condition = filter_of({"source": "7", "page": 3, "document": ""}, plain=True)
+    assert condition is not None
+    assert [len(clause["should"]) for clause in condition["must"]] == [1, 1, 1]
+    assert condition["must"][1]["should"][0]["range"] == {"gte": 3, "lte": 3}
     assert filter_of({}) is None
     for wrong in ({"page": "three"}, {"page": True}, {"author": "x"}, {"metadata.source": "x"}):
         with pytest.raises(BadInput, match="cannot be filtered"):

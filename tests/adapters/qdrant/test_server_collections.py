@@ -36,7 +36,7 @@ def qdrant() -> Iterator[FakeQdrant]:
 
 async def failure(shelf: ServerCollections) -> LibraryFailed:
     """What each method says when the server does not do its part: the same of all."""
-    said: list[LibraryFailed] = []
+    failures: list[LibraryFailed] = []
     for ask in (
         shelf.names,
         lambda: shelf.about(NAME),
@@ -51,12 +51,12 @@ async def failure(shelf: ServerCollections) -> LibraryFailed:
     ):
         with pytest.raises(LibraryFailed) as failed:
             await ask()
-        said.append(failed.value)
+        failures.append(failed.value)
     await shelf.aclose()
-    assert len({str(one) for one in said}) == 1, said
-    assert said[0].hint
-    assert KEY not in str(said[0])
-    return said[0]
+    assert len({str(failure) for failure in failures}) == 1, failures
+    assert failures[0].hint
+    assert KEY not in str(failures[0])
+    return failures[0]
 
 
 FAULTS = [
@@ -79,11 +79,11 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "said"), FAULTS)
-async def test_every_fault_is_reported_in_words(qdrant: FakeQdrant, fault: Reply, said: str) -> None:
+@pytest.mark.parametrize(("fault", "message"), FAULTS)
+async def test_every_fault_is_reported_in_words(qdrant: FakeQdrant, fault: Reply, message: str) -> None:
     qdrant.faults.extend([fault] * 200)
     failed = await failure(ServerCollections(qdrant.url, SecretStr(KEY)))
-    assert said in failed.message
+    assert message in failed.message
     assert qdrant.url in failed.message
 
 
@@ -96,8 +96,8 @@ async def test_a_wrong_key_and_a_missing_one_are_told_apart(qdrant: FakeQdrant) 
 
 
 async def test_nobody_at_the_address(qdrant: FakeQdrant) -> None:
-    with FakeQdrant() as gone:
-        url = gone.url
+    with FakeQdrant() as stopped:
+        url = stopped.url
     failed = await failure(ServerCollections(url))
     assert "Nothing answers" in failed.message
     failed = await failure(ServerCollections("http://no-such-host.invalid:6333"))
@@ -170,7 +170,7 @@ async def test_names_that_cannot_be_addressed_are_left_out(qdrant: FakeQdrant) -
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("typed", "meant"),
     [
         ("http://127.0.0.1:7000", "http://127.0.0.1:7000"),
         ("https://cluster.example", "https://cluster.example:6333"),
@@ -180,17 +180,17 @@ async def test_names_that_cannot_be_addressed_are_left_out(qdrant: FakeQdrant) -
         ("http://[::1]", "http://[::1]:6333"),
     ],
 )
-def test_an_address_is_understood_as_people_write_it(given: str, meant: str) -> None:
-    assert ServerCollections(given).identity == f"qdrant {meant}"
+def test_an_address_is_understood_as_people_write_it(typed: str, meant: str) -> None:
+    assert ServerCollections(typed).identity == f"qdrant {meant}"
 
 
 @pytest.mark.parametrize(
-    "given",
+    "typed",
     ["ftp://x", "http://", "http://x:99999", "https://user:secret-word@x", "http://x/?api-key=secret-word"],
 )
-def test_an_address_that_is_none_or_holds_a_secret_is_refused(given: str) -> None:
+def test_an_address_that_is_none_or_holds_a_secret_is_refused(typed: str) -> None:
     with pytest.raises(BadInput) as failed:
-        ServerCollections(given)
+        ServerCollections(typed)
     assert failed.value.hint
     assert "secret-word" not in str(failed.value)
     with pytest.raises(BadInput, match="QDRANT_API_KEY"):
@@ -202,14 +202,14 @@ async def test_a_certificate_is_checked(tmp_path: Path) -> None:
     key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=x"
     names = ("-addext", "subjectAltName=IP:127.0.0.1")
-    made = [*command.split(), "-keyout", str(key), "-out", str(cert), *names]
-    await asyncio.to_thread(subprocess.run, made, check=True, capture_output=True)
+    command_line = [*command.split(), "-keyout", str(key), "-out", str(cert), *names]
+    await asyncio.to_thread(subprocess.run, command_line, check=True, capture_output=True)
     ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     ours.load_cert_chain(cert, key)
-    seen: list[bytes] = []
+    bodies: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        seen.append(await reader.readuntil(b"\r\n\r\n"))
+        bodies.append(await reader.readuntil(b"\r\n\r\n"))
         body = b'{"result": {"collections": [{"name": "safe"}]}, "status": "ok", "time": 0}'
         writer.write(
             b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
@@ -223,9 +223,9 @@ async def test_a_certificate_is_checked(tmp_path: Path) -> None:
     with pytest.raises(LibraryFailed, match="certificate") as failed:
         await strict.names()
     assert "SSL_CERT_FILE" in failed.value.hint
-    assert seen == []
+    assert bodies == []
     trusting = ServerCollections(url, SecretStr(KEY), trust=ssl.create_default_context(cafile=str(cert)))
     assert await trusting.names() == ("safe",)
-    assert f"api-key: {KEY}".encode() in seen[0]
+    assert f"api-key: {KEY}".encode() in bodies[0]
     await asyncio.gather(strict.aclose(), trusting.aclose())
     server.close()

@@ -30,9 +30,9 @@ async def test_engines_that_never_answer_are_given_up_when_the_time_is_over():
         return json_reply({})
 
     with Loopback(silent) as proxy:
-        asking = asyncio.create_task(Ddgs(timeout=0.3, proxy=proxy.url)("chunk overlap", SearchKnobs()))
+        search = asyncio.create_task(Ddgs(timeout=0.3, proxy=proxy.url)("chunk overlap", SearchKnobs()))
         with pytest.raises(SearchFailed, match=r"did not answer in time \(0\.3 s\)"):
-            await asking
+            await search
         gate.open()
 
 

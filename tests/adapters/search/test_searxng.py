@@ -129,10 +129,10 @@ async def test_credentials_go_into_a_header_and_into_no_message(instance, client
         assert "SEARXNG_PASSWORD" in error.hint
 
 
-@pytest.mark.parametrize("written", ["{}", "{}/", "{}/search", "  {}/search/?q=x#y "])
-async def test_the_address_may_be_written_in_several_ways(instance, client, written):
+@pytest.mark.parametrize("spelling", ["{}", "{}/", "{}/search", "  {}/search/?q=x#y "])
+async def test_the_address_may_be_written_in_several_ways(instance, client, spelling):
     instance.replies = [found("http://a.example")]
-    adapter = SearxNG(written.format(instance.url), client=client)
+    adapter = SearxNG(spelling.format(instance.url), client=client)
     await adapter("x", SearchKnobs(results=1))
     assert instance.requests[0].path == "/search"
     assert adapter.identity == f"searxng {instance.url}"
@@ -172,10 +172,10 @@ async def test_malformed_rows_are_left_out_and_long_ones_cut(instance, adapter):
     instance.replies = [json_reply({"results": rows, "unresponsive_engines": [["x", "timeout"], ["y"], 3]})]
     reply = await adapter("x", SearchKnobs())
     assert [row.url for row in reply.results] == [f"http://a.example/{number}" for number in (1, 2, 3)]
-    one, two, three = reply.results
-    assert one.title.startswith("One line ttt")
-    assert len(one.title) == 300
-    assert len(one.snippet) <= 2000
+    first, two, three = reply.results
+    assert first.title.startswith("One line ttt")
+    assert len(first.title) == 300
+    assert len(first.snippet) <= 2000
     assert (two.title, two.snippet, two.engines, two.published) == ("", "", ("e",), "2024-05-06")
     assert (three.engines, three.published) == (("a", "b"), None)
     assert reply.unresponsive_engines == (("x", "timeout"),)
@@ -402,7 +402,9 @@ async def test_an_instance_that_does_not_say_what_it_has_is_no_error(client, con
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.text(max_size=9)
 FIELDS = st.sampled_from(["engines", "name", "enabled", "categories", "limiter", "version"])
-ANY = st.recursive(PLAIN, lambda one: st.lists(one, max_size=4) | st.dictionaries(FIELDS, one, max_size=4))
+ANY = st.recursive(
+    PLAIN, lambda values: st.lists(values, max_size=4) | st.dictionaries(FIELDS, values, max_size=4)
+)
 
 
 @given(ANY)

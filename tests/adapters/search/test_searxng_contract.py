@@ -82,18 +82,18 @@ async def test_an_engine_without_a_time_filter_drops_out_of_a_time_range(searxng
 
 
 async def test_an_instance_with_json_is_healthy_and_no_engine_is_asked(searxng: RealSearxNG, client):
-    told = await SearxNG(searxng.url, client=client).healthy()
-    assert searxng.url in told
-    assert "JSON enabled" in told
+    health = await SearxNG(searxng.url, client=client).healthy()
+    assert searxng.url in health
+    assert "JSON enabled" in health
     assert searxng.site.requests == []
 
 
 async def test_an_instance_without_json_says_how_to_enable_it(tmp_path, searxng, client):
     with real_searxng(tmp_path, json=False) as other:
         adapter = SearxNG(other.url, client=client)
-        for asking in (adapter.healthy(), adapter("x", SearchKnobs())):
+        for request in (adapter.healthy(), adapter("x", SearchKnobs())):
             with pytest.raises(SearchFailed, match="refuses JSON") as caught:
-                await asking
+                await request
             assert "search.formats" in caught.value.hint
 
 

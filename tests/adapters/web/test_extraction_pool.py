@@ -84,8 +84,12 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("extractor", Extractor)
 async def test_a_worker_reads_what_the_function_reads(workers: ExtractionPool, extractor: Extractor) -> None:
     article = await workers(PAGE, extractor)
-    here = extract(PAGE, extractor)
-    assert (article.text, article.title, article.language) == (here.text, here.title, here.language)
+    in_this_process = extract(PAGE, extractor)
+    assert (article.text, article.title, article.language) == (
+        in_this_process.text,
+        in_this_process.title,
+        in_this_process.language,
+    )
     assert article.title == "Paragraphs"
     assert article.seconds > 0
     assert workers.fallback is None
@@ -235,12 +239,12 @@ async def test_where_processes_cannot_start_a_thread_reads_and_says_so() -> None
         await pool.start()
         assert pool.fallback is not None
         assert "thread" in pool.fallback
-        said = pool.fallback
+        message = pool.fallback
         assert (await pool(PAGE, Extractor.ACCURATE)).title == "Paragraphs"
         with pytest.raises(Unreadable) as caught:
             await pool(page("<div>" * 5_000), Extractor.FAST)
         assert caught.value.reason is SkipReason.BROKEN
-        assert pool.fallback == said
+        assert pool.fallback == message
 
 
 async def test_where_processes_can_start_again_they_read_again(tmp_path: Path) -> None:

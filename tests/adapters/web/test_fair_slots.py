@@ -14,10 +14,10 @@ from core.run.page_request import PageRequest, Requester, page_request
 Told = list[str]
 
 
-async def wants(slots: FairSlots, run: Requester, name: str, told: Told, *, second: bool = False) -> None:
+async def wants(slots: FairSlots, run: Requester, name: str, log: Told, *, second: bool = False) -> None:
     with page_request(run):
         async with slots.slot(second=second):
-            told.append(name)
+            log.append(name)
 
 
 @asynccontextmanager
@@ -39,47 +39,47 @@ async def begun(*tasks: asyncio.Task[None]) -> None:
 
 
 async def test_each_waiting_run_has_its_turn_and_its_own_pages_keep_their_order() -> None:
-    slots, told = FairSlots(1, "a slot"), Told()
+    slots, log = FairSlots(1, "a slot"), Told()
     many, few, third = Requester(), Requester(), Requester()
     async with held(slots, Requester()):
-        tasks = [asyncio.create_task(wants(slots, many, f"many {n}", told)) for n in range(4)]
-        tasks += [asyncio.create_task(wants(slots, few, f"few {n}", told)) for n in range(2)]
-        tasks += [asyncio.create_task(wants(slots, third, "third 0", told))]
+        tasks = [asyncio.create_task(wants(slots, many, f"many {n}", log)) for n in range(4)]
+        tasks += [asyncio.create_task(wants(slots, few, f"few {n}", log)) for n in range(2)]
+        tasks += [asyncio.create_task(wants(slots, third, "third 0", log))]
         await begun(*tasks)
     await asyncio.gather(*tasks)
-    assert sorted(told[:3]) == ["few 0", "many 0", "third 0"]
-    assert [name for name in told if name.startswith("many")] == [f"many {n}" for n in range(4)]
-    assert told[-1] == "many 3"
+    assert sorted(log[:3]) == ["few 0", "many 0", "third 0"]
+    assert [name for name in log if name.startswith("many")] == [f"many {n}" for n in range(4)]
+    assert log[-1] == "many 3"
     assert slots.idle
 
 
 async def test_a_run_that_holds_slots_waits_for_one_that_holds_none() -> None:
-    slots, told = FairSlots(3, "a slot"), Told()
+    slots, log = FairSlots(3, "a slot"), Told()
     greedy, other = Requester(), Requester()
     async with held(slots, greedy), held(slots, greedy):
         async with held(slots, greedy):
-            tasks = [asyncio.create_task(wants(slots, greedy, f"greedy {n}", told)) for n in range(3)]
-            tasks += [asyncio.create_task(wants(slots, other, f"other {n}", told)) for n in range(3)]
+            tasks = [asyncio.create_task(wants(slots, greedy, f"greedy {n}", log)) for n in range(3)]
+            tasks += [asyncio.create_task(wants(slots, other, f"other {n}", log)) for n in range(3)]
             await begun(*tasks)
         await asyncio.gather(*tasks[3:])
-        assert told[:3] == ["other 0", "other 1", "other 2"]
+        assert log[:3] == ["other 0", "other 1", "other 2"]
     await asyncio.gather(*tasks)
 
 
 async def test_second_tries_stand_at_the_end_and_leave_a_slot_to_others() -> None:
-    slots, told = FairSlots(2, "a slot"), Told()
+    slots, log = FairSlots(2, "a slot"), Told()
     run = Requester()
     async with held(slots, Requester()):
         with page_request(run):
             second = await slots.acquire(second=True)
-        tasks = [asyncio.create_task(wants(slots, run, "second", told, second=True))]
-        tasks += [asyncio.create_task(wants(slots, run, "first", told))]
+        tasks = [asyncio.create_task(wants(slots, run, "second", log, second=True))]
+        tasks += [asyncio.create_task(wants(slots, run, "first", log))]
         await begun(*tasks)
     await tasks[1]
-    assert told == ["first"]
+    assert log == ["first"]
     slots.release(second)
     await tasks[0]
-    assert told == ["first", "second"]
+    assert log == ["first", "second"]
 
 
 async def test_a_slot_is_recalled_for_a_run_that_has_none_and_for_nobody_else() -> None:
@@ -125,14 +125,14 @@ async def test_who_gives_up_waiting_knows_for_what_and_leaves_no_trace() -> None
 
 
 async def test_a_slot_that_is_handed_to_one_who_is_cancelled_at_that_moment_is_not_lost() -> None:
-    slots, told = FairSlots(1, "a slot"), Told()
+    slots, log = FairSlots(1, "a slot"), Told()
     slot = await slots.acquire()
-    leaving = asyncio.create_task(wants(slots, Requester(), "leaving", told))
-    staying = asyncio.create_task(wants(slots, Requester(), "staying", told))
+    leaving = asyncio.create_task(wants(slots, Requester(), "leaving", log))
+    staying = asyncio.create_task(wants(slots, Requester(), "staying", log))
     await begun(leaving, staying)
     slots.release(slot)
     leaving.cancel()
     await asyncio.gather(leaving, return_exceptions=True)
     await staying
-    assert told == ["staying"]
+    assert log == ["staying"]
     assert slots.idle

@@ -85,7 +85,11 @@ async def test_random_bytes_never_raise_anything_else() -> None:
         outcomes = await asyncio.gather(
             *(safe(web.url(path), HURRIED) for path in routes), return_exceptions=True
         )
-    strange = [one for one in outcomes if isinstance(one, BaseException) and not isinstance(one, Unreadable)]
+    strange = [
+        outcome
+        for outcome in outcomes
+        if isinstance(outcome, BaseException) and not isinstance(outcome, Unreadable)
+    ]
     assert strange == []
 
 

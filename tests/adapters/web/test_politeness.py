@@ -146,13 +146,13 @@ async def test_a_skip_says_for_whose_turn_it_waited() -> None:
             busy = asyncio.create_task(safe(web.url("/busy"), ReadKnobs(robots=False, page_timeout=20)))
         while not web.count("/busy"):
             await asyncio.sleep(0.01)
-        told: list[Event] = []
+        events: list[Event] = []
         knobs = ReadKnobs(robots=False, deadline=1.5)
-        pages = [page async for page in read(_hit(web.url("/page")), knobs, safe, _extract, told.append)]
+        pages = [page async for page in read(_hit(web.url("/page")), knobs, safe, _extract, events.append)]
         busy.cancel()
         await asyncio.gather(busy, return_exceptions=True)
     assert all(page.snippet_only for page in pages)
-    (skip,) = (event.skip for event in told if isinstance(event, PageSkipped))
+    (skip,) = (event.skip for event in events if isinstance(event, PageSkipped))
     assert skip.reason is SkipReason.DEADLINE
     assert skip.detail.endswith("it waited for its turn at 127.0.0.1: 1 other run")
 

@@ -135,17 +135,17 @@ async def test_rules_that_never_come_take_half_of_the_pages_time_at_most(
 async def test_one_page_giving_up_does_not_take_the_rules_from_the_others(
     loopback: LoopbackWeb, safe: SafeWeb
 ) -> None:
-    asked, answer = asyncio.Event(), asyncio.Event()
+    requested, answer = asyncio.Event(), asyncio.Event()
 
     async def later(request: Request, writer: asyncio.StreamWriter) -> None:
-        asked.set()
+        requested.set()
         await answer.wait()
         body = b"User-agent: *\nDisallow: /closed/"
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
 
     loopback.routes["/robots.txt"] = later
     first = asyncio.create_task(safe(loopback.url("/open"), KNOBS))
-    await asked.wait()
+    await requested.wait()
     second = asyncio.create_task(allowed(safe, loopback.url("/closed/page")))
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)

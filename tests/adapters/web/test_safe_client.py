@@ -214,21 +214,21 @@ class TestAddresses:
 
     async def test_the_judged_address_is_the_one_connected_to(self, loopback: LoopbackWeb) -> None:
         """The name is looked up once: a second answer, as a rebinding name would give, is never asked for."""
-        asked: list[str] = []
+        names: list[str] = []
 
         async def resolve(host: str, port: int) -> list[str]:
-            asked.append(host)
-            return ["127.0.0.1"] if len(asked) == 1 else ["169.254.169.254"]
+            names.append(host)
+            return ["127.0.0.1"] if len(names) == 1 else ["169.254.169.254"]
 
         async with SafeWeb(allowlist=loopback.allowlist, tls=TLS, resolve=resolve) as safe:
             why = await refusal(safe, f"http://site.example:{loopback.port}/")
-            assert (why.reason, asked) == (SkipReason.BLOCKED, [])
+            assert (why.reason, names) == (SkipReason.BLOCKED, [])
         allowlist = AddressAllowlist.parse(
             f"{loopback.allowlist}, 10.0.0.0/8"
         )  # with a network open, ports wait for the look-up
         async with SafeWeb(allowlist=allowlist, tls=TLS, resolve=resolve) as safe:
             document = await safe(f"http://site.example:{loopback.port}/", KNOBS)
-        assert (document.body, asked) == (HELLO.body, ["site.example"])
+        assert (document.body, names) == (HELLO.body, ["site.example"])
         assert loopback.requests[0].headers["host"] == f"site.example:{loopback.port}"
 
     async def test_of_several_addresses_the_first_that_answers_is_taken(self, loopback: LoopbackWeb) -> None:
@@ -251,10 +251,10 @@ class TestAddresses:
         assert "nobody.invalid" in why.detail
 
     async def test_a_port_where_nobody_listens_says_so(self) -> None:
-        async with LoopbackWeb({}) as gone:
+        async with LoopbackWeb({}) as stopped:
             pass
-        async with SafeWeb(allowlist=gone.allowlist) as safe:
-            why = await refusal(safe, gone.url("/"))
+        async with SafeWeb(allowlist=stopped.allowlist) as safe:
+            why = await refusal(safe, stopped.url("/"))
         assert (why.reason, why.detail) == (SkipReason.NETWORK, "could not connect: connection refused")
 
 

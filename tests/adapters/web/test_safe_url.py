@@ -168,8 +168,11 @@ def test_what_is_judged_is_what_others_parse(url: str) -> None:
         target = check_url(url)
     except Unreadable:
         return
-    seen = urlsplit(target.url)
-    assert (seen.hostname, seen.port or {"http": 80, "https": 443}[seen.scheme]) == (target.host, target.port)
+    parts = urlsplit(target.url)
+    assert (parts.hostname, parts.port or {"http": 80, "https": 443}[parts.scheme]) == (
+        target.host,
+        target.port,
+    )
     assert check_url(target.url) == target
 
 

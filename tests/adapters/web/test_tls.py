@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="certifi
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A self-signed certificate for 127.0.0.1, with its key in the same file."""
     folder = tmp_path_factory.mktemp("tls")
-    key, cert, both = folder / "key.pem", folder / "cert.pem", folder / "both.pem"
+    key, cert, key_and_cert = folder / "key.pem", folder / "cert.pem", folder / "both.pem"
     command = (
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=loopback"
     )
@@ -39,8 +39,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=True,
         capture_output=True,
     )
-    both.write_bytes(key.read_bytes() + cert.read_bytes())
-    return both
+    key_and_cert.write_bytes(key.read_bytes() + cert.read_bytes())
+    return key_and_cert
 
 
 @pytest.fixture
