@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit import runtime
 
-from pages.parts import accessibility, page_root, screen, sign_in
+from pages.parts import browser, page_root, sign_in
 
 ROOT = Path(__file__).parent
 
@@ -22,11 +22,9 @@ def draw() -> None:
         layout="wide",
         initial_sidebar_state="auto",
     )
-    st.html(ROOT / "pages" / "parts" / "theme.css")
-    accessibility.watch()
-    screen.watch()
+    browser.report_width()
     st.logo(
-        ROOT / "static" / ("logo-dark.svg" if st.context.theme.type == "dark" else "logo.svg"),
+        f"/app/static/logo{'-dark' if st.context.theme.type == 'dark' else ''}.svg",
         size="large",
         icon_image=ROOT / "static" / "icon.png",
     )

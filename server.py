@@ -5,11 +5,8 @@ Started by `openquery`, `streamlit run server.py` or `uvicorn server:app`. `stre
 
 from __future__ import annotations
 
-import base64
 import functools
-import hashlib
 import logging
-import re
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,8 +15,7 @@ from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse
 from starlette.routing import Mount, Route
 from streamlit.runtime.pages_manager import PagesManager
 
@@ -35,34 +31,11 @@ from core.runtime import logs
 from core.runtime.hardening import harden
 from core.runtime.static_files import REINSTALL, altered_files
 from pages.parts import runtime, script_thread_order
+from pages.parts.index_page import IndexPage, inline_scripts
 from pages.parts.upload_limit import UploadLimit
 
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent
-
-
-PAGES = sorted({"sign-out", *(path.stem for path in (ROOT / "pages").glob("*.py"))})
-"""Paths of the pages below the root."""
-BASE_SCRIPT = b"<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
-"""Tells Streamlit's client where the server is: one path up from a page, which also holds behind a proxy that removes
-the beginning of the path. Without it the client asks below the page's own path first, which is a 404 in the console."""
-
-
-@functools.cache
-def index_page() -> bytes:
-    """The installed Streamlit's index page, with `BASE_SCRIPT`."""
-    page = (Path(st.__file__).parent / "static" / "index.html").read_bytes()
-    return page.replace(b"<head>", b"<head>" + BASE_SCRIPT, 1)
-
-
-async def send_index(_request: Request) -> Response:
-    return Response(index_page(), media_type="text/html", headers={"Cache-Control": "no-cache"})
-
-
-def inline_scripts() -> str:
-    """The hashes of the inline scripts in the index page, in the syntax of a Content-Security-Policy."""
-    bodies = re.findall(rb"<script>(.*?)</script>", index_page(), re.DOTALL)
-    return " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(body).digest()).decode()}'" for body in bodies)
 
 
 def policy() -> str:
@@ -151,7 +124,6 @@ SERVING: dict[str, Any] = {
     "routes": [
         Route("/api", lambda _request: RedirectResponse("/api/")),
         Mount("/api", app=api),
-        *(Route(f"/{name}", send_index) for name in PAGES),
     ],
     "middleware": [
         Middleware(SingleWorker),
@@ -159,6 +131,7 @@ SERVING: dict[str, Any] = {
         Middleware(SecurityHeaders, policy=policy()),
         Middleware(HostCheck, hosts=public_hosts),
         Middleware(UploadLimit, limit=room_for_uploads),
+        Middleware(IndexPage),
     ],
 }
 """What is served besides the pages, and around them."""

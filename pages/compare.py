@@ -6,7 +6,7 @@ from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passage
 from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.run.state import Run
 from core.text.sanitize import pluralize
-from pages.parts import answer_pair, chart_clicks, charts, citation_clicks, markup, page_frame
+from pages.parts import answer_pair, browser, charts, markup, page_frame
 from pages.parts.answer_diff import pick as pick_source
 from pages.parts.compare import compare_config, compare_controls, rank_changes
 from pages.parts.compare.compare_config import SIDES
@@ -52,7 +52,6 @@ def pick(name: str) -> None:
         pick_source(rest)
 
 
-page_frame.style()
 run = page_frame.chosen_run(
     "Compare",
     "Two settings, models or runs: rank changes, context changes and answers.",
@@ -114,5 +113,5 @@ for column, (side, ranked) in zip(st.columns(2, gap="medium"), (("a", first), ("
 markup.show(markup.kicker("All rank changes", "select a row to see the passage in its article"))
 if picked := rank_changes.change_table(found, "rank_changes", ("A", "B")):
     rank_changes.open_passage(picked, first, second, "rank_changes")
-chart_clicks.chart_clicks(pick)
-citation_clicks.citation_clicks(None, lambda: None)
+browser.chart_clicks(pick)
+browser.citation_clicks(None)

@@ -96,7 +96,6 @@ def progress(experiments: Experiments, experiment: Experiment) -> None:
     draw()
 
 
-page_frame.style()
 LEAD = "Settings measured on questions with known answers: which is better, by how much, and how certain that is."
 markup.show(markup.title("Evaluate", LEAD))
 try:

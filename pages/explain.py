@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.run.state import Run
-from pages.parts import answer_diff, chart_clicks, citation_clicks, page_frame, runtime
+from pages.parts import answer_diff, browser, page_frame, runtime
 from pages.parts.explain import (
     answers_view,
     attribution_view,
@@ -111,7 +111,6 @@ def pick(name: str) -> None:
         answer_diff.pick(rest)
 
 
-page_frame.style()
 run = page_frame.chosen_run(
     "Explain",
     "Why a run answered as it did: losses, queries, attribution, scores and extraction.",
@@ -141,5 +140,5 @@ shown = VIEWS[name]
 page_frame.how_to_read(shown.how_to_read, shown.article, shown.article_title)
 with st.container(key="explain_view"):
     shown.draw(run)
-chart_clicks.chart_clicks(pick)
-citation_clicks.citation_clicks(None, lambda: None)
+browser.chart_clicks(pick)
+browser.citation_clicks(None)

@@ -5,13 +5,17 @@ import streamlit as st
 from core.analysis.progress import RunStage, run_stage, spoken_state
 from core.errors import OpenQueryError
 from core.run.state import Run
-from pages.parts import accessibility, address, citation_clicks, controls, presets, runtime
+from pages.parts import address, browser, controls, presets, runtime
 from pages.parts.problems import problem
 from pages.parts.research import answer_view, question_box, results_pane, status_line, stepper
 
 # The browser needs seconds to load Plotly for the first chart, so an invisible one loads it while the question is typed.
 with st.container(key="warm"):
-    st.plotly_chart({"data": [{"x": [0], "y": [0]}], "layout": {"height": 40}}, key="warm_chart")
+    st.plotly_chart(
+        {"data": [{"x": [0], "y": [0]}], "layout": {"height": 40, "template": {}}},
+        key="warm_chart",
+        theme=None,
+    )
 
 try:
     run = runtime.current()
@@ -48,8 +52,8 @@ def every(seconds: float | None) -> float | None:
     return None if seconds is None else runtime.refresh_every(seconds)
 
 
-def cite() -> None:
-    st.session_state["cited"] = citation_clicks.cited_number()
+def cite(number: int) -> None:
+    st.session_state["cited"] = number
 
 
 def uncite() -> None:
@@ -110,5 +114,5 @@ with left:
     answer_column()
 with right, st.container(key="results"):
     results_column()
-citation_clicks.citation_clicks(cited, cite)
-accessibility.announcement(spoken_state(run))
+browser.citation_clicks(cited, cite)
+browser.announcement(spoken_state(run))

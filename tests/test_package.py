@@ -80,7 +80,10 @@ def test_the_wheel_holds_one_package_with_all_it_needs(wheel: Path) -> None:
         "openquery",
         "openquery_dashboard",
     }
-    data = ("static/icon.png", ".streamlit/config.toml", "pages/parts/theme.css", "docs/handbook/bm25.md")
+    data = (
+        *("static/icon.png", "static/styles/theme.css", "static/scripts/citations.js"),
+        *(".streamlit/config.toml", "pages/parts/copy_link.html", "docs/handbook/bm25.md"),
+    )
     assert {f"openquery/{name}" for name in data} <= set(names)
     assert not [name for name in names if "__pycache__" in name or "secrets" in name]
 

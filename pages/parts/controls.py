@@ -12,7 +12,7 @@ from core.config.schema import Parameter, nested, parameters
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import distinct_labels, one_line
-from pages.parts import address, copy_link, markup, runtime
+from pages.parts import address, browser, markup, runtime
 from pages.parts.number_control import forget_typed, number_control
 
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
@@ -194,20 +194,24 @@ def sidebar(run: Run | None) -> None:
                     on_click=set_controls,
                     args=(run.knobs, *TUNED),
                 )
-                copy_link.copy_link()
+                browser.copy_link()
         markup.show(markup.kicker("Next run", "applies when you ask"))
         for group, title, symbol in NEXT:
-            with st.expander(title, icon=f":material/{symbol}:", key=f"group_{group}", type="compact"):
-                _next_run(group)
+            _next_run(group, title, symbol)
         with st.expander("Model and key", icon=":material/key:", key="group_access", type="compact"):
             _access()
 
 
 @st.fragment
-def _next_run(group: str) -> None:
-    """The controls of a group that applies to the next run. A change redraws them alone."""
-    for parameter in _of(group):
-        _control(parameter)
+def _next_run(group: str, title: str, symbol: str) -> None:
+    """The controls of a group that applies to the next run. A change redraws them alone; closed, they are not sent."""
+    expander = st.expander(
+        title, icon=f":material/{symbol}:", key=f"group_{group}", type="compact", on_change="rerun"
+    )
+    if expander.open:
+        with expander:
+            for parameter in _of(group):
+                _control(parameter)
 
 
 def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:

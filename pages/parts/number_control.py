@@ -15,6 +15,8 @@ DIGITS = 10
 """The longest text of a field, in characters."""
 SETTLING = 2.0
 """Seconds after a number was typed in which the browser may still tell what the slider had before."""
+MOST_OPTIONS = 100
+"""A slider of options with names sends all of them; one with more is a slider of numbers, named in its field only."""
 _TYPED = "typed_numbers"
 
 
@@ -43,7 +45,7 @@ def number_control(
     low, high = _bounds(parameter)
     _keep_typed(key)
     with st.container(key=f"number_{key}", gap=None):
-        if labels and step == 1:
+        if labels and step == 1 and high - low <= MOST_OPTIONS:
             options = range(int(low), int(high) + 1)
             st.select_slider(
                 parameter.title, options, format_func=lambda option: _text(option, labels), key=key, **common

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -45,10 +44,6 @@ CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset", 
 
 def dark() -> bool:
     return bool(st.context.theme.type == "dark")
-
-
-def style() -> None:
-    st.html(Path(__file__).with_name("page_frame.css"))
 
 
 def chosen_run(title: str, lead: str, page: str) -> Run:

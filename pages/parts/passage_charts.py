@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
+import plotly.io as pio
 
 from core.analysis.embedding_map.pca import Projection, project
 from core.analysis.rankings.ranked_passages import SNIPPET, RankedPassage, sampled
@@ -33,6 +34,13 @@ MARK = "#E08A00"
 LABELS = {"bm25": "BM25"}
 """Names of scores on the screen, where they differ."""
 OTHERS = "other passages"
+TEMPLATE = {
+    "layout": {
+        part: pio.templates["plotly"].layout[part]
+        for part in ("xaxis", "yaxis", "hovermode", "colorway", "annotationdefaults", "shapedefaults")
+    }
+}
+"""What charts use of Plotly's own template, which would be sent whole with each of them."""
 CONFIG = {"displayModeBar": False, "scrollZoom": True, "doubleClick": "reset"}
 
 
@@ -42,6 +50,11 @@ def projection(index: Index) -> Projection | None:
     if index.vectors is None or index.question is None:
         return None
     return project(index.vectors, index.question)
+
+
+def _rounded(values: Iterable[float | None]) -> list[float | None]:
+    """Numbers with as many digits as a chart can show: more would only be sent."""
+    return [None if value is None else round(float(value), 4) for value in values]
 
 
 def shown_points(rows: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
@@ -56,15 +69,18 @@ def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection
 
     def trace(some: Sequence[RankedPassage], name: str, **marker: Any) -> None:
         points = projected.points[[row.row for row in some]] if some else projected.points[:0]
+        cells = [_hover_cells(row) for row in some]
         figure.add_scatter(
             showlegend=bool(some) and name != OTHERS,
-            x=points[:, 0].tolist(),
-            y=points[:, 1].tolist(),
+            x=_rounded(points[:, 0]),
+            y=_rounded(points[:, 1]),
             mode="markers",
             name=name,
-            customdata=[row.id for row in some],
-            text=[hover(row) for row in some],
-            hovertemplate="%{text}<extra></extra>",
+            customdata=[[row.row, *lines] for row, lines in zip(some, cells, strict=True)],
+            # Tags in the data would be sent escaped, in three times their length.
+            hovertemplate="<b>%{customdata[1]}</b>"
+            + "".join(f"<br>%{{customdata[{cell}]}}" for cell in range(2, len(cells[0]) + 1 if cells else 0))
+            + "<extra></extra>",
             marker={"color": [_colour(row, keys, colours, REST[dark]) for row in some], **marker},
         )
 
@@ -74,8 +90,8 @@ def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection
     ties: dict[str, list[float | None]] = {"x": [], "y": []}
     for row in inside:
         x, y = projected.points[row.row]
-        ties["x"] += [question_point[0], float(x), None]
-        ties["y"] += [question_point[1], float(y), None]
+        ties["x"] += _rounded([question_point[0], x, None])
+        ties["y"] += _rounded([question_point[1], y, None])
     figure.add_scatter(
         **ties,
         mode="lines",
@@ -114,7 +130,7 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> go.Figure:
         every = -(-len(scores) // MOST_POINTS) or 1
         figure.add_scatter(
             x=list(range(1, len(scores) + 1, every)),
-            y=list(scores[::every]),
+            y=_rounded(scores[::every]),
             mode="lines",
             line={"width": 1.8, "color": SITES[dark][0]}
             if name == leading
@@ -127,7 +143,7 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> go.Figure:
         inside = [rank for rank in curve.context if rank <= len(scores)]
         figure.add_scatter(
             x=inside,
-            y=[scores[rank - 1] for rank in inside],
+            y=_rounded(scores[rank - 1] for rank in inside),
             mode="markers",
             name="in the context",
             marker={"size": 8, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}},
@@ -150,6 +166,7 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> go.Figure:
 
 def dress(figure: go.Figure, dark: bool, revision: str) -> None:
     """Apply the layout that all charts share. The user's zoom is kept while `revision` stays the same."""
+    figure.layout.template = TEMPLATE  # update_layout would add to the one that is there
     figure.update_layout(
         height=330,
         margin={"l": 4, "r": 4, "t": 30, "b": 4},
@@ -170,19 +187,22 @@ def _colour(row: RankedPassage, keys: dict[str, int], colours: tuple[str, ...], 
 
 
 def hover(row: RankedPassage) -> str:
-    """The hover text of a passage."""
+    """The hover text of a passage: its title, its scores, and its text."""
+    title, *lines = _hover_cells(row)
+    return f"<b>{title}</b><br>" + "<br>".join(filter(None, lines))
+
+
+def _hover_cells(row: RankedPassage) -> list[str]:
+    """The lines of a hover text, as many for all passages in the context, and for all outside of it."""
     cosine = "" if row.cosine is None else f" · cosine {decimal(row.cosine, 3)}"
     number = f"[{row.number}] " if row.number else ""
-    return f"<b>{number}{_escaped(row.title[:70])}</b><br>rank {row.rank}{cosine}<br>{_lines(row.text, SNIPPET if row.number else HOVER)}"
-
-
-@functools.lru_cache(maxsize=1024)
-def _escaped(title: str) -> str:
-    return markup.html(title)
+    lines = _lines(row.text, *((SNIPPET, 3) if row.number else (HOVER, 2)))
+    return [f"{number}{markup.html(row.title[:70])}", f"rank {row.rank}{cosine}", *lines]
 
 
 @functools.lru_cache(maxsize=2 * MOST_POINTS)
-def _lines(text: str, limit: int) -> str:
-    """The beginning of a passage as lines of a hover text, kept while its ranking is tuned."""
+def _lines(text: str, limit: int, count: int) -> tuple[str, ...]:
+    """The beginning of a passage in `count` lines, some of them empty, kept while its ranking is tuned."""
     words = markup.html(one_line(text, limit)).split()
-    return "<br>".join(" ".join(words[start : start + 9]) for start in range(0, len(words), 9))
+    width = max(9, -(-len(words) // count))
+    return tuple(" ".join(words[start : start + width]) for start in range(0, count * width, width))

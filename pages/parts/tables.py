@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from core.text.sanitize import one_line, pluralize
-from pages.parts import markup, screen
+from pages.parts import browser, markup
 
 T = TypeVar("T")
 
@@ -55,12 +55,12 @@ def _digits(config: Any) -> int | None:
 
 def row_height() -> int:
     """Pixels of a row: one line of text, or four on a narrow screen, where columns are narrow, too."""
-    return NARROW_ROW_HEIGHT if screen.is_narrow() else ROW_HEIGHT
+    return NARROW_ROW_HEIGHT if browser.is_narrow() else ROW_HEIGHT
 
 
 def fitted(columns: Mapping[str, Any]) -> dict[str, Any]:
     """The column configuration, on a narrow screen without columns so wide that the next ones are out of view."""
-    if not screen.is_narrow():
+    if not browser.is_narrow():
         return dict(columns)
 
     def width(config: Any) -> int:
@@ -75,13 +75,13 @@ def fitted(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 def height(rows: int, most: int) -> int:
     """Pixels of a table that shows at most `most` of its rows, and is never lower than two of them."""
-    most = min(most, NARROW_ROWS) if screen.is_narrow() else most
+    most = min(most, NARROW_ROWS) if browser.is_narrow() else most
     return min(most, max(rows, 2)) * row_height() + ROW_HEIGHT + 6
 
 
 def text_in_view(text: str, limit: int) -> str:
     """At most `limit` characters of a text on one line, and no more than are in view on a narrow screen."""
-    return one_line(text, min(limit, NARROW_TEXT) if screen.is_narrow() else limit)
+    return one_line(text, min(limit, NARROW_TEXT) if browser.is_narrow() else limit)
 
 
 def rows_key(name: str, ids: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from dataclasses import replace
@@ -184,6 +185,22 @@ def test_a_slider_moves_the_ranking_without_fetching_anything(answered: App) -> 
     answered.button("reset").click()
     expect(answered.step("rank").locator(".count")).to_contain_text("6")
     expect(told).to_have_count(0)
+
+
+def test_a_slider_move_sends_at_most_80_kilobytes(answered: App) -> None:
+    """What the browser receives over the websocket until the page is at rest, with 60 passages."""
+    expect(answered.keyed("passage_caption")).to_contain_text("60 of 60 shown")
+    session = answered.page.context.new_cdp_session(answered.page)
+    session.send("Network.enable")
+    frames: list[bytes] = []
+    session.on(
+        "Network.webSocketFrameReceived",
+        lambda event: frames.append(base64.b64decode(event["response"]["payloadData"])),
+    )
+    answered.slider("rank_top_k").press("ArrowRight")
+    expect(answered.own("tuned")).to_contain_text("+1 added")
+    answered.at_rest()
+    assert 20_000 < sum(map(len, frames)) < 80_000
 
 
 def test_smaller_passages_are_cut_from_the_pages_in_hand_and_answered_again(answered: App) -> None:

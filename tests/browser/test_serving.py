@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from core.run.events import Record
-from server import PAGES
 from tests.browser.conftest import visiting
 from tests.browser.page_objects import App
-from tests.browser.server import Site, headers, serving
+from tests.browser.server import ROOT, Site, headers, serving
 from tests.seeding import store_copy
 
 
@@ -26,9 +27,10 @@ def test_every_reply_carries_the_policy(demo_site: Site, path: str) -> None:
     assert sent["referrer-policy"] == "no-referrer"
 
 
-@pytest.mark.parametrize(
-    "path", ["/", *(f"/{name}" for name in PAGES if name not in ("research", "sign-out"))]
-)
+NAMES = sorted({path.stem for path in (ROOT / "pages").glob("*.py")} - {"research"})
+
+
+@pytest.mark.parametrize("path", ["/", *(f"/{name}" for name in NAMES)])
 def test_no_deep_link_reports_an_error_in_the_console(
     app: App, demo_records: tuple[Record, ...], path: str
 ) -> None:
@@ -47,3 +49,45 @@ def test_the_script_serves_a_deep_link_first_thing_and_the_api(chromium: Browser
         assert "default-src 'self'" in headers(f"{site.url}/")["content-security-policy"]
         assert headers(f"{site.url}/api/v1/models")["content-type"] == "application/json"
         assert headers(f"{site.url}/api")["content-type"] == "application/json", "its document"
+
+
+@pytest.mark.parametrize("path", ["/", "/runs", "/no-such-page"])
+def test_every_page_has_its_styles_before_anything_is_drawn(
+    chromium: Browser, demo_site: Site, path: str
+) -> None:
+    """The styles are slow, and nothing is on the page until they are there."""
+    with visiting(chromium, demo_site) as visitor:
+        held: list[Route] = []
+        visitor.page.route("**/styles/theme.css*", held.append)
+        with visitor.page.expect_request("**/styles/theme.css*"):
+            visitor.page.goto(demo_site.url + path, wait_until="commit")
+        visitor.page.wait_for_function("document.getElementById('root')")
+        assert visitor.page.locator("#root > *").count() == 0
+        held[0].continue_()
+        expect(visitor.page.get_by_test_id("stMain")).to_be_visible()
+        assert visitor.page.evaluate(
+            "getComputedStyle(document.querySelector('[data-testid=stApp]')).getPropertyValue('--ink')"
+        )
+
+
+def test_styles_and_scripts_are_cached_by_their_digest_and_a_page_is_not(demo_site: Site) -> None:
+    with urllib.request.urlopen(
+        urllib.request.Request(
+            demo_site.url + "/runs", headers={"If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT"}
+        ),
+        timeout=10,
+    ) as reply:
+        page = reply.read().decode()
+        assert reply.headers["cache-control"] == "no-cache"
+    addresses = re.findall(r'(?:src|href)="(app/static/[^"]+)"', page)
+    assert len(addresses) > 10
+    for address in addresses:
+        assert "immutable" in headers(f"{demo_site.url}/{address}")["cache-control"]
+    assert "cache-control" not in headers(f"{demo_site.url}/app/static/styles/theme.css")
+
+
+def test_every_script_is_loaded_without_an_error(app: App) -> None:
+    """An error of its syntax would be one of the console, which fails the test."""
+    app.open("/runs")
+    scripts = {path.stem for path in (ROOT / "static" / "scripts").glob("*.js")}
+    assert set(app.page.evaluate("Object.keys(window.openquery)")) == scripts - {"accessibility"}

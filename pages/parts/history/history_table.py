@@ -14,8 +14,7 @@ from core.config.knobs import Knobs
 from core.config.schema import nested
 from core.run.state import RunStatus
 from core.storage.run_summaries import RunSummary
-from pages.parts import runtime, screen, tables
-from pages.parts.row_clicks import row_clicks
+from pages.parts import browser, runtime, tables
 
 VISIBLE_ROWS = 18
 QUESTION_CHARACTERS = 160
@@ -51,7 +50,7 @@ def history_table(runs: Sequence[RunSummary], on_open: Callable[[str], None]) ->
             alt="Stored runs",
         )
     marked = [cell for cell in state.selection.cells if cell[0] < len(runs)]
-    row_clicks("history_table", runs[marked[0][0]].id if marked else "", str(marked), on_open)
+    browser.row_clicks("history_table", runs[marked[0][0]].id if marked else "", str(marked), on_open)
     rows = state.selection.rows or [cell[0] for cell in marked]
     return tuple(runs[row] for row in rows if row < len(runs))
 
@@ -74,7 +73,7 @@ def _cells(run: RunSummary, defaults: Knobs) -> dict[str, Any]:
 
 
 def _columns(tags: Sequence[str]) -> dict[str, Any]:
-    column, narrow = st.column_config, screen.is_narrow()
+    column, narrow = st.column_config, browser.is_narrow()
     return {
         "question": column.TextColumn("question", width=330),
         "when": column.DatetimeColumn(

@@ -10,7 +10,6 @@ import streamlit as st
 
 from core.analysis.rankings.ranked_passages import (
     SCORES,
-    SNIPPET,
     RankedPassage,
     cosines,
     filtered,
@@ -23,7 +22,7 @@ from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.display import decimal
 from core.text.sanitize import distinct_labels
-from pages.parts import markup, passage_charts, screen, tables
+from pages.parts import browser, markup, passage_charts, tables
 from pages.parts.passage_reader import reader
 from pages.parts.research import label_view
 
@@ -32,6 +31,8 @@ OPENED = "passage"
 SHOWN_SCORE = "passage_score"
 """The name in the session state of the score that the table shows."""
 CHART_HEIGHT = 164
+CELL = 100
+"""Characters of a passage in its cell, of which a third is in view."""
 VISIBLE_ROWS = 8
 """With charts of that many pixels, these rows are on the first screen of a window of 1,440 x 900."""
 
@@ -76,7 +77,7 @@ def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
                 ),
                 key="map",
                 config=passage_charts.CONFIG,
-                on_select=_point_selected,
+                on_select=lambda: _select_point(table),
                 selection_mode="points",
                 theme=None,
                 alt="Passages and the question, projected from the embedding space onto a plane",
@@ -151,11 +152,11 @@ def _table(
 ) -> None:
     labelled = ["label"] if labels.names else []
     # The widths add up to that of the pane in a window of 1,440 pixels.
-    text = 200 if screen.is_compact() else 222 if labelled else 266
+    text = 200 if browser.is_compact() else 222 if labelled else 266
     columns: dict[str, Any] = {
         "rank": st.column_config.NumberColumn("rank", width=46, pinned=True, help="Rank among all passages"),
         "passage": st.column_config.TextColumn("passage", width=text),
-        **_score_columns(90),
+        **{name: column for name, column in _score_columns(90).items() if name in scores},
         **({"label": st.column_config.TextColumn("label", width=72)} if labelled else {}),
         "context": st.column_config.NumberColumn(
             "context", width=62, help="Position in the context; empty when not in it"
@@ -167,7 +168,7 @@ def _table(
     tables.selectable_table(
         ordered,
         lambda row: row.id,
-        lambda row: _cells(row) | ({"label": labels.names.get(row.id, "")} if labelled else {}),
+        lambda row: _cells(row, scores) | ({"label": labels.names.get(row.id, "")} if labelled else {}),
         columns,
         key="passages",
         opened=OPENED,
@@ -215,12 +216,12 @@ def _order(scores: Sequence[str]) -> None:
     )
 
 
-def _cells(row: RankedPassage) -> dict[str, Any]:
+def _cells(row: RankedPassage, scores: Sequence[str]) -> dict[str, Any]:
     return {
         "rank": row.rank,
-        **{name: getattr(row, name) for name in SCORES},
+        **{name: getattr(row, name) for name in scores},
         "context": row.number,
-        "passage": tables.text_in_view(row.text, SNIPPET),
+        "passage": tables.text_in_view(row.text, CELL),
         "source": f"{row.title} · {row.site}",
         "link": markup.open_url(row.url) or None,
     }
@@ -229,11 +230,12 @@ def _cells(row: RankedPassage) -> dict[str, Any]:
 # --- the open passage -------------------------------------------------------------------------------------
 
 
-def _point_selected() -> None:
+def _select_point(table: Sequence[RankedPassage]) -> None:
+    """Open the passage of the point that was clicked, whose custom data begins with its row in the index."""
     points = st.session_state["map"].selection.points
-    selected_id = next((point["customdata"] for point in points if "customdata" in point), None)
-    if selected_id is not None:
-        st.session_state[OPENED] = selected_id[0] if isinstance(selected_id, list) else selected_id
+    rows = [int(point["customdata"][0]) for point in points if point.get("customdata")]
+    if rows:
+        st.session_state[OPENED] = next((row.id for row in table if row.row == rows[0]), None)
 
 
 def _close() -> None:

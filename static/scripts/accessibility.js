@@ -1,24 +1,13 @@
-"""What keyboards and screen readers need and Markdown cannot carry: the focus, names, announcements.
+// What keyboards and screen readers need and Markdown cannot carry: the focus, names, announcements.
+//
+// - The question box of an empty page has the focus.
+// - A citation is named after its source, by the `data-source` of the source's card.
+// - A passage that a link opened takes the focus. Escape closes it, and the focus returns to the link.
+// - A list of an answer has the direction of its words, so that its marks stand where its lines begin.
+// - Icons beside words are not read out, and the settings of each side of a comparison are a named group.
+// - The column of boxes in which rows of a table are selected has a heading.
+// - The text of `announcement` is read out when it changes, and not when a page is opened.
 
-One script watches every page:
-
-- The question box of an empty page has the focus.
-- A citation is named after its source, by the `data-source` of the source's card.
-- A passage that a link opened takes the focus. Escape closes it, and the focus returns to the link.
-- A list of an answer has the direction of its words, so that its marks stand where its lines begin.
-- Icons beside words are not read out, and the settings of each side of a comparison are a named group.
-- The column of boxes in which rows of a table are selected has a heading.
-- The text of `announcement` is read out when it changes, and not when a page is opened.
-"""
-
-from __future__ import annotations
-
-import streamlit as st
-from htpy import p
-
-from pages.parts import markup
-
-_SCRIPT = r"""
 const READER = '[class*="st-key-reader_"]';
 const PASSAGE = READER + ' .oq-article.reading';
 const CLOSE = READER + '[class*="_close"] button';
@@ -34,10 +23,10 @@ const openers = new WeakMap();  // passages, and the address of the link that op
 let opening = '';               // the address of a link whose passage has not come yet
 let inside = null;              // the passage that has the focus
 let outside = null;             // what had it last outside of passages
-let said = null;                // the latest announcement; null before the first look at the page
+let announced = null;           // the latest announcement; null before the first one of the page
 
 const all = (selector) => Array.from(document.querySelectorAll(selector));
-const links = (href) => all('a').filter((one) => one.getAttribute('href') === href);
+const links = (href) => all('a').filter((link) => link.getAttribute('href') === href);
 
 // A click draws a part of the page anew, so a link is found again by its address and its place among its equals.
 function described(element) {
@@ -45,12 +34,12 @@ function described(element) {
   return { element, href, place: href.startsWith('#') ? links(href).indexOf(element) : -1 };
 }
 
-function foundAgain({ element, href, place }) {
+function current({ element, href, place }) {
   return element.isConnected ? element : links(href)[place];
 }
 
 function nameCitations() {
-  const names = new Map(all('a[data-source]').map((one) => [one.getAttribute('href'), one.dataset.source]));
+  const names = new Map(all('a[data-source]').map((card) => [card.getAttribute('href'), card.dataset.source]));
   all(CITATIONS).forEach((link) => {
     const name = names.get(link.getAttribute('href'));
     if (name && link.getAttribute('aria-label') !== name) link.setAttribute('aria-label', name);
@@ -64,7 +53,7 @@ function complete() {
     side.setAttribute('role', 'group');
     side.setAttribute('aria-label', `Side ${/st-key-panel_(\w)/.exec(side.className)[1].toUpperCase()}`);
   });
-  all(BOXES).forEach((head) => { head.textContent = 'selected'; });
+  all(BOXES).forEach((heading) => { heading.textContent = 'selected'; });
 }
 
 function greet() {
@@ -85,23 +74,25 @@ function follow() {
   if (document.activeElement !== document.body) return;
   const lost = inside || (outside && outside.element);
   if (!lost || lost.isConnected) return;
-  const same = inside && all(PASSAGE).find((one) => one.dataset.place === inside.dataset.place);
-  const back = same || foundAgain(outside || described(lost));
+  const same = inside && all(PASSAGE).find((passage) => passage.dataset.place === inside.dataset.place);
+  const back = same || current(outside || described(lost));
   if (back) back.focus({ preventScroll: true });
 }
 
 function announce() {
-  const line = document.querySelector('[data-announce]');
-  const text = line ? line.textContent : '';
-  if (text === said) return;
+  const main = document.querySelector('main');
+  if (!main) return;
   let region = document.getElementById('oq-announcements');
   if (!region) {
     region = Object.assign(document.createElement('div'), { id: 'oq-announcements', className: 'oq-unseen' });
     region.setAttribute('role', 'status');
-    document.querySelector('main').append(region);
+    main.append(region);
   }
-  if (said !== null) region.textContent = text;
-  said = text;
+  const line = document.querySelector('[data-announce]');
+  const text = line ? line.textContent : '';
+  if (text === announced || (announced === null && !line)) return;
+  if (announced !== null) region.textContent = text;
+  announced = text;
 }
 
 function onFocus({ target }) {
@@ -116,7 +107,7 @@ function onClick({ target }) {
   if (!link) return;
   const href = link.getAttribute('href');
   outside = described(link);
-  const open = all(PASSAGE).find((one) => openers.get(one) === href);
+  const open = all(PASSAGE).find((passage) => openers.get(passage) === href);
   if (open) open.focus({ preventScroll: true });
   else opening = href;
 }
@@ -129,36 +120,15 @@ function onKey(event) {
   if (part) part.querySelector(CLOSE).click();
 }
 
-export default function () {
-  if (document.openqueryUnwatch) document.openqueryUnwatch();
-  const look = () => { nameCitations(); complete(); greet(); follow(); announce(); };
-  const watch = new MutationObserver(look);
-  watch.observe(document.body, { childList: true, subtree: true, characterData: true });
-  document.addEventListener('focusin', onFocus);
-  document.addEventListener('click', onClick, true);
-  document.addEventListener('keydown', onKey);
-  const unwatch = () => {
-    watch.disconnect();
-    document.removeEventListener('focusin', onFocus);
-    document.removeEventListener('click', onClick, true);
-    document.removeEventListener('keydown', onKey);
-  };
-  document.openqueryUnwatch = unwatch;
-  look();
-  return unwatch;
+function update() {
+  nameCitations();
+  complete();
+  greet();
+  follow();
+  announce();
 }
-"""
 
-_component = st.components.v2.component("openquery_accessibility", html="<span></span>", js=_SCRIPT)
-
-
-def watch() -> None:
-    """Add the script to the page."""
-    with st.container(key="accessibility_component"):
-        _component(key="accessibility")
-
-
-def announcement(text: str) -> None:
-    """A sentence about the state of the page, unseen, which screen readers read out when it changes."""
-    with st.container(key="announcement"):
-        markup.show(p(".oq-unseen", data_announce=True)[text])
+new MutationObserver(update).observe(document.body, { childList: true, subtree: true, characterData: true });
+document.addEventListener('focusin', onFocus);
+document.addEventListener('click', onClick, true);
+document.addEventListener('keydown', onKey);

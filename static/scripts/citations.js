@@ -1,19 +1,10 @@
-"""Citations in the browser: their clicks, reported to Python, the preview of a source, and the passage in its article."""
-
-from __future__ import annotations
-
-from collections.abc import Callable
-
-import streamlit as st
-
-_SCRIPT = """
-const marked = 'on';
+// Citations: their clicks, reported to Python, the preview of a source, and the passage in its article.
 
 function light(number) {
-  document.querySelectorAll('.oq-source.on, a.oq-on').forEach((one) => one.classList.remove(marked, 'oq-on'));
+  document.querySelectorAll('.oq-source.on, a.oq-on').forEach((lit) => lit.classList.remove('on', 'oq-on'));
   const card = document.getElementById('src-' + number);
-  if (card) card.classList.add(marked);
-  document.querySelectorAll('a[href="#src-' + number + '"]').forEach((one) => one.classList.add('oq-on'));
+  if (card) card.classList.add('on');
+  document.querySelectorAll('a[href="#src-' + number + '"]').forEach((link) => link.classList.add('oq-on'));
 }
 
 function reveal() {
@@ -36,7 +27,8 @@ function reveal() {
 
 // What was closed by a click, by Escape or by scrolling: its citation and where the pointer was. Streamlit draws the
 // answer and this script again after a click, and a new element under a pointer that rests is pointed at once more.
-window.openqueryClosedPreview = window.openqueryClosedPreview || null;
+let closed = null;
+let forget = null;
 let pointer = [0, 0];
 
 // A preview of the source whose citation is pointed at or focused. Its words are those of the source's card.
@@ -60,24 +52,23 @@ function preview(parent) {
     box.hidePopover();
   };
   const close = (citation) => {
-    window.openqueryClosedPreview = { href: citation.getAttribute('href'), pointer };
+    closed = { href: citation.getAttribute('href'), pointer };
     hide();
   };
   const isClosed = (citation) => {
-    const closed = window.openqueryClosedPreview;
     const rests = closed && closed.pointer.every((place, axis) => place === pointer[axis]);
     const same = closed && citation && citation.getAttribute('href') === closed.href;
-    if (!rests && !same) window.openqueryClosedPreview = null;
+    if (!rests && !same) closed = null;
     return rests || same;
   };
   const place = () => {
-    const at = link.getBoundingClientRect();
-    if (at.bottom < 0 || at.top > window.innerHeight) return hide();
-    const left = at.left + at.width / 2 - box.offsetWidth / 2;
-    box.style.left = Math.max(8, Math.min(left, window.innerWidth - box.offsetWidth - 8)) + 'px';
-    const below = at.bottom + 6;
+    const { left, top, bottom, width } = link.getBoundingClientRect();
+    if (bottom < 0 || top > window.innerHeight) return hide();
+    const start = left + width / 2 - box.offsetWidth / 2;
+    box.style.left = Math.max(8, Math.min(start, window.innerWidth - box.offsetWidth - 8)) + 'px';
+    const below = bottom + 6;
     const fits = below + box.offsetHeight < window.innerHeight;
-    box.style.top = (fits ? below : Math.max(8, at.top - box.offsetHeight - 6)) + 'px';
+    box.style.top = (fits ? below : Math.max(8, top - box.offsetHeight - 6)) + 'px';
   };
   const add = (tag, from) => {
     const text = from && from.textContent.trim();
@@ -131,15 +122,14 @@ function preview(parent) {
     else close(link);
   }, { capture: true, passive: true });
   const pointed = matchMedia('(hover: hover)').matches && document.querySelector(citations + ':hover');
-  if (pointed && !window.openqueryClosedPreview) show(pointed);
+  if (pointed && !closed) show(pointed);
   return {
     follow: () => { if (link && !link.isConnected) hide(); },
     end: () => { on.abort(); hide(); box.remove(); },
   };
 }
 
-export default function (component) {
-  const { setTriggerValue, data, parentElement } = component;
+(window.openquery ??= {}).citations = function ({ setTriggerValue, data, parentElement }) {
   const onClick = (event) => {
     const link = event.target.closest && event.target.closest('a[href^="#src-"]');
     if (!link) return;
@@ -149,7 +139,7 @@ export default function (component) {
     light(number);
     setTriggerValue('cite', number);
   };
-  if (document.openqueryForget) document.openqueryForget();
+  if (forget) forget();
   document.addEventListener('click', onClick);
   const shown = preview(parentElement);
   const watch = new MutationObserver(() => { reveal(); shown.follow(); });
@@ -163,28 +153,10 @@ export default function (component) {
     light(early[1]);
     setTriggerValue('cite', parseInt(early[1], 10));
   }
-  const forget = () => {
+  forget = () => {
     document.removeEventListener('click', onClick);
     watch.disconnect();
     shown.end();
   };
-  document.openqueryForget = forget;
   return forget;
 }
-"""
-
-_component = st.components.v2.component(
-    "openquery_citations", html="<span></span>", js=_SCRIPT, isolate_styles=False
-)
-
-
-def citation_clicks(cited: int | None, on_cite: Callable[[], None]) -> None:
-    """Call `on_cite` when a citation is clicked; `cited_number` returns which."""
-    with st.container(key="citation_component"):
-        _component(key="citation", data={"cited": cited or 0}, on_cite_change=on_cite)
-
-
-def cited_number() -> int | None:
-    state = st.session_state.get("citation")
-    number = getattr(state, "cite", None)
-    return int(number) if isinstance(number, int | float) else None

@@ -1,0 +1,116 @@
+"""What the browser reports and Streamlit does not: clicks on citations, charts and rows, and the width of the window.
+
+The scripts are in `static/scripts`, which the page loads once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from htpy import p
+from streamlit.components.v2.types import ComponentRenderer
+
+from pages.parts import markup
+
+NARROW, COMPACT = 640, 1200
+"""Pixels of the widest window of a phone, and of a tablet or a half screen."""
+
+
+def component(name: str, html: str = "<span></span>") -> ComponentRenderer:
+    """A component of the page: `html`, given to the function `window.openquery.<name>`."""
+    script = f"export default (component) => window.openquery.{name}(component);"
+    return st.components.v2.component(f"openquery_{name}", html=html, js=script, isolate_styles=False)
+
+
+_citations = component("citations")
+_chart_clicks = component("chart_clicks")
+_row_clicks = component("row_clicks")
+_screen = component("screen")
+_copy_link = component("copy_link", Path(__file__).with_name("copy_link.html").read_text("utf-8"))
+
+
+def _reported(key: str, field: str) -> Any:
+    """What the component with this key reported last in this field; None when it reported nothing."""
+    return getattr(st.session_state.get(key), field, None)
+
+
+def citation_clicks(cited: int | None, on_cite: Callable[[int], None] | None = None) -> None:
+    """Call `on_cite` with the number of a citation that was clicked. `cited` is highlighted, where there is one."""
+
+    def clicked() -> None:
+        if on_cite and isinstance(number := _reported("citation", "cite"), int | float):
+            on_cite(int(number))
+
+    with st.container(key="citation_component"):
+        _citations(key="citation", data={"cited": cited or 0}, on_cite_change=clicked)
+
+
+def chart_clicks(on_pick: Callable[[str], None]) -> None:
+    """Call `on_pick` with the name of the clicked part of a chart, before the script reruns.
+
+    Reported are clicks on a link to `#pick-<name>`, and on chart elements whose custom data is a name, when the
+    chart is in a container whose key starts with `clickable`.
+    """
+
+    def clicked() -> None:
+        name = _reported("pick", "name")
+        if isinstance(name, str) and name:
+            on_pick(name[:2000])
+
+    with st.container(key="click_component"):
+        _chart_clicks(key="pick", on_name_change=clicked)
+
+
+def row_clicks(table: str, row: str, cell: str, on_open: Callable[[str], None]) -> None:
+    """Call `on_open` with the id of a row that was clicked, or on which Enter was pressed.
+
+    Args:
+        table: the key of the container around the table.
+        row: the id of the row with the marked cell; empty when no cell is marked.
+        cell: the marked cell.
+        on_open: called before the script reruns.
+    """
+
+    def clicked() -> None:
+        name = _reported("row_click", "open")
+        if isinstance(name, str) and name:
+            on_open(name)
+
+    with st.container(key="row_component"):
+        _row_clicks(key="row_click", data={"table": table, "row": row, "cell": cell}, on_open_change=clicked)
+
+
+def copy_link() -> None:
+    """A button that copies the address. Where the browser has no clipboard, a field with the link appears below it."""
+    _copy_link(key="copy_link")
+
+
+def announcement(text: str) -> None:
+    """A sentence about the state of the page, unseen, which screen readers read out when it changes."""
+    with st.container(key="announcement"):
+        markup.show(p(".oq-unseen", data_announce=True)[text])
+
+
+def report_width() -> None:
+    """Have the window report how wide it is. A page that opens in a small window, or is turned, is drawn once more."""
+    data = {"limits": [NARROW, COMPACT], "reported": _width_limit()}
+    with st.container(key="screen_component"):
+        _screen(key="screen", data=data, on_limit_change=lambda: None)
+
+
+def is_narrow() -> bool:
+    """Whether the window is as narrow as a phone's. False until the browser has reported it."""
+    return _width_limit() == NARROW
+
+
+def is_compact() -> bool:
+    """Whether the window is too narrow for all columns side by side. False until the browser has reported it."""
+    return _width_limit() is not None
+
+
+def _width_limit() -> int | None:
+    limit = _reported("screen", "limit")
+    return None if limit is None else int(limit)

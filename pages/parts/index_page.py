@@ -1,0 +1,90 @@
+"""The HTML page that every address of the pages is served as: Streamlit's, with this project's styles and scripts."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import re
+from pathlib import Path
+
+import streamlit as st
+from starlette.datastructures import MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+STATIC = Path(__file__).parents[2] / "static"
+STYLES = ("theme", "research", "pages", "explain")
+"""The names of the style sheets, in the order in which they apply."""
+BASE_SCRIPT = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
+"""Sets the server's address for Streamlit's client: one path up from a page, which also holds behind a proxy that
+removes the beginning of the path. Without it the client asks below the page's own path first, which is a 404."""
+CACHED = "public, max-age=31536000, immutable"
+"""The Cache-Control of a static file whose address has its digest."""
+
+
+def static_url(path: str) -> str:
+    """The address of a file in `static`, relative to a page, with a digest that changes with the file."""
+    return f"app/static/{path}?v={hashlib.sha256((STATIC / path).read_bytes()).hexdigest()[:16]}"
+
+
+@functools.cache
+def index_page() -> str:
+    """The installed Streamlit's index page, with `BASE_SCRIPT`, the scripts and the styles.
+
+    The scripts run before Streamlit's. The styles stand behind the styles that Streamlit adds to the head, so that
+    they win, and a browser runs no script before it has them: nothing is drawn without them.
+    """
+    page = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
+    scripts = "".join(
+        f'<script type="module" src="{static_url(f"scripts/{path.name}")}"></script>'
+        for path in sorted((STATIC / "scripts").glob("*.js"))
+    )
+    styles = "".join(f'<link rel="stylesheet" href="{static_url(f"styles/{name}.css")}">' for name in STYLES)
+    return page.replace("<head>", f"<head>{BASE_SCRIPT}{scripts}", 1).replace(
+        "</body>", f"{styles}</body>", 1
+    )
+
+
+def inline_scripts() -> str:
+    """The hashes of the inline scripts in the index page, in the syntax of a Content-Security-Policy."""
+    bodies = re.findall(r"<script>(.*?)</script>", index_page(), re.DOTALL)
+    return " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()}'" for body in bodies
+    )
+
+
+class IndexPage:
+    """ASGI middleware that serves `index_page` in place of Streamlit's, and has addresses with a digest cached."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, except that the answer to one for a page is the index page."""
+        if scope["type"] != "http" or scope["path"].startswith("/api/"):
+            await self.app(scope, receive, send)
+            return
+        index = False
+
+        async def with_index(message: Message) -> None:
+            nonlocal index
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                headers = MutableHeaders(raw=message["headers"])
+                index = headers.get("content-type", "").startswith("text/html")
+                if index:
+                    page = Response(
+                        index_page(), media_type="text/html", headers={"Cache-Control": "no-cache"}
+                    )
+                    await page(scope, receive, send)
+                    return
+                if scope["path"].startswith("/app/static/") and scope["query_string"].startswith(b"v="):
+                    headers["Cache-Control"] = CACHED
+            if not index:
+                await send(message)
+
+        if "." not in scope["path"].rpartition("/")[2]:
+            # Streamlit's page may be as the browser has it while the styles are others.
+            conditions = (b"if-none-match", b"if-modified-since")
+            scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in conditions]}
+        await self.app(scope, receive, with_index)
