@@ -8,14 +8,14 @@ from pathlib import Path
 import streamlit as st
 from streamlit import runtime
 
-from pages.parts import browser, page_root, sign_in
+from pages.parts import browser, sign_in, streamlit_patches
 
 ROOT = Path(__file__).parent
 
 
 def draw() -> None:
     """Draw the page that the visitor is on, with the navigation."""
-    page_root.draw_from_the_root()
+    streamlit_patches.draw_from_the_root()
     st.set_page_config(
         page_title="OpenQuery",
         page_icon=str(ROOT / "static" / "icon.png"),

@@ -17,7 +17,6 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse
 from starlette.routing import Mount, Route
-from streamlit.runtime.pages_manager import PagesManager
 
 from core.api import create_app
 from core.api.middleware.body_limits import DrainRefused
@@ -30,7 +29,7 @@ from core.errors import OpenQueryError
 from core.runtime import logs
 from core.runtime.hardening import harden
 from core.runtime.static_files import REINSTALL, altered_files
-from pages.parts import runtime, script_thread_order
+from pages.parts import runtime, streamlit_patches
 from pages.parts.index_page import IndexPage, inline_scripts
 from pages.parts.upload_limit import UploadLimit
 
@@ -113,10 +112,8 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
     runtime.close()
 
 
-# Until app.py has run once, Streamlit treats the scripts of a folder named `pages` as pages: a deep link to a
-# server that has just started would be drawn without app.py.
-PagesManager.uses_pages_directory = False
-script_thread_order.keep_reports()
+streamlit_patches.ignore_pages_folder()
+streamlit_patches.keep_reports()
 # Not at the root, because /runs is a page.
 api = create_app(runtime.runs)
 SERVING: dict[str, Any] = {

@@ -62,7 +62,9 @@ def progress(experiments: Experiments, experiment: Experiment) -> None:
             st.rerun()
         left = markup.fact(f"{current.done:,} of {current.settings:,}", "settings measured")
         with st.container(horizontal=True, vertical_alignment="center", key="evaluate_progress_line"):
-            markup.show(markup.facts(left, markup.fact(str(current.status), "state")), width="stretch")
+            markup.show(
+                markup.facts(left, markup.fact(str(current.status).capitalize(), "")), width="stretch"
+            )
             if not runtime.caller().may(Action.CHANGE_EXPERIMENT, current.user):
                 return
             if current.live:

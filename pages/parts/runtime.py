@@ -25,7 +25,7 @@ from core.run.state import Run
 from core.runtime.jobs import Job
 from core.runtime.registry import RunRegistry
 from core.storage.run_summaries import RunSummary
-from pages.parts.dedupe_submit import DedupeSubmit
+from pages.parts.submission_guard import SubmissionGuard
 
 RESEARCH = "pages/research.py"
 EVALUATE = "pages/evaluate.py"
@@ -35,7 +35,7 @@ QUICK_SECONDS = 0.1
 FULL_SPEED_RUNS = 8
 """With more live runs than this, pages ask less often what is new: together at most as often as so many do."""
 _lock = threading.Lock()
-_submissions = DedupeSubmit()
+_submissions = SubmissionGuard()
 
 
 @functools.cache

@@ -16,7 +16,7 @@ def script(mended: bool) -> None:
     from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
     from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
 
-    from pages.parts.page_root import draw_from_the_root
+    from pages.parts.streamlit_patches import draw_from_the_root
 
     if mended:
         draw_from_the_root()
@@ -42,7 +42,7 @@ def test_a_page_that_is_drawn_right_after_a_fragment_is_not_drawn_inside_it(
 ) -> None:
     """A click comes after a fragment's last element and before its thread ends: that thread draws the page.
 
-    If the second case fails, Streamlit has been mended, and `page_root` and decision 0037 can go.
+    If the second case fails, Streamlit has been mended, and `draw_from_the_root` and decision 0037 can go.
     """
     drawn_once = column_depth(AppTest.from_function(script, args=(mended,)).run())
     finish = LocalScriptRunner._on_script_finished

@@ -12,7 +12,7 @@ from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
 
-from pages.parts.script_thread_order import _create_after_reports
+from pages.parts.streamlit_patches import _create_after_reports
 
 FRAGMENT = "answer"
 
@@ -47,7 +47,7 @@ async def reports_taken(monkeypatch: pytest.MonkeyPatch, *, mended: bool, exists
         taken.append(f"thread for {request.fragment_id}")
         this._scriptrunner = started
 
-    monkeypatch.setattr("pages.parts.script_thread_order._create_scriptrunner", start)
+    monkeypatch.setattr("pages.parts.streamlit_patches._create_scriptrunner", start)
     monkeypatch.setattr(AppSession, "_create_scriptrunner", _create_after_reports if mended else start)
     session.id = "test"
     session._state = AppSessionState.APP_NOT_RUNNING
@@ -68,7 +68,7 @@ async def reports_taken(monkeypatch: pytest.MonkeyPatch, *, mended: bool, exists
 async def test_a_page_that_was_drawn_is_sent_before_a_part_of_it_is_drawn_again(
     monkeypatch: pytest.MonkeyPatch, mended: bool
 ) -> None:
-    """If the second case fails, Streamlit has been mended, and `script_thread_order` and decision 0038 can go."""
+    """If the second case fails, Streamlit has been mended, and `keep_reports` and decision 0038 can go."""
     taken = await reports_taken(monkeypatch, mended=mended)
     assert taken == (["page", "end", "thread for answer"] if mended else ["thread for answer"])
 

@@ -92,7 +92,7 @@ def form(experiments: Experiments, offered: list[str]) -> None:
                     markup.fact(f"{count:,}", plural(count, "setting")),
                     markup.fact(
                         f"{ways:,}",
-                        f"{'way' if ways == 1 else 'ways'} of chunking",
+                        f"passage {plural(ways, 'setting')}",
                         "Passages are embedded once for each; vectors that the cache has are not computed again.",
                     ),
                 )

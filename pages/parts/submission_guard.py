@@ -19,7 +19,7 @@ SAME_SETTINGS_SECONDS = 3.0
 """Seconds within which the same question under the same settings is one submission."""
 ANY_SETTINGS_SECONDS = 1.0
 """Seconds within which it is one submission whatever the settings: nobody changes one and asks so quickly."""
-MAX_VIEWERS = 1000
+MAX_SESSIONS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class _Submission:
     at: float = field(default_factory=time.monotonic)
 
 
-class DedupeSubmit:
+class SubmissionGuard:
     """The latest submission of each session with its run. Thread-safe."""
 
     def __init__(self) -> None:
@@ -64,6 +64,6 @@ class DedupeSubmit:
                     return before.run_id
             run_id = start()
             self._latest[session_id] = _Submission(question, knobs, run_id)
-            while len(self._latest) > MAX_VIEWERS:
+            while len(self._latest) > MAX_SESSIONS:
                 self._latest.popitem(last=False)
             return run_id

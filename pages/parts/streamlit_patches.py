@@ -1,0 +1,68 @@
+"""Changes to Streamlit's private parts, each with its reason and the test that fails when it is not needed any more.
+
+All of them hold for the version that `requirements.txt` names. No public function does what they do.
+"""
+
+from __future__ import annotations
+
+from streamlit.delta_generator_singletons import context_dg_stack, get_default_dg_stack_value
+from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+
+# --- where a drawing of the whole page begins (decision 0037) -----------------------------------------------
+# Upstream: github.com/streamlit/streamlit/pull/8798 sets the containers back after `st.rerun` only.
+# Test: tests/pages/test_page_root.py
+
+
+def draw_from_the_root() -> None:
+    """Draw what follows into the page itself, not into the container of the fragment that was drawn before it."""
+    context_dg_stack.set(get_default_dg_stack_value())
+
+
+# --- the folder named pages ---------------------------------------------------------------------------------
+# Upstream: github.com/streamlit/streamlit/pull/10276 keeps the flag for apps without `st.navigation`.
+# Test: tests/browser/test_serving.py, the deep link
+
+
+def ignore_pages_folder() -> None:
+    """Serve `app.py` for every page from the first request on.
+
+    Until it has run once, Streamlit takes the scripts of a folder named `pages` for pages: a deep link to a server
+    that has just started would be drawn without `app.py`.
+    """
+    PagesManager.uses_pages_directory = False
+
+
+# --- reports of a script thread that has ended (decision 0038) ----------------------------------------------
+# Upstream: no issue is known; github.com/streamlit/streamlit/pull/4557 brought the replacement of a thread that has
+# ended. Test: tests/pages/test_script_thread_order.py
+
+_create_scriptrunner = AppSession._create_scriptrunner
+
+
+def keep_reports() -> None:
+    """Make Streamlit take the reports of a script thread that has ended before it starts another one in its place.
+
+    Streamlit takes reports of the latest thread alone. A thread is replaced by a request for a fragment that comes
+    when it has ended and its last reports still wait in the event loop: they would be dropped, and a page that it
+    drew would never be sent.
+    """
+    AppSession._create_scriptrunner = _create_after_reports  # type: ignore[method-assign, assignment]
+
+
+def _create_after_reports(session: AppSession, request: RerunData) -> None:
+    if session._scriptrunner is None:
+        _create_scriptrunner(session, request)
+    else:
+        session._event_loop.call_soon(_request_again, session, request)
+
+
+def _request_again(session: AppSession, request: RerunData) -> None:
+    """Ask the thread of the session, which is none as soon as the last report of the one that ended was taken."""
+    gone = request.fragment_id and not session.has_fragment(request.fragment_id)
+    if gone or session._state == AppSessionState.SHUTDOWN_REQUESTED:
+        return
+    runner = session._scriptrunner
+    if runner is None or not runner.request_rerun(request):
+        _create_after_reports(session, request)
