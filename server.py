@@ -103,6 +103,7 @@ def print_address() -> None:
 
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
+    """Print the address, harden the process and warm up; close the runs at the end."""
     if st.get_option("logger.hideWelcomeMessage"):  # else Streamlit or uvicorn has said it
         print_address()
     harden()

@@ -47,6 +47,7 @@ def _has(table: tuple[RankedPassage, ...], name: str) -> bool:
 
 
 def pick(name: str) -> None:
+    """Select the source that was clicked in an answer."""
     kind, _, rest = name.partition("/")
     if kind == "source":
         pick_source(rest)

@@ -16,22 +16,26 @@ DELETED = "deleted_experiment"
 
 
 def choose() -> None:
+    """Open the experiment that was chosen."""
     if name := st.session_state["chosen_experiment"]:
         sweep_form.open_experiment(name)
 
 
 def label(experiment: Experiment) -> str:
+    """The name of an experiment in the list: its data set, what varies, and when it began."""
     knobs = ", ".join(f"{group}.{name}" for group, values in experiment.swept.items() for name in values)
     return f"{experiment.data}: {knobs or 'defaults'} ({runtime.local_time(experiment.started)})"
 
 
 def delete(experiments: Experiments, experiment: Experiment) -> None:
+    """Delete an experiment, which `undo_offer` can restore."""
     experiments.delete(experiment.id)
     st.session_state[DELETED] = experiment
     st.query_params.pop("experiment", None)
 
 
 def restore(experiments: Experiments, experiment: Experiment) -> None:
+    """Restore a deleted experiment and open it."""
     experiments.restore(experiment.id)
     sweep_form.open_experiment(experiment.id)
 

@@ -21,6 +21,8 @@ from pages.parts.explain import (
 
 @dataclass(frozen=True)
 class View:
+    """A view of a finished run, with what explains it."""
+
     title: str
     symbol: str
     draw: Callable[[Run], None]
@@ -100,6 +102,7 @@ VIEWS = {
 
 
 def pick(name: str) -> None:
+    """Hand the click on a part of a chart to the view that drew it."""
     kind, _, rest = name.partition("/")
     if kind == "flow":
         attrition_view.pick(rest)

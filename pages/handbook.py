@@ -17,6 +17,7 @@ PAGE = "pages/handbook.py"
 
 
 def index() -> None:
+    """Draw the list of all articles, with a search."""
     lead = "How a question becomes a cited answer, in short articles. The offline demo library searches these articles."
     markup.show(markup.title("Handbook", lead))
     words = st.text_input(
@@ -56,6 +57,7 @@ def cards(some: Sequence[Chapter]) -> None:
 
 
 def article(chapter: Chapter) -> None:
+    """Draw an article, with links to the ones before, after and beside it."""
     part = next(part for part in PARTS if chapter in part.chapters)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="handbook_place"):
         st.page_link(PAGE, label="All articles", icon=":material/arrow_back:", query_params={})
@@ -79,6 +81,7 @@ def article(chapter: Chapter) -> None:
 
 
 def link(chapter: Chapter, label: str, symbol: str) -> None:
+    """Draw a link to an article."""
     st.page_link(PAGE, label=label, icon=f":material/{symbol}:", query_params={"article": chapter.slug})
 
 

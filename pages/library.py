@@ -22,11 +22,13 @@ def current_name() -> str:
 
 
 def choose() -> None:
+    """Open the collection that was chosen."""
     if name := st.session_state.get("chosen_collection"):
         add_documents.select_collection(name)
 
 
 def create() -> None:
+    """Create the collection whose name was typed, and open it."""
     name = st.session_state.get("new_collection", "")
     try:
         created = runtime.runs().call(runtime.library().create(name, access=runtime.access()), timeout=60)
@@ -39,6 +41,7 @@ def create() -> None:
 
 
 def drop(name: str) -> None:
+    """Delete a collection."""
     try:
         runtime.runs().call(runtime.library().drop(name), timeout=60)
     except OpenQueryError as error:
@@ -49,6 +52,7 @@ def drop(name: str) -> None:
 
 
 def header(collections: tuple[str, ...], name: str) -> None:
+    """Draw the choice of the collection, and what can be done with it."""
     names = list(dict.fromkeys((*collections, name)))
     st.session_state["chosen_collection"] = name
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="library_head"):
@@ -79,6 +83,7 @@ def header(collections: tuple[str, ...], name: str) -> None:
 
 
 def summary(collection: Collection) -> None:
+    """Draw the figures of a collection."""
     markup.show(
         markup.facts(
             markup.fact(f"{collection.passages:,}", "passages"),

@@ -49,14 +49,17 @@ ANSWER_EVERY = {RunStage.QUEUED: 0.4, RunStage.GATHER: 0.6, RunStage.ANSWER: 0.2
 
 
 def every(seconds: float | None) -> float | None:
+    """Seconds between two drawings, more of them on a busy server; None where nothing is drawn again."""
     return None if seconds is None else runtime.refresh_every(seconds)
 
 
 def cite(number: int) -> None:
+    """Show the passage of the citation that was clicked."""
     st.session_state["cited"] = number
 
 
 def uncite() -> None:
+    """Close the passage of a citation."""
     st.session_state["cited"] = None
 
 
@@ -88,6 +91,7 @@ def tuned(run: Run) -> Run:
 
 @st.fragment(run_every=every(0.3 if gathering or answering or tuning_runs else None), key="progress")
 def progress() -> None:
+    """The stepper and the line below it."""
     run = latest()
     stepper.stepper(tuned(run), runtime.clock(run))
     status_line.status_line(run, tuned(run), job, runtime.clock(run))
@@ -95,6 +99,7 @@ def progress() -> None:
 
 @st.fragment(run_every=every(ANSWER_EVERY.get(now)), key="answer")
 def answer_column() -> None:
+    """The answer, its losses, sources and notes."""
     run = latest()
     answer_view.answer(run, runtime.clock(run))
     answer_view.losses(run, runtime.runs().store.problem)
@@ -104,6 +109,7 @@ def answer_column() -> None:
 
 @st.fragment(run_every=every(0.4 if gathering else None), key="results")
 def results_column() -> None:
+    """Passages, hits, pages, timeline and prompt."""
     run = latest()
     results_pane.results_pane(run, tuned(run), now, uncite)
 

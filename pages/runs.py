@@ -35,6 +35,7 @@ def import_run() -> None:
 
 
 def open_run(run_id: str) -> None:
+    """Open a run on the Research page."""
     st.session_state["opening"] = run_id
 
 

@@ -69,6 +69,7 @@ MAX_SEGMENT_CHARACTERS = 24
 
 
 def key(parameter: Parameter, prefix: str = "knob") -> str:
+    """The key of the control of a knob."""
     return f"{prefix}_{parameter.group}_{parameter.name}"
 
 
@@ -176,6 +177,7 @@ def set_excluded(page: str, *, excluded: bool) -> None:
 
 
 def sidebar(run: Run | None) -> None:
+    """Draw the sidebar: the live knobs of the run, and those of the next one."""
     for parameter in parameters():
         st.session_state.setdefault(key(parameter), _default(parameter))
     with st.sidebar:

@@ -43,6 +43,7 @@ CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset", 
 
 
 def dark() -> bool:
+    """Whether the theme of the browser is dark."""
     return bool(st.context.theme.type == "dark")
 
 
@@ -71,6 +72,7 @@ def chosen_run(title: str, lead: str, page: str) -> Run:
 
 
 def head(title: str, run: Run, page: str) -> None:
+    """Draw the heading of a page about a run, with links to the other pages about it."""
     other, name, symbol = (
         (COMPARE, "Compare settings", "compare_arrows")
         if page == EXPLAIN
@@ -123,6 +125,7 @@ def how_to_read(sentence: str, article: str, title: str) -> None:
 
 
 def empty_state(text: str, symbol: str = "hourglass_empty") -> None:
+    """Say why there is nothing to show."""
     markup.show(markup.empty(text, symbol))
 
 

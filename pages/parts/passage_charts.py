@@ -58,6 +58,7 @@ def _rounded(values: Iterable[float | None]) -> list[float | None]:
 
 
 def shown_points(rows: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
+    """The passages that are drawn on a map, at most `MOST_POINTS`."""
     return sampled(rows, MOST_POINTS)
 
 

@@ -10,6 +10,7 @@ from pages.parts import runtime
 
 
 def problem(error: OpenQueryError) -> None:
+    """Show an error of the core, with what to do."""
     st.error(_message(error.message, error.hint), icon=":material/error:")
 
 

@@ -211,6 +211,7 @@ def ask(question: str, knobs: Knobs, *, from_question_box: bool = True) -> None:
 
 
 def refuse(message: str, hint: str = "") -> None:
+    """Keep why an action was refused, which the page shows once."""
     st.session_state["refused"] = (message, hint)
 
 
@@ -293,10 +294,12 @@ def local_time(started: str) -> str:
 
 
 def library() -> Library:
+    """The library of this process."""
     return runs().engine.library
 
 
 def may_change_library() -> bool:
+    """Whether the visitor may add and delete documents."""
     return caller().may(Action.CHANGE_LIBRARY)
 
 

@@ -22,6 +22,7 @@ def providers() -> tuple[str, ...]:
 
 
 def signed_in() -> bool:
+    """Whether the visitor has signed in."""
     return bool(st.user.get("is_logged_in"))
 
 

@@ -32,6 +32,7 @@ class UploadLimit:
         self._arriving = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse an upload that does not fit; pass everything else on."""
         if scope["type"] != "http" or scope["method"] != "PUT" or not scope["path"].startswith(_PATH):
             await self.app(scope, receive, send)
             return

@@ -34,6 +34,7 @@ class CompareConfig:
 
     @property
     def label(self) -> str:
+        """The name of the side on screen."""
         return SIDES[self.side]
 
     @property
@@ -44,10 +45,12 @@ class CompareConfig:
 
 
 def prefix(side: str) -> str:
+    """The prefix of the keys of a side's knobs."""
     return f"side_{side}"
 
 
 def key(side: str, field: str) -> str:
+    """The key of a control of a side."""
     return f"{prefix(side)}_{field}"
 
 
@@ -148,6 +151,7 @@ def restore(run: Run, side: str) -> None:
 
 
 def swap(run: Run) -> None:
+    """Exchange the settings of both sides."""
     first, second = (config_of(run, side) for side in SIDES)
     copy_to("a", second)
     copy_to("b", first)

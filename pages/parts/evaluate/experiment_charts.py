@@ -19,6 +19,8 @@ MOST_BARS = 25
 
 @dataclass(frozen=True, slots=True)
 class Point:
+    """A setting in the chart of quality against cost."""
+
     setting: str
     cost: float
     reached: Interval

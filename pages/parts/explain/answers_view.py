@@ -11,6 +11,7 @@ from pages.parts import answer_diff, page_frame
 
 
 def view(run: Run) -> None:
+    """Draw two answers of the run side by side, with a diff."""
     answers = versions(run)
     if not answers:
         page_frame.empty_state("There is no answer: the run ended before one was written.", "edit_off")

@@ -25,6 +25,7 @@ JUDGE_ASKED = "judge_asked"
 
 
 def view(run: Run) -> None:
+    """Draw the matrix of sentences and sources, and the pair of the selected cell."""
     if not run.text or run.answer is None:
         page_frame.empty_state("There is no answer to compare with its sources.", "edit_off")
         return
@@ -77,6 +78,7 @@ def view(run: Run) -> None:
 
 
 def pick(name: str) -> None:
+    """Select the cell that was clicked."""
     claim, _, source = name.partition("/")
     chosen = (int(claim), int(source)) if claim.isdecimal() and source.isdecimal() else None
     st.session_state[CELL] = None if chosen == st.session_state.get(CELL) else chosen

@@ -31,6 +31,7 @@ SIGNS = {
 
 
 def view(run: Run) -> None:
+    """Draw the attrition diagram, the items of the selected flow, and the trace of a URL or text."""
     losses = page_frame.cached("attrition", run, lambda: attrition(run))
     flows = {flow.key: flow for flow in losses.flows if flow.count}
     if not flows:
@@ -48,6 +49,7 @@ def view(run: Run) -> None:
 
 
 def pick(name: str) -> None:
+    """Select the flow that was clicked."""
     st.session_state[FLOW] = name
 
 

@@ -32,6 +32,7 @@ TAGS = {DiffKind.REMOVED: ("left out", del_), DiffKind.ADDED: ("only in the arti
 
 
 def view(run: Run) -> None:
+    """Draw a page as it was fetched beside what each extractor made of it."""
     names = _names(run)
     if not names:
         page_frame.empty_state("No page was found.", "article")

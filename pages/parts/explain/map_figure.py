@@ -34,6 +34,7 @@ PLURALS = {
 def map_figure(
     run: Run, projected: EmbeddingMap, passages: Sequence[RankedPassage], by: str, *, dark: bool
 ) -> go.Figure:
+    """The embedding map: passages, the question, queries and sentences of the answer."""
     figure = go.Figure()
     points = projected.projection.points
 
@@ -149,5 +150,6 @@ def _by_topic(run: Run) -> Mapping[int, str]:
 
 
 def point_title(point: Point) -> str:
+    """The text of a point, on one line."""
     number = f" {point.number}" if point.number else ""
     return f"{str(point.kind).capitalize()}{number}: {one_line(point.text, 110)}"

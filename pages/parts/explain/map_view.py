@@ -24,6 +24,7 @@ SHORT = {PointKind.QUERY: "query {}", PointKind.SENTENCE: "sentence {}", PointKi
 
 
 def view(run: Run) -> None:
+    """Draw the embedding map, and the neighbours of the selected point."""
     if run.index is None or run.ranking is None:
         page_frame.empty_state("There are no ranked passages to draw.", "scatter_plot")
         return

@@ -24,6 +24,7 @@ PARTS = ("hits", "pages", "passages", "context", "cited")
 
 
 def view(run: Run) -> None:
+    """Draw what each query found, and how queries overlap."""
     rows = page_frame.cached("contributions", run, lambda: contributions(run))
     if not rows:
         page_frame.empty_state("The run ended before a query was written.", "edit_off")

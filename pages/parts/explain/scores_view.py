@@ -14,6 +14,7 @@ from pages.parts import charts, markup, page_frame, passage_charts
 
 
 def view(run: Run) -> None:
+    """Draw scores by rank, and the cosines of unrelated questions."""
     if run.index is None or run.ranking is None or not run.index.passages:
         page_frame.empty_state("There is no ranking with scores.", "leaderboard")
         return

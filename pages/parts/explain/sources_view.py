@@ -26,6 +26,7 @@ ANSWER = "without_answer"
 
 
 def view(run: Run) -> None:
+    """Draw groups of near-duplicate pages, and the effect of leaving a page out."""
     pages = run.ranked_pages
     if not pages:
         page_frame.empty_state("No page was read.", "article")

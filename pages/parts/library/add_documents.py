@@ -77,6 +77,7 @@ def _largest() -> int:
 
 
 def form(name: str) -> None:
+    """Draw the form that adds files, addresses and text to a collection."""
     if not runtime.may_change_library():
         st.info(
             "This server is shared, so only its operator adds documents: "

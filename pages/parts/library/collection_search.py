@@ -14,6 +14,7 @@ from pages.parts.problems import problem
 
 
 def search(name: str) -> None:
+    """Draw a search in the collection, with its nearest passages."""
     words = st.text_input(
         "Search this collection",
         key="inside_words",

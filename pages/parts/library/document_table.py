@@ -62,6 +62,7 @@ def reembed_offer(collection: Collection) -> None:
 
 
 def reembed(name: str) -> None:
+    """Start to embed a collection again with the embedder that is set now."""
     try:
         job = runtime.runs().call(
             runtime.library().ingests.reembed(name, access=runtime.access()),
@@ -74,6 +75,7 @@ def reembed(name: str) -> None:
 
 
 def documents(name: str) -> None:
+    """Draw the documents of a collection."""
     try:
         listed = runtime.runs().call(runtime.library().documents(name), timeout=20)
     except OpenQueryError as error:
@@ -169,6 +171,7 @@ def _selected(name: str, document: LibraryDocument) -> None:
 
 
 def open_document(key: str) -> None:
+    """Show this document."""
     st.query_params["document"] = key
 
 

@@ -44,6 +44,7 @@ ENDS = {
 
 
 def answer(run: Run, now: float) -> None:
+    """Draw the question, its answer, and what can be done with it."""
     with st.container(border=True, key="answer_card"):
         _head(run, now)
         markup.show(h1(".oq-question", dir="auto")[run.question], h2(".oq-unseen")["Answer"])
@@ -213,6 +214,7 @@ def _stats(stats: AnswerStats, run: Run) -> list[Element]:
 
 
 def sources(run: Run, cited: int | None) -> None:
+    """Draw the cards of the sources, by page."""
     cards = source_cards(run)
     if not cards:
         return

@@ -110,6 +110,7 @@ def _ask_example(question: str) -> None:
 
 
 def introduction() -> None:
+    """Draw the heading of the page without a run."""
     markup.show(
         div(".oq-introduction")[
             h1["Ask the web. See how the answer is made."],

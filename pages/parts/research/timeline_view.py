@@ -22,6 +22,7 @@ FAILED, RUNNING = "failed or skipped (striped)", "still running (fading at its e
 
 
 def timeline(run: Run, now: float) -> None:
+    """Draw the phases, fetches and requests of the run over time; `now` is in seconds of its clock."""
     chart = gantt(run, now)
     if not chart.groups:
         markup.show(markup.empty("The run has not started yet.", "timeline"))
