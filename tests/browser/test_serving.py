@@ -59,10 +59,10 @@ def test_every_page_has_its_styles_before_anything_is_drawn(
     with visiting(chromium, demo_site) as visitor:
         held: list[Route] = []
         visitor.page.route("**/styles/theme.css*", held.append)
-        with visitor.page.expect_request("**/styles/theme.css*"):
+        with visitor.page.expect_response("**/static/js/index.*.js"):  # what draws the page
             visitor.page.goto(demo_site.url + path, wait_until="commit")
-        visitor.page.wait_for_function("document.getElementById('root')")
-        assert visitor.page.locator("#root > *").count() == 0
+        expect(visitor.page.locator("#root")).to_be_attached()
+        expect(visitor.page.locator("#root > *")).to_have_count(0)
         held[0].continue_()
         expect(visitor.page.get_by_test_id("stMain")).to_be_visible()
         assert visitor.page.evaluate(
