@@ -14,7 +14,7 @@ from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
-from pages.parts import runtime
+from pages.parts import controls, runtime
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
@@ -44,7 +44,8 @@ def opened(
     who has signed in."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     app.user = {"is_logged_in": True, **user} if user else {}
-    for key, held in (session or {}).items():
+    groups = {f"group_{name}": True for name, _, _ in controls.NEXT}  # open, or their controls are not sent
+    for key, held in {**groups, **(session or {})}.items():
         app.session_state[key] = held
     for name, value in query.items():
         app.query_params[name] = value
