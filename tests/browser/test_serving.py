@@ -58,7 +58,7 @@ def test_every_page_has_its_styles_before_anything_is_drawn(
     """The styles are slow, and nothing is on the page until they are there."""
     with visiting(chromium, demo_site) as visitor:
         held: list[Route] = []
-        visitor.page.route("**/styles/theme.css*", held.append)
+        visitor.page.route("**/styles/theme.css*", lambda route: held.append(route))  # noqa: PLW0108
         with visitor.page.expect_response("**/static/js/index.*.js"):  # what draws the page
             visitor.page.goto(demo_site.url + path, wait_until="commit")
         expect(visitor.page.locator("#root")).to_be_attached()
