@@ -68,6 +68,8 @@ def test_every_page_has_its_styles_before_anything_is_drawn(
         assert visitor.page.evaluate(
             "getComputedStyle(document.querySelector('[data-testid=stApp]')).getPropertyValue('--ink')"
         )
+        if path == "/no-such-page":
+            visitor.faults = [fault for fault in visitor.faults if "does not seem to exist" not in fault]
 
 
 def test_styles_and_scripts_are_cached_by_their_digest_and_a_page_is_not(demo_site: Site) -> None:
