@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
-from core.reading.html.html_parsing import HTML_LIMIT, MAX_DEPTH, parse_html
-from core.reading.html.text_blocks import block_text
-from core.reading.normalization import paragraphs
+from core.reading.html.html_parsing import HTML_LIMIT, MAX_DEPTH
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = [
@@ -190,13 +188,6 @@ def test_what_no_extractor_takes_for_an_article_is_read_as_visible_text() -> Non
     text = read(f"<html><body><form><table>{cells}</table></form><script>var x</script></body></html>").text
     assert "Station 29" in text
     assert "var x" not in text
-
-
-def test_visible_text_has_a_line_for_each_block_and_no_menus() -> None:
-    tree = parse_html(
-        "<title>T</title><nav>Menu</nav><p>See <a href=/>the site</a> (<i>new</i>).</p><form>Search</form><p>End"
-    )
-    assert paragraphs(block_text(tree, menus=False)) == "See the site (new).\n\nEnd"
 
 
 @pytest.mark.parametrize("extractor", Extractor)

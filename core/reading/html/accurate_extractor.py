@@ -84,7 +84,20 @@ def _precise_extraction(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str
         return other, "readability"
     if text:
         return text, "trafilatura"
-    return (other, "readability") if other else (paragraphs(block_text(tree, menus=False)), "visible text")
+    return (other, "readability") if other else (visible_text(tree), "visible text")
+
+
+def visible_text(tree: lxml.html.HtmlElement) -> str:
+    """All text outside navigation, forms and the like, with BeautifulSoup."""
+    from bs4 import BeautifulSoup
+
+    soup = BeautifulSoup(etree.tostring(tree, encoding="unicode", method="html"), "lxml")
+    for element in soup(
+        ["nav", "header", "footer", "aside", "form", "script", "style", "noscript", "button"]
+    ):
+        element.decompose()
+    body = soup.body or soup
+    return paragraphs("\n".join(" ".join(line.split()) for line in body.get_text("\n").splitlines()))
 
 
 def _by_readability(tree: lxml.html.HtmlElement) -> str:

@@ -19,18 +19,14 @@ _PROSE = 80
 """Characters from which a paragraph counts as prose rather than as a label or a teaser."""
 
 
-def block_text(root: lxml.html.HtmlElement, *, menus: bool = True) -> str:
-    """One line for each block; table cells of a row apart by a bar. Walks without recursion.
-
-    Without `menus`, what stands in navigation, forms and the like is left out.
-    """
-    silent = _SILENT if menus else _SILENT | _AROUND
+def block_text(root: lxml.html.HtmlElement) -> str:
+    """One line for each block; table cells of a row apart by a bar. Walks without recursion."""
     pieces: list[str] = []
     stack: list[tuple[lxml.html.HtmlElement, bool]] = [(root, False)]
     while stack:
         element, leaving = stack.pop()
         tag = element.tag if isinstance(element.tag, str) else "script"
-        if leaving or tag in silent:
+        if leaving or tag in _SILENT:
             if tag in _BLOCKS:
                 pieces.append("\n")
             elif tag in ("td", "th") and element.getnext() is not None:
