@@ -62,18 +62,18 @@ class Admission:
 
     def check_model_server(self, base_url: str) -> None:
         """A shared server calls only the model servers that its operator named."""
-        known = ("", OPENROUTER, OPENAI, self._settings.base_url)
-        if self._known_only and base_url.rstrip("/") not in known:
+        named_servers = ("", OPENROUTER, OPENAI, self._settings.base_url)
+        if self._known_only and base_url.rstrip("/") not in named_servers:
             raise BadInput(
                 "This OpenQuery is shared, so it calls only the model servers that its operator named.",
                 hint=f"Use {OPENROUTER}, {OPENAI}, or ask the operator to set OPENQUERY_BASE_URL.",
             )
 
-    def check_service(self, url: str, known: str, what: str, setting: str) -> None:
+    def check_service(self, url: str, operator_url: str, service: str, setting: str) -> None:
         """A shared server calls no search or vector service but `known`, the operator's."""
-        if self._known_only and url.rstrip("/") != known.rstrip("/"):
+        if self._known_only and url.rstrip("/") != operator_url.rstrip("/"):
             raise BadInput(
-                f"This OpenQuery is shared, so it calls no {what} but its operator's.",
+                f"This OpenQuery is shared, so it calls no {service} but its operator's.",
                 hint=f"Ask the operator to set {setting}.",
             )
 

@@ -24,55 +24,58 @@ class AppliedChanges:
 
 def changes(original: Knobs, changed: Knobs) -> tuple[str, ...]:
     """Every knob that differs from the original's. A list is one change for each item; an empty one has no value."""
-    found: list[str] = []
-    for one in parameters():
-        value = _value(changed, one)
-        if value != _value(original, one):
-            items = (value,) if not one.items else value or ("",)
-            found += [f"{one.path}:{getattr(item, 'value', item)}" for item in items]
-    return tuple(found)
+    change_texts: list[str] = []
+    for parameter in parameters():
+        value = _value(changed, parameter)
+        if value != _value(original, parameter):
+            items = (value,) if not parameter.items else value or ("",)
+            change_texts += [f"{parameter.path}:{getattr(item, 'value', item)}" for item in items]
+    return tuple(change_texts)
 
 
-def apply_changes(original: Knobs, written: Iterable[str], groups: Collection[str]) -> AppliedChanges:
+def apply_changes(original: Knobs, written_changes: Iterable[str], groups: Collection[str]) -> AppliedChanges:
     """The original with changes written as by `changes`, of these groups only. A bad one does not affect the others."""
-    known = {one.path: one for one in parameters()}
+    parameters_by_path = {parameter.path: parameter for parameter in parameters()}
     ignored: list[str] = []
     values: dict[str, Any] = {}
-    for change in written:
+    for change in written_changes:
         path, colon, value = change.partition(":")
-        if not colon or path not in known:
+        if not colon or path not in parameters_by_path:
             ignored.append(f"{_shortened(change)} (no such setting)")
-        elif known[path].group not in groups:
+        elif parameters_by_path[path].group not in groups:
             ignored.append(f"{_shortened(change)} (applies to the next run only)")
-        elif known[path].items:
+        elif parameters_by_path[path].items:
             values.setdefault(path, []).extend([value] if value else [])
         else:
             values[path] = value
     knobs = original
     for path, value in values.items():
-        one = known[path]
+        parameter = parameters_by_path[path]
         try:
-            parsed = _value(Knobs.parse(nested({path: value})), one)
+            parsed = _value(Knobs.parse(nested({path: value})), parameter)
         except BadInput:
-            ignored.append(f"{_shortened(f'{path}:{value}')} ({allowed(one)})")
+            ignored.append(f"{_shortened(f'{path}:{value}')} ({allowed(parameter)})")
         else:
-            knobs = replace(knobs, **{one.group: replace(getattr(knobs, one.group), **{one.name: parsed})})
+            knobs = replace(
+                knobs,
+                **{parameter.group: replace(getattr(knobs, parameter.group), **{parameter.name: parsed})},
+            )
     return AppliedChanges(knobs=knobs, ignored=tuple(ignored))
 
 
-def allowed(one: Parameter) -> str:
+def allowed(parameter: Parameter) -> str:
     """The values of a knob in words."""
-    if one.enum:
-        return f"must be {' or '.join(value or 'empty' for value in one.enum)}"
-    if one.type == "boolean":
+    if parameter.enum:
+        return f"must be {' or '.join(value or 'empty' for value in parameter.enum)}"
+    if parameter.type == "boolean":
         return "must be true or false"
-    if one.minimum is not None and one.maximum is not None:
-        return f"must be {one.minimum:g} to {one.maximum:g}"
+    if parameter.minimum is not None and parameter.maximum is not None:
+        return f"must be {parameter.minimum:g} to {parameter.maximum:g}"
     return "not allowed"
 
 
-def _value(knobs: Knobs, one: Parameter) -> Any:
-    return getattr(getattr(knobs, one.group), one.name)
+def _value(knobs: Knobs, parameter: Parameter) -> Any:
+    return getattr(getattr(knobs, parameter.group), parameter.name)
 
 
 def _shortened(change: str) -> str:

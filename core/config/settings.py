@@ -225,12 +225,12 @@ class Settings(BaseSettings):
             "search.collections": [name for name in self.collections.split(",") if name],
         }
 
-    def __init__(self, **given: Any) -> None:
-        """Settings from all sources; what is `given` by field name comes before them.
+    def __init__(self, **values: Any) -> None:
+        """Settings from all sources; those of `values`, by field name, come before them.
 
         A field's name is for code alone: DATA or SHARED in the environment are another program's.
         """
-        super().__init__(**{variable(type(self).model_fields[name]): value for name, value in given.items()})
+        super().__init__(**{variable(type(self).model_fields[name]): value for name, value in values.items()})
 
     @property
     def folder(self) -> Path:
@@ -270,14 +270,14 @@ class Settings(BaseSettings):
                 yield from map(str, names.choices)
 
     @classmethod
-    def read(cls, **given: Any) -> Settings:
+    def read(cls, **values: Any) -> Settings:
         """Settings as above, refused in words.
 
         Raises:
             BadInput: naming every variable that is out of bounds, without its value.
         """
         try:
-            return cls(**given)
+            return cls(**values)
         except ValidationError as error:
             wrong = "; ".join(
                 f"{fault['loc'][0]}: {fault['msg']}" for fault in error.errors(include_url=False)

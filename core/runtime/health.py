@@ -162,8 +162,8 @@ async def egress_report(engine: Engine, access: Access = NO_ACCESS) -> str:
     )
     models = (("chat model", chat), ("embedder", embed), ("reranker", engine.models.reranker()))
     leaving = [
-        f"the {what} {model.identity} ({place})"
-        for what, model in models
+        f"the {role} {model.identity} ({place})"
+        for role, model in models
         if model and (place := engine.egress.destination(model.host)) is not Destination.MACHINE
     ]
     report = f"Passages are sent to {' and '.join(leaving)}." if leaving else "Passages stay on this machine."

@@ -64,7 +64,7 @@ def redacted(text: str) -> str:
     """`text` without any secret that `redact` was called with, and without what looks like a key."""
     for secret in tuple(_secrets):
         text = text.replace(secret, REMOVED)
-    return _LOOKS_SECRET.sub(lambda found: f"{next(filter(None, found.groups()), '')}{REMOVED}", text)
+    return _LOOKS_SECRET.sub(lambda match: f"{next(filter(None, match.groups()), '')}{REMOVED}", text)
 
 
 class Redact(logging.Filter):
@@ -116,7 +116,7 @@ def configure(settings: Settings, *, level: int = logging.INFO, stream: TextIO |
         root.removeHandler(handler)
     root.addHandler(own)
     for handler in root.handlers:
-        if not any(isinstance(one, Redact) for one in handler.filters):
+        if not any(isinstance(log_filter, Redact) for log_filter in handler.filters):
             handler.addFilter(Redact())
     for name in ("core", "openquery"):
         logging.getLogger(name).setLevel(level)
@@ -173,10 +173,10 @@ def _line(run: Run, message: str, *, level: int = logging.INFO, **fields: Any) -
 def _traceback(error: BaseException) -> str:
     """The traceback of an exception and its causes, each with the beginning of its message."""
     parts: list[str] = []
-    seen: set[int] = set()
+    seen_errors: set[int] = set()
     current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
+    while current is not None and id(current) not in seen_errors:
+        seen_errors.add(id(current))
         frames = "".join(traceback.format_tb(current.__traceback__)).rstrip()
         message = _ONE_LINE.sub(" ", str(current))
         parts.append(f"{frames}\n{type(current).__name__}: {message[:MESSAGE_LIMIT]}".strip())

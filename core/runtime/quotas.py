@@ -91,8 +91,8 @@ class Quotas:
         used = sum(tokens for _, tokens in account.tokens)
         if self.tokens_per_day and used >= self.tokens_per_day:
             over, wait = used - self.tokens_per_day, 0.0
-            for at, tokens in account.tokens:
-                over, wait = over - tokens, at + DAY - self._clock()
+            for timestamp, tokens in account.tokens:
+                over, wait = over - tokens, timestamp + DAY - self._clock()
                 if over < 0:
                     break
             raise LimitReached(
@@ -104,10 +104,10 @@ class Quotas:
     def _account(self, subject: str) -> _Account:
         """The subject's account without entries that are older than its windows."""
         account = self._accounts.setdefault(subject, _Account())
-        now = self._clock()
-        while account.runs and account.runs[0] <= now - HOUR:
+        current_time = self._clock()
+        while account.runs and account.runs[0] <= current_time - HOUR:
             account.runs.popleft()
-        while account.tokens and account.tokens[0][0] <= now - DAY:
+        while account.tokens and account.tokens[0][0] <= current_time - DAY:
             account.tokens.popleft()
         return account
 

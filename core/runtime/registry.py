@@ -169,8 +169,10 @@ class RunRegistry:
         Here and below `access` and `quota_subject` are those of the caller, who need not be the one who started the run;
         the tokens count against the quota of `quota_subject`.
         """
-        wanted = tuple(keys)
-        self._follow_up(run_id, lambda run: partial(followups.read_more, run, wanted), access, quota_subject)
+        skipped_keys = tuple(keys)
+        self._follow_up(
+            run_id, lambda run: partial(followups.read_more, run, skipped_keys), access, quota_subject
+        )
 
     def read_as(
         self,
@@ -436,7 +438,7 @@ class RunRegistry:
         unsaved = [run_id for run_id in idle if self.store.unsaved(run_id)]
         for run_id in unsaved[:1] if self.store.problem else unsaved:
             self.store.save(self._jobs[run_id].run)
-        kept = set(unsaved[-UNSAVED_RUNS:])
+        kept_in_memory = set(unsaved[-UNSAVED_RUNS:])
         for run_id in idle[:-IDLE_RUNS]:
-            if run_id not in kept:
+            if run_id not in kept_in_memory:
                 del self._jobs[run_id]

@@ -50,10 +50,10 @@ class LabelStore:
                 f"SELECT folded_question, {_COLUMNS} FROM labels WHERE user = ?",  # noqa: S608 - our own names
                 (text_digest(user),),
             ).fetchall()
-        found: defaultdict[str, list[Label]] = defaultdict(list)
+        by_question: defaultdict[str, list[Label]] = defaultdict(list)
         for question, *row in rows:
-            found[question].append(_label(row))
-        return {question: tuple(labels) for question, labels in found.items()}
+            by_question[question].append(_label(row))
+        return {question: tuple(labels) for question, labels in by_question.items()}
 
     def add(self, question: str, run: str, *labels: Label, user: str = "") -> None:
         """Add labels that were made in a run, or change the grades of ranges that are labelled already.
@@ -68,16 +68,16 @@ class LabelStore:
                     (
                         text_digest(user),
                         folded_question(question),
-                        one.place.page,
-                        one.place.start,
-                        one.place.end,
-                        one.digest,
-                        encodable(one.text),
-                        int(one.grade),
+                        label.place.page,
+                        label.place.start,
+                        label.place.end,
+                        label.digest,
+                        encodable(label.text),
+                        int(label.grade),
                         encodable(question),
                         run,
                     )
-                    for one in labels
+                    for label in labels
                 ],
             )
             count = db.execute(
@@ -95,8 +95,8 @@ class LabelStore:
             db.executemany(
                 "DELETE FROM labels WHERE user = ? AND folded_question = ? AND page = ? AND start = ? AND end = ?",
                 [
-                    (text_digest(user), folded_question(question), one.page, one.start, one.end)
-                    for one in places
+                    (text_digest(user), folded_question(question), place.page, place.start, place.end)
+                    for place in places
                 ],
             )
 

@@ -37,7 +37,7 @@ class SavedPresets:
 
     def get(self, name: str) -> Preset | None:
         """The preset of exactly this name."""
-        return next((one for one in self.presets if one.name == name), None)
+        return next((preset for preset in self.presets if preset.name == name), None)
 
 
 class Presets:
@@ -96,11 +96,11 @@ class Presets:
             raise BadInput(f"There is no preset “{name}”.", hint="It may have been deleted elsewhere.")
         renamed = Preset(name=checked_name(new_name), knobs=preset.knobs)
         with self._store.transaction("The preset was not renamed") as db:
-            taken = db.execute(
+            other_preset = db.execute(
                 "SELECT 1 FROM presets WHERE user = ? AND folded_name = ? AND folded_name <> ?",
                 (text_digest(user), _folded(renamed.name), _folded(name)),
             ).fetchone()
-            if taken:
+            if other_preset:
                 raise BadInput(f"There is a preset “{renamed.name}” already.", hint="Choose another name.")
             db.execute(
                 "UPDATE presets SET folded_name = ?, name = ? WHERE user = ? AND folded_name = ?",
@@ -126,7 +126,7 @@ def checked_name(name: str) -> str:
     Raises:
         BadInput: when it is empty or too long.
     """
-    name = " ".join("".join(one if one.isprintable() else " " for one in name).split())
+    name = " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())
     if not name:
         raise BadInput("The preset has no name.", hint="Type one, such as “long answers”.")
     if len(name) > NAME_LIMIT:

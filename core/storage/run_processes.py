@@ -85,9 +85,9 @@ class RunProcesses:
         run = base
         for record in records:
             run = run.apply(record)
-        shown = replace(run, notes=(*run.notes, _OTHER_PROCESS))
-        self._remote_runs[run_id] = RemoteRun(before.events + len(records), run, shown)
-        return shown
+        shown_run = replace(run, notes=(*run.notes, _OTHER_PROCESS))
+        self._remote_runs[run_id] = RemoteRun(before.events + len(records), run, shown_run)
+        return shown_run
 
     def forget(self, run_id: str) -> None:
         """Forget what was read of a run of another process: it has ended, or was deleted."""

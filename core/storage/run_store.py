@@ -155,7 +155,7 @@ class RunStore:
                 "(SELECT document FROM imported_runs WHERE run = ?1)",
                 (run_id,),
             ).fetchone()
-        records = [Record(at=at, event=event_from_json(data)) for at, data in rows]
+        records = [Record(at=seconds, event=event_from_json(data)) for seconds, data in rows]
         base = before.run
         if document is not None and not before.events:
             base = replace(run_from_json(document), id=run_id)

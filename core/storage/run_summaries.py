@@ -144,9 +144,9 @@ def _knobs_json(knobs: Knobs) -> str:
 
 
 @functools.lru_cache(1024)
-def _knobs(written: str) -> Knobs | None:
+def _knobs(knobs_json: str) -> Knobs | None:
     """The knobs in a summary; None when this version does not know them. Cached: most runs share a few."""
     try:
-        return Knobs.parse(json.loads(written))
+        return Knobs.parse(json.loads(knobs_json))
     except BadInput:
         return None

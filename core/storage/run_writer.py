@@ -60,9 +60,9 @@ class RunWriter:
     def flush(self) -> None:
         """Wait until everything queued so far is on disk."""
         if self._thread.is_alive():
-            done = threading.Event()
-            self._queue.put(done)
-            done.wait()
+            flushed = threading.Event()
+            self._queue.put(flushed)
+            flushed.wait()
 
     def close(self) -> None:
         """Write what is queued, and end the thread."""

@@ -54,9 +54,9 @@ class ModelServers:
             ChatFailed: when a server must be asked for its models and does not answer.
         """
         model = access.chat_model or self._settings.chat_model
-        if named := self._named(access):
+        if named_server := self._named(access):
             own = access.base_url or access.api_key
-            return await self._server(*named, access.chat_model if own else model)
+            return await self._server(*named_server, access.chat_model if own else model)
         if offered := await self._ollama_models():
             return ModelServer(
                 base_url=self._ollama, api_key=None, model=model or offered[0], offered=offered
@@ -79,8 +79,8 @@ class ModelServers:
             return LOCAL_EMBEDDER
         if base := settings.embedding_base_url:
             return ModelServer(base_url=base, api_key=self._embedding_key(base), model=model)
-        if named := self._named(access):
-            return ModelServer(base_url=named[0], api_key=named[1], model=model)
+        if named_server := self._named(access):
+            return ModelServer(base_url=named_server[0], api_key=named_server[1], model=model)
         if await self._ollama_models():
             return ModelServer(base_url=self._ollama, api_key=None, model=model)
         raise EmbedFailed(
@@ -142,8 +142,10 @@ class ModelServers:
 
     async def _ollama_models(self) -> tuple[str, ...]:
         """The chat models of a local Ollama; empty when it does not answer or is not to be looked for."""
-        asked, offered = self._local_models
-        if self._settings.ollama_url and (not asked or time.monotonic() - asked > MODEL_LIST_SECONDS):
+        last_asked, offered = self._local_models
+        if self._settings.ollama_url and (
+            not last_asked or time.monotonic() - last_asked > MODEL_LIST_SECONDS
+        ):
             offered = await list_local_models(self._settings.ollama_url)
             self._local_models = (time.monotonic(), offered)
         return offered

@@ -97,14 +97,14 @@ class Searches:
         settings = self._settings
         if access.searxng_url:
             self._admission.check_service(access.searxng_url, settings.searxng_url, "SearXNG", "SEARXNG_URL")
-            named = access.searxng_url, access.searxng_username, access.searxng_password
+            address_and_login = access.searxng_url, access.searxng_username, access.searxng_password
         elif settings.searxng_url:
-            named = settings.searxng_url, settings.searxng_username, settings.searxng_password
+            address_and_login = settings.searxng_url, settings.searxng_username, settings.searxng_password
         else:
             raise SearchFailed(
                 "No SearXNG is connected.", hint="Set SEARXNG_URL to its address, or pick another backend."
             )
-        url, username, password = named
+        url, username, password = address_and_login
         return SearxNG(
             url,
             username=username,
