@@ -48,8 +48,7 @@ class RunStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._unusable = ""
-        self._notice = ""
+        self._unusable = self._notice = ""
         self._next_numbers: dict[str, int] = {}
         self._deleted: set[str] = set()
         """Deleted runs: a late event of one must not bring it back."""
@@ -91,8 +90,7 @@ class RunStore:
         if self._database is None or run.id in self._deleted:
             return
         writer, processes = self._database
-        number = self._next_numbers.get(run.id)
-        if number is None:
+        if (number := self._next_numbers.get(run.id)) is None:
             number = self._read_next_number(writer, run.id)
         self._next_numbers[run.id] = number + 1
         process = processes.recorded(run)
