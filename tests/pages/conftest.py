@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 
 from core.config.access import NO_ACCESS, Access
@@ -34,6 +36,15 @@ def registry(warm_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run
     runtime.close()
 
 
+@cache
+def _components() -> BidiComponentManager:
+    """Streamlit's list of components, which all sessions share as they do on a server. To make one, Streamlit reads the
+    metadata of every installed package; a test's session would do so each time, and take longer than the page."""
+    manager = BidiComponentManager()
+    manager.discover_and_register_components(start_file_watching=False)
+    return manager
+
+
 def opened(
     page: str = "",
     session: Mapping[str, object] | None = None,
@@ -43,6 +54,7 @@ def opened(
     """The app on one of its pages, drawn once, in a session that holds what is given, for a `user` with these claims
     who has signed in."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+    app._bidi_component_manager = _components()
     app.user = {"is_logged_in": True, **user} if user else {}
     groups = {f"group_{name}": True for name, _, _ in controls.NEXT}  # open, or their controls are not sent
     for key, held in {**groups, **(session or {})}.items():
