@@ -37,6 +37,7 @@ class Requirements(MetadataHookInterface):
     """Dependencies are written once, in the requirements files."""
 
     def update(self, metadata: dict[str, Any]) -> None:
+        """Set the dependencies of the package."""
         root = Path(self.root)
         metadata["dependencies"] = requirements(root / "requirements.txt")
         metadata["optional-dependencies"] = {
@@ -49,6 +50,7 @@ class OnePackage(BuildHookInterface):  # type: ignore[type-arg]
     """Maps the source tree below `openquery/`. An editable install uses the source tree as it is."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Map the source tree into one package, with its imports rewritten."""
         if version == "editable":
             return
         self._folder = tempfile.TemporaryDirectory(prefix="openquery-wheel-")
@@ -57,6 +59,7 @@ class OnePackage(BuildHookInterface):  # type: ignore[type-arg]
         build_data["force_include"][str(package)] = PACKAGE
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Delete what was rewritten for the build."""
         if version != "editable":
             self._folder.cleanup()
 

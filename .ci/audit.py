@@ -52,6 +52,7 @@ def verdict(report: Mapping[str, Any], requirements: Mapping[str, Requirement]) 
 
 
 def main() -> int:
+    """Check the installed packages, and print what is vulnerable."""
     command = [sys.executable, "-m", "pip_audit", "--local", "--format", "json", "--progress-spinner", "off"]
     try:
         done = subprocess.run(  # noqa: S603 - the command is ours

@@ -103,6 +103,7 @@ def _is_quoted(folded: str, start: int, end: int) -> bool:
 
 
 def sign(text: str, kind: InjectionKind, start: int, end: int, *, strong: bool) -> InjectionSign:
+    """The sign of injection that lies at [start, end) of `text`, with the words that it quotes."""
     return InjectionSign(
         kind=kind, start=start, end=end, quote=one_line(text[start:end], QUOTE_LENGTH), strong=strong
     )

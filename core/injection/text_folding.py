@@ -36,6 +36,7 @@ class Folded:
     origin: Sequence[int] | None = None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where [start, end) of the folded text lies in the original."""
         if self.origin is None:
             return start, end
         return self.origin[start], self.origin[end - 1] + 1

@@ -22,6 +22,8 @@ class AnswerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
+    """What was written about a question, and by whom."""
+
     kind: AnswerKind
     text: str
     model: str = ""
@@ -73,4 +75,5 @@ class CitationCheck:
 
     @property
     def unknown(self) -> tuple[int, ...]:
+        """Numbers that are cited and that no source has, each once, ascending."""
         return tuple(sorted({mark.number for mark in self.citations if not mark.known}))

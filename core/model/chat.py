@@ -44,6 +44,7 @@ class ToolDefinition:
     function: ToolFunction
 
     def to_json(self) -> dict[str, Any]:
+        """As an entry of `tools` in a chat request."""
         function = self.function
         said = {"description": function.description} if function.description else {}
         return {
@@ -53,6 +54,11 @@ class ToolDefinition:
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
+        """Read an entry of `tools`.
+
+        Raises:
+            ValueError: with what it lacks.
+        """
         function = _function_of(value)
         name, description = function.get("name"), function.get("description") or ""
         parameters = function.get("parameters") or {}
@@ -85,11 +91,17 @@ class ToolCall:
             raise ValueError("a tool call needs an id")
 
     def to_json(self) -> dict[str, Any]:
+        """As an entry of `tool_calls` in a message."""
         function = {"name": self.function.name, "arguments": self.function.arguments}
         return {"id": self.id, "type": "function", "function": function}
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
+        """Read an entry of `tool_calls`.
+
+        Raises:
+            ValueError: with what it lacks.
+        """
         function = _function_of(value)
         call_id, name, arguments = value.get("id"), function.get("name"), function.get("arguments")
         if not isinstance(call_id, str) or not isinstance(name, str) or not isinstance(arguments, str):
@@ -130,6 +142,7 @@ class Message:
             raise ValueError("a tool's message has a tool_call_id, and no other has")
 
     def to_json(self) -> dict[str, Any]:
+        """As an entry of `messages` in a chat request."""
         message: dict[str, Any] = {"role": self.role, "content": self.content}
         if self.tool_calls:
             message["content"] = self.content or None
@@ -140,6 +153,11 @@ class Message:
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
+        """Read an entry of `messages`.
+
+        Raises:
+            ValueError: with what is wrong with it.
+        """
         if not isinstance(value, dict):
             raise ValueError("a message is an object")
         calls, call_id = value.get("tool_calls") or [], value.get("tool_call_id") or ""

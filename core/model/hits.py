@@ -31,6 +31,8 @@ class Author(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
+    """A search query, and who wrote it."""
+
     text: str
     author: Author
 

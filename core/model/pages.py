@@ -169,6 +169,7 @@ class Page:
 
     @property
     def text(self) -> str:
+        """The text of the article, in which places are offsets."""
         return self.article.text
 
     @property

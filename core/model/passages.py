@@ -26,6 +26,7 @@ class Passage:
 
     @property
     def id(self) -> str:
+        """The page and the place in it, which no other passage of a run has."""
         return f"{self.place.page}#{self.place.start}-{self.place.end}"
 
 
@@ -99,9 +100,11 @@ class Source:
 
     @property
     def text(self) -> str:
+        """The passage with what stands before and after it on its page."""
         return f"{self.before}{self.passage.text}{self.after}"
 
     @property
     def place(self) -> Place:
+        """Where `text` lies on its page."""
         own = self.passage.place
         return Place(page=own.page, start=own.start - len(self.before), end=own.end + len(self.after))

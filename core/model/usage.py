@@ -42,6 +42,7 @@ class Usage:
         )
 
     def to_json(self) -> dict[str, int]:
+        """Tokens as OpenAI's `usage` names them."""
         return {
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,

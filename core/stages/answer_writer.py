@@ -24,6 +24,7 @@ class AnswerWriter:
         return self._stop.reached
 
     def write(self, piece: str) -> None:
+        """Add the next piece of text that the model has streamed."""
         self._pass_on(self._stop.read(piece))
 
     def close(self) -> None:

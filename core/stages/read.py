@@ -135,14 +135,17 @@ class ReadDeadline:
         self._start = self._last = time.perf_counter()
 
     def add_hit(self) -> None:
+        """Count a page that is to be read."""
         self._hits += 1
         self._changed.set()
 
     def close_hits(self) -> None:
+        """Note that no more hits come."""
         self._hits_closed = True
         self._changed.set()
 
     def add_outcome(self, *, read: bool) -> None:
+        """Count a page that was read, or that failed or was skipped."""
         self._outcomes += 1
         self._read += read
         self._last = time.perf_counter()
@@ -158,10 +161,12 @@ class ReadDeadline:
 
     @property
     def elapsed(self) -> float:
+        """Seconds since reading began."""
         return time.perf_counter() - self._start
 
     @property
     def detail(self) -> str:
+        """Why pages were skipped, in words."""
         if self.out_of_time:
             return f"not in when there was time for an answer within {self._budget.seconds:g} s only"
         if self.reason is SkipReason.DEADLINE:

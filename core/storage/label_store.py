@@ -20,6 +20,8 @@ _COLUMNS = "page, start, end, digest, text, grade"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledQuestion:
+    """A question with labelled passages."""
+
     question: str
     """As it was asked when it was labelled last."""
     runs: tuple[str, ...]

@@ -116,4 +116,5 @@ class RunWriter:
 
 
 def not_saved_message(path: Path, error: Exception) -> str:
+    """What is shown when runs cannot be written to `path`."""
     return f"Runs are not being saved: {error}. Check the space and rights of {path.parent}."
