@@ -29,9 +29,10 @@ from core.errors import OpenQueryError
 from core.runtime import logs
 from core.runtime.hardening import harden
 from core.runtime.static_files import REINSTALL, altered_files
-from pages.parts import runtime, streamlit_patches
-from pages.parts.index_page import IndexPage, inline_scripts
-from pages.parts.upload_limit import UploadLimit
+from pages.parts import runtime
+from pages.parts.serving import streamlit_patches
+from pages.parts.serving.index_page import IndexPage, inline_scripts
+from pages.parts.serving.upload_limit import UploadLimit
 
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent

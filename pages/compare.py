@@ -6,8 +6,9 @@ from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passage
 from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.run.state import Run
 from core.text.sanitize import pluralize
-from pages.parts import answer_pair, browser, charts, markup, page_frame
-from pages.parts.answer_diff import pick as pick_source
+from pages.parts import browser, charts, markup, page_frame
+from pages.parts.answers import answer_pair
+from pages.parts.answers.answer_diff import pick as pick_source
 from pages.parts.compare import compare_config, compare_controls, rank_changes
 from pages.parts.compare.compare_config import SIDES
 

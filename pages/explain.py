@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.run.state import Run
-from pages.parts import answer_diff, browser, page_frame, runtime
+from pages.parts import browser, page_frame, runtime
+from pages.parts.answers import answer_diff
 from pages.parts.explain import (
     answers_view,
     attribution_view,

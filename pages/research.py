@@ -5,9 +5,10 @@ import streamlit as st
 from core.analysis.progress import RunStage, run_stage, spoken_state
 from core.errors import OpenQueryError
 from core.run.state import Run
-from pages.parts import address, browser, controls, presets, runtime
+from pages.parts import address, browser, runtime
 from pages.parts.problems import problem
 from pages.parts.research import answer_view, question_box, results_pane, status_line, stepper
+from pages.parts.sidebar import controls, presets
 
 # The browser needs seconds to load Plotly for the first chart, so an invisible one loads it while the question is typed.
 with st.container(key="warm"):

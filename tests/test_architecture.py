@@ -108,8 +108,8 @@ def test_html_reaches_streamlit_through_one_function() -> None:
     assert callers == {"pages/parts/markup.py"}
 
 
-LONG_FILES = {"core/runtime/registry.py", "pages/parts/controls.py", "pages/parts/runtime.py"}
-FULL_FOLDERS = {"core/stages", "pages/parts"}
+LONG_FILES = {"core/runtime/registry.py", "pages/parts/sidebar/controls.py", "pages/parts/runtime.py"}
+FULL_FOLDERS = {"core/stages"}
 """What is still too large. Each has to leave its list when it is divided."""
 
 

@@ -16,7 +16,8 @@ from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
-from pages.parts import controls, runtime
+from pages.parts import runtime
+from pages.parts.sidebar import controls
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0

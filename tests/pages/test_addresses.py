@@ -111,10 +111,10 @@ def test_a_slider_and_its_field_agree_in_every_group(registry: RunRegistry) -> N
     assert field(app, "knob_rank_threshold").value == "0.25"
     field(app, "knob_rank_threshold").set_value("0,125").run()
     assert app.slider(key="knob_rank_threshold").value == 0.125
-    field(app, "knob_read_quiet").set_value("nan").run()
-    assert app.slider(key="knob_read_quiet").value == 0.3
-    field(app, "knob_read_quiet").set_value("7").run()
-    assert app.slider(key="knob_read_quiet").value == 7.0
+    field(app, "knob_read_early_cut_idle").set_value("nan").run()
+    assert app.slider(key="knob_read_early_cut_idle").value == 0.3
+    field(app, "knob_read_early_cut_idle").set_value("7").run()
+    assert app.slider(key="knob_read_early_cut_idle").value == 7.0
     for typed, value, shown in (("4", 4, "4"), ("No limit", 0, "no limit"), ("-1", -1, "auto")):
         field(app, "knob_rank_per_page").set_value(typed).run()
         assert app.select_slider(key="knob_rank_per_page").value == value

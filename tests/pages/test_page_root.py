@@ -16,7 +16,7 @@ def script(mended: bool) -> None:
     from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
     from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
 
-    from pages.parts.streamlit_patches import draw_from_the_root
+    from pages.parts.serving.streamlit_patches import draw_from_the_root
 
     if mended:
         draw_from_the_root()

@@ -14,8 +14,9 @@ from core.config.schema import parameters
 from core.run import events as e
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
-from pages.parts import controls, markup, runtime
+from pages.parts import markup, runtime
 from pages.parts.research.results_pane import TABS
+from pages.parts.sidebar import controls
 from tests import samples
 from tests.pages.conftest import answered, opened
 from tests.services.loopback import Gate

@@ -12,7 +12,7 @@ from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
 
-from pages.parts.streamlit_patches import _create_after_reports
+from pages.parts.serving.streamlit_patches import _create_after_reports
 
 FRAGMENT = "answer"
 
@@ -47,7 +47,7 @@ async def reports_taken(monkeypatch: pytest.MonkeyPatch, *, mended: bool, exists
         taken.append(f"thread for {request.fragment_id}")
         this._scriptrunner = started
 
-    monkeypatch.setattr("pages.parts.streamlit_patches._create_scriptrunner", start)
+    monkeypatch.setattr("pages.parts.serving.streamlit_patches._create_scriptrunner", start)
     monkeypatch.setattr(AppSession, "_create_scriptrunner", _create_after_reports if mended else start)
     session.id = "test"
     session._state = AppSessionState.APP_NOT_RUNNING

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from pages.parts.upload_limit import UploadLimit
+from pages.parts.serving.upload_limit import UploadLimit
 
 UPLOAD = "/_stcore/upload_file/session/file"
 

@@ -11,8 +11,9 @@ from core.config.knob_changes import apply_changes, changes
 from core.config.knobs import Knobs, Strategy
 from core.errors import OpenQueryError
 from core.run.state import Run
-from pages.parts import address, controls, runtime
+from pages.parts import address, runtime
 from pages.parts.problems import problem
+from pages.parts.sidebar import controls
 
 SIDES = {"a": "A", "b": "B"}
 GROUPS = dict(controls.LIVE)

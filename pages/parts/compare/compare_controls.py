@@ -14,9 +14,10 @@ from core.runtime.jobs import Job
 from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, one_line
-from pages.parts import controls, markup, page_frame, presets, runtime
+from pages.parts import markup, page_frame, runtime
 from pages.parts.compare import compare_config
 from pages.parts.compare.compare_config import GROUPS, SIDES, CompareConfig, key, prefix
+from pages.parts.sidebar import controls, presets
 
 RANKING_WAIT = 0.6
 """Seconds that a script run waits for a ranking, which is usually ready by then."""

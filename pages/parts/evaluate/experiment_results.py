@@ -15,8 +15,9 @@ from core.evaluation.sweep import knobs_of
 from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
-from pages.parts import controls, markup, page_frame, runtime, tables
+from pages.parts import markup, page_frame, runtime, tables
 from pages.parts.evaluate import experiment_charts
+from pages.parts.sidebar import controls
 
 COMPARED = 12
 """The most settings that are tested against the baseline; testing more makes every single one less certain."""

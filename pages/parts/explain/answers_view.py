@@ -7,7 +7,8 @@ import streamlit as st
 from core.analysis.answers.answer_stats import answer_author, answer_seconds, versions
 from core.run.state import AnswerVersion, Run
 from core.text.sanitize import pluralize
-from pages.parts import answer_diff, page_frame
+from pages.parts import page_frame
+from pages.parts.answers import answer_diff
 
 
 def view(run: Run) -> None:

@@ -16,7 +16,8 @@ from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import distinct_labels, one_line
-from pages.parts import answer_diff, answer_pair, markup, page_frame, runtime
+from pages.parts import markup, page_frame, runtime
+from pages.parts.answers import answer_diff, answer_pair
 from pages.parts.compare import rank_changes
 
 LIMITS = (1, 2, 3)

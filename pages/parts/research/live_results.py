@@ -18,7 +18,8 @@ from core.run.state import Run
 from core.text.display import decimal
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
-from pages.parts import controls, markup
+from pages.parts import markup
+from pages.parts.sidebar import controls
 
 TONES = 8
 """Number of colours for sites' initials."""

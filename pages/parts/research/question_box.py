@@ -8,8 +8,9 @@ from htpy import b, div, h1, p, span
 from core.config.knobs import Origin
 from core.errors import OpenQueryError
 from core.run.state import Run
-from pages.parts import controls, markup, runtime, services
+from pages.parts import markup, runtime, services
 from pages.parts.problems import refusal
+from pages.parts.sidebar import controls
 
 EXAMPLES = (
     "How does chunk overlap affect retrieval?",

@@ -11,8 +11,9 @@ from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
-from pages.parts import controls, markup, runtime
+from pages.parts import markup, runtime
 from pages.parts.research import tuning_bar
+from pages.parts.sidebar import controls
 
 ENDS = {
     RunStatus.STOPPED: "The run was stopped.",

@@ -13,7 +13,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-STATIC = Path(__file__).parents[2] / "static"
+STATIC = Path(__file__).parents[3] / "static"
 STYLES = ("theme", "research", "pages", "explain")
 """The names of the style sheets, in the order in which they apply."""
 BASE_SCRIPT = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"

@@ -14,7 +14,8 @@ from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
 from core.text.display import embedder_name
 from core.text.sanitize import pluralize
-from pages.parts import answer_diff, markup, runtime
+from pages.parts import markup, runtime
+from pages.parts.answers import answer_diff
 from pages.parts.compare.compare_config import CompareConfig
 
 ANSWERS = "answer_pair"

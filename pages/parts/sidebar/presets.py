@@ -12,7 +12,8 @@ from core.errors import BadInput, OpenQueryError
 from core.storage.presets import NAME_LIMIT, Preset, Presets
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
-from pages.parts import controls, runtime
+from pages.parts import runtime
+from pages.parts.sidebar import controls
 
 MESSAGE = "preset_message"
 """Session key: the box of the latest message, whether it is a success, its text and time."""

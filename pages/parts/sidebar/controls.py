@@ -13,7 +13,7 @@ from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import distinct_labels, one_line
 from pages.parts import address, browser, markup, runtime
-from pages.parts.number_control import forget_typed, number_control
+from pages.parts.sidebar.number_control import forget_typed, number_control
 
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
 TUNED = tuple(dict(LIVE))

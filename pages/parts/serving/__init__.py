@@ -1,0 +1,1 @@
+"""What is served around the pages, and what is changed of Streamlit."""

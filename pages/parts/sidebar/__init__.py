@@ -1,0 +1,1 @@
+"""The sidebar: a control for each knob, and presets."""
