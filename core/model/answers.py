@@ -32,7 +32,7 @@ class Answer:
     complete: bool = True
     """False when the stream broke or was stopped; `text` is then what came."""
     cached: bool = False
-    """Whether the model wrote it for an earlier run, from the same sources. No tokens were used then."""
+    """Whether the model wrote it for an earlier run, from the same sources. No tokens were used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

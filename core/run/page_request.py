@@ -1,4 +1,4 @@
-"""Which run wants a page, and what the page waits for: told along with a call, so that adapters can share out.
+"""Which run wants a page, and what the page waits for: a context variable, by which adapters share out slots.
 
 Slots at hosts and worker processes are shared by all runs of a process. The read stage names the run once for
 each page (`page_request`); whoever hands out slots asks who is calling (`current_request`). Calls outside of any

@@ -1,4 +1,4 @@
-"""What the egress policy withholds from the models of a run, and what a person is told of it."""
+"""What the egress policy withholds from the models of a run, and the notes that say so."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def embeddable_pages(pages: AsyncGenerator[Page], ports: Ports) -> AsyncGe
 def admitted_reranking(
     knobs: RankKnobs, index: Index, ports: Ports, notes: Sequence[Note], emit: Emit
 ) -> RankKnobs:
-    """The knobs, without reranking when a passage is withheld from that model. Notes tell so, and what embeds instead
+    """The knobs, without reranking when a passage is withheld from that model. Notes say so, and what embeds instead
     of the chosen model, unless that is in `notes` already."""
     note = Note(Phase.EMBED, ports.egress_note)
     if ports.egress_note and note not in notes:

@@ -16,7 +16,7 @@ class MeteredChat:
     """The `Chat` port over `chat`. However a reply ends, its tokens are reported once, as `ModelUsed` of `phase`.
     A wait for another attempt is reported as `ModelRetry`, and yields no chunk.
 
-    They are those that the server counted. Where it told none, or the reply was cut off before it could, they
+    They are those that the server counted. Where it sent none, or the reply was cut off before it could, they
     are estimated from the texts. A request that was refused before the first piece took none.
     """
 

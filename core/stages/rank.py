@@ -47,7 +47,7 @@ def rank(
     strategy is bm25, and the ranking says so. `rerank`, by row, are scores of the model `reranker`: with
     `knobs.rerank`, rows that have one come first, in its order, and the strategy is rerank. With
     `knobs.diversity` the best are put in a new order by `maximal_marginal_relevance`, where there are vectors to compare
-    them by. Who of the ranked becomes a source is told by `core.stages.context_selection`. `pages` tell which
+    them by. `core.stages.context_selection` decides which become sources. `pages` say which
     language a passage is in, and which pages carry the same text.
     """
     cosine = _cosine(index)
