@@ -62,8 +62,8 @@ async def read_more(run: Run, keys: Iterable[str], ports: Ports, listen: Listene
         ports: the world.
         listen: called with every event.
     """
-    wanted = set(keys)
-    hits = [hit for hit in run.hits if hit.key in wanted and not run.has_full_page(hit.key)]
+    wanted_keys = set(keys)
+    hits = [hit for hit in run.hits if hit.key in wanted_keys and not run.has_full_page(hit.key)]
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed(run.knobs))
     async with run_outcome(recorder):
@@ -87,12 +87,12 @@ async def search_more(run: Run, text: str, ports: Ports, listen: Listener | None
     async with run_outcome(recorder):
         emit(e.QueryPlanned(query))
         try:
-            found = await collected(search(_stream([query]), run.knobs.search, ports.search, emit))
+            hits = await collected(search(_stream([query]), run.knobs.search, ports.search, emit))
         except SearchFailed as error:
             if query not in recorder.run.search_faults:  # those are notices of the run already
                 emit(e.Note(Phase.SEARCH, f"“{query.text}”: {error.message}", error.hint))
         else:
-            new = [hit for hit in found if all(hit.key != known.key for known in run.hits)]
+            new = [hit for hit in hits if all(hit.key != earlier_hit.key for earlier_hit in run.hits)]
             if not new:
                 emit(e.Note(Phase.SEARCH, f"“{query.text}” found no new page."))
             await _read_and_rank(recorder, new, run.knobs.read, ports)
@@ -122,7 +122,7 @@ def added_query(run: Run, text: str) -> Query:
         BadInput: when it is empty, too long, or was searched already.
     """
     query = Query(text=checked_query(text), author=Author.PERSON)
-    if any(query.text.casefold() == known.text.casefold() for known in run.queries):
+    if any(query.text.casefold() == earlier_query.text.casefold() for earlier_query in run.queries):
         raise BadInput("This query was searched already.", hint="Use other words.")
     return query
 
@@ -154,11 +154,11 @@ async def _read_and_rank(recorder: Recorder, hits: Iterable[Hit], knobs: ReadKno
     """
     run = recorder.run
     read_before = run.pages
-    wanted = [replace(hit, snippet="") if read_before else hit for hit in hits]
-    if not wanted:
+    pages_to_read = [replace(hit, snippet="") if read_before else hit for hit in hits]
+    if not pages_to_read:
         return
     try:
-        await collected(read(_stream(wanted), knobs, ports.web, ports.extract, recorder.emit))
+        await collected(read(_stream(pages_to_read), knobs, ports.web, ports.extract, recorder.emit))
     except ReadFailed as error:
         if not read_before:
             raise

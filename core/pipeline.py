@@ -160,7 +160,7 @@ async def index_and_rank(  # noqa: PLR0917
         page_order=recorder.page_order,
         budget=budget,
         on_arrival=rank_without_vectors if run.index and knobs.rank.strategy is Strategy.BM25 else None,
-        on_stop=None if run.index else lambda so_far: emit(e.Indexed(so_far)),
+        on_stop=None if run.index else lambda partial_index: emit(e.Indexed(partial_index)),
     )
     if recorder.run.index is run.index:
         emit(e.Indexed(index))

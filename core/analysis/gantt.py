@@ -100,7 +100,7 @@ def gantt(run: Run, now: float) -> Gantt:
         rows.append((parts[0].phase, _row(parts, places.get(key), titles.get(key, ""), bars, waited)))
     rows += [(wait.phase, _retry_row(wait, now, whole)) for wait in timeline.waits if not wait.activity]
     longest = sorted(rows, key=lambda pair: -pair[1].seconds)[:MAX_ROWS]
-    shown = sorted(longest, key=lambda pair: (pair[1].bars[0].start, pair[1].label))
+    drawn = sorted(longest, key=lambda pair: (pair[1].bars[0].start, pair[1].label))
     groups = tuple(
         (
             Row(
@@ -111,12 +111,12 @@ def gantt(run: Run, now: float) -> Gantt:
                 seconds=timeline.worked(phase, now),
                 waited=max(span.seconds(now) - timeline.worked(phase, now), 0.0),
             ),
-            tuple(row for of_phase, row in shown if of_phase is phase),
+            tuple(row for of_phase, row in drawn if of_phase is phase),
         )
         for phase, title in PHASES
         if (span := timeline.phases.get(phase))
     )
-    return Gantt(seconds=whole, ticks=_ticks(whole), groups=groups, hidden=len(rows) - len(shown))
+    return Gantt(seconds=whole, ticks=_ticks(whole), groups=groups, hidden=len(rows) - len(drawn))
 
 
 def _row(

@@ -41,9 +41,9 @@ def injection_signs(text: str, hidden: str = "") -> tuple[InjectionSign, ...]:
     them, hidden ones first, at most `MAX_SIGNS`. A sign is `strong` unless the words are quoted or talked
     about, or honest pages write them too. Signs in hidden text are strong.
     """
-    seen = _found(text[:MAX_CHARACTERS])
-    unseen = (replace(found, hidden=True, strong=True) for found in _found(hidden[:MAX_CHARACTERS]))
-    return (*unseen, *seen)[:MAX_SIGNS]
+    visible_signs = _found(text[:MAX_CHARACTERS])
+    unseen = (replace(sign, hidden=True, strong=True) for sign in _found(hidden[:MAX_CHARACTERS]))
+    return (*unseen, *visible_signs)[:MAX_SIGNS]
 
 
 def _found(text: str) -> tuple[InjectionSign, ...]:
@@ -63,12 +63,12 @@ def _found(text: str) -> tuple[InjectionSign, ...]:
 
 def _without_overlaps(signs: list[InjectionSign]) -> tuple[InjectionSign, ...]:
     """In order of their offsets; of those that overlap, the strongest and longest."""
-    found: list[InjectionSign] = []
-    for one in sorted(signs, key=lambda one: (one.start, -one.end)):
-        if found and one.start < found[-1].end:
-            last = found[-1]
-            if (one.strong, one.end - one.start) > (last.strong, last.end - last.start):
-                found[-1] = one
+    merged: list[InjectionSign] = []
+    for candidate in sorted(signs, key=lambda candidate: (candidate.start, -candidate.end)):
+        if merged and candidate.start < merged[-1].end:
+            last = merged[-1]
+            if (candidate.strong, candidate.end - candidate.start) > (last.strong, last.end - last.start):
+                merged[-1] = candidate
         else:
-            found.append(one)
-    return tuple(found[:MAX_SIGNS])
+            merged.append(candidate)
+    return tuple(merged[:MAX_SIGNS])

@@ -57,10 +57,10 @@ def find_encoded(text: str, folded: Folded) -> Iterator[InjectionSign]:
                 kind=InjectionKind.ENCODED, start=blob.start(), end=blob.end(), quote=quote, strong=True
             )
     for start, end in islice(_escaped(text), _MAX_BLOBS):
-        written = text[start:end]
-        words = unquote_plus(written)
-        if _is_order(words) and not _is_order(written):
-            quote = one_line(f"{written[:40]}… spells: {words}", QUOTE_LENGTH)
+        encoded = text[start:end]
+        words = unquote_plus(encoded)
+        if _is_order(words) and not _is_order(encoded):
+            quote = one_line(f"{encoded[:40]}… spells: {words}", QUOTE_LENGTH)
             yield InjectionSign(kind=InjectionKind.ENCODED, start=start, end=end, quote=quote, strong=True)
     for low, high in MatchSpans(folded.text).around(_TURNED_LETTERS):
         for pattern in (_BACKWARDS, _ROT13):
@@ -88,7 +88,7 @@ def _blobs(text: str) -> Iterator[re.Match[str]]:
 def _escaped(text: str) -> Iterator[tuple[int, int]]:
     """Stretches with characters written as in addresses, with the words around them."""
     stretch: list[int] = []
-    for place in (*(found.start() for found in _PERCENT.finditer(text)), len(text) + _APART + 1):
+    for place in (*(match.start() for match in _PERCENT.finditer(text)), len(text) + _APART + 1):
         if stretch and place - stretch[-1] > _APART:
             if len(stretch) >= _LEAST_PERCENT:
                 yield max(0, stretch[0] - _APART), min(len(text), stretch[-1] + _APART)
@@ -107,14 +107,14 @@ def _in_leetspeak(text: str, folded: Folded) -> Iterator[InjectionSign]:
             continue
         for low, high in places.around(rule.anchors):
             for match in rule.pattern.finditer(letters, low, high):
-                written = folded.text[match.start() : match.end()]
-                if len(_DIGIT_BESIDE.findall(written)) >= _LEAST_DIGITS:
+                encoded = folded.text[match.start() : match.end()]
+                if len(_DIGIT_BESIDE.findall(encoded)) >= _LEAST_DIGITS:
                     yield sign(text, InjectionKind.ENCODED, *folded.span(*match.span()), strong=True)
 
 
 def _has_leetspeak(text: str) -> bool:
     """Whether as many digits as orders need stand next to letters, within the length of an order."""
-    if not any("a" <= text[found.start() - 1] <= "z" for found in _DIGIT_BEFORE.finditer(text, 1)):
+    if not any("a" <= text[match.start() - 1] <= "z" for match in _DIGIT_BEFORE.finditer(text, 1)):
         return False
     places = [digit.start() for digit in _DIGIT_BESIDE.finditer(text)]
     return any(

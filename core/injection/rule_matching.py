@@ -58,25 +58,25 @@ class MatchSpans:
             yield low, high
 
     def _has(self, part: str) -> bool:
-        known = self._parts.get(part)
-        if known is None:
-            known = self._parts[part] = part in self._words
-        return known
+        cached = self._parts.get(part)
+        if cached is None:
+            cached = self._parts[part] = part in self._words
+        return cached
 
     def _of(self, anchor: str) -> list[int]:
         if anchor not in self._known:
             places: list[int] = []
             find = self._word if anchor == _SHORT_WORD else self._text.find
-            found = find(anchor, 0)
-            while found >= 0 and len(places) < _MAX_PLACES:
-                places.append(found)
-                found = find(anchor, found + REACH)
+            position = find(anchor, 0)
+            while position >= 0 and len(places) < _MAX_PLACES:
+                places.append(position)
+                position = find(anchor, position + REACH)
             self._known[anchor] = places
         return self._known[anchor]
 
     def _word(self, _: str, start: int) -> int:
-        found = _AS_A_WORD.search(self._text, start)
-        return found.start() if found else -1
+        match = _AS_A_WORD.search(self._text, start)
+        return match.start() if match else -1
 
 
 @functools.cache

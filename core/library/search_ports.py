@@ -241,7 +241,7 @@ class WebAndLibrary:
             results=tuple(result for reply in replies for result in reply.results),
             unresponsive_engines=(
                 *unresponsive,
-                *(one for reply in replies for one in reply.unresponsive_engines),
+                *(engine for reply in replies for engine in reply.unresponsive_engines),
             ),
             usage=next((reply.usage for reply in replies if reply.usage), None),
             unknown_engines=tuple(name for reply in replies for name in reply.unknown_engines),

@@ -46,10 +46,10 @@ class ToolDefinition:
     def to_json(self) -> dict[str, Any]:
         """As an entry of `tools` in a chat request."""
         function = self.function
-        said = {"description": function.description} if function.description else {}
+        description = {"description": function.description} if function.description else {}
         return {
             "type": "function",
-            "function": {"name": function.name, **said, "parameters": dict(function.parameters)},
+            "function": {"name": function.name, **description, "parameters": dict(function.parameters)},
         }
 
     @classmethod

@@ -175,10 +175,10 @@ class Page:
     @property
     def document(self) -> str:
         """What names its document: its own key, or for a passage of a collection that of the document it is from."""
-        named = passage_at_url(self.key)
+        reference = passage_at_url(self.key)
         digest = self.article.metadata.get("document")
         document = document_key(digest if isinstance(digest, str) else "", self.article.site)
-        return f"{named[0]}\n{document}" if named and document != SOURCE_KEY else self.key
+        return f"{reference[0]}\n{document}" if reference and document != SOURCE_KEY else self.key
 
     @property
     def injection_signs(self) -> tuple[InjectionSign, ...]:

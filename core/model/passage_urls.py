@@ -34,8 +34,8 @@ def collection_at_url(url: str) -> str:
 
 def site(url: str) -> str:
     """The host without `www.`; for a passage's URL, the name of its collection."""
-    if named := passage_at_url(url):
-        return f"library: {named[0]}"
+    if reference := passage_at_url(url):
+        return f"library: {reference[0]}"
     try:
         return (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:

@@ -25,20 +25,22 @@ def merge_hits(answers: Sequence[tuple[Query, SearchReply]], knobs: SearchKnobs)
         for key, result in _first_results(reply, knobs):
             findings.setdefault(key, []).append((query, result))
     # The dictionary holds keys by first query and rank already, and sorting is stable.
-    return tuple(sorted((_hit(key, found) for key, found in findings.items()), key=lambda hit: -hit.score))
+    return tuple(
+        sorted((_hit(key, results) for key, results in findings.items()), key=lambda hit: -hit.score)
+    )
 
 
 def _first_results(reply: SearchReply, knobs: SearchKnobs) -> Iterator[tuple[str, Result]]:
     """The best result of each address, in order of rank: at most `results` of the web, and all of a collection."""
-    seen: set[str] = set()
+    seen_keys: set[str] = set()
     pages = 0
     for result in sorted(reply.results, key=lambda result: result.rank):
         key = canonical_url(result.url)
-        if key in seen or not result.url.strip().lower().startswith(("http://", "https://")):
+        if key in seen_keys or not result.url.strip().lower().startswith(("http://", "https://")):
             continue
         if result.collection or pages < knobs.results:
             pages += not result.collection
-            seen.add(key)
+            seen_keys.add(key)
             yield key, result
 
 

@@ -92,10 +92,10 @@ def _of_embedding(run: Run) -> Iterator[Notice]:
     is_noted = any(note.phase is Phase.EMBED for note in run.notes)
     if is_noted and run.index is not None and not run.index.not_embedded:
         return
-    lost: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for fault in run.embed_faults:
-        lost[fault.message, fault.hint] += fault.texts
-    for (message, hint), count in lost.items():
+        counts[fault.message, fault.hint] += fault.texts
+    for (message, hint), count in counts.items():
         passages = f"{count:,} of {pluralize(len(run.passages), 'passage')}"
         yield _warning(
             Phase.EMBED,

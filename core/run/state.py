@@ -290,10 +290,10 @@ class Run:
                 return self
 
 
-def _summed(known: tuple[e.ModelUsed, ...], used: e.ModelUsed) -> tuple[e.ModelUsed, ...]:
-    """`known` with a further call, added to the sum of its phase and model."""
+def _summed(totals: tuple[e.ModelUsed, ...], used: e.ModelUsed) -> tuple[e.ModelUsed, ...]:
+    """`totals` with a further call, added to the sum of its phase and model."""
     sums: dict[tuple[Phase, str, bool], e.ModelUsed] = {}
-    for call in (*known, used):
+    for call in (*totals, used):
         key = (call.phase, call.usage.model, call.usage.local)
         sums[key] = replace(call, usage=sums[key].usage + call.usage) if key in sums else call
     return tuple(sums.values())

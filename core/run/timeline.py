@@ -61,52 +61,52 @@ class Timeline:
 
     def apply(self, record: e.Record) -> Timeline:
         """The timeline after `record`; unchanged when the event starts or ends nothing."""
-        at = record.at
+        seconds = record.at
         match record.event:
             case e.RunStarted() | e.RunResumed():
-                return replace(self, resumed=at)
+                return replace(self, resumed=seconds)
             case e.ModelRetry(phase=phase, retry=retry, batch=batch):
                 wait = Wait(
                     phase=phase,
                     activity=f"embed {batch}" if batch else "",
                     server=retry.server,
                     reason=retry.reason,
-                    span=Span(start=at, end=at + retry.seconds),
+                    span=Span(start=seconds, end=seconds + retry.seconds),
                 )
                 return replace(self, waits=(*self.waits, wait))
             case e.PhaseStarted(phase=phase):
-                return replace(self, phases={**self.phases, phase: Span(start=at)})
+                return replace(self, phases={**self.phases, phase: Span(start=seconds)})
             case e.PhaseEnded(phase=phase) if phase in self.phases:
-                waits = _cut(self.waits, at, lambda wait: wait.phase is phase)
-                spans = {**self.phases, phase: replace(self.phases[phase], end=at)}
+                waits = _cut(self.waits, seconds, lambda wait: wait.phase is phase)
+                spans = {**self.phases, phase: replace(self.phases[phase], end=seconds)}
                 return replace(self, phases=spans, waits=waits)
             case e.SearchStarted(query=query):
-                return self._start(f"search {query.text}", Phase.SEARCH, "search", query.text, at)
+                return self._start(f"search {query.text}", Phase.SEARCH, "search", query.text, seconds)
             case e.SearchAnswered(query=query):
-                return self._end(f"search {query.text}", at)
+                return self._end(f"search {query.text}", seconds)
             case e.QueryFailed(query=query):
-                return self._end(f"search {query.text}", at, failed=True)
+                return self._end(f"search {query.text}", seconds, failed=True)
             case e.FetchStarted(key=key, url=url):
-                return self._start(f"fetch {key}", Phase.READ, "fetch", url, at)
+                return self._start(f"fetch {key}", Phase.READ, "fetch", url, seconds)
             case e.Fetched(key=key) if f"fetch {key}" in self.activities:
                 label = self.activities[f"fetch {key}"].label
-                fetched = self._end(f"fetch {key}", at)
-                return fetched._start(f"extract {key}", Phase.READ, "extract", label, at)
+                fetched = self._end(f"fetch {key}", seconds)
+                return fetched._start(f"extract {key}", Phase.READ, "extract", label, seconds)
             case e.PageRead(page=page):
                 # Extraction may have queued for a worker: the span is the CPU time of the worker.
-                start = at - page.article.seconds
-                return self._end(f"extract {page.key}", at, start=start)
+                start = seconds - page.article.seconds
+                return self._end(f"extract {page.key}", seconds, start=start)
             case e.PageSkipped(skip=skip):
-                fetched = self._end(f"fetch {skip.key}", at, failed=True)
-                return fetched._end(f"extract {skip.key}", at, failed=True)
+                fetched = self._end(f"fetch {skip.key}", seconds, failed=True)
+                return fetched._end(f"extract {skip.key}", seconds, failed=True)
             case e.EmbedStarted(batch=batch, texts=texts):
-                return self._start(f"embed {batch}", Phase.EMBED, "embed", pluralize(texts, "text"), at)
+                return self._start(f"embed {batch}", Phase.EMBED, "embed", pluralize(texts, "text"), seconds)
             case e.Embedded(batch=batch):
-                return self._end(f"embed {batch}", at)
+                return self._end(f"embed {batch}", seconds)
             case e.BatchFailed(batch=batch):
-                return self._end(f"embed {batch}", at, failed=True)
+                return self._end(f"embed {batch}", seconds, failed=True)
             case e.RunDone() | e.RunStopped() | e.RunFailed():
-                return self.closed(at)
+                return self.closed(seconds)
             case _:
                 return self
 
@@ -140,10 +140,10 @@ class Timeline:
             return span.seconds(now)
         busy = [
             part
-            for key, one in self.activities.items()
-            if one.phase is phase
+            for key, activity in self.activities.items()
+            if activity.phase is phase
             for part in _without(
-                _interval(one.span, now), [_interval(w.span, now) for w in waits if w.activity == key]
+                _interval(activity.span, now), [_interval(w.span, now) for w in waits if w.activity == key]
             )
         ]
         whole = _interval(span, now)
@@ -187,15 +187,15 @@ def _interval(span: Span, now: float) -> _Interval:
     return span.start, max(span.start, now if span.end is None else min(span.end, max(now, span.start)))
 
 
-def _clipped(one: _Interval, whole: _Interval) -> _Interval:
-    start = min(max(one[0], whole[0]), whole[1])
-    return start, max(start, min(one[1], whole[1]))
+def _clipped(interval: _Interval, whole: _Interval) -> _Interval:
+    start = min(max(interval[0], whole[0]), whole[1])
+    return start, max(start, min(interval[1], whole[1]))
 
 
-def _without(one: _Interval, holes: Iterable[_Interval]) -> list[_Interval]:
+def _without(interval: _Interval, holes: Iterable[_Interval]) -> list[_Interval]:
     """What is left of an interval when others are taken out of it."""
     left = []
-    start, end = one
+    start, end = interval
     for first, last in sorted(holes):
         if first > start:
             left.append((start, min(first, end)))

@@ -83,8 +83,10 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
 
 def digest_of(question: str, sources: Sequence[Source], knobs: AnswerKnobs, model: str) -> str:
     """A digest of all that a model is asked: other words, sources, settings or models give another one."""
-    asked = [(one.number, one.title, one.url, one.text) for one in sources]
-    return hashlib.sha256(repr((question, asked, knobs, model)).encode("utf-8", "replace")).hexdigest()
+    prompt_sources = [(source.number, source.title, source.url, source.text) for source in sources]
+    return hashlib.sha256(
+        repr((question, prompt_sources, knobs, model)).encode("utf-8", "replace")
+    ).hexdigest()
 
 
 async def _quoted_answer(  # noqa: PLR0917
@@ -118,19 +120,19 @@ async def _written_answer(  # noqa: PLR0917
 ) -> Answer | None:
     """The answer of the chat model, or its earlier one to the same; None when its time was over before a word."""
     digest = digest_of(question, sources, knobs, chat.identity)
-    if answers is not None and (known := answers.get(digest)):
-        emit(TokensWritten(known.text))
-        return replace(known, usage=None, cached=True)
-    written = None
+    if answers is not None and (cached := answers.get(digest)):
+        emit(TokensWritten(cached.text))
+        return replace(cached, usage=None, cached=True)
+    answer = None
     if budget.writing_left > 0:
         messages = prompt(question, sources, knobs, boundary=secrets.token_hex(8))
         emit(Prompted(messages, chat.identity))
-        written = await _streamed_answer(messages, knobs, MeteredChat(chat, Phase.ANSWER, emit), emit, budget)
-    if written is None:
+        answer = await _streamed_answer(messages, knobs, MeteredChat(chat, Phase.ANSWER, emit), emit, budget)
+    if answer is None:
         emit(Note(Phase.ANSWER, OUT_OF_TIME, ASK_AGAIN, Severity.WARNING))
-    elif answers is not None and written.complete:
-        answers[digest] = written
-    return written
+    elif answers is not None and answer.complete:
+        answers[digest] = answer
+    return answer
 
 
 async def _streamed_answer(

@@ -51,7 +51,7 @@ def _split(
 def _between(text: str, span: Span, separator: re.Pattern[str]) -> Iterator[Span]:
     """What stands between the separators, without white space at its ends."""
     start, end = span
-    cuts = [(start, start), *(one.span() for one in separator.finditer(text, start, end)), (end, end)]
+    cuts = [(start, start), *(match.span() for match in separator.finditer(text, start, end)), (end, end)]
     for (_, first), (last, _) in pairwise(cuts):
         piece = text[first:last]
         if stripped := piece.strip():

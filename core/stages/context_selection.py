@@ -198,8 +198,10 @@ def page_limit(fit: Iterable[PassageGroups], knobs: RankKnobs) -> int:
         if of_page[groups.page] <= knobs.top_k:  # no limit lets in more of a page than the context takes
             within_top_k.append(groups)
     most = max(PER_PAGE, knobs.top_k)
-    wanted = _let_in(within_top_k, most, knobs)
-    return next(limit for limit in range(PER_PAGE, most + 1) if _let_in(within_top_k, limit, knobs) >= wanted)
+    most_passages = _let_in(within_top_k, most, knobs)
+    return next(
+        limit for limit in range(PER_PAGE, most + 1) if _let_in(within_top_k, limit, knobs) >= most_passages
+    )
 
 
 def _let_in(fit: Iterable[PassageGroups], per_page: int, knobs: RankKnobs) -> int:
@@ -227,4 +229,4 @@ def within(url: str, rules: frozenset[str]) -> bool:
         labels = (urlsplit(url).hostname or "").rstrip(".").split(".")
     except ValueError:
         return False
-    return any(".".join(labels[at:]) in rules for at in range(len(labels)))
+    return any(".".join(labels[start:]) in rules for start in range(len(labels)))

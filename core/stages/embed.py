@@ -157,12 +157,16 @@ def _without_vectors(work: _Work, page_order: Callable[[str], int]) -> Index:
 
 def _index_so_far(work: _Work, page_order: Callable[[str], int]) -> Index:
     """The index of work that was cancelled: of the passages with a vector, or of all when none has one."""
-    asked = (
+    has_question_vector = (
         work.question_vector.done()
         and not work.question_vector.cancelled()
         and work.question_vector.exception() is None
     )
-    return _with_vectors(work, page_order) if asked and work.known else _without_vectors(work, page_order)
+    return (
+        _with_vectors(work, page_order)
+        if has_question_vector and work.known
+        else _without_vectors(work, page_order)
+    )
 
 
 def _index(work: _Work, page_order: Callable[[str], int]) -> Index:

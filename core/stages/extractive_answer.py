@@ -63,7 +63,7 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
     waiting = asyncio.timeout(seconds)
     try:
         async with waiting:
-            found = await score_sentences(question, sources, embed)
+            scores = await score_sentences(question, sources, embed)
     except (EmbedFailed, TimeoutError) as error:
         if isinstance(error, TimeoutError) and not waiting.expired():
             raise
@@ -72,13 +72,13 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
         )
         by_words = f"Sentences were selected by matching words only: {reason}"
         emit(Note(Phase.ANSWER, by_words, hint, Severity.WARNING))
-        found = score_sentences_by_words(question, sources)
-    if not found.sentences or found.sentences[0].score < found.enough:
+        scores = score_sentences_by_words(question, sources)
+    if not scores.sentences or scores.sentences[0].score < scores.enough:
         emit(TokensWritten(NOT_FOUND))
         return Answer(kind=AnswerKind.NOT_FOUND, text=NOT_FOUND)
     previous = None
-    least = max(found.sentences[0].score - _SUPPORT_MARGIN, _SUPPORT_SHARE * found.enough)
-    worthy = [sentence for sentence in found.sentences if sentence.score >= least]
+    least = max(scores.sentences[0].score - _SUPPORT_MARGIN, _SUPPORT_SHARE * scores.enough)
+    worthy = [sentence for sentence in scores.sentences if sentence.score >= least]
     for quotation in chosen(worthy, sources, SENTENCES[knobs.length]):
         gap = "" if previous is None else " " if previous == quotation.source else "\n\n"
         marks = "".join(f"[{number}]" for number in quotation.numbers)

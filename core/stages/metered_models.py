@@ -35,7 +35,7 @@ class MeteredChat:
     ) -> AsyncGenerator[StreamChunk]:
         """Stream the reply. Raises `ChatFailed`."""
         usage: Usage | None = None
-        written, refused = 0, False
+        characters, refused = 0, False
         reply = self._chat(messages, max_tokens=max_tokens, temperature=temperature, stop=stop, tools=tools)
         try:
             async with aclosing(reply) as chunks:
@@ -44,19 +44,19 @@ class MeteredChat:
                         self._emit(ModelRetry(self._phase, chunk.retry))
                         continue
                     usage = chunk.usage or usage
-                    written += len(chunk.text_delta) + len(chunk.reasoning_delta)
+                    characters += len(chunk.text_delta) + len(chunk.reasoning_delta)
                     yield chunk
         except ChatFailed:
-            refused = not written
+            refused = not characters
             raise
         finally:
             if usage or not refused:
-                self._report(usage, messages, written)
+                self._report(usage, messages, characters)
 
-    def _report(self, usage: Usage | None, messages: Sequence[Message], written: int) -> None:
+    def _report(self, usage: Usage | None, messages: Sequence[Message], characters: int) -> None:
         counts = usage or Usage(
             prompt_tokens=estimated_tokens(sum(len(message.content) for message in messages)),
-            completion_tokens=estimated_tokens(written),
+            completion_tokens=estimated_tokens(characters),
         )
         model_usage = ModelUsage(model=self.identity, tokens=counts, estimated=usage is None)
         self._emit(ModelUsed(self._phase, model_usage))

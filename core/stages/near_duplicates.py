@@ -39,25 +39,25 @@ def clusters(pages: Iterable[Page]) -> dict[str, int]:
 def shingles(text: str) -> frozenset[int]:
     """The text's shingles as numbers: 32-bit checksums. A text shorter than one shingle is one itself."""
     words = tokens(text)
-    runs = (words[at : at + SHINGLE] for at in range(max(len(words) - SHINGLE + 1, 1)))
+    runs = (words[start : start + SHINGLE] for start in range(max(len(words) - SHINGLE + 1, 1)))
     return frozenset(crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs)
 
 
 @lru_cache(maxsize=4)
 def _clusters(pages: tuple[tuple[str, str], ...]) -> Mapping[str, int]:
     founders: dict[int, list[int]] = {}
-    found: dict[str, int] = {}
+    cluster_of: dict[str, int] = {}
     ranked = sorted(((shingles(text), key) for key, text in pages), key=lambda item: (-len(item[0]), item[1]))
     number = 0
     for own, key in ranked:
         shared = Counter(founder for shingle in own for founder in founders.get(shingle, ()))
         best, count = max(shared.items(), key=lambda item: (item[1], -item[0]), default=(number, 0))
-        enough = SAME if len(own) >= _FEWEST else 1.0
-        if own and count >= enough * len(own):
-            found[key] = best
+        threshold = SAME if len(own) >= _FEWEST else 1.0
+        if own and count >= threshold * len(own):
+            cluster_of[key] = best
             continue
         for shingle in own:
             founders.setdefault(shingle, []).append(number)
-        found[key] = number
+        cluster_of[key] = number
         number += 1
-    return found
+    return cluster_of

@@ -22,23 +22,24 @@ _TEMPERATURE = 0.6
 
 
 async def plan(
-    question: str, knobs: PlanKnobs, chat: Chat | None, emit: Emit, given: Sequence[str] = ()
+    question: str, knobs: PlanKnobs, chat: Chat | None, emit: Emit, given_queries: Sequence[str] = ()
 ) -> AsyncGenerator[Query]:
     """Yield the queries of a run, each as soon as its line of the model's reply is complete.
 
-    Queries that are `given` are those of the run, and no model is asked. With one query, no chat model, a failing model or an unusable reply this is the question itself; a
-    note says so and why, except where one query is what was asked for. Never raises `ChatFailed`.
+    The `given_queries` are those of the run, and no model is asked. With one query, no chat model, a failing model
+    or an unusable reply this is the question itself; a note says so and why, except where one query is what was
+    asked for. Never raises `ChatFailed`.
     """
     emit(PhaseStarted(Phase.PLAN))
     planned = 0
-    for text in given:
+    for text in given_queries:
         planned += 1
         query = Query(text=text, author=Author.PERSON)
         emit(QueryPlanned(query))
         yield query
-    if knobs.queries > 1 and not given:
-        async with aclosing(_model_queries(question, knobs.queries, chat, emit)) as written:
-            async for text in written:
+    if knobs.queries > 1 and not given_queries:
+        async with aclosing(_model_queries(question, knobs.queries, chat, emit)) as model_queries:
+            async for text in model_queries:
                 planned += 1
                 query = Query(text=text, author=Author.MODEL)
                 emit(QueryPlanned(query))
@@ -50,8 +51,8 @@ async def plan(
     emit(PhaseEnded(Phase.PLAN))
 
 
-async def _model_queries(question: str, wanted: int, chat: Chat | None, emit: Emit) -> AsyncGenerator[str]:
-    """The model's queries. When they are fewer than `wanted`, a note says why."""
+async def _model_queries(question: str, limit: int, chat: Chat | None, emit: Emit) -> AsyncGenerator[str]:
+    """The model's queries. When they are fewer than `limit`, a note says why."""
     if chat is None:
         emit(
             Note(
@@ -61,7 +62,7 @@ async def _model_queries(question: str, wanted: int, chat: Chat | None, emit: Em
             )
         )
         return
-    reader = QueryReader(wanted)
+    reader = QueryReader(limit)
     trouble, hint = "", ""
     try:
         async with aclosing(_lines(question, reader, MeteredChat(chat, Phase.PLAN, emit))) as queries:
@@ -70,17 +71,17 @@ async def _model_queries(question: str, wanted: int, chat: Chat | None, emit: Em
     except ChatFailed as error:
         trouble, hint = f"Search queries could not be written: {error.message.rstrip('.')}.", error.hint
     count = len(reader.queries)
-    if count == wanted:
+    if count == limit:
         return
     if not count:
         trouble = trouble or f"{chat.identity} wrote no query that can be searched."
         emit(Note(Phase.PLAN, f"{trouble} The question itself is searched.", hint, Severity.WARNING))
     elif trouble:
-        goes_on = f"{trouble} The run goes on with {count} of {pluralize(wanted, 'query')}."
+        goes_on = f"{trouble} The run goes on with {count} of {pluralize(limit, 'query')}."
         emit(Note(Phase.PLAN, goes_on, hint, Severity.WARNING))
     else:
-        found = "one query" if count == 1 else f"{count} different queries"
-        emit(Note(Phase.PLAN, f"{chat.identity} wrote {found} of the {wanted} asked for."))
+        parsed = "one query" if count == 1 else f"{count} different queries"
+        emit(Note(Phase.PLAN, f"{chat.identity} wrote {parsed} of the {limit} asked for."))
 
 
 async def _lines(question: str, reader: QueryReader, chat: Chat) -> AsyncGenerator[str]:

@@ -160,14 +160,14 @@ class QueryReader:
     def _without_thinking(self, line: str) -> str:
         """The line without what stands inside thinking tags, which may reach over many lines."""
         spoken = []
-        at = 0
+        position = 0
         for tag in _THINKING.finditer(line):
             if not self._thinking:
-                spoken.append(line[at : tag.start()])
+                spoken.append(line[position : tag.start()])
             self._thinking = not tag.group(1)
-            at = tag.end()
+            position = tag.end()
         if not self._thinking:
-            spoken.append(line[at:])
+            spoken.append(line[position:])
         return " ".join(spoken)
 
 
@@ -193,11 +193,11 @@ def _candidates(line: str) -> Iterator[str]:
 def _quoted(body: str) -> Iterator[str]:
     """The quoted texts of JSON that is not whole, but keys and explanations."""
     key = ""
-    for found in _QUOTED.finditer(body):
-        if found["key"]:
-            key = found["text"].lower()
-        elif found["closed"] and key not in _NOT_QUERIES:
-            yield found["text"]
+    for match in _QUOTED.finditer(body):
+        if match["key"]:
+            key = match["text"].lower()
+        elif match["closed"] and key not in _NOT_QUERIES:
+            yield match["text"]
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -236,17 +236,19 @@ def _is_query(text: str) -> bool:
     )
 
 
-def _same(one: str, other: str) -> bool:
-    a, b = _words(one), _words(other)
+def _same(first: str, other: str) -> bool:
+    a, b = _words(first), _words(other)
     return len(a & b) >= _SAME * len(a | b)
 
 
 def _words(query: str) -> frozenset[str]:
     """What a query asks for, as a set: its words without case, plural and idle words; CJK by characters."""
-    found = set[str]()
+    folded_queries = set[str]()
     for word in _WORD.findall(query.casefold()):
         if ord(max(word)) >= 0x2E80:
-            found.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
+            folded_queries.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         elif word not in _STOP_WORDS:
-            found.add(word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word)
-    return frozenset(found) or frozenset({query.casefold()})
+            folded_queries.add(
+                word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+            )
+    return frozenset(folded_queries) or frozenset({query.casefold()})

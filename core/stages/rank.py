@@ -61,7 +61,7 @@ def rank(
         (Strategy.BM25.value, bm25_scores),
         (Strategy.COSINE.value, cosine),
     )
-    strategy, scores = next((name, given) for name, given in by_name if given is not None)
+    strategy, scores = next((name, values) for name, values in by_name if values is not None)
     order = best_first(scores)
     if rerank is not None and knobs.rerank:
         strategy, scores = RERANK, rerank
@@ -136,22 +136,22 @@ def cosine_share(question: str, index: Index, pages: Mapping[str, Page], weight:
     """
     if not index.embedder_languages:
         return np.full(len(index.passages), weight, dtype=np.float32)
-    asked = dominant_language([question])
+    question_language = dominant_language([question])
     by_page = {
-        key: _share(page.article.language.lower()[:2], asked, index.embedder_languages, weight)
+        key: _share(page.article.language.lower()[:2], question_language, index.embedder_languages, weight)
         for key, page in pages.items()
     }
-    unknown = _share("", asked, index.embedder_languages, weight)
+    unknown = _share("", question_language, index.embedder_languages, weight)
     shares = (by_page.get(passage.place.page, unknown) for passage in index.passages)
     return np.fromiter(shares, dtype=np.float32, count=len(index.passages))
 
 
-def _share(language: str, asked: str, supported: Sequence[str], weight: float) -> float:
+def _share(language: str, question_language: str, supported: Sequence[str], weight: float) -> float:
     """The weight of cosine for a passage in this language, for a question in the language `asked`."""
-    language = language or asked
+    language = language or question_language
     if language and language not in supported:
         return weight * UNSUPPORTED_LANGUAGE_WEIGHT if in_latin_script(language) else 0.0
-    return 1.0 if asked in supported and language != asked else weight
+    return 1.0 if question_language in supported and language != question_language else weight
 
 
 def sources(
@@ -160,7 +160,7 @@ def sources(
     """The context as numbered sources, with their pages' titles and addresses and the text around the passages."""
     chosen = [index.passages[row] for row in ranking.context]
     texts = {passage.place.page: pages[passage.place.page].text for passage in chosen}
-    given = surrounded([passage.place for passage in chosen], texts, knobs.surroundings)
+    context_places = surrounded([passage.place for passage in chosen], texts, knobs.surroundings)
     return tuple(
         Source(
             number=number,
@@ -171,7 +171,7 @@ def sources(
             before=page.text[place.start : passage.place.start],
             after=page.text[passage.place.end : place.end],
         )
-        for number, (passage, place) in enumerate(zip(chosen, given, strict=True), start=1)
+        for number, (passage, place) in enumerate(zip(chosen, context_places, strict=True), start=1)
     )
 
 

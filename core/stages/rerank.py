@@ -28,27 +28,27 @@ async def rank_and_rerank(  # noqa: PLR0917  # a stage takes what it uses
     pages: Mapping[str, Page],
     port: Rerank | None,
     emit: Emit,
-    known: Ranking | None = None,
+    previous: Ranking | None = None,
 ) -> Ranking:
     """The ranking that a run has under these knobs: by `rank`, and where they ask for it, by the model behind `port`.
 
-    Scores in `known`, an earlier ranking of the same index, are used again.
+    Scores in `previous`, an earlier ranking of the same index, are used again.
     """
     # In a thread: the first use of BM25 imports its library and reads every passage.
     rank_by = partial(rank, question, index, pages=pages)
     if not knobs.rerank:
         return await asyncio.to_thread(rank_by, knobs)
     first = await asyncio.to_thread(rank_by, replace(knobs, diversity=0.0))
-    scores = await rerank(question, index, first, port, emit, known)
+    scores = await rerank(question, index, first, port, emit, previous)
     return await asyncio.to_thread(rank_by, knobs, rerank=scores, reranker=port.identity if port else "")
 
 
 async def rerank(  # noqa: PLR0917  # a stage takes what it uses
-    question: str, index: Index, ranking: Ranking, port: Rerank | None, emit: Emit, known: Ranking | None
+    question: str, index: Index, ranking: Ranking, port: Rerank | None, emit: Emit, previous: Ranking | None
 ) -> NDArray[np.float32] | None:
     """The model's scores by row for the best `ASKED` passages of `ranking`, not a number for the others.
 
-    Scores in `known`, a ranking of the same index, are used again when they are of the same model and all
+    Scores in `previous`, a ranking of the same index, are used again when they are of the same model and all
     that are needed. None when there is no model or it fails; a note says so.
     """
     rows = ranking.order[:ASKED]
@@ -62,17 +62,17 @@ async def rerank(  # noqa: PLR0917  # a stage takes what it uses
             )
         )
         return None
-    before = known.rerank if known is not None and known.reranker == port.identity else None
+    before = previous.rerank if previous is not None and previous.reranker == port.identity else None
     if before is not None and len(before) == len(index.passages) and not np.isnan(before[rows]).any():
         return before
     scores = np.full(len(index.passages), np.nan, dtype=np.float32)
     try:
-        found = await port(question, [index.passages[row].text for row in rows.tolist()])
+        reply = await port(question, [index.passages[row].text for row in rows.tolist()])
     except RerankFailed as error:
         failed = f"{error.message} The passages were not reranked."
         emit(Note(Phase.RANK, failed, error.hint, Severity.WARNING))
         return None
-    if found.usage:
-        emit(ModelUsed(Phase.RANK, found.usage))
-    scores[rows] = found.scores
+    if reply.usage:
+        emit(ModelUsed(Phase.RANK, reply.usage))
+    scores[rows] = reply.scores
     return scores

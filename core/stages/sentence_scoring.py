@@ -102,12 +102,12 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
     """
     language = dominant_language(source.text for source in sources)
     words = _words_of(question)
-    found = sorted(_with_coverage(sources, words, _by_length(words), language), key=_best_first)[
+    candidates = sorted(_with_coverage(sources, words, _by_length(words), language), key=_best_first)[
         :_MOST_SENTENCES
     ]
-    if not found:
+    if not candidates:
         return SentenceScores((), ENOUGH)
-    texts = [question, *_UNRELATED, *words.values(), *(sentence.text for sentence in found)]
+    texts = [question, *_UNRELATED, *words.values(), *(sentence.text for sentence in candidates)]
     vectors = await embed_in_batches(texts, embed)
     cosine = np.vecdot(vectors, vectors[0]).astype(np.float64)
     unrelated, moved, close = np.split(cosine[1:], [len(_UNRELATED), len(_UNRELATED) + len(words)])
@@ -116,26 +116,26 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
         (sentence.source, sentence.start): sentence.score
         for sentence in _with_coverage(sources, words, importance / importance.sum(), language)
     }
-    coverage = np.array([covered[sentence.source, sentence.start] for sentence in found])
+    coverage = np.array([covered[sentence.source, sentence.start] for sentence in candidates])
     base = unrelated.mean()
     closeness = (close - base) / max(1 - base, 1e-3)
-    if len(found) >= _FEWEST_SENTENCES and closeness.min() > _UNRELATED_SPREAD:
-        return _sorted(found, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
-    return _sorted(found, closeness + coverage, ENOUGH)
+    if len(candidates) >= _FEWEST_SENTENCES and closeness.min() > _UNRELATED_SPREAD:
+        return _sorted(candidates, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
+    return _sorted(candidates, closeness + coverage, ENOUGH)
 
 
 def score_sentences_by_words(question: str, sources: Sequence[Source]) -> SentenceScores:
     """The same without vectors: how much of the question each sentence and its passage cover, from 0 to 1."""
     words = _words_of(question)
     language = dominant_language(source.text for source in sources)
-    found = tuple(_with_coverage(sources, words, _by_length(words), language))
-    coverage = np.array([sentence.score for sentence in found])
-    return _sorted(found, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
+    candidates = tuple(_with_coverage(sources, words, _by_length(words), language))
+    coverage = np.array([sentence.score for sentence in candidates])
+    return _sorted(candidates, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
 
 
-def _sorted(found: Sequence[ScoredSentence], values: Floats, enough: float) -> SentenceScores:
+def _sorted(found: Sequence[ScoredSentence], values: Floats, threshold: float) -> SentenceScores:
     scored = (replace(sentence, score=float(value)) for sentence, value in zip(found, values, strict=True))
-    return SentenceScores(tuple(sorted(scored, key=_best_first)), enough)
+    return SentenceScores(tuple(sorted(scored, key=_best_first)), threshold)
 
 
 def _best_first(sentence: ScoredSentence) -> tuple[float, int, int]:
@@ -146,24 +146,24 @@ def _with_coverage(
     sources: Sequence[Source], words: Iterable[str], weights: Floats, language: str
 ) -> Iterator[ScoredSentence]:
     """The sentences with what their words and their passage's words cover of the question."""
-    asked = [tokens(word, language) for word in words]
+    question_tokens = [tokens(word, language) for word in words]
 
     def coverage(text: str) -> float:
         there = set(tokens(text, language))
         return float(
             sum(
                 w * sum(t in there for t in ts) / max(1, len(ts))
-                for w, ts in zip(weights, asked, strict=True)
+                for w, ts in zip(weights, question_tokens, strict=True)
             )
         )
 
-    for at, source in enumerate(sources):
+    for position, source in enumerate(sources):
         text = source.text
         passage = coverage(f"{source.title}\n{text}")
         for claim in read_sentences(text):
             if _is_quotable(claim.text) and text.count("|", claim.start, claim.end) < _FEWEST_BARS:
                 total = _PASSAGE_WEIGHT * passage + _SENTENCE_WEIGHT * coverage(claim.text)
-                yield ScoredSentence(at, claim.start, claim.end, claim.text, total)
+                yield ScoredSentence(position, claim.start, claim.end, claim.text, total)
 
 
 def _is_quotable(sentence: str) -> bool:

@@ -52,7 +52,7 @@ async def map_in_order(
     source: AsyncGenerator[A], work: Callable[[A], Coroutine[Any, Any, B]], *, at_once: int
 ) -> AsyncGenerator[B]:
     """As `map_concurrently`, with the results in the order of their items. The next item is read ahead."""
-    begun: asyncio.Queue[asyncio.Task[B] | None] = asyncio.Queue()
+    started: asyncio.Queue[asyncio.Task[B] | None] = asyncio.Queue()
     gate = asyncio.Semaphore(at_once)
 
     async def pump() -> None:
@@ -61,12 +61,12 @@ async def map_in_order(
                 await gate.acquire()
                 task = group.create_task(work(item))
                 task.add_done_callback(lambda _: gate.release())
-                begun.put_nowait(task)
+                started.put_nowait(task)
 
     pumping = asyncio.create_task(pump())
-    pumping.add_done_callback(lambda _: begun.put_nowait(None))
+    pumping.add_done_callback(lambda _: started.put_nowait(None))
     try:
-        while (task := await begun.get()) is not None:
+        while (task := await started.get()) is not None:
             await asyncio.wait({task})
             if task.cancelled() or task.exception():
                 break

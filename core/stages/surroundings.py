@@ -29,22 +29,28 @@ def surrounded(places: Sequence[Place], texts: Mapping[str, str], characters: in
         texts: of their pages, by key.
         characters: the most that are added before a place, and after it.
     """
-    given = list(places)
+    widened = list(places)
     if not characters:
-        return tuple(given)
-    for at, place in enumerate(places):
+        return tuple(widened)
+    for index, place in enumerate(places):
         text = texts[place.page]
-        others = [one for other, one in enumerate(given) if other != at and one.page == place.page]
-        floor = max((one.end for one in others if one.start < place.start), default=0)
-        ceiling = min((one.start for one in others if one.end > place.end), default=len(text))
+        others = [
+            neighbour
+            for other, neighbour in enumerate(widened)
+            if other != index and neighbour.page == place.page
+        ]
+        floor = max((neighbour.end for neighbour in others if neighbour.start < place.start), default=0)
+        ceiling = min(
+            (neighbour.start for neighbour in others if neighbour.end > place.end), default=len(text)
+        )
         room = SOURCE_TOKENS * CHARACTERS_A_TOKEN - 1 - (place.end - place.start)
         reach = min(characters, max(room, 0) // 2)
-        given[at] = Place(
+        widened[index] = Place(
             page=place.page,
             start=_start(text, place.start, floor, reach),
             end=_end(text, place.end, ceiling, reach),
         )
-    return tuple(given)
+    return tuple(widened)
 
 
 def _start(text: str, start: int, floor: int, reach: int) -> int:
@@ -54,8 +60,10 @@ def _start(text: str, start: int, floor: int, reach: int) -> int:
         return start - len(free.lstrip()) if floor < start else start
     earliest = start - reach
     looked = max(floor, earliest - _LOOK)
-    begun = (looked + begin for begin, _ in sentences(text[looked:start]))
-    first = next((at for at in begun if at >= earliest), None)
+    sentence_starts = (looked + begin for begin, _ in sentences(text[looked:start]))
+    first = next(
+        (start_of_sentence for start_of_sentence in sentence_starts if start_of_sentence >= earliest), None
+    )
     return word_from(text, earliest, looked, start) if first is None else first
 
 

@@ -50,17 +50,20 @@ def units(text: str, size: int, limit: int) -> Iterator[Span]:
 
     Between two units stands nothing but white space.
     """
-    held: Span | None = None
+    pending: Span | None = None
     for start, end in _remembered(text) if len(text) <= _LONGEST else sentences(text):
-        if held is None:
-            held = start, end
-        elif held[1] == start and _cluster_end(text, start - 1) > start:
-            held = held[0], end  # the stop carries a mark of its own: no cut inside what a reader sees as one
+        if pending is None:
+            pending = start, end
+        elif pending[1] == start and _cluster_end(text, start - 1) > start:
+            pending = (
+                pending[0],
+                end,
+            )  # the stop carries a mark of its own: no cut inside what a reader sees as one
         else:
-            yield from _pieces(text, *held, size, limit)
-            held = start, end
-    if held is not None:
-        yield from _pieces(text, *held, size, limit)
+            yield from _pieces(text, *pending, size, limit)
+            pending = start, end
+    if pending is not None:
+        yield from _pieces(text, *pending, size, limit)
 
 
 def word_from(text: str, earliest: int, known: int, following: int) -> int:
@@ -95,20 +98,20 @@ def best_cut(text: str, start: int, high: int) -> Span:
     """
     low = start + (high - start) * 3 // 5
     for boundary in (_LINE, _CLAUSE, _SPACE):
-        at = max((found.start() for found in boundary.finditer(text, low, high + 1)), default=0)
-        if at:
-            return _around(text, start, at)
+        cut = max((match.start() for match in boundary.finditer(text, low, high + 1)), default=0)
+        if cut:
+            return _around(text, start, cut)
     if not _RUN_ON.match(text, high - 1):
-        at = max((found.start() for found in _SPACE.finditer(text, start + 1, low + 1)), default=0)
-        if at:
-            return _around(text, start, at)
+        cut = max((match.start() for match in _SPACE.finditer(text, start + 1, low + 1)), default=0)
+        if cut:
+            return _around(text, start, cut)
     return _around(text, start, _cluster_before(text, start, high))
 
 
-def _around(text: str, start: int, at: int) -> Span:
-    """Where the text from `start` to `at` ends and where what follows it begins, without white space."""
-    space = _SPACE.match(text, at)
-    return start + len(text[start:at].rstrip()), space.end() if space else at
+def _around(text: str, start: int, position: int) -> Span:
+    """Where the text from `start` to `position` ends and where what follows it begins, without white space."""
+    space = _SPACE.match(text, position)
+    return start + len(text[start:position].rstrip()), space.end() if space else position
 
 
 def _cluster_before(text: str, start: int, high: int) -> int:
@@ -116,8 +119,8 @@ def _cluster_before(text: str, start: int, high: int) -> int:
     if _APART.match(text, high - 1):
         return high
     last = start
-    for found in _grapheme().finditer(text, start, high + 1):
-        last = found.start()
+    for match in _grapheme().finditer(text, start, high + 1):
+        last = match.start()
     return last if last > start else high
 
 
@@ -125,15 +128,15 @@ def _cluster_from(text: str, known: int, earliest: int, following: int) -> int:
     """The first boundary of a grapheme cluster at `earliest` or later, counted from the boundary `known`."""
     if _APART.match(text, earliest - 1):
         return earliest
-    for found in _grapheme().finditer(text, known, following):
-        if found.start() >= earliest:
-            return int(found.start())
+    for match in _grapheme().finditer(text, known, following):
+        if match.start() >= earliest:
+            return int(match.start())
     return following
 
 
 def _cluster_end(text: str, start: int) -> int:
-    found = _grapheme().match(text, start)
-    return int(found.end()) if found else start
+    match = _grapheme().match(text, start)
+    return int(match.end()) if match else start
 
 
 @cache

@@ -53,8 +53,8 @@ class VectorBuffer:
 
         The buffer is then empty. Rows are permuted in place, one cycle after the other.
         """
-        matrix, wanted = self._matrix, [self._rows[text] for text in texts]
-        source = [*wanted, *sorted(set(self._rows.values()).difference(wanted))]
+        matrix, rows = self._matrix, [self._rows[text] for text in texts]
+        source = [*rows, *sorted(set(self._rows.values()).difference(rows))]
         for first in range(len(source)):
             if source[first] == first:
                 continue

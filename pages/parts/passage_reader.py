@@ -18,7 +18,7 @@ def reader(
     page: Page,
     place: Place,
     *,
-    given: Place | None = None,
+    given_place: Place | None = None,
     label: str,
     facts: Sequence[Node],
     key: str,
@@ -31,7 +31,7 @@ def reader(
     Args:
         page: The page with the article's text.
         place: The passage's offsets in that text.
-        given: The offsets of what the answer was written from, where that is more than the passage.
+        given_place: The offsets of what the answer was written from, where that is more than the passage.
         label: A short label, such as the rank or source number.
         facts: Facts about the passage, elements of `markup.fact`.
         key: The key of the container and prefix of its widgets' keys.
@@ -56,7 +56,9 @@ def reader(
         if controls:
             controls()
         part = passage_in_context(page, place)
-        earlier, later = (place.start - given.start, given.end - place.end) if given else (0, 0)
+        earlier, later = (
+            (place.start - given_place.start, given_place.end - place.end) if given_place else (0, 0)
+        )
         before, lead = part.before[: len(part.before) - earlier], part.before[len(part.before) - earlier :]
         tail, after = part.after[:later], part.after[later:]
         markup.show(

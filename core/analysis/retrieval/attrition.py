@@ -214,11 +214,11 @@ def _passages(run: Run) -> tuple[Lost, list[str]]:
         for passage in (*index.passages, *index.not_embedded)
         for place in passage.also
     ]
-    lost = [("could not be embedded", passage.id) for passage in index.not_embedded]
+    losses = [("could not be embedded", passage.id) for passage in index.not_embedded]
     if run.ranking is None:
         waiting = [("not ranked yet", passage.id) for passage in index.passages]
-        return [*duplicate, *lost, *waiting], []
-    return [*duplicate, *lost], [passage.id for passage in index.passages]
+        return [*duplicate, *losses, *waiting], []
+    return [*duplicate, *losses], [passage.id for passage in index.passages]
 
 
 def _ranked(run: Run) -> tuple[Lost, list[str]]:

@@ -186,8 +186,8 @@ def _trace_place(run: Run, place: Place, *, whole_page: bool) -> Trace:
 
 
 def _trace_outside_passages(run: Run, place: Place) -> Trace:
-    lost = run.index.not_embedded if run.index else ()
-    if any(overlaps(own, place) for passage in lost for own in (passage.place, *passage.also)):
+    not_embedded = run.index.not_embedded if run.index else ()
+    if any(overlaps(own, place) for passage in not_embedded for own in (passage.place, *passage.also)):
         message = "Its passage could not be embedded, so it was not ranked."
     else:
         message = "No passage contains it: fragments with almost no words are dropped."

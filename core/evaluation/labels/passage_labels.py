@@ -161,7 +161,7 @@ def labelled_data_set(
         pages: by their keys.
     """
     placed = {text: place_labels(labels, pages) for text, labels in questions.items()}
-    lost = sum(len(labels.gone) + len(labels.elsewhere) for labels in placed.values())
+    lost_count = sum(len(labels.gone) + len(labels.elsewhere) for labels in placed.values())
     return DataSet(
         name=name,
         questions=tuple(_question(text, labels) for text, labels in placed.items()),
@@ -170,7 +170,9 @@ def labelled_data_set(
             for page in pages.values()
         ),
         origins=frozenset(map(collection_at_url, pages)),
-        warnings=(f"{pluralize(lost, 'label')} of texts that are not there any more.",) if lost else (),
+        warnings=(f"{pluralize(lost_count, 'label')} of texts that are not there any more.",)
+        if lost_count
+        else (),
     )
 
 

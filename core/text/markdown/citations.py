@@ -35,8 +35,8 @@ _PART = re.compile(r"(?P<first>\d+)(?:\s?[–—-]\s?\^?(?P<last>\d+))?")
 _LONGEST_RANGE = 50
 
 
-def find_citations(text: str, known: int) -> Iterator[Citation]:
-    """The citation marks of `text`, in order; sources are numbered from 1 to `known`.
+def find_citations(text: str, source_count: int) -> Iterator[Citation]:
+    """The citation marks of `text`, in order; sources are numbered from 1 to `source_count`.
 
     `[3]`, `[1, 2]`, `[1][2]`, `[1-3]`, `[^1]` and `【1】` are marks, and so are `[Source 2]`, `[Source 2: Title]`,
     `[Source 2: Title](address)`, `(Source 2)` and `[Sources 1, 3]`. A number in code, in an address or in
@@ -46,7 +46,9 @@ def find_citations(text: str, known: int) -> Iterator[Citation]:
 
     def cited(numbers: str, mark: re.Match[str]) -> Iterator[Citation]:
         for number in _numbers(numbers):
-            yield Citation(number=number, start=mark.start(), end=mark.end(), known=1 <= number <= known)
+            yield Citation(
+                number=number, start=mark.start(), end=mark.end(), known=1 <= number <= source_count
+            )
 
     start = 0
     for match in (*_ELSEWHERE.finditer(text), None):

@@ -127,7 +127,13 @@ def _selected_passage(*sides: AnswerSide) -> None:
         label = f"{side.label}: source {number}"
         if page is not None and page.text[passage_place.start : passage_place.end] == source.text:
             reader(
-                page, place, given=passage_place, label=label, facts=(), key="reader_source", close=_deselect
+                page,
+                place,
+                given_place=passage_place,
+                label=label,
+                facts=(),
+                key="reader_source",
+                close=_deselect,
             )
         else:
             with st.container(border=True, key="reader_source"):

@@ -283,7 +283,7 @@ def cited_passage(run: Run, number: int, close: object) -> None:
     reader(
         run.pages[source.passage.place.page],
         source.passage.place,
-        given=source.place,
+        given_place=source.place,
         label=f"Source {number}",
         facts=tuple(facts),
         key="reader_cited",
