@@ -38,8 +38,8 @@ from core.config.settings import HANDBOOK, ROOT
 from core.model import Article, Page
 from core.reading import extract
 from core.runtime.event_loop import run_async
-from core.stages.calibration import Calibration, calibration_of
 from core.stages.chunk import passages_of
+from core.stages.ranking.calibration import Calibration, calibration_of
 
 SIZES = (500, 1000)
 """Characters of a passage: OpenQuery's default, and that of the splitters by which others fill collections."""

@@ -26,7 +26,7 @@ from core.adapters.models.local_embedder import MiniLM
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
 from core.runtime.event_loop import run_async
-from core.stages.batching import embed_in_batches
+from core.stages.embedding.batching import embed_in_batches
 from core.stages.rank import rank
 
 K = 10

@@ -25,7 +25,7 @@ from bench.world import World
 from core import Knobs, Run, research, retune
 from core.runtime.engine import Engine
 from core.runtime.event_loop import run_async
-from core.stages.bm25 import prepare_bm25
+from core.stages.ranking.bm25 import prepare_bm25
 
 QUERIES = 10
 _PER_PAGE = 25

@@ -31,7 +31,7 @@ from core.runtime.jobs import NO_QUEUE, Job, LatestJobs, RunObserver
 from core.runtime.quotas import Quotas
 from core.runtime.run_comparisons import RunComparisons
 from core.runtime.side_answers import SideAnswers
-from core.stages.bm25 import prepare_bm25
+from core.stages.ranking.bm25 import prepare_bm25
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.storage.label_store import LabelStore
 from core.storage.presets import Presets

@@ -14,12 +14,12 @@ from core.errors import ChatFailed
 from core.model import Answer, AnswerKind, Message, Phase, Severity, Source, Usage
 from core.ports import Chat, Embed
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
-from core.stages.answer_prompt import NOT_FOUND, prompt
-from core.stages.answer_writer import AnswerWriter
-from core.stages.extractive_answer import extractive_answer
+from core.stages.answering.answer_prompt import NOT_FOUND, prompt
+from core.stages.answering.answer_writer import AnswerWriter
+from core.stages.answering.extractive_answer import extractive_answer
+from core.stages.answering.token_limit import reached_limit
 from core.stages.metered_models import MeteredChat, MeteredEmbed
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
-from core.stages.token_limit import reached_limit
 from core.text.sanitize import CHARACTERS_A_TOKEN
 
 NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."

@@ -25,8 +25,8 @@ from core.model import Page, Passage, Phase, Place
 from core.model.passage_urls import passage_at_url
 from core.ports import Embed
 from core.run.events import Emit, PageChunked, PhaseEnded, PhaseStarted
-from core.stages.baseline_splitters import by_characters, by_sentences, by_separators
-from core.stages.text_boundaries import Span, has_words, units, word_from
+from core.stages.chunking.baseline_splitters import by_characters, by_sentences, by_separators
+from core.stages.chunking.text_boundaries import Span, has_words, units, word_from
 from core.text.sanitize import single_spaced
 
 _PARAGRAPH_COST = 0.2
@@ -82,7 +82,7 @@ def passages_of(page: Page, knobs: ChunkKnobs) -> tuple[Passage, ...]:
     start of the next, from a sentence's or a word's beginning; a fact does not straddle two paragraphs.
     A passage has no white space at its ends. One that holds next to no words (a row of dashes, a page
     number) is left out, unless the whole page is like that. Everything else but white space is in some
-    passage. `core.stages.baseline_splitters` has the two other boundaries that a person may choose.
+    passage. `core.stages.chunking.baseline_splitters` has the two other boundaries that a person may choose.
     """
     text = page.text
     spans = tuple(_cut(page, knobs))

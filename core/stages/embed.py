@@ -25,10 +25,10 @@ from core.run.events import (
     PhaseEnded,
     PhaseStarted,
 )
-from core.stages.batching import batched
 from core.stages.chunk import folded
+from core.stages.embedding.batching import batched
+from core.stages.embedding.vector_buffer import VectorBuffer, Vectors
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
-from core.stages.vector_buffer import VectorBuffer, Vectors
 
 
 async def embed(

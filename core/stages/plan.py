@@ -12,7 +12,7 @@ from core.model import Author, Message, Phase, Query, Severity
 from core.ports import Chat
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, QueryPlanned
 from core.stages.metered_models import MeteredChat
-from core.stages.query_parser import QueryReader
+from core.text.query_parser import QueryReader
 from core.text.sanitize import one_line, pluralize
 
 _MAX_TOKENS = 2000

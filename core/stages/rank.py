@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Index, Page, Ranking, Source
 from core.run.hit_merging import RRF_K
-from core.stages.bm25 import bm25
-from core.stages.context_selection import documents_for, select_context
-from core.stages.mmr import maximal_marginal_relevance
-from core.stages.near_duplicates import clusters_for
-from core.stages.surroundings import surrounded
+from core.stages.answering.surroundings import surrounded
+from core.stages.ranking.bm25 import bm25
+from core.stages.ranking.context_selection import documents_for, select_context
+from core.stages.ranking.mmr import maximal_marginal_relevance
+from core.stages.ranking.near_duplicates import clusters_for
 from core.text.language import dominant_language, in_latin_script
 
 RERANK = "rerank"
@@ -47,7 +47,7 @@ def rank(
     strategy is bm25, and the ranking says so. `rerank`, by row, are scores of the model `reranker`: with
     `knobs.rerank`, rows that have one come first, in its order, and the strategy is rerank. With
     `knobs.diversity` the best are put in a new order by `maximal_marginal_relevance`, where there are vectors to compare
-    them by. `core.stages.context_selection` decides which become sources. `pages` say which
+    them by. `core.stages.ranking.context_selection` decides which become sources. `pages` say which
     language a passage is in, and which pages carry the same text.
     """
     cosine = _cosine(index)

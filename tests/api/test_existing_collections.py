@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from core.adapters.models.local_embedder import MiniLM
-from core.stages.calibration import calibration_of
+from core.stages.ranking.calibration import calibration_of
 from tests.api.conftest import Api, serving, settings
 from tests.services.command_line import openquery
 from tests.services.qdrant import FakeQdrant

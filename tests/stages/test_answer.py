@@ -13,7 +13,7 @@ from core.errors import ChatFailed
 from core.model import Answer, AnswerKind, Phase, Source, StreamChunk, Usage
 from core.run.events import Event, ModelUsed, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
 from core.stages.answer import NOTHING_RELEVANT, AnswerBrokeOff, answer
-from core.stages.answer_prompt import NOT_FOUND, prompt
+from core.stages.answering.answer_prompt import NOT_FOUND, prompt
 from core.text.sanitize import CHARACTERS_A_TOKEN, one_line, sanitize
 from tests.stages.fakes import NoEmbed, ScriptedChat, source
 

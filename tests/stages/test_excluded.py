@@ -9,8 +9,8 @@ from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.config.schema import parameters
 from core.errors import BadInput
 from core.model import Index, Passage, Place
-from core.stages.context_selection import ExclusionReason, exclusion_reasons
 from core.stages.rank import rank
+from core.stages.ranking.context_selection import ExclusionReason, exclusion_reasons
 
 PAGES = ("https://a.example/", "https://b.example/", "https://c.example/")
 INDEX = Index(

@@ -13,8 +13,8 @@ from core.errors import ChatFailed
 from core.model import Author, Phase, Query, Severity, StreamChunk, Usage
 from core.run.events import Event, ModelUsed, Note, PhaseEnded, PhaseStarted, QueryPlanned
 from core.stages.plan import plan, plan_prompt
-from core.stages.query_parser import LINE_LIMIT, QueryReader
 from core.stages.streams import collected
+from core.text.query_parser import LINE_LIMIT, QueryReader
 from tests.growth import LINEAR, growth, repeated
 from tests.stages.fakes import ScriptedChat
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
 from core.model.passage_urls import passage_url
-from core.stages.bm25 import bm25
-from core.stages.context_selection import ExclusionReason, exclusion_reasons, select_context
-from core.stages.mmr import POOL, maximal_marginal_relevance
-from core.stages.near_duplicates import clusters_for
 from core.stages.rank import UNSUPPORTED_LANGUAGE_WEIGHT, best_first, cosine_share, fusion, rank, sources
+from core.stages.ranking.bm25 import bm25
+from core.stages.ranking.context_selection import ExclusionReason, exclusion_reasons, select_context
+from core.stages.ranking.mmr import POOL, maximal_marginal_relevance
+from core.stages.ranking.near_duplicates import clusters_for
 from core.text.bm25_index import tokens
 from core.text.language import dominant_language
 from tests.services.openai_server import vector

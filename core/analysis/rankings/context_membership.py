@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from core.model import Place, Source
 from core.run.state import Run
-from core.stages import context_selection
-from core.stages.context_selection import ExclusionReason, documents_for
-from core.stages.near_duplicates import clusters_for
 from core.stages.rank import bm25_only, rank, sources
+from core.stages.ranking import context_selection
+from core.stages.ranking.context_selection import ExclusionReason, documents_for
+from core.stages.ranking.near_duplicates import clusters_for
 from core.text.sanitize import estimated_tokens
 
 

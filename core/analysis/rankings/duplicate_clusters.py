@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.model import Page
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.stages.near_duplicates import clusters, shingles
+from core.stages.ranking.near_duplicates import clusters, shingles
 from core.text.sanitize import pluralize
 
 
@@ -55,7 +55,7 @@ class DuplicateClusters:
 
 
 def duplicate_clusters(run: Run) -> DuplicateClusters:
-    """Cluster the pages of the run by their shingles, as `core.stages.near_duplicates` does for the ranking."""
+    """Cluster the pages of the run by their shingles, as `core.stages.ranking.near_duplicates` does for the ranking."""
     numbers = clusters(run.pages.values())
     cited: dict[str, list[int]] = {}
     for source in run.sources:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from core.analysis.rankings.context_membership import ranked
 from core.analysis.rankings.ranking_comparison import RankingDiff, compare_rankings
 from core.run.state import Run
-from core.stages.near_duplicates import clusters
+from core.stages.ranking.near_duplicates import clusters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

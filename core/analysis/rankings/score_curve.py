@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from core.analysis.rankings.ranked_passages import ranks_by_row, score_at
 from core.run.state import Run
-from core.stages.context_selection import least_cosine
+from core.stages.ranking.context_selection import least_cosine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from core.analysis.retrieval.text_match import Match, matches
 from core.model import Floats, Hit, Place
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.stages.context_selection import ExclusionReason
+from core.stages.ranking.context_selection import ExclusionReason
 from core.text.display import decimal
 from core.text.sanitize import plural, pluralize
 from core.text.urls import canonical_url

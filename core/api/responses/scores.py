@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from core.model import Passage
 from core.run.state import Run
-from core.stages.calibration import calibration_of
+from core.stages.ranking.calibration import calibration_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

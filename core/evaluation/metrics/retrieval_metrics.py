@@ -12,7 +12,7 @@ from core.evaluation.data_sets.data_set import Question
 from core.evaluation.metrics import excerpt_metrics, ranking_metrics
 from core.evaluation.metrics.excerpt_metrics import Range
 from core.model import Index, Page, Passage, Place, Ranking
-from core.stages.surroundings import surrounded
+from core.stages.answering.surroundings import surrounded
 from core.text.sanitize import estimated_tokens
 
 DEPTH = 10

@@ -10,7 +10,7 @@ from core.analysis.rankings.duplicate_clusters import duplicate_clusters
 from core.config.knobs import RankKnobs
 from core.model import Page
 from core.run.state import Run
-from core.stages.near_duplicates import clusters, clusters_for
+from core.stages.ranking.near_duplicates import clusters, clusters_for
 from tests.analysis.sample import page, run_of
 from tests.growth import LINEAR, growth
 

@@ -10,7 +10,7 @@ from core.analysis.retrieval.text_match import matches
 from core.analysis.retrieval.trace import TraceOutcome, why_not
 from core.model import SkipReason
 from core.run.state import Run
-from core.stages.context_selection import ExclusionReason
+from core.stages.ranking.context_selection import ExclusionReason
 from tests.analysis.sample import TEXTS, run_of
 from tests.growth import LINEAR, growth
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.adapters.models.local_embedder import MiniLM
-from core.stages.calibration import CALIBRATIONS, UNKNOWN, Calibration, calibration_of
+from core.stages.ranking.calibration import CALIBRATIONS, UNKNOWN, Calibration, calibration_of
 
 CALIBRATION = st.builds(Calibration, midpoint=st.floats(0.05, 0.95), slope=st.floats(0.5, 10))
 COSINE = st.floats(-1, 1)

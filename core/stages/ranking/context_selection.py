@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.config.knobs import RankKnobs
 from core.model import Page, Passage
-from core.stages.calibration import calibration_of
+from core.stages.ranking.calibration import calibration_of
 
 Scores = NDArray[np.float32]
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
-from core.stages.answer_prompt import SOURCE_TOKENS
+from core.stages.answering.answer_prompt import SOURCE_TOKENS
+from core.stages.answering.surroundings import surrounded
 from core.stages.rank import rank, sources
-from core.stages.surroundings import surrounded
 from core.text.sanitize import CHARACTERS_A_TOKEN
 
 TEXT = (

@@ -12,9 +12,9 @@ from core.errors import EmbedFailed
 from core.model import Answer, AnswerKind, Phase, Severity, Source
 from core.ports import Embed
 from core.run.events import Emit, Note, TokensWritten
-from core.stages.answer_prompt import NOT_FOUND
-from core.stages.answer_writer import AnswerWriter
-from core.stages.sentence_scoring import ScoredSentence, score_sentences, score_sentences_by_words
+from core.stages.answering.answer_prompt import NOT_FOUND
+from core.stages.answering.answer_writer import AnswerWriter
+from core.stages.answering.sentence_scoring import ScoredSentence, score_sentences, score_sentences_by_words
 from core.text.markdown.citations import find_citations
 from core.text.sanitize import one_line, truncate
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
-from core.stages.text_boundaries import Span, units
+from core.stages.chunking.text_boundaries import Span, units
 
 _SEPARATORS = tuple(
     map(re.compile, (r"\n\s*\n", r"\n", r"(?<=[.!?;])\s+|(?<=[\u3002\uff01\uff1f\uff1b])", r"\s+"))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from core.model import Place
-from core.stages.answer_prompt import SOURCE_TOKENS
-from core.stages.text_boundaries import best_cut, word_from
+from core.stages.answering.answer_prompt import SOURCE_TOKENS
+from core.stages.chunking.text_boundaries import best_cut, word_from
 from core.text.sanitize import CHARACTERS_A_TOKEN
 from core.text.sentences import sentences
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stages.vector_buffer import VectorBuffer
+from core.stages.embedding.vector_buffer import VectorBuffer
 from tests.services.openai_server import vector
 
 WIDTH = 16

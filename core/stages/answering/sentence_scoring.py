@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from core.model import Source
 from core.ports import Embed
-from core.stages.batching import embed_in_batches
+from core.stages.embedding.batching import embed_in_batches
 from core.text.bm25_index import tokens
 from core.text.language import dominant_language
 from core.text.markdown.cited_sentences import read_sentences

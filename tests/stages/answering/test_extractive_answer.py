@@ -22,14 +22,14 @@ from core.ports import Embed
 from core.reading import extract
 from core.run.events import Event, Note, TokensWritten
 from core.stages.answer import answer
-from core.stages.answer_prompt import NOT_FOUND
+from core.stages.answering.answer_prompt import NOT_FOUND
+from core.stages.answering.extractive_answer import QUOTE_LIMIT, SENTENCES, quotable
 from core.stages.check import check
 from core.stages.chunk import passages_of
-from core.stages.extractive_answer import QUOTE_LIMIT, SENTENCES, quotable
 from core.stages.rank import rank, sources
 from tests.stages.fakes import FakeEmbed, NoEmbed, WordEmbed, source
 
-QUESTIONS = json.loads((Path(__file__).parent.parent / "data" / "handbook_questions.json").read_text())
+QUESTIONS = json.loads((Path(__file__).parents[2] / "data" / "handbook_questions.json").read_text())
 QUESTION = "How much does passage overlap raise retrieval recall?"
 ON_TOPIC = (
     source(1, "Passage overlap raises retrieval recall by several points. Bicycles need oil in spring."),

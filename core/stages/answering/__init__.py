@@ -1,0 +1,1 @@
+"""Parts of the answer stage: prompt, streamed reply, extractive answer, text around a passage."""
