@@ -45,6 +45,7 @@ class EgressPolicy:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> EgressPolicy:
+        """The policy of a server with these settings."""
         pages = {PAGES} if settings.private_pages else set[str]()
         return cls(
             private=frozenset(_names(settings.private_collections) | pages),

@@ -46,6 +46,8 @@ class Origin(StrEnum):
 
 
 class TimeRange(StrEnum):
+    """How old a web result may be, as search engines know it."""
+
     ANY = ""
     DAY = "day"
     WEEK = "week"
@@ -54,6 +56,8 @@ class TimeRange(StrEnum):
 
 
 class SafeSearch(StrEnum):
+    """How much a search engine filters results for adults."""
+
     OFF = "off"
     MODERATE = "moderate"
     STRICT = "strict"
@@ -78,6 +82,8 @@ class Boundary(StrEnum):
 
 
 class Length(StrEnum):
+    """The length of a written answer."""
+
     SHORT = "short"
     NORMAL = "normal"
     LONG = "long"
@@ -94,12 +100,16 @@ class PromptLayout(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class PlanKnobs:
+    """Knobs of the plan stage."""
+
     queries: Annotated[int, Field(ge=1, le=MOST_QUERIES, title="Search queries")] = 3
     """How many different search queries the chat model writes. With 1, the question itself is searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class SearchKnobs:
+    """Knobs of the search stage."""
+
     origin: Annotated[Origin, Field(title="Look in")] = Origin.WEB
     """Searches the web, your own documents, or both, merged by rank."""
     collections: Annotated[
@@ -129,6 +139,8 @@ class SearchKnobs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class ReadKnobs:
+    """Knobs of the read stage."""
+
     page_timeout: Annotated[float, Field(ge=0.5, le=60, title="Page timeout (s)")] = 5.0
     """The longest wait for one page, from DNS lookup to last byte."""
     deadline: Annotated[float, Field(ge=0, le=300, title="Phase deadline (s)")] = 20.0
@@ -167,6 +179,8 @@ class ReadKnobs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class ChunkKnobs:
+    """Knobs of the chunk stage."""
+
     size: Annotated[int, Field(ge=100, le=4000, title="Passage size (characters)")] = 500
     """The maximum passage length; small passages are precise, large ones keep context."""
     overlap: Annotated[int, Field(ge=0, le=50, title="Overlap (%)")] = 10
@@ -176,11 +190,14 @@ class ChunkKnobs:
 
     @property
     def overlap_characters(self) -> int:
+        """The overlap of neighbouring passages in characters."""
         return self.size * self.overlap // 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class EmbedKnobs:
+    """Knobs of the embed stage."""
+
     batch: Annotated[int, Field(ge=1, le=2048, title="Batch size (texts)")] = 300
     """The most texts in one request to a remote embedder."""
     in_flight: Annotated[int, Field(ge=1, le=32, title="Calls in flight")] = 4
@@ -189,6 +206,8 @@ class EmbedKnobs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class RankKnobs:
+    """Knobs of the rank stage, and of what is put into the context."""
+
     strategy: Annotated[Strategy, Field(title="Ranking")] = Strategy.FUSED
     """cosine ranks by embedding similarity, bm25 by matching words, fused by reciprocal rank fusion of both."""
     top_k: Annotated[int, Field(ge=0, le=50, title="Passages in the context")] = 6
@@ -225,6 +244,8 @@ class RankKnobs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class AnswerKnobs:
+    """Knobs of the answer stage."""
+
     length: Annotated[Length, Field(title="Answer length")] = Length.NORMAL
     """short is one paragraph, normal a few, long a structured report."""
     temperature: Annotated[float, Field(ge=0, le=2, title="Temperature")] = 0.2

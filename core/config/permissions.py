@@ -15,6 +15,8 @@ from core.errors import NotAllowed
 
 
 class Role(StrEnum):
+    """Who asks for an action."""
+
     VISITOR = "visitor"
     """Of the pages, who has not signed in: known for the length of a browser session."""
     PERSON = "signed-in person"
@@ -25,6 +27,8 @@ class Role(StrEnum):
 
 
 class Right(StrEnum):
+    """Whose objects a role may act on."""
+
     ALL = "yes"
     OWN = "own"
     """With what belongs to the caller alone."""
@@ -73,6 +77,7 @@ _SHARED: Mapping[Action, tuple[Right, Right, Right]] = {
 
 
 def right(role: Role, action: Action) -> Right:
+    """The right of a role to an action, by the table of this module."""
     if role is Role.OPERATOR:
         return Right.ALL
     return _SHARED[action][(Role.VISITOR, Role.PERSON, Role.TOKEN).index(role)]

@@ -32,6 +32,7 @@ class Parameter:
 
     @property
     def path(self) -> str:
+        """Group and name of the knob, such as `rank.top_k`."""
         return f"{self.group}.{self.name}"
 
 

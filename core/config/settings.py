@@ -246,6 +246,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Where settings come from, the strongest first; called by pydantic-settings."""
         keys = InitSettingsSource(settings_cls, init_kwargs=withdrawn())
         return init_settings, env_settings, keys, dotenv_settings, TomlConfigSettingsSource(settings_cls)
 

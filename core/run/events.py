@@ -27,6 +27,8 @@ from core.model import (
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
+    """The first event of a run: what is asked, with which knobs."""
+
     id: str
     question: str
     knobs: Knobs
@@ -50,6 +52,8 @@ class PhaseStarted:
 
 @dataclass(frozen=True, slots=True)
 class PhaseEnded:
+    """A phase has ended, however it ended."""
+
     phase: Phase
 
 
@@ -83,22 +87,30 @@ class ModelRetry:
 
 @dataclass(frozen=True, slots=True)
 class QueryPlanned:
+    """A search query is known."""
+
     query: Query
 
 
 @dataclass(frozen=True, slots=True)
 class SearchStarted:
+    """A query was sent to the search backend."""
+
     query: Query
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswered:
+    """The search backend answered a query."""
+
     query: Query
     reply: SearchReply
 
 
 @dataclass(frozen=True, slots=True)
 class QueryFailed:
+    """A query has no answer; `message` says why."""
+
     query: Query
     message: str
     hint: str = ""
@@ -106,34 +118,46 @@ class QueryFailed:
 
 @dataclass(frozen=True, slots=True)
 class FetchStarted:
+    """The request for a page was sent."""
+
     key: str
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
+    """The body of a page has arrived: `size` bytes."""
+
     key: str
     size: int
 
 
 @dataclass(frozen=True, slots=True)
 class PageRead:
+    """The article of a page was extracted."""
+
     page: Page
 
 
 @dataclass(frozen=True, slots=True)
 class PageSkipped:
+    """A page was not read, with the reason."""
+
     skip: Skip
 
 
 @dataclass(frozen=True, slots=True)
 class PageChunked:
+    """The article of a page was cut into passages."""
+
     key: str
     passages: tuple[Passage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedStarted:
+    """A batch of texts was sent to the embedder."""
+
     batch: int
     texts: int
 
@@ -151,6 +175,8 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class BatchFailed:
+    """A batch of texts has no vectors; `message` says why."""
+
     batch: int
     texts: int
     message: str
@@ -159,11 +185,15 @@ class BatchFailed:
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
+    """All passages of the run have their vectors, as far as they get any."""
+
     index: Index
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
+    """The passages are ranked, and the context is chosen."""
+
     ranking: Ranking
 
 
@@ -191,17 +221,21 @@ class TokensWritten:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
+    """The answer is complete, or ended early."""
+
     answer: Answer
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
+    """The citations of the answer were compared with its sources."""
+
     check: CitationCheck
 
 
 @dataclass(frozen=True, slots=True)
 class RunDone:
-    pass
+    """The run ended with an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +245,8 @@ class RunStopped:
 
 @dataclass(frozen=True, slots=True)
 class RunFailed:
+    """The run ended without an answer: which part failed, and what to do."""
+
     part: str
     message: str
     hint: str = ""

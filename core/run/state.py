@@ -40,6 +40,8 @@ _ANSWER_FIELDS = ("sources", "prompt", "text", "answer", "check", "earlier_answe
 
 
 class RunStatus(StrEnum):
+    """How far a run is, or how it ended."""
+
     QUEUED = "queued"
     """It waits for a free slot."""
     RUNNING = "running"

@@ -45,6 +45,7 @@ class Wait:
     span: Span
 
     def ends(self) -> float:
+        """Seconds from the run's start to the end of the wait; to its start while it lasts."""
         return self.span.start if self.span.end is None else self.span.end
 
 

@@ -40,6 +40,8 @@ _SAMPLE = Document(
 
 
 class ProbeState(StrEnum):
+    """The state of a service."""
+
     WORKS = "works"
     OFF = "off"
     BROKEN = "broken"

@@ -71,6 +71,7 @@ class Redact(logging.Filter):
     """Removes secrets from a record: from its message, arguments, exception and stack."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Remove secrets from a record; every record is kept."""
         try:
             message = record.getMessage()
         except (TypeError, ValueError):
@@ -88,6 +89,7 @@ class JsonLines(logging.Formatter):
     """Formats a record as one line of JSON: timestamp, level, logger, message, run and counts."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """A record as one line of JSON."""
         fields: dict[str, object] = {
             "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
             + f".{int(record.msecs):03}Z",

@@ -16,7 +16,8 @@ C = TypeVar("C")
 class Connection(Protocol):
     """What a client keeps open. It must not refer to the client."""
 
-    async def aclose(self) -> None: ...
+    async def aclose(self) -> None:
+        """Close the connections of the client."""
 
 
 class ClientPool(Generic[C]):
