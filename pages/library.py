@@ -7,7 +7,7 @@ from core.model import Collection
 from core.model.library import DEFAULT_COLLECTION
 from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
-from pages.parts import markup, runtime
+from pages.parts import document_library, markup, runtime
 from pages.parts.library import add_documents, collection_search, document_table, document_view
 from pages.parts.problems import missing, problem, refusal
 
@@ -18,7 +18,7 @@ LISTED = 10
 def current_name() -> str:
     """The name of the collection on screen, from the page's address; the first one where that names none."""
     requested: str | None = st.query_params.get("collection") or st.session_state.get("collection")
-    return requested or next(iter(runtime.collections()), DEFAULT_COLLECTION)
+    return requested or next(iter(document_library.collections()), DEFAULT_COLLECTION)
 
 
 def choose() -> None:
@@ -31,11 +31,13 @@ def create() -> None:
     """Create the collection whose name was typed, and open it."""
     name = st.session_state.get("new_collection", "")
     try:
-        created = runtime.runs().call(runtime.library().create(name, access=runtime.access()), timeout=60)
+        created = runtime.runs().call(
+            document_library.library().create(name, access=runtime.access()), timeout=60
+        )
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
         return
-    runtime.forget_collections()
+    document_library.forget_collections()
     st.session_state["new_collection"] = ""
     add_documents.select_collection(created.name)
 
@@ -43,11 +45,11 @@ def create() -> None:
 def drop(name: str) -> None:
     """Delete a collection."""
     try:
-        runtime.runs().call(runtime.library().drop(name), timeout=60)
+        runtime.runs().call(document_library.library().drop(name), timeout=60)
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
         return
-    runtime.forget_collections()
+    document_library.forget_collections()
     add_documents.select_collection("")
 
 
@@ -64,7 +66,7 @@ def header(collections: tuple[str, ...], name: str) -> None:
             label_visibility="collapsed",
             width=300,
         )
-        if runtime.may_change_library():
+        if document_library.may_change_library():
             with st.popover("New", icon=":material/add:", type="tertiary", key="ask_new"):
                 st.text_input("Name of the new collection", key="new_collection", placeholder="field_notes")
                 st.button("Create", key="make_collection", type="primary", on_click=create)
@@ -101,7 +103,7 @@ markup.show(markup.title("Library", LEAD))
 name = current_name()
 ingest = add_documents.ingest_of(name)
 try:
-    collections = runtime.runs().call(runtime.library().collections(), timeout=20)
+    collections = runtime.runs().call(document_library.library().collections(), timeout=20)
 except OpenQueryError as error:
     problem(error)
     st.caption("Questions to the web still work.")
@@ -112,7 +114,7 @@ refusal()
 # The default collection, and one that an import is about to create, need not exist.
 if name not in collections and name != DEFAULT_COLLECTION and ingest is None:
     there_is = f"The collections are {', '.join(list(collections)[:LISTED])}." if collections else ""
-    creates = "Adding documents creates it." if runtime.may_change_library() else ""
+    creates = "Adding documents creates it." if document_library.may_change_library() else ""
     missing("collection", name, f"{there_is or 'There are none yet.'} {creates}")
 collection = collections.get(name)
 if isinstance(collection, LibraryFailed):

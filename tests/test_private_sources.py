@@ -157,7 +157,9 @@ def test_private_text_is_embedded_here_when_it_is_added_searched_and_embedded_ag
         (note,) = [note.message for note in run.notes if "is embedded by the local model" in note.message]
         assert "contracts" in note
         assert EMBEDDER in note
-        again = here.runs.retune("anna", run.id, knobs(chunk={"size": 100}), Access(embedding_model=EMBEDDER))
+        again = here.runs.retuning.start(
+            "anna", run.id, knobs(chunk={"size": 100}), Access(embedding_model=EMBEDDER)
+        )
         assert again is not None
         until(lambda: not again.live)
         assert again.run.error is None

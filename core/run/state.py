@@ -42,8 +42,7 @@ _ANSWER_FIELDS = ("sources", "prompt", "text", "answer", "check", "earlier_answe
 class RunStatus(StrEnum):
     """How far a run is, or how it ended."""
 
-    QUEUED = "queued"
-    """It waits for a free slot."""
+    QUEUED = "queued"  # waits for a free slot
     RUNNING = "running"
     DONE = "done"
     STOPPED = "stopped"

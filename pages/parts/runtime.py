@@ -1,4 +1,4 @@
-"""State shared by the pages: the run registry, the visitor, the current run and the library."""
+"""State shared by the pages: the run registry, the visitor and the current run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 import streamlit as st
-from cachetools.func import ttl_cache
 from pydantic import SecretStr
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -20,7 +19,6 @@ from core.config.knobs import Knobs
 from core.config.permissions import Action, Caller, Role, person_id
 from core.config.settings import Settings
 from core.errors import OpenQueryError
-from core.library.library import Library
 from core.run.state import Run
 from core.runtime.jobs import Job
 from core.runtime.registry import RunRegistry
@@ -233,7 +231,7 @@ def tuned(run: Run, knobs: Knobs) -> Job | None:
     """
     if run.live or run.index is None:
         return None
-    job = runs().retune(session_id(), run.id, knobs, access(), quota_subject=quota_subject())
+    job = runs().retuning.start(session_id(), run.id, knobs, access(), quota_subject=quota_subject())
     if job is None or knobs == run.knobs:
         return None
     job.wait_for_result(QUICK_SECONDS)
@@ -288,49 +286,3 @@ def local_time(started: str) -> str:
         if started
         else "not started"
     )
-
-
-# --- the library ------------------------------------------------------------------------------------------
-
-
-def library() -> Library:
-    """The library of this process."""
-    return runs().engine.library
-
-
-def may_change_library() -> bool:
-    """Whether the visitor may add and delete documents."""
-    return caller().may(Action.CHANGE_LIBRARY)
-
-
-def collections() -> tuple[str, ...]:
-    """Names of the collections; empty when the library does not answer (the Library page shows the error)."""
-    return _collections(runs())
-
-
-def example_questions(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Questions about documents of these collections, or of all where there are no names; empty as above."""
-    return _example_questions(runs(), names)
-
-
-def forget_collections() -> None:
-    """Read the names of the collections, and what is in them, anew."""
-    _collections.cache_clear()
-    _example_questions.cache_clear()
-
-
-# Streamlit's own cache warns where it is made outside of a server, and these are made when the server is imported.
-@ttl_cache(ttl=5)
-def _collections(registry: RunRegistry) -> tuple[str, ...]:
-    try:
-        return tuple(registry.call(registry.engine.collections.names(), timeout=3))
-    except OpenQueryError:
-        return ()
-
-
-@ttl_cache(ttl=5)
-def _example_questions(registry: RunRegistry, names: tuple[str, ...]) -> tuple[str, ...]:
-    try:
-        return registry.call(registry.engine.library.example_questions(names), timeout=3)
-    except OpenQueryError:
-        return ()

@@ -86,7 +86,7 @@ def test_a_ranking_that_was_tuned_is_compared_over_all_questions(registry: RunRe
     app = opened(run=run.id)
     assert "label_all" not in {one.key for one in app.button}
     app.segmented_control(key="knob_rank_strategy").set_value("bm25").run()
-    job = registry.retune(
+    job = registry.retuning.start(
         app.session_state["session_id"],
         run.id,
         replace(run.knobs, rank=replace(run.knobs.rank, strategy=Strategy.BM25)),

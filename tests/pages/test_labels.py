@@ -84,7 +84,7 @@ def test_another_ranking_is_judged_against_that_of_the_answer(registry: RunRegis
     assert "the answer's ranking" not in html(app)
     app.segmented_control(key="knob_rank_strategy").set_value("bm25").run()
     knobs = replace(run.knobs, rank=replace(run.knobs.rank, strategy=Strategy.BM25))
-    job = registry.retune(app.session_state["session_id"], run.id, knobs)
+    job = registry.retuning.start(app.session_state["session_id"], run.id, knobs)
     assert job is not None
     job.wait(PATIENCE)
     assert "open until more is labelled" in html(app.run())

@@ -10,7 +10,7 @@ from core.library.ingests import Address
 from core.library.library import Library
 from core.model import Collection
 from core.runtime.registry import RunRegistry
-from pages.parts import runtime
+from pages.parts import document_library, runtime
 from tests.services.loopback import Gate, Loopback, Reply, Request
 
 from .conftest import PATIENCE, opened
@@ -37,7 +37,9 @@ def test_an_import_that_ends_while_its_page_is_drawn_is_not_reported_above_a_col
     with Loopback(page) as site:
         monkeypatch.setenv("OPENQUERY_ALLOW", f"127.0.0.1:{site.port}")
         runtime.close()
-        adding = runtime.library().ingests.add("ponds", [Address(f"{site.url}/ponds.md")], access=NO_ACCESS)
+        adding = document_library.library().ingests.add(
+            "ponds", [Address(f"{site.url}/ponds.md")], access=NO_ACCESS
+        )
         job = runtime.runs().call(adding, timeout=PATIENCE)
         monkeypatch.setattr(Library, "collections", read_and_wait)
         app = opened("library", collection="ponds", session={"ingesting": job})

@@ -34,7 +34,7 @@ def html(app: AppTest) -> str:
 def tuned(registry: RunRegistry, app: AppTest, run: Run, **rank: int) -> Run:
     """The run under these ranking knobs, once the job that the page has started for them is done."""
     knobs = replace(run.knobs, rank=replace(run.knobs.rank, **rank))
-    job = registry.retune(app.session_state["session_id"], run.id, knobs)
+    job = registry.retuning.start(app.session_state["session_id"], run.id, knobs)
     assert job is not None
     job.wait(20)
     return job.run

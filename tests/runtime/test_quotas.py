@@ -210,7 +210,7 @@ def test_every_model_that_a_question_asks_counts_in_its_run_and_for_its_person(
             runs.quotas.require_tokens("anna")
         runs.quotas.require_tokens("berta")
         smaller = replace(run.knobs, chunk=ChunkKnobs(size=300))
-        job = runs.retune("a session", run_id, smaller, access, quota_subject="berta")
+        job = runs.retuning.start("a session", run_id, smaller, access, quota_subject="berta")
         assert job is not None
         job.wait(60)
         with pytest.raises(LimitReached):

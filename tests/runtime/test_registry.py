@@ -21,7 +21,8 @@ from core.config.settings import Settings
 from core.errors import BadInput, TookTooLong
 from core.model import AnswerKind
 from core.run.state import RunStatus
-from core.runtime.registry import IDLE_RUNS, RunRegistry
+from core.runtime.job_table import IDLE_RUNS
+from core.runtime.registry import RunRegistry
 from core.storage.run_store import RunStore
 from tests.services.loopback import Gate
 from tests.services.openai_server import EMBEDDER, FakeOpenAI, streamed
@@ -152,14 +153,14 @@ def test_tuning_leaves_the_run_as_it_was_and_the_same_request_is_one_job(runs: R
     before = runs.get(run_id)
     assert before is not None
     knobs = replace(DEMO, rank=RankKnobs(top_k=2), chunk=ChunkKnobs(size=300))
-    job = runs.retune("session", run_id, knobs)
+    job = runs.retuning.start("session", run_id, knobs)
     assert job is not None
-    assert runs.retune("session", run_id, knobs) is job
+    assert runs.retuning.start("session", run_id, knobs) is job
     _until(lambda: not job.live)
     assert job.run.ranking is not None
     assert len(job.run.ranking.context) == 2
     assert runs.get(run_id) is before
-    undone = runs.retune("session", run_id, DEMO)
+    undone = runs.retuning.start("session", run_id, DEMO)
     assert undone is not None
     assert undone.run is before
 
@@ -168,7 +169,8 @@ def test_a_newer_request_cancels_the_tuning_under_way(runs: RunRegistry) -> None
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     jobs = [
-        runs.retune("session", run_id, replace(DEMO, chunk=ChunkKnobs(size=size))) for size in (150, 170, 190)
+        runs.retuning.start("session", run_id, replace(DEMO, chunk=ChunkKnobs(size=size)))
+        for size in (150, 170, 190)
     ]
     last = jobs[-1]
     assert last is not None
@@ -185,7 +187,7 @@ def test_a_tuning_follows_its_run_when_pages_are_added(runs: RunRegistry) -> Non
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     two, three = (replace(DEMO, rank=RankKnobs(top_k=top_k)) for top_k in (2, 3))
-    old = runs.retune("session", run_id, two)
+    old = runs.retuning.start("session", run_id, two)
     assert old is not None
     _until(lambda: not old.live)
     runs.search_more(run_id, "robots and crawling")
@@ -194,7 +196,7 @@ def test_a_tuning_follows_its_run_when_pages_are_added(runs: RunRegistry) -> Non
     assert grown is not None and grown.index is not None
     assert len(grown.pages) > len(old.run.pages)
     for knobs in (two, three):
-        job = runs.retune("session", run_id, knobs)
+        job = runs.retuning.start("session", run_id, knobs)
         assert job is not None
         _until(lambda job=job: not job.live)
         assert job.run.pages == grown.pages
@@ -205,7 +207,7 @@ def test_a_tuning_follows_its_run_when_pages_are_added(runs: RunRegistry) -> Non
 def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
-    old = runs.retune("session", run_id, replace(DEMO, rank=RankKnobs(top_k=2)))
+    old = runs.retuning.start("session", run_id, replace(DEMO, rank=RankKnobs(top_k=2)))
     assert old is not None
     _until(lambda: not old.live)
     runs.search_more(run_id, "robots and crawling")
@@ -215,7 +217,7 @@ def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(ru
         runs.answer_again(run_id, old.run)
     assert refused.value.hint
     assert runs.get(run_id) is grown
-    new = runs.retune("session", run_id, old.target_knobs)
+    new = runs.retuning.start("session", run_id, old.target_knobs)
     assert new is not None
     _until(lambda: not new.live)
     runs.answer_again(run_id, new.run)
@@ -259,7 +261,7 @@ def test_passages_are_embedded_anew_with_the_key_of_whoever_looks(
         run_id = runs.start(QUESTION, DEMO, anna)
         _until(lambda: _finished(runs, run_id))
         before = len(fake_openai.embedding_requests)
-        job = runs.retune("berta", run_id, replace(DEMO, chunk=ChunkKnobs(size=200)), berta)
+        job = runs.retuning.start("berta", run_id, replace(DEMO, chunk=ChunkKnobs(size=200)), berta)
         assert job is not None
         _until(lambda: not job.live)
         keys = {request.headers["authorization"] for request in fake_openai.embedding_requests[before:]}

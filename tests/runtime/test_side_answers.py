@@ -122,17 +122,19 @@ def test_tokens_of_an_answer_beside_are_its_askers(runs: RunRegistry, fake_opena
 def test_another_embedder_ranks_the_pages_in_hand(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     run = finished(runs)
     other = Access(embedding_model="fake-embed")
-    tuned = ended(runs.retune("anna", run.id, run.knobs, other))
+    tuned = ended(runs.retuning.start("anna", run.id, run.knobs, other))
     assert tuned.index is not None and tuned.index.vectors is not None
     assert tuned.index.vectors.shape[1] == fake_openai.width
     assert run.index is not None and run.index.vectors is not None
     assert run.index.vectors.shape[1] != fake_openai.width
     assert [page.text for page in tuned.ranked_pages] == [page.text for page in run.ranked_pages]
-    assert runs.retune("anna", run.id, run.knobs, other) is runs.retune("anna", run.id, run.knobs, other)
-    back = runs.retune("anna", run.id, run.knobs)
+    assert runs.retuning.start("anna", run.id, run.knobs, other) is runs.retuning.start(
+        "anna", run.id, run.knobs, other
+    )
+    back = runs.retuning.start("anna", run.id, run.knobs)
     assert back is not None and back.run is run
     fewer = Knobs.parse({"search": {"backend": "demo"}, "rank": {"top_k": 2}})
-    own = ended(runs.retune("anna", run.id, fewer))
+    own = ended(runs.retuning.start("anna", run.id, fewer))
     assert own.index is not None and np.array_equal(own.index.vectors, run.index.vectors)  # type: ignore[arg-type]
 
 
@@ -141,7 +143,7 @@ def test_an_embedder_that_is_not_there_leaves_words_and_says_so(runs: RunRegistr
     nowhere = Access(
         base_url="http://127.0.0.1:9/v1", api_key=SecretStr("k"), chat_model="m", embedding_model="x"
     )
-    tuned = ended(runs.retune("anna", run.id, run.knobs, nowhere))
+    tuned = ended(runs.retuning.start("anna", run.id, run.knobs, nowhere))
     assert tuned.index is not None and tuned.index.vectors is None
     assert tuned.notes or tuned.embed_faults
 
@@ -155,10 +157,13 @@ def test_on_a_shared_server_passages_go_to_no_model_but_the_operators(
     runs = RunRegistry(settings)
     try:
         run = finished(runs)
-        refused = ended(runs.retune("anna", run.id, run.knobs, Access(embedding_model="dear-embed")))
+        refused = ended(runs.retuning.start("anna", run.id, run.knobs, Access(embedding_model="dear-embed")))
         assert refused.error is not None
         assert "shared" in refused.error.message
         assert fake_openai.embedding_requests == []
-        assert ended(runs.retune("anna", run.id, run.knobs, Access(embedding_model="local"))).error is None
+        assert (
+            ended(runs.retuning.start("anna", run.id, run.knobs, Access(embedding_model="local"))).error
+            is None
+        )
     finally:
         runs.close()

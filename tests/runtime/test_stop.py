@@ -297,7 +297,7 @@ def held_retuning(world: World, run: Run, knobs: Knobs, session_id: str = "sessi
     """A retuning that has embedded its first batch, and waits at the gate with its second."""
     gate = Gate()
     world.model.embeddings.extend([None, Reply((gate, b"{}"))])
-    job = world.runs.retune(session_id, run.id, knobs)
+    job = world.runs.retuning.start(session_id, run.id, knobs)
     assert job is not None
     gate.wait_reached()
     until(lambda: len(job.run.live_cosine) == 2)
@@ -308,22 +308,22 @@ def test_while_retuning_the_ranking_before_it_returns(world: World) -> None:
     done = world.finished()
     knobs = replace(KNOBS, chunk=ChunkKnobs(size=100, overlap=0))
     gate = held_retuning(world, done, knobs)
-    job = world.runs.retune("session", done.id, knobs)
+    job = world.runs.retuning.start("session", done.id, knobs)
     assert job is not None and job.pending
     assert job.run.last_complete is done, "what is shown is of one piece"
     assert len(job.run.passages) > len(done.passages)
-    world.runs.stop_retuning("session")
+    world.runs.retuning.stop("session")
     gate.open()
     until(lambda: not job.live)
     assert job.kept_before
     assert job.run.knobs == done.knobs
-    assert world.runs.retune("session", done.id, knobs) is job, (
+    assert world.runs.retuning.start("session", done.id, knobs) is job, (
         "what was stopped does not begin again by itself"
     )
     assert (job.run.index, job.run.ranking, job.run.passages) == (done.index, done.ranking, done.passages)
     assert job.run.timeline.phases == done.timeline.phases
     assert world.run(done.id) is done
-    world.runs.stop_retuning("nobody")
+    world.runs.retuning.stop("nobody")
 
 
 def test_bm25_does_not_wait_for_the_vectors_of_other_passages(world: World) -> None:
@@ -332,20 +332,20 @@ def test_bm25_does_not_wait_for_the_vectors_of_other_passages(world: World) -> N
         KNOBS, chunk=ChunkKnobs(size=100, overlap=0), rank=RankKnobs(strategy=Strategy.BM25, top_k=3)
     )
     gate = held_retuning(world, done, knobs)
-    job = world.runs.retune("session", done.id, knobs)
+    job = world.runs.retuning.start("session", done.id, knobs)
     assert job is not None
     until(lambda: job.run.last_complete is not done)
     early = job.run.last_complete
     assert job.pending
     assert early.index is not None and early.index.vectors is None
     assert len(ranked_texts(early)) == len(early.passages) > len(done.passages)
-    world.runs.stop_retuning("session")
+    world.runs.retuning.stop("session")
     gate.open()
     until(lambda: not job.live)
     assert not job.kept_before
     assert job.run.knobs == knobs
     assert ranked_texts(job.run) == ranked_texts(early), "the ranking that is there is not taken back"
-    again = world.runs.retune("other", done.id, knobs)
+    again = world.runs.retuning.start("other", done.id, knobs)
     assert again is not None
     until(lambda: not again.live)
     assert again.run.index is not None and again.run.index.vectors is not None
@@ -360,10 +360,10 @@ def test_two_viewers_of_a_run_have_their_own_rankings(world: World) -> None:
         for session_id, size in sizes.items()
     }
     gate = held_retuning(world, done, knobs["left"], "left")
-    right = world.runs.retune("right", done.id, knobs["right"])
+    right = world.runs.retuning.start("right", done.id, knobs["right"])
     assert right is not None
     until(lambda: not right.live)
-    left = world.runs.retune("left", done.id, knobs["left"])
+    left = world.runs.retuning.start("left", done.id, knobs["left"])
     assert left is not None and left.pending
     gate.open()
     until(lambda: not left.live)

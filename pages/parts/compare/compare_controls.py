@@ -141,7 +141,7 @@ def _run_changed(run: Run, side: str) -> None:
 
 def ranked(config: CompareConfig) -> Run | None:
     """The run ranked under the knobs of a side; None while it is ranked, or when that failed and the page shows why."""
-    job = runtime.runs().retune(
+    job = runtime.runs().retuning.start(
         f"{runtime.session_id()} {config.side}",
         config.run.id,
         config.knobs,

@@ -25,7 +25,7 @@ from core.library.ingests import (
 from core.library.running_ingest import RunningIngest
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, pluralize
-from pages.parts import markup, runtime
+from pages.parts import document_library, markup, runtime
 
 TYPES = [
     "pdf",
@@ -78,7 +78,7 @@ def _largest() -> int:
 
 def form(name: str) -> None:
     """Draw the form that adds files, addresses and text to a collection."""
-    if not runtime.may_change_library():
+    if not document_library.may_change_library():
         st.info(
             "This server is shared, so only its operator adds documents: "
             "`openquery ingest COLLECTION FILES` on the server.",
@@ -145,7 +145,7 @@ def _run_pages(name: str) -> None:
 
 
 def _start(name: str, sources: list[IngestSource]) -> None:
-    library, registry = runtime.library(), runtime.runs()
+    library, registry = document_library.library(), runtime.runs()
     try:
         with st.spinner("Adding …"):
             job = registry.call(
@@ -155,7 +155,7 @@ def _start(name: str, sources: list[IngestSource]) -> None:
         runtime.refuse(error.message, error.hint)
     else:
         st.session_state["ingesting"] = job
-        runtime.forget_collections()
+        document_library.forget_collections()
         select_collection(name)
     st.rerun()
 
@@ -179,7 +179,7 @@ def ingest_of(name: str) -> IngestOnPage | None:
     """
     job: RunningIngest | None = st.session_state.get("ingesting")
     if job is None or job.progress.collection != name:
-        job = next(iter(runtime.library().ingests.running(name)), None)
+        job = next(iter(document_library.library().ingests.running(name)), None)
     return IngestOnPage(job, job.progress.live) if job else None
 
 
@@ -194,7 +194,7 @@ def progress(ingest: IngestOnPage | None) -> None:
     def draw() -> None:
         state = job.progress
         if ingest.live and not state.live:
-            runtime.forget_collections()
+            document_library.forget_collections()
             st.rerun()
         _report(job, state)
 
@@ -202,12 +202,12 @@ def progress(ingest: IngestOnPage | None) -> None:
 
 
 def _resume_offer() -> None:
-    registry, library = runtime.runs(), runtime.library()
+    registry, library = runtime.runs(), document_library.library()
     try:
         unfinished = registry.call(library.ingests.unfinished(), timeout=10)
     except OpenQueryError:
         return
-    if unfinished and runtime.may_change_library():
+    if unfinished and document_library.may_change_library():
         waiting = sum(len(ingest.tasks) - ingest.ended for ingest in unfinished)
         with st.container(horizontal=True, vertical_alignment="center", border=True, key="left_behind"):
             st.markdown(
@@ -220,7 +220,7 @@ def _resume_offer() -> None:
 def _resume() -> None:
     try:
         jobs = runtime.runs().call(
-            runtime.library().ingests.resume(access=runtime.access()), timeout=START_TIMEOUT
+            document_library.library().ingests.resume(access=runtime.access()), timeout=START_TIMEOUT
         )
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
@@ -238,7 +238,7 @@ def _report(job: RunningIngest, state: Ingest) -> None:
                 st.button(
                     "Close", key="close_ingest", icon=":material/close:", type="tertiary", on_click=_close
                 )
-            elif runtime.may_change_library():
+            elif document_library.may_change_library():
                 st.button("Stop", key="stop_ingest", icon=":material/stop_circle:", on_click=job.cancel)
         markup.show(
             markup.meter(state.ended / max(1, total)),

@@ -9,7 +9,7 @@ from core.errors import OpenQueryError
 from core.library.search_ports import shown_text, title_of
 from core.model import Neighbour
 from core.text.display import decimal
-from pages.parts import markup, runtime
+from pages.parts import document_library, markup, runtime
 from pages.parts.problems import problem
 
 
@@ -28,7 +28,7 @@ def search(name: str) -> None:
         return
     try:
         neighbours = runtime.runs().call(
-            runtime.library().search(name, words, limit=20, access=runtime.access()), timeout=30
+            document_library.library().search(name, words, limit=20, access=runtime.access()), timeout=30
         )
     except OpenQueryError as error:
         problem(error)

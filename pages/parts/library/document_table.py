@@ -13,7 +13,7 @@ from core.reading.file_types import DOCX, ODT, PPTX, XLSX
 from core.text.display import embedder_names
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
-from pages.parts import markup, runtime, tables
+from pages.parts import document_library, markup, runtime, tables
 from pages.parts.library import add_documents
 from pages.parts.problems import problem
 
@@ -35,11 +35,11 @@ KINDS = {
 
 def reembed_offer(collection: Collection) -> None:
     """Offer to re-embed a collection whose vectors another model than the current embedder made."""
-    if not collection.embedder or not runtime.may_change_library():
+    if not collection.embedder or not document_library.may_change_library():
         return
     try:
         current = runtime.runs().call(
-            runtime.library().embedder(collection.name, runtime.access()), timeout=10
+            document_library.library().embedder(collection.name, runtime.access()), timeout=10
         )
     except OpenQueryError:
         return  # questions will say that they cannot be embedded
@@ -65,7 +65,7 @@ def reembed(name: str) -> None:
     """Start to embed a collection again with the embedder that is set now."""
     try:
         job = runtime.runs().call(
-            runtime.library().ingests.reembed(name, access=runtime.access()),
+            document_library.library().ingests.reembed(name, access=runtime.access()),
             timeout=add_documents.START_TIMEOUT,
         )
     except OpenQueryError as error:
@@ -77,7 +77,7 @@ def reembed(name: str) -> None:
 def documents(name: str) -> None:
     """Draw the documents of a collection."""
     try:
-        listed = runtime.runs().call(runtime.library().documents(name), timeout=20)
+        listed = runtime.runs().call(document_library.library().documents(name), timeout=20)
     except OpenQueryError as error:
         problem(error)
         return
@@ -149,14 +149,16 @@ def _selected(name: str, document: LibraryDocument) -> None:
         if document.stored:
             st.download_button(
                 "Download",
-                data=lambda: runtime.runs().call(runtime.library().file(document.key), timeout=20).body,
+                data=lambda: (
+                    runtime.runs().call(document_library.library().file(document.key), timeout=20).body
+                ),
                 file_name=document.source.rpartition("/")[2] or "document",
                 mime="application/octet-stream",
                 icon=":material/download:",
                 on_click="ignore",
                 key="download_document",
             )
-        if runtime.may_change_library():
+        if document_library.may_change_library():
             with st.popover("Delete", icon=":material/delete:", type="tertiary", key="ask_delete_document"):
                 st.markdown(
                     f"Delete **{markdown_label(document.title or document.source, 120)}** from {markdown_label(name, 100)}?"
@@ -177,6 +179,6 @@ def open_document(key: str) -> None:
 
 def _delete(name: str, key: str) -> None:
     try:
-        runtime.runs().call(runtime.library().delete(name, key), timeout=60)
+        runtime.runs().call(document_library.library().delete(name, key), timeout=60)
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)

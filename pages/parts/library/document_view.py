@@ -13,7 +13,7 @@ from core.model import LibraryDocument, LibraryPassage
 from core.model.library import document_key
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line
-from pages.parts import markup, runtime
+from pages.parts import document_library, markup, runtime
 from pages.parts.library import add_documents
 from pages.parts.problems import problem
 
@@ -63,7 +63,7 @@ async def _addressed(
     name: str, passage: str, key: str, page: str
 ) -> tuple[LibraryPassage | None, LibraryDocument | None, int | None, Sequence[LibraryPassage]]:
     """What the page's address names: passage, document, page, and the passages to show, in order."""
-    library = runtime.library()
+    library = document_library.library()
     target = await library.reader.passage(name, passage) if passage else None
     key = document_key(target.document, target.source) if target else key
     document = await library.document(name, key)
@@ -118,7 +118,9 @@ def _head(document: LibraryDocument | None, target: LibraryPassage | None, numbe
         if document and document.stored:
             st.download_button(
                 "Download",
-                data=lambda: runtime.runs().call(runtime.library().file(document.key), timeout=WAIT).body,
+                data=lambda: (
+                    runtime.runs().call(document_library.library().file(document.key), timeout=WAIT).body
+                ),
                 file_name=document.source.rpartition("/")[2] or "document",
                 mime="application/octet-stream",
                 icon=":material/download:",
@@ -164,4 +166,4 @@ def _image(document: LibraryDocument, number: int) -> None:
 
 @st.cache_data(max_entries=32, show_spinner="Rendering the page …")
 def _page_image(key: str, number: int) -> bytes:
-    return runtime.runs().call(runtime.library().page_image(key, number), timeout=WAIT)
+    return runtime.runs().call(document_library.library().page_image(key, number), timeout=WAIT)

@@ -8,7 +8,7 @@ from htpy import b, div, h1, p, span
 from core.config.knobs import Origin
 from core.errors import OpenQueryError
 from core.run.state import Run
-from pages.parts import markup, runtime, services
+from pages.parts import document_library, markup, runtime, services
 from pages.parts.problems import refusal
 from pages.parts.sidebar import controls
 
@@ -128,7 +128,7 @@ def _examples() -> tuple[str, ...]:
     origin = controls.chosen("search.origin")
     if origin == Origin.WEB:
         return EXAMPLES
-    about_documents = runtime.example_questions(tuple(controls.chosen_collections()))
+    about_documents = document_library.example_questions(tuple(controls.chosen_collections()))
     return about_documents or (EXAMPLES if origin == Origin.BOTH else ())
 
 

@@ -82,7 +82,7 @@ def _retuning(job: Job) -> None:
         "Stop",
         key="stop_retuning",
         icon=":material/stop_circle:",
-        on_click=runtime.runs().stop_retuning,
+        on_click=runtime.runs().retuning.stop,
         args=(runtime.session_id(),),
     )
 

@@ -12,7 +12,8 @@ from core.config.schema import Parameter, nested, parameters
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import distinct_labels, one_line
-from pages.parts import address, browser, markup, runtime
+from pages.parts import address, browser, document_library, markup, runtime
+from pages.parts.sidebar.access_fields import access_fields
 from pages.parts.sidebar.number_control import forget_typed, number_control
 
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
@@ -143,7 +144,7 @@ def origin_control() -> None:
         picked = st.session_state.setdefault(key(some), _default(some))
         st.multiselect(
             some.title,
-            list(dict.fromkeys((*runtime.collections(), *picked))),
+            list(dict.fromkeys((*document_library.collections(), *picked))),
             key=key(some),
             help=some.description,
             label_visibility="collapsed",
@@ -201,7 +202,7 @@ def sidebar(run: Run | None) -> None:
         for group, title, symbol in NEXT:
             _next_run(group, title, symbol)
         with st.expander("Model and key", icon=":material/key:", key="group_access", type="compact"):
-            _access()
+            access_fields()
 
 
 @st.fragment
@@ -288,29 +289,3 @@ def _control(parameter: Parameter, *, run: Run | None = None, prefix: str = "kno
         number_control(parameter, step, VALUE_LABELS.get(parameter.path, {}), **common)
     else:
         st.text_input(parameter.title, max_chars=parameter.longest, **common)
-
-
-def _access() -> None:
-    st.text_input(
-        "API key",
-        key="access_key",
-        type="password",
-        autocomplete="off",
-        persist_state="session",
-        help="The key for OpenRouter, OpenAI or the server below; it stays in this browser session.",
-    )
-    st.text_input(
-        "Base URL",
-        key="access_url",
-        placeholder="https://openrouter.ai/api/v1",
-        persist_state="session",
-        help="The address of an OpenAI-compatible server; empty means OpenRouter or OpenAI by the key, else the operator's server.",
-    )
-    st.text_input(
-        "Chat model",
-        key="access_model",
-        placeholder="server default",
-        persist_state="session",
-        help="The model that writes queries and answers.",
-    )
-    st.caption("Never stored: these fields last as long as this browser session.")

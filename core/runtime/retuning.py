@@ -1,0 +1,130 @@
+"""Retuning: a stored run ranked under other knobs for one browser session. The run itself does not change."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from typing import Any
+
+from core import followups
+from core.config.access import NO_ACCESS, Access
+from core.config.knobs import Knobs
+from core.ports import Ports
+from core.run.events import Record
+from core.run.state import Run, RunStatus
+from core.runtime.engine import Engine
+from core.runtime.event_loop import BackgroundLoop
+from core.runtime.job_table import JobTable
+from core.runtime.jobs import NO_QUEUE, Job, LatestJobs
+from core.runtime.quotas import Quotas
+from core.stages.ranking.bm25 import prepare_bm25
+
+RETUNED_RUNS = 50
+"""Retuned runs in memory, one a session."""
+
+
+def start_job(
+    loop: BackgroundLoop,
+    engine: Engine,
+    job: Job,
+    work: Callable[[Ports], Awaitable[Run]],
+    queue: AbstractAsyncContextManager[Any] = NO_QUEUE,
+) -> None:
+    """Start work on a job with the ports of its knobs, once `queue` lets it in."""
+
+    async def with_ports() -> None:
+        run = await work(await engine.ports(job.target_knobs, job.access, job.run))
+        if run.index is not None:
+            # The visitor may next choose BM25, which is then ready.
+            await asyncio.to_thread(prepare_bm25, run.index.passages)
+
+    job.start(loop, with_ports, queue)
+
+
+class Retuning:
+    """The latest retuned run of each session. Any thread may call."""
+
+    def __init__(self, loop: BackgroundLoop, engine: Engine, quotas: Quotas, jobs: JobTable) -> None:
+        self._loop = loop
+        self._engine = engine
+        self._quotas = quotas
+        self._jobs = jobs
+        self._retuned = LatestJobs(RETUNED_RUNS)
+        self._lock = threading.Lock()
+
+    def start(
+        self,
+        session_id: str,
+        run_id: str,
+        knobs: Knobs,
+        access: Access = NO_ACCESS,
+        *,
+        quota_subject: str = "",
+    ) -> Job | None:
+        """Rank the run under other passage, embedding and ranking knobs.
+
+        A call with the same knobs returns the same job until the run has changed; a call with other knobs cancels
+        the session's unfinished job.
+
+        Args:
+            session_id: the browser session that the result is for.
+            run_id: the run.
+            knobs: of which `chunk`, `embed` and `rank` are used.
+            access: the visitor's. When it names an embedding model, the passages are embedded by that.
+            quota_subject: whose quota the tokens of new embeddings count against.
+
+        Returns:
+            The job, which is the run's own when nothing differs; None when there is no such run.
+        """
+        original = self._jobs.get(run_id)
+        if original is None or original.run.live:
+            return original
+        run = original.run
+        knobs = replace(run.knobs, chunk=knobs.chunk, embed=knobs.embed, rank=knobs.rank)
+        with self._lock:
+            latest = self._retuned.get(session_id)
+            same = latest if latest and latest.base is run and latest.access == access else None
+            if same and same.target_knobs == knobs:
+                return same
+            if run.knobs == knobs and not access.embedding_model:
+                self._retuned.drop(session_id)
+                return original
+            # Start from the session's latest result: when only the ranking changes, its index is reused.
+            start = same.run if same and same.run.status is RunStatus.DONE else run
+            job = Job(start, access, base=run)
+            job.target_knobs = knobs
+            job.claim()
+            self._retuned[session_id] = job
+
+        charge = self._quotas.token_meter(quota_subject)
+
+        def listen(record: Record, run: Run) -> None:
+            job.update(record, run)
+            charge(record, run)
+
+        def work(ports: Ports) -> Awaitable[Run]:
+            index = start.index
+            embedded = index is not None and index.embedder == ports.embed.identity
+            rerun = followups.reembed if access.embedding_model and not embedded else followups.retune
+            return rerun(start, knobs, ports, listen)
+
+        start_job(self._loop, self._engine, job, work)
+        return job
+
+    def stop(self, session_id: str) -> None:
+        """Stop the session's retuning. Its job has the ranking of before, or a new one that is there, and is not
+        started again by a call of `start` with the same knobs.
+        """
+        with self._lock:
+            job = self._retuned.get(session_id)
+        if job:
+            job.cancel()
+            job.wait()
+
+    def all(self) -> tuple[Job, ...]:
+        """The retuned run of every session."""
+        with self._lock:
+            return tuple(self._retuned.values())

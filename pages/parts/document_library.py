@@ -1,0 +1,54 @@
+"""The library of documents, as the pages use it: names of collections, example questions, who may change it."""
+
+from __future__ import annotations
+
+from cachetools.func import ttl_cache
+
+from core.config.permissions import Action
+from core.errors import OpenQueryError
+from core.library.library import Library
+from core.runtime.registry import RunRegistry
+from pages.parts import runtime
+
+
+def library() -> Library:
+    """The library of this process."""
+    return runtime.runs().engine.library
+
+
+def may_change_library() -> bool:
+    """Whether the visitor may add and delete documents."""
+    return runtime.caller().may(Action.CHANGE_LIBRARY)
+
+
+def collections() -> tuple[str, ...]:
+    """Names of the collections; empty when the library does not answer (the Library page shows the error)."""
+    return _collections(runtime.runs())
+
+
+def example_questions(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Questions about documents of these collections, or of all where there are no names; empty as above."""
+    return _example_questions(runtime.runs(), names)
+
+
+def forget_collections() -> None:
+    """Read the names of the collections, and what is in them, anew."""
+    _collections.cache_clear()
+    _example_questions.cache_clear()
+
+
+# Streamlit's own cache warns where it is made outside of a server, and these are made when the server is imported.
+@ttl_cache(ttl=5)
+def _collections(registry: RunRegistry) -> tuple[str, ...]:
+    try:
+        return tuple(registry.call(registry.engine.collections.names(), timeout=3))
+    except OpenQueryError:
+        return ()
+
+
+@ttl_cache(ttl=5)
+def _example_questions(registry: RunRegistry, names: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return registry.call(registry.engine.library.example_questions(names), timeout=3)
+    except OpenQueryError:
+        return ()
