@@ -79,6 +79,11 @@ function follow() {
   if (back) back.focus({ preventScroll: true });
 }
 
+function isDrawn() {
+  const app = document.querySelector('[data-testid="stApp"]');
+  return app.dataset.testScriptState === 'notRunning' && app.querySelector('[data-testid="stElementContainer"]');
+}
+
 function announce() {
   const main = document.querySelector('main');
   if (!main) return;
@@ -90,7 +95,8 @@ function announce() {
   }
   const line = document.querySelector('[data-announce]');
   const text = line ? line.textContent : '';
-  if (text === announced || (announced === null && !line)) return;
+  // What stands there when the page is drawn for the first time is not read out.
+  if (text === announced || (announced === null && !isDrawn())) return;
   if (announced !== null) region.textContent = text;
   announced = text;
 }
@@ -128,7 +134,9 @@ function update() {
   announce();
 }
 
-new MutationObserver(update).observe(document.body, { childList: true, subtree: true, characterData: true });
+new MutationObserver(update).observe(document.body, {
+  childList: true, subtree: true, characterData: true, attributeFilter: ['data-test-script-state'],
+});
 document.addEventListener('focusin', onFocus);
 document.addEventListener('click', onClick, true);
 document.addEventListener('keydown', onKey);

@@ -171,7 +171,7 @@ def evaluate(visit: Visit, web_run: WebRun) -> None:
     app.open("/evaluate")
     visit.look("Evaluate, before an experiment")
     app.button("evaluate_start").click()
-    expect(app.keyed("evaluate_progress_line")).to_contain_text("done")
+    expect(app.keyed("evaluate_progress_line")).to_contain_text("Done")
     expect(app.keyed("evaluate_costs").locator(".scatterlayer .trace").first).to_be_visible()
     visit.look("Evaluate, results")
 
