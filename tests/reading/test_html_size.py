@@ -1,7 +1,5 @@
 """What the tags of a page cost is known before a parser sees them."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 
@@ -62,7 +60,9 @@ def test_few_unclosed_tags_around_many_elements_are_not_tried() -> None:
 def test_unclosed_tags_cost_no_more_than_their_number(opened: str) -> None:
     """Four times the tags: four times the work if that is linear, sixteen if it is quadratic."""
     few = min(cpu_of(opened * 1_500) for _ in range(2))
-    assert cpu_of(opened * 6_000) < 9 * few
+    assert any(cpu_of(opened * 6_000) < 9 * few for _ in range(3)), (
+        "other programs may take their share of a core"
+    )
 
 
 def test_letters_of_no_size_inside_each_other_are_looked_at_once() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -62,6 +63,7 @@ class Judge:
     def __init__(self, chat: Chat, repeats: int = 1, cache: DiskCache | None = None) -> None:
         self.identity, self.repeats = chat.identity, repeats
         self._chat, self._cache = chat, cache
+        self._locks = defaultdict[str, asyncio.Lock](asyncio.Lock)  # equal requests at the same time are one
 
     async def verdicts(
         self, claims: Sequence[Sentence], texts: Mapping[int, str]
@@ -84,12 +86,13 @@ class Judge:
             return await self._ask(messages, claims)
         request = repr((self.identity, number, [(message.role, message.content) for message in messages]))
         key = hashlib.sha256(request.encode("utf-8", "replace")).hexdigest()
-        cached = await asyncio.to_thread(self._cache.get_many, SPACE, [key])
-        if key in cached:
-            return cached[key].decode()
-        reply = await self._ask(messages, claims)
-        await asyncio.to_thread(self._cache.put_many, SPACE, {key: reply.encode("utf-8", "replace")})
-        return reply
+        async with self._locks[key]:
+            cached = await asyncio.to_thread(self._cache.get_many, SPACE, [key])
+            if key in cached:
+                return cached[key].decode()
+            reply = await self._ask(messages, claims)
+            await asyncio.to_thread(self._cache.put_many, SPACE, {key: reply.encode("utf-8", "replace")})
+            return reply
 
     async def _ask(self, messages: Sequence[Message], claims: int) -> str:
         reply = ""
