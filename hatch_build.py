@@ -5,8 +5,6 @@ the tree is mapped below `openquery/`, and every import of `core` or `pages` is 
 `openquery.pages`. docs/decisions/0015-one-package-in-the-wheel.md gives the reasons.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import shutil

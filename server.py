@@ -3,8 +3,6 @@
 Started by `openquery`, `streamlit run server.py` or `uvicorn server:app`. `streamlit run app.py` serves the same.
 """
 
-from __future__ import annotations
-
 import functools
 import logging
 import threading

@@ -4,8 +4,6 @@ Fails if a vulnerability is fixed in a version that requirements.txt allows. If 
 answer, it says so and passes.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Seeded web pages: an article of its own words inside the boilerplate that real pages carry."""
 
-from __future__ import annotations
-
 import random
 
 

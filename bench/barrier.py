@@ -11,8 +11,6 @@ It is meant to be fair: searches and fetches are parallel, nothing is done twice
 skips what OpenQuery also does beside the point: robots.txt, address checks, caches, an event log.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """From a key press on a slider to the new ranking on the screen, in Chromium: `python -m bench.tuning --browser`."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator, Sequence

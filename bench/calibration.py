@@ -14,8 +14,6 @@ away, or a question about something else. Half of the texts, by a checksum of th
 the figures are of the other half.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

@@ -7,8 +7,6 @@ One trace of points like the map's, from a new page to the frame after it is dra
 that comes with the plotly package; Streamlit's own build cannot draw WebGL under the pages' security policy.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from statistics import median

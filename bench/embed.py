@@ -7,8 +7,6 @@ work of a passage is counted from its tokens: 2 operations for each weight of th
 4 x width for each pair of tokens in the attention of each of the 6 layers. Padding counts for nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import random

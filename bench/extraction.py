@@ -14,8 +14,6 @@ A page that is refused has no text. Half of the pages, by a checksum of their id
 (`--half develop`), the other half is reported. CPU is the median over `--repeats` of a reading of all pages.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

@@ -6,8 +6,6 @@ It should grow with the slowest page, not with the number of pages, until a core
 and the time in which all cores extract all pages are drawn next to it.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Iterator, Sequence

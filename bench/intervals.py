@@ -16,8 +16,6 @@ no check should fail. It has the share of data sets in which the interval is bel
 `significance.randomization_test`.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence

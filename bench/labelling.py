@@ -19,8 +19,6 @@ Half of the questions, by a checksum of their ids, are for development (`--half 
 the other half.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

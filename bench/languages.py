@@ -9,8 +9,6 @@ its best passage. Half of the paragraphs' questions, by a checksum of the paragr
 "detected" with the one that is detected in the paragraph; "wrong" with another language that looks like it.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

@@ -8,8 +8,6 @@ sources. The embedded library in a temporary folder is measured, or with `--url`
 collection that is deleted afterwards; its key is read from QDRANT_API_KEY.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import tempfile

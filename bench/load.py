@@ -9,8 +9,6 @@ Every run has pages of its own. Page timeouts are at work: a run with a dead pag
 so the ideal of each run is told too.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import time

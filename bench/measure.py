@@ -1,7 +1,5 @@
 """CPU and memory of a process together with the processes that it started."""
 
-from __future__ import annotations
-
 import os
 import resource
 from collections.abc import Iterator

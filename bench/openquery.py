@@ -1,7 +1,5 @@
 """OpenQuery as the benchmarks run it: through its public API, in a loopback world, with a fresh data folder."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -4,8 +4,6 @@ One server has a run of about 60 passages and one of about 3,250. The same keys 
 so that the load of the machine falls on both, and medians are compared.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections.abc import Iterator

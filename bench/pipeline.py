@@ -9,8 +9,6 @@ Every run has a fresh process. Its clock and its CPU count from after a small ru
 everything, as in a server that has answered before.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

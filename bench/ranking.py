@@ -8,8 +8,6 @@ file may be gzipped. `--language` is that of the documents, as pages usually tel
 with linear gains, as BEIR reports it, of the very function that ranks a run, over its local embedder.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

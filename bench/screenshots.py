@@ -3,8 +3,6 @@
 It needs Chromium and the packages of requirements-dev.txt; nothing leaves this machine.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections.abc import Iterator

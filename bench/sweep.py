@@ -7,8 +7,6 @@ baseline is one thread of this process. Efficiency is its time, divided by that 
 more workers than cores cannot reach 1. Start-up is measured apart: processes import OpenQuery before their first job.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 

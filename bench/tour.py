@@ -1,7 +1,5 @@
 """The pictures of the guided tour: `python -m bench.tour` walks docs/tour.md and writes docs/images/tour-*.png."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playwright.sync_api import Page

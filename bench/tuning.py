@@ -6,8 +6,6 @@
 The yardstick is numpy's product of the matrix of vectors with the question's vector, timed next to it.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

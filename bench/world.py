@@ -12,8 +12,6 @@ Every two pages have a loopback address of their own (127.0.1.1, 127.0.1.2, ...)
 host. Nothing listens beyond loopback. Being another process, the world's CPU is in nobody's account.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import base64

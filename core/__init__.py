@@ -11,8 +11,6 @@ async def main():
 asyncio.run(main())
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
 """`python -m core`: the command line in a checkout, which does not serve the pages."""
 
-from __future__ import annotations
-
 import sys
 
 from core.cli.main import main

@@ -3,8 +3,6 @@
 Exceptions of one module alone are defined there, below the same root.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 INTERNAL_ERROR = "Something inside OpenQuery went wrong."

@@ -4,8 +4,6 @@ Each takes the run and returns its new state. Errors are in the returned run, no
 cancelled leaves the ranking and the answer that the run had, where it has made no new ones.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import replace

@@ -4,8 +4,6 @@ Stages are chained streams: each consumes what the one before it yields, as it i
 further queries are still being written, and embedded while other pages are still downloading.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import secrets

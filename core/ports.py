@@ -1,7 +1,5 @@
 """What the pipeline needs of the world. Adapters match these shapes and inherit nothing."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Servers for tests. Each starts only when a test asks for it."""
 
-from __future__ import annotations
-
 import shutil
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterator

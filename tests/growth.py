@@ -1,7 +1,5 @@
 """How the cost of work grows with its size: a ratio of two costs, so that no machine is too slow for it."""
 
-from __future__ import annotations
-
 import gc
 import math
 import time

@@ -7,8 +7,6 @@ A route is a `Reply`, or an `async def route(request, writer)` that writes what 
 addresses (all of 127/8 is this machine) stand for several hosts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Mapping

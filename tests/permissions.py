@@ -1,7 +1,5 @@
 """Which permission each button of the pages and each endpoint of the HTTP API needs, and the table of the document."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

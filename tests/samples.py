@@ -1,7 +1,5 @@
 """One sample event of every kind, in the order in which a run tells them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.config.knobs import Knobs

@@ -1,7 +1,5 @@
 """Finished runs in the store of a server, for tests of what is done with one."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 import time

@@ -1,7 +1,5 @@
 """Imports point one way: the table of docs/architecture.md says from which layer to which."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

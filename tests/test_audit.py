@@ -1,7 +1,5 @@
 """The audit of dependencies reports everything, fails for what can be cured, and admits when it could not look."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

@@ -3,8 +3,6 @@
 Commands run in this process. Those that a signal or a closed pipe ends have a process of their own.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import signal

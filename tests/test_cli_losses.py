@@ -1,7 +1,5 @@
 """What the command line tells of an answer that is not whole: each loss once, and what may be done instead."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The documents agree with the code. `python -m tests.test_docs` writes the tables of docs/settings.md,
 docs/security/permissions.md and docs/decisions/README.md."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

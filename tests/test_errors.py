@@ -1,7 +1,5 @@
 """Every exception of the core is below one root, so that a caller can catch whatever it raises."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

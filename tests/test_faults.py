@@ -3,8 +3,6 @@
 The adapters' own tests look at each fault closely. Here each goes through a whole run.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path

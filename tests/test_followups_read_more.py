@@ -1,7 +1,5 @@
 """Pages that were skipped are fetched for a finished run, whose pages in hand are never worse for it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 

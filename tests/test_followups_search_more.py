@@ -1,7 +1,5 @@
 """A query that a person adds by hand: only that one is searched, and only its new pages are read."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Readers of what others send, fed with anything: they give values or their own errors, and nothing else."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """The yardstick of the tests that ask how time grows must tell linear work from quadratic."""
 
-from __future__ import annotations
-
 from tests.growth import LINEAR, growth
 
 

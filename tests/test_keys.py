@@ -1,7 +1,5 @@
 """Canaries stand where keys are given; everything that is written, shown or sent elsewhere is searched for them."""
 
-from __future__ import annotations
-
 import base64
 import io
 import logging

@@ -1,7 +1,5 @@
 """Which addresses OpenQuery calls: every face of it under every combination of settings that names a model server."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The wheel: one top-level package, usable from any folder, beside another package called `core`."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """The whole story, told with the demo library, the local embedder and a scripted chat model."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A run that a person stops says nothing of searches that were still out: nobody waited for them any more."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Private text reaches no hosted model, whatever is done with it. Servers on loopback count as hosted here."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """Every promise of SECURITY.md and docs/contracts.md names tests that exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

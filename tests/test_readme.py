@@ -1,7 +1,5 @@
 """What the README tells a reader to type does what it says, word for word."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

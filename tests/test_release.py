@@ -1,7 +1,5 @@
 """The files of a release: reproducible, with an SBOM of exact versions, and an image without rights."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A search backend that fails is never replaced by another without a person's choice."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Plan and answer with a real model. It is small and invents things: nothing here looks at its words."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """The examples of docs/stages.md work, in the order in which they stand there."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

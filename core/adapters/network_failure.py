@@ -1,7 +1,5 @@
 """Failures of a connection in words, whichever library raised them."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Extractor comparison: the visible text of a page against what each article extractor keeps of it."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Gantt chart of a run: phases, and under each its searches, pages and model calls, one row each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest

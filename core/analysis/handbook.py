@@ -1,7 +1,5 @@
 """The handbook as pages of the app: its contents in parts, and articles with their see-also lines taken apart."""
 
-from __future__ import annotations
-
 import functools
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The history as a list: which runs match a filter, and what their settings changed."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 from core.config.knob_changes import changes

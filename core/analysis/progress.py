@@ -1,7 +1,5 @@
 """Progress of a run: phases with counts and states, and the outcome of each hit."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """What a run does now, and what it has in hand: one line for the page, counts of passages, the offer to answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil
 

@@ -1,7 +1,5 @@
 """The tokens of a run in words."""
 
-from __future__ import annotations
-
 from core.model import ModelUsage, Phase
 from core.run.state import Run
 

@@ -1,7 +1,5 @@
 """Sentence-level diff of two texts, and its display as blocks with long common stretches folded."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher

@@ -1,7 +1,5 @@
 """The FastAPI application: routes, middleware, OpenAPI document."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """Prometheus metrics: phase durations, run outcomes, failures and tokens."""
 
-from __future__ import annotations
-
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 

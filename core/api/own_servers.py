@@ -1,7 +1,5 @@
 """Servers that a session brings: each is asked once, before the session is opened."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Streaming of a run to the client that started it. When the client disconnects, the run is stopped."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, MutableMapping, Sequence

@@ -1,7 +1,5 @@
 """Shared state of the HTTP service: runs, sessions, metrics, latest health probes."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable

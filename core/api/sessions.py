@@ -1,7 +1,5 @@
 """Sessions of the HTTP service: a caller's servers, keys, configuration, files and messages, in memory only."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections import deque

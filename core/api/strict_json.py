@@ -1,7 +1,5 @@
 """Strict JSON bodies (RFC 8259): no NaN or infinity, no lone surrogates, bounded nesting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Receiving of files: on disk until they are read, so that slow and simultaneous uploads cost no memory."""
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from collections.abc import AsyncIterable

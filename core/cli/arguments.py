@@ -1,7 +1,5 @@
 """The arguments of the command line. `command` says which command they are for."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

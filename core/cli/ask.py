@@ -1,7 +1,5 @@
 """`openquery ask`: progress on stderr, the streamed answer and its sources on stdout."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """`openquery check`: which connections and parts work, one line each."""
 
-from __future__ import annotations
-
 from core.cli.printing import print_text
 from core.config.settings import Settings
 from core.runtime.engine import Engine

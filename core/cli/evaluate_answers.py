@@ -1,7 +1,5 @@
 """`openquery eval answers`: answer the questions of a data set, and measure the answers."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Collection, Sequence

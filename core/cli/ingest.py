@@ -1,7 +1,5 @@
 """The `ingest` command: add documents to a collection, with a line for each on stdout."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The command line. Each command has a module of its own, which is imported when it runs."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import io

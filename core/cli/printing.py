@@ -1,7 +1,5 @@
 """Printing in the terminal: all text of models, pages and files passes here."""
 
-from __future__ import annotations
-
 import re
 import sys
 from typing import TextIO

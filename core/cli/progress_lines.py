@@ -1,7 +1,5 @@
 """Lines of a run's progress: one for each step of a phase, and the details of `--verbose`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import ceil
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """`openquery` and `openquery serve`: the servers of the pages and of the HTTP API."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 

@@ -1,7 +1,5 @@
 """A visitor's own servers and keys, and which of them a shared server admits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Knobs as changes to other knobs, each written `group.name:value`: in addresses, and in lines of the history."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """How much memory the machine, or the container, has, and how much of it each part may use."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Keys of the operator, taken out of the environment, where every process of the same user could read them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Limits of questions and search queries, and the checks of what a caller gives."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from core.errors import BadInput

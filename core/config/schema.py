@@ -1,7 +1,5 @@
 """The knobs as data: one `Parameter` a field, for controls, flags and the published configuration."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Texts are embedded once for each way of chunking, whatever is tried of the ranki
 with its reason; it is in no mean, and in no comparison.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

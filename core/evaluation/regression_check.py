@@ -1,7 +1,5 @@
 """Regression check of retrieval: new results against stored ones, as a test in continuous integration."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass

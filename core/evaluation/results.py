@@ -1,7 +1,5 @@
 """Results of experiments: settings compared over the questions that they share."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Models whose failure ends a question: stages would go on without them, which measures something else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from core.config.knobs import Knobs

@@ -1,7 +1,5 @@
 """The settings of a sweep: every combination of values of knobs, and their names."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection, Mapping

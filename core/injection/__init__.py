@@ -7,8 +7,6 @@ in docs/security/injection.md.
 Pure, and linear in the length of the text: rules with bounded gaps are tried near their anchors only.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.injection.encoded_text import find_encoded

@@ -1,7 +1,5 @@
 """Encoded orders: base64, base32, hexadecimal, binary, escapes, spaced letters, reversed text, ROT13, leetspeak."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -1,7 +1,5 @@
 """Invisible characters: words in tag characters and variation selectors, runs of zero width, bidirectional overrides."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Rule matching near anchors only, which bounds the work for any text."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator

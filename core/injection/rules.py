@@ -4,8 +4,6 @@ Every gap is bounded, so a rule takes the same time at each place where it is tr
 near one of its anchors: strings of which each match holds at least one, "ai" as a word.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import tomllib

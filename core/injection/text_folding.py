@@ -1,7 +1,5 @@
 """Normalization before matching: lower case, compatibility forms, look-alike letters, straight quotes."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Steps of adding a document to a collection: read, split, embed and store. Repeating them changes nothing."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress

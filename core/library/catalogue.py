@@ -4,8 +4,6 @@ Stored files are written and deleted inside the transactions that begin or end t
 deletes a file that another has just begun to use.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import time

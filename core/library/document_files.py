@@ -3,8 +3,6 @@
 A document's name is never used as a path.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Passages of a document in a collection: in order, of one page, or around one of them."""
 
-from __future__ import annotations
-
 import asyncio
 
 from core.library.catalogue import Catalogue

@@ -1,7 +1,5 @@
 """The bytes of a task, from storage, disk or the web, and the tasks inside zips and sitemaps."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """Passages of collections behind the `Web` and `Extract` ports: a run reads them as it does pages."""
 
-from __future__ import annotations
-
 import json
 import re
 

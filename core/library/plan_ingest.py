@@ -1,7 +1,5 @@
 """Turn what a person adds into tasks, and enforce the limits of an ingest before anything is stored."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

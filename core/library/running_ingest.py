@@ -1,7 +1,5 @@
 """An ingest that runs in this process: its tasks, several at a time, each step stored before it is shown."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -4,8 +4,6 @@ Adapters match the protocols and inherit nothing. The database itself refuses an
 `put` and `nearest`; which model made the vectors is stored with the passages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """What was answered: the answer and its citations."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """What was searched and found: queries, results, hits with their lineage."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

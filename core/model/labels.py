@@ -1,7 +1,5 @@
 """Labels: how relevant a range of a page's text is to a question."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import IntEnum
 

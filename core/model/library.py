@@ -1,7 +1,5 @@
 """Values of the document library: collections, their documents, and passages with their vectors."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What a person should know of how an answer was made."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

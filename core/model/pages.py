@@ -1,7 +1,5 @@
 """What was read, or why it was not: documents, articles, pages, skips."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """URLs of library passages, by which a run finds and reads them as it does web pages."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote, unquote, urlsplit
 

@@ -1,7 +1,5 @@
 """What was ranked: passages in their places, the index, the ranking, the numbered sources."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from core.model.arrays import Floats, Rows

@@ -1,7 +1,5 @@
 """A request to a model server that is sent again after a wait."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """Text extraction: a fetched document becomes an article. Pure functions, which run inside worker processes."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable

@@ -4,8 +4,6 @@ A request has a JSON header and the document's body; `core.reading.replies` has 
 what confines the worker. A header with a `page` asks for a picture of that page of a PDF instead of an article.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import signal

@@ -1,7 +1,5 @@
 """What an article may be: valid text, offsets within it, and bounds for everything. One place for all readers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.injection import MAX_SIGNS

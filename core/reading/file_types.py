@@ -1,7 +1,5 @@
 """Media types of bodies and files, by header, name and first bytes; where they disagree, the bytes win."""
 
-from __future__ import annotations
-
 import re
 from email.message import Message
 from pathlib import PurePosixPath

@@ -1,7 +1,5 @@
 """Limits of a worker process: the address space of each kind of document, and no files, programs or core dumps."""
 
-from __future__ import annotations
-
 import contextlib
 
 MEGABYTES = {

@@ -1,7 +1,5 @@
 """Text normalization: NFC, no control characters, paragraphs apart by one blank line."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -1,7 +1,5 @@
 """PDF to text by page, with pdfium."""
 
-from __future__ import annotations
-
 import re
 import time
 from itertools import islice

@@ -1,7 +1,5 @@
 """Pages of a PDF as pictures, with pdfium."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from typing import Any

@@ -1,7 +1,5 @@
 """Text formats other than HTML: plain text, Markdown, JSON, feeds and other XML."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

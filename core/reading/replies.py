@@ -5,8 +5,6 @@ numbers that the kind has. The body is the texts one after the other in UTF-8, o
 is a small multiple of its length, whatever is in it; formats with nesting or pickles would promise less.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Sitemaps (sitemaps.org): a site's list of its addresses, or of further such lists."""
 
-from __future__ import annotations
-
 import re
 import zlib
 

@@ -1,7 +1,5 @@
 """Builds an article's text from blocks, with the offsets of its sections and pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from core.model import Article

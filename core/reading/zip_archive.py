@@ -1,7 +1,5 @@
 """Untrusted zip archives (office files, books, uploads), unpacked in memory within limits."""
 
-from __future__ import annotations
-
 import struct
 import zipfile
 import zlib

@@ -1,7 +1,5 @@
 """JSON serialisation of events and runs. The reader refuses what the writer could not have written."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """The events of a run, a closed union. Pages, command line, HTTP service and store fold the same events."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Merging of the search results of all queries into hits, by reciprocal rank fusion."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Validating import of an exported run: every field, and the consistency of its parts. The file is untrusted."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator, Mapping

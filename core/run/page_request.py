@@ -5,8 +5,6 @@ each page (`page_request`); whoever hands out slots asks who is calling (`curren
 run, such as ingests, count as one more run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """The event recorder of a run: timestamps each event, folds it into the run, and notifies the listener."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

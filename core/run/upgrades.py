@@ -1,7 +1,5 @@
 """Upgrade of stored events, and of runs exported by format version 4, to the current field names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 EACH = "*"

@@ -1,7 +1,5 @@
 """Event loops: uvloop where there is one, and the background loop that runs and connections live on."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import sys

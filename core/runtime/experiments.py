@@ -1,7 +1,5 @@
 """Experiments in the background, one after another. Each is a folder, so it can be stopped and continued later."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Protection of a program's own process against processes of the same user, such as a parser that was taken over."""
 
-from __future__ import annotations
-
 import logging
 
 from core.config.settings import Settings

@@ -1,7 +1,5 @@
 """Health probes of connected services, for `openquery check` and the System page."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

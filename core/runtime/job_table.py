@@ -1,7 +1,5 @@
 """Runs in memory, each with the work on it. Ended ones are evicted once they are stored."""
 
-from __future__ import annotations
-
 import threading
 
 from core.runtime.jobs import Job

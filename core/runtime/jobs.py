@@ -1,7 +1,5 @@
 """Background jobs: work on one run, on the background loop."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable

@@ -4,8 +4,6 @@ A run's line has its counts and durations. Its question, pages and answer are on
 owner can delete them.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import logging

@@ -1,7 +1,5 @@
 """Quotas per person: runs an hour and tokens a day."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

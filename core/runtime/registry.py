@@ -1,7 +1,5 @@
 """The registry of runs. Runs work on one background event loop, so no page, tab or request owns them."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping, Sequence

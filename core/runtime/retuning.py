@@ -1,7 +1,5 @@
 """Retuning: a stored run ranked under other knobs for one browser session. The run itself does not change."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable

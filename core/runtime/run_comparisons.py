@@ -3,8 +3,6 @@
 What a run is ranked and labelled like is kept in memory, so a new label costs its own question only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock

@@ -1,7 +1,5 @@
 """Side answers: answers by another ranking or model that the run itself and the store do not keep."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Digests of the static files that the pages are served with, compared with those of the release."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

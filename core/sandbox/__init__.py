@@ -3,8 +3,6 @@
 Standard library alone, because it runs before anything else in a worker (decision 0032).
 """
 
-from __future__ import annotations
-
 import errno
 import sys
 from collections.abc import Callable, Collection, Iterable

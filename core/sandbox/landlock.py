@@ -3,8 +3,6 @@
 The calls and structures are described in https://docs.kernel.org/userspace-api/landlock.html.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import struct

@@ -1,7 +1,5 @@
 """Calls to the Linux kernel for which Python has no function, through the C library."""
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import os

@@ -1,7 +1,5 @@
 """What a process can give up by itself: inherited descriptors, privileges, and being read by others."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -5,8 +5,6 @@ https://docs.kernel.org/userspace-api/seccomp_filter.html. Calls that are not na
 interpreter and its libraries need differs between C libraries; calls that are newer than this list are not.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

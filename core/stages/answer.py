@@ -1,7 +1,5 @@
 """Write the answer from the numbered sources: streamed by the chat model, or quoted when there is none."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import secrets

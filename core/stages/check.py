@@ -1,7 +1,5 @@
 """Resolve the citation marks of an answer against the source numbers that exist."""
 
-from __future__ import annotations
-
 from core.model import CitationCheck
 from core.text.markdown.citations import find_citations
 from core.text.markdown.cited_sentences import read_sentences

@@ -10,8 +10,6 @@ filling each passage up with sentences: recall .776 / .751, precision .095 / .08
 paragraph boundaries lowered both, so an overlap stays inside a paragraph.
 """
 
-from __future__ import annotations
-
 import asyncio
 from bisect import bisect_left
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What the egress policy withholds from the models of a run, and the notes that say so."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace

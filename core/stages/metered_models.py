@@ -1,7 +1,5 @@
 """Models that report the tokens of each call as an event of the run."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 

@@ -1,7 +1,5 @@
 """What a stopped run has in hand: the ranking of what is embedded, and as much of the answer as is written."""
 
-from __future__ import annotations
-
 import asyncio
 
 from core.model import Answer, AnswerKind, Phase, Severity

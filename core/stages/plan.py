@@ -1,7 +1,5 @@
 """Plan: turn the question into search queries, by the chat model when there is one."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from datetime import UTC, date, datetime

@@ -1,7 +1,5 @@
 """Rank: order the passages for the question, and choose which become numbered sources."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 

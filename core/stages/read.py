@@ -1,7 +1,5 @@
 """Read: fetch and extract the pages of hits as they arrive, up to a deadline. Every skip has its reason."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

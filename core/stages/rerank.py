@@ -1,7 +1,5 @@
 """Rerank the best passages by a reranking model. When it fails, the order stays."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace

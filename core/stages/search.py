@@ -1,7 +1,5 @@
 """Search: run every query as soon as it arrives, and yield each address once."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Concurrent stream operators. None leaves a task running when it ends."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Coroutine
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """The time that a run may take as a whole, and which part of it each phase gets."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Labels of passages: one table of the run store, in which each user has labels of their own for each question."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Schema migrations of SQLite files: all steps in one transaction, after a backup."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sqlite3

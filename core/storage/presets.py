@@ -1,7 +1,5 @@
 """Presets: knobs under a name, one table of the run store."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 The operating system releases the lock however the process ends: no renewal, no clock, no reusable process number.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

@@ -1,7 +1,5 @@
 """The processes that share a data folder: which of them a live run is under way in, and what is new there."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The tables of `runs.sqlite`."""
 
-from __future__ import annotations
-
 from core.storage.migrations import Schema
 
 # run_users: in whose history a run stands. run_processes: where a live run is under way. imported_runs: the exported

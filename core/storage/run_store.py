@@ -5,8 +5,6 @@ cannot be written (a full disk), the later events of that run are dropped too, s
 is always a prefix of it.
 """
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 from collections.abc import Iterable, Iterator

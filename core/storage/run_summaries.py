@@ -1,7 +1,5 @@
 """Summaries of stored runs: the columns of `runs` from which the history is listed without reading any run."""
 
-from __future__ import annotations
-
 import functools
 import json
 import sqlite3

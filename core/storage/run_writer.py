@@ -1,7 +1,5 @@
 """The writer thread of the run store: queued changes, batched into one transaction."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import queue

@@ -1,7 +1,5 @@
 """Character decoding: by byte order mark, by the charsets that header and page name, by detection, in this order."""
 
-from __future__ import annotations
-
 import codecs
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """A digest that stands for a text."""
 
-from __future__ import annotations
-
 import hashlib
 
 

@@ -1,7 +1,5 @@
 """Display of numbers, and of embedders by name: their identity, which stands in keys and files, tells versions apart."""
 
-from __future__ import annotations
-
 BUILT_IN = "MiniLM-L6-v2 (built in)"
 """The model that comes with OpenQuery."""
 _BUILT_IN_IDENTITY = "minilm-l6-v2-"

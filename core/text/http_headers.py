@@ -1,7 +1,5 @@
 """Numbers, dates and hosts in HTTP headers (RFC 9110): `Retry-After`, `Age`, `Content-Length`, `Expires`, `Host`."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 import time

@@ -1,7 +1,5 @@
 """Language detection: of one long text by its n-grams, of several short ones by their function words."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """JSON of other people's servers, read although it breaks the rules: its other parts may still be useful."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Numbers, dates and names of a text, normalised so that two texts can be compared."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Streaming parser of search queries in a chat model's reply, line by line."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

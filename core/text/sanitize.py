@@ -1,7 +1,5 @@
 """Sanitizing of untrusted text for prompts and single lines. Pure functions in linear time."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Sentence splitting, in linear time and without a model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Text that arrives in pieces and ends before the first of some sequences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

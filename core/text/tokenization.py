@@ -1,7 +1,5 @@
 """Tokenization of texts in any script, and the character ranges of scripts for regular expressions."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import cache

@@ -5,8 +5,6 @@ Folded beyond it, because on the web these nearly always name one page and a wro
 http and https, a leading `www.`, trailing slashes, tracking parameters, the order of the other parameters.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit

@@ -1,7 +1,5 @@
 """The address of a page: settings in it, and the browser's history of runs (decision 0028)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import streamlit as st

@@ -3,8 +3,6 @@
 The scripts are in `static/scripts`, which the page loads once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

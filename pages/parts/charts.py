@@ -1,7 +1,5 @@
 """Charts of the Explain and Compare pages: heat map, null distribution, bump chart."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

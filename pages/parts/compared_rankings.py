@@ -1,7 +1,5 @@
 """The two rankings that the Evaluate page compares by labels, in the session state."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from core.config.knobs import Knobs, RankKnobs

@@ -1,7 +1,5 @@
 """The library of documents, as the pages use it: names of collections, example questions, who may change it."""
 
-from __future__ import annotations
-
 from cachetools.func import ttl_cache
 
 from core.config.permissions import Action

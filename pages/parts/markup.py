@@ -1,7 +1,5 @@
 """HTML of the pages, made of htpy's elements, which escape every text; formatting of durations, sizes and addresses."""
 
-from __future__ import annotations
-
 from typing import Literal
 from urllib.parse import quote, urlsplit
 

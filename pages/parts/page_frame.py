@@ -1,7 +1,5 @@
 """Frame of the Explain and Compare pages: the chosen run, headings, tables, and cached work on the core's loop."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 

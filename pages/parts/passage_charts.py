@@ -1,7 +1,5 @@
 """Charts of ranked passages: the embedding map, and scores by rank."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Passage reader: a passage highlighted inside its article."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import streamlit as st

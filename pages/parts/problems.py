@@ -1,7 +1,5 @@
 """Error and warning boxes for errors of the core."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from core.errors import OpenQueryError

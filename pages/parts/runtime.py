@@ -1,7 +1,5 @@
 """State shared by the pages: the run registry, the visitor and the current run."""
 
-from __future__ import annotations
-
 import functools
 import secrets
 import threading

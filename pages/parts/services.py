@@ -1,7 +1,5 @@
 """The services of the next run: search, models, and what else can be searched."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 

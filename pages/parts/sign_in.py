@@ -1,7 +1,5 @@
 """Sign-in with OpenID Connect, where the operator requires it. See docs/security/sign-in.md."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st

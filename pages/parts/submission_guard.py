@@ -5,8 +5,6 @@ the script run of the first, which may lose session state, and with it some sett
 remembered outside of the session, and the second returns the run of the first.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import OrderedDict

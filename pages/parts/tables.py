@@ -1,7 +1,5 @@
 """Tables: numbers as they are shown, and tables of identified items of which one is open."""
 
-from __future__ import annotations
-
 import math
 import re
 import time

@@ -1,7 +1,5 @@
 """Jobs in other processes: what they are given, what they raise, and what the loss of a process costs."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -8,8 +8,6 @@ that asks short questions of the demo library, one after the other. On stdout, f
     ended <run> <s>    the run has ended with that status, and is on disk; then what trouble the store has
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

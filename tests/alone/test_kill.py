@@ -1,7 +1,5 @@
 """Nothing that was on disk is lost, whenever and however the process ends."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

@@ -1,7 +1,5 @@
 """Many at once, and many hostile pages: what is bounded stays bounded. Nothing here is about speed."""
 
-from __future__ import annotations
-
 import gc
 import os
 import threading

@@ -1,7 +1,5 @@
 """Forty browser sessions at once in one process. Nothing here is about speed."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Coroutine

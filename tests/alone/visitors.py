@@ -4,8 +4,6 @@ A visitor opens the Research page, presses its buttons, follows its timers as St
 keeps what the page showed. Forty of them cost less than one Chromium.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import socket

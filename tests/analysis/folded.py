@@ -1,7 +1,5 @@
 """Runs folded from the sample events."""
 
-from __future__ import annotations
-
 from core.model import Phase
 from core.run import events as e
 from core.run.state import Run

@@ -1,7 +1,5 @@
 """Whole runs made of texts, with the real stages and vectors by words, and no network."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Runs that hold next to nothing, nothing but copies, or very much: every analysis has something to say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Which runs of the history match, and what their settings changed."""
 
-from __future__ import annotations
-
 from core.analysis.history import all_tags, are_comparable, changed_settings, common_tags, matching_runs
 from core.config.knobs import Knobs
 from core.run.state import RunStatus

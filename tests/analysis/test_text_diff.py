@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from core.analysis.text_diff import FOLD_EDGE, DiffKind, DiffPiece, diff_blocks, diff_sentences
 
 

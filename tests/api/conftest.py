@@ -1,7 +1,5 @@
 """The service on loopback, through a real server, asked by real clients."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import threading

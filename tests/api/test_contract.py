@@ -1,7 +1,5 @@
 """The service keeps to the document that it publishes, whatever it is sent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A collection that another program filled, embedded and on a server, asked over HTTP as it is."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """What was lost on the way to an answer is told by every endpoint, over HTTP, and by the run once it is stored."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Both ways to start the service: alone, and beside the pages."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

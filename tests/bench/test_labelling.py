@@ -1,7 +1,5 @@
 """The simulated person of the benchmark, and comparisons whose truth is known."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The ideal schedule that the benchmarks compare with, and the world that keeps to it."""
 
-from __future__ import annotations
-
 import math
 import time
 from urllib.parse import quote

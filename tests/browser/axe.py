@@ -1,7 +1,5 @@
 """axe-core on a page: what it finds, but for what Streamlit draws so and we cannot change."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """What a person sees of a table: Streamlit draws it on a canvas, and the page has the text of every cell in full."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from playwright.sync_api import Locator, Page

@@ -1,7 +1,5 @@
 """A real browser on a real server. A test fails on console errors, foreign requests and server faults."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager

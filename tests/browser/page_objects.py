@@ -1,7 +1,5 @@
 """What tests do with a page of the product, and how its parts are found: selectors stand here."""
 
-from __future__ import annotations
-
 import re
 import time
 from dataclasses import dataclass, field

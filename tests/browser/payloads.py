@@ -1,7 +1,5 @@
 """Texts that try to act when they are shown: markup, links, images, Markdown, templates, directives."""
 
-from __future__ import annotations
-
 AWAY = "https://evil.example"
 
 PAYLOADS = (

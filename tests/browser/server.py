@@ -1,7 +1,5 @@
 """The product as a person runs it: `streamlit run server.py` on a free port, with its log."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

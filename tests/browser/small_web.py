@@ -1,7 +1,5 @@
 """A small web on loopback: a SearXNG, and pages about tide mills, three of which carry one text."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tests.services.loopback import Loopback, Reply, Request, html_reply, json_reply

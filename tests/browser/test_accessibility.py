@@ -1,7 +1,5 @@
 """axe-core finds nothing on any page, in either theme."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 

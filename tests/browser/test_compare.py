@@ -1,7 +1,5 @@
 """The Compare page: two settings over the same pages, with nothing fetched again."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import Locator, expect

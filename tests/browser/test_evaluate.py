@@ -1,7 +1,5 @@
 """The Evaluate page: one experiment after another in a tab."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit

@@ -1,7 +1,5 @@
 """The Explain page: every view of a finished run, driven by a real browser, with nothing fetched again."""
 
-from __future__ import annotations
-
 import re
 from itertools import combinations
 from urllib.parse import quote

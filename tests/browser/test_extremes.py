@@ -1,7 +1,5 @@
 """Input at its limits in a real browser: endless titles, right-to-left scripts, a huge table, two tabs of one run."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A search that fails, and what its buttons do: they lead to another run, or say why there is none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playwright.sync_api import Browser, expect

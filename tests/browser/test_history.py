@@ -1,7 +1,5 @@
 """The address: the browser's history, links with settings, and the History page."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

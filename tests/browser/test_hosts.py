@@ -1,7 +1,5 @@
 """Names under which the pages are served: a web page under a name that leads to this machine reads nothing of it."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path

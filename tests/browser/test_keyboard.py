@@ -1,7 +1,5 @@
 """What the keyboard does: where the focus is, where it goes, and that it is seen."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import Locator, expect

@@ -1,7 +1,5 @@
 """Labelling by keys: figures follow every label and every knob, and a label stays when pages are cut anew."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

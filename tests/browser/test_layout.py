@@ -1,7 +1,5 @@
 """What a person sees of a page without scrolling: rows, columns and words, on a desk, on half a screen, on a phone."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Set
 from typing import Any

@@ -1,7 +1,5 @@
 """The Library in a real browser: documents in, a question, a citation that leads to the page it stands on."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

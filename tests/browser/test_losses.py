@@ -1,7 +1,5 @@
 """What was lost on the way to an answer is open on the Research page, and no phase looks better than it went."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The bench over a run of ten thousand passages: every view draws, samples where it must, and says so."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator

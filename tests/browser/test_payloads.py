@@ -1,7 +1,5 @@
 """Every payload in every place where strangers' words are shown, in a real browser: none of them acts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import islice
 

@@ -1,7 +1,5 @@
 """The Research page as a person uses it, in a real browser."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """What the Research page shows while something is under way, in a real browser."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import expect

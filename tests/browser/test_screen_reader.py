@@ -1,7 +1,5 @@
 """What a screen reader meets on the Research page: names, their order, and a way through by the Tab key."""
 
-from __future__ import annotations
-
 from playwright.sync_api import expect
 
 from tests.browser.page_objects import App

@@ -1,7 +1,5 @@
 """How the product is served: headers, and both ways to start it."""
 
-from __future__ import annotations
-
 import re
 import urllib.request
 from pathlib import Path

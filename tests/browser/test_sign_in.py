@@ -1,7 +1,5 @@
 """Signing in with a real OpenID Connect provider, in a real browser."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """docs/tour.md holds: its steps can be done, and what it says is seen."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The extraction view of a page and the versions of an answer, on a run of their own."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -3,8 +3,6 @@
 A test walks it, and so does `python -m bench.tour`, which takes the document's pictures on the way.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

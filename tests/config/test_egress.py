@@ -1,7 +1,5 @@
 """Where a model is, by its host, and which texts it must not be given."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

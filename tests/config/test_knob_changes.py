@@ -1,7 +1,5 @@
 """Knobs written as changes, in addresses and in the history."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Memory is shared out by what the machine, or the container, has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

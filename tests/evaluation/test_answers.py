@@ -1,7 +1,5 @@
 """Answers to the questions of a data set: their metrics, the command, and the chat model as a judge."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

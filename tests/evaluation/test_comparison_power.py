@@ -1,7 +1,5 @@
 """How many questions a comparison by labels needs: what is said before one begins is what simulated ones come to."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

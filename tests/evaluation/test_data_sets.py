@@ -1,7 +1,5 @@
 """Data sets of every layout, the one that is shipped, and what is refused with file and line."""
 
-from __future__ import annotations
-
 import csv
 import json
 import tracemalloc

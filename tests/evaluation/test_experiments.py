@@ -1,7 +1,5 @@
 """Experiments over settings: what is embedded, what a failure does, what a folder keeps, what the command prints."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Data sets, suites and results of strangers: whatever is in them, they are read or refused, soon and in little memory."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

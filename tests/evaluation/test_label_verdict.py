@@ -1,7 +1,5 @@
 """Verdicts over many questions: the errors that they promise, what they propose, and worked examples."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Mapping, Sequence

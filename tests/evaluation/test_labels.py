@@ -1,7 +1,5 @@
 """Labels stay through every cut of a page, and what they say of a ranking is bounded by what is not labelled."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Sequence

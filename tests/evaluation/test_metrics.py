@@ -1,7 +1,5 @@
 """Metrics of one ranking: worked examples of the literature, and ir-measures as the oracle."""
 
-from __future__ import annotations
-
 import ir_measures
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Labels as qrels: what is exported is imported again, and a line that is none is named."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

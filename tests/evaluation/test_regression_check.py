@@ -1,7 +1,5 @@
 """`eval check`: what fails, what passes, and what is reported."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Intervals and tests keep the error rates that they promise. Every random number has a seed."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Suites: a data set and the results of one setting in one file."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Callable

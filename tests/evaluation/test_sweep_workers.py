@@ -1,7 +1,5 @@
 """A sweep on processes and on a Dask cluster: the same results, and what the loss of a worker costs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What goes wrong with embeddings, planned queries and answers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.config.knobs import EmbedKnobs, Knobs

@@ -1,7 +1,5 @@
 """What goes wrong with searches and pages."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.model import SkipReason

@@ -1,7 +1,5 @@
 """A run's whole world on loopback, whose every part a test can break."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Run every case and write the table of outcomes: `python -m tests.hostile` → docs/security/cases.md."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Addresses and names that must not be fetched, in every spelling; nothing may be connected to for them."""
 
-from __future__ import annotations
-
 from core.model import SkipReason
 from tests.hostile.case import Case
 from tests.hostile.words import PROSE

@@ -1,7 +1,5 @@
 """What a parser that was taken over tries: Python that runs inside a worker, and must be refused each time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 LANDLOCK, SECCOMP = "(Landlock)", "(seccomp)"

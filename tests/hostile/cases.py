@@ -1,7 +1,5 @@
 """The table: every case, group by group."""
 
-from __future__ import annotations
-
 from tests.hostile.addresses import ADDRESSES, NAMES
 from tests.hostile.case import Case
 from tests.hostile.hosts import MANNERS, ON_THE_WIRE, REDIRECTS

@@ -1,7 +1,5 @@
 """What sites do between pages: redirects, certificates, cookies, robots.txt, requests to come back later."""
 
-from __future__ import annotations
-
 import asyncio
 
 from core.model import SkipReason

@@ -1,7 +1,5 @@
 """Pages that are not what they say, and pages that are no articles."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Pages that attack the parser that reads them."""
 
-from __future__ import annotations
-
 import zlib
 
 from core.model import Extractor, Page, SkipReason

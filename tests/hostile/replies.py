@@ -1,7 +1,5 @@
 """Replies that hang, flood or lie, each with why its page must be skipped."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import random

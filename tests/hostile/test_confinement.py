@@ -1,7 +1,5 @@
 """A parser that was taken over gets hold of nothing, as far as the system can confine it."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Every case of the table has its outcome, and nothing else was ever called."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator

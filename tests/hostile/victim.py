@@ -5,8 +5,6 @@ of the real pool, and prints what became of each as JSON. With `--without-landlo
 kernel that has none. With `--unconfined` nothing is hardened, and the attacks run in a plain child process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """One case through the whole chain: the safe client, the reading workers, the read stage; and who was called."""
 
-from __future__ import annotations
-
 import ssl
 import subprocess
 import sys

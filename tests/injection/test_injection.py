@@ -1,7 +1,5 @@
 """Orders to a model are marked, honest pages are not, and whoever only talks about orders is marked weakly."""
 
-from __future__ import annotations
-
 import base64
 import codecs
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Libraries with reading processes that all tests of the package share."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path

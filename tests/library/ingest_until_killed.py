@@ -6,8 +6,6 @@ Its arguments are a data folder, a collection, and how many documents of how man
     ended done the ingest has ended, and how
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A `Library` for tests: real reading processes and a real data folder, an embedder that counts its calls."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Sequence

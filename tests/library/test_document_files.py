@@ -1,7 +1,5 @@
 """The documents' bytes in their folder, while others add and delete."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

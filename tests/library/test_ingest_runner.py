@@ -1,7 +1,5 @@
 """Concurrent ingests into one collection: starting, resuming and deleting lose no passage."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path

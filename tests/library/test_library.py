@@ -1,7 +1,5 @@
 """Documents are added once, found, shown and deleted; what cannot be added says why."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import os

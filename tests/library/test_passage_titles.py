@@ -1,7 +1,5 @@
 """Titles and addresses of passages."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.library.search_ports import title_of

@@ -1,7 +1,5 @@
 """Whole processes with the embedded database and the local embedder: killed, side by side, on the command line."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A run that looks into collections: the real embedded database, the real local embedder, the demo library."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path

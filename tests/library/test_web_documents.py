@@ -1,7 +1,5 @@
 """Documents from the web: addresses of any kind of file, and sitemaps, within limits and politely."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Messages, tools and tokens are valid from birth, and go to OpenAI's JSON and back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The pages run in this process, each test with its own data folder and none of the machine's settings."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Settings in the address of the Research page, and numbers that are typed."""
 
-from __future__ import annotations
-
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput

@@ -1,7 +1,5 @@
 """A run that an earlier version stored, on every page that shows runs."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

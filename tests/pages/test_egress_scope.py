@@ -1,7 +1,5 @@
 """Where text goes is on the Research page before the first question, and on the System page."""
 
-from __future__ import annotations
-
 import pytest
 from streamlit.testing.v1 import AppTest
 

@@ -1,7 +1,5 @@
 """The Evaluate page: an experiment from its form to a setting that is used, and what cannot be tried."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -1,7 +1,5 @@
 """The views of the tuning bench over runs with little or nothing in them: a plain word, never a traceback."""
 
-from __future__ import annotations
-
 import html
 import re
 import sys

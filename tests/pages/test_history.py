@@ -1,7 +1,5 @@
 """The History page: a table of summaries, and what is done with the selected runs."""
 
-from __future__ import annotations
-
 import io
 import json
 import sqlite3

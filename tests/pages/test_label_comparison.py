@@ -1,7 +1,5 @@
 """Two rankings compared by labels on the Evaluate page: the next passage, the figures, and the way there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Labels on the Research page: grades of passages, the figures that they give, and their file."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The Library page while documents are added."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.config.access import NO_ACCESS

@@ -1,7 +1,5 @@
 """What Streamlit sends to the browser, under the configuration of the product."""
 
-from __future__ import annotations
-
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_cache import create_reference_msg, populate_hash_if_needed
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue

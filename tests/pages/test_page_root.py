@@ -1,7 +1,5 @@
 """A page that is drawn right after one of its fragments, by the same thread of Streamlit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

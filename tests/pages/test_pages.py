@@ -1,7 +1,5 @@
 """The pages as scripts: what they offer, and that they never show a traceback."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What visitors, signed-in people and operators may do on the pages, cell by cell of docs/security/permissions.md."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """A run's file, read in on the History page."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.run.codec import run_to_json

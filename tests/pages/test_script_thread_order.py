@@ -1,7 +1,5 @@
 """Streamlit's session when a request comes right after a thread has ended, before its reports were taken."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any

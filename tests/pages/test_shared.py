@@ -1,7 +1,5 @@
 """A server that several people use: each sees their own runs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who comes in. Signing in itself is driven in a browser: tests/browser/test_sign_in.py."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

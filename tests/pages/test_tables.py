@@ -1,7 +1,5 @@
 """Tables with a selection: the open item is checked wherever it is listed, and numbers have no negative zero."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Uploads on the pages: as many at once as there is room for."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

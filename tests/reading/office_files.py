@@ -1,7 +1,5 @@
 """Office files and books written by hand, as small as they can be."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a body is, from its type and its first bytes."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.model import Unreadable

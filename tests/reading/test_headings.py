@@ -1,7 +1,5 @@
 """Headings of HTML pages become the sections of their articles, whichever extractor reads them."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

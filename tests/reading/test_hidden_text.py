@@ -1,7 +1,5 @@
 """Text that a reader would not see does not become article text, with either extractor."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.model import Article, Document, Extractor

@@ -1,7 +1,5 @@
 """HTML becomes the article that a reader would see, whatever the page is like."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import unicodedata

@@ -1,7 +1,5 @@
 """Pages that are no articles are told apart, and articles about such pages are not."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.model import Document, Extractor, SkipReason, Unreadable

@@ -1,7 +1,5 @@
 """Office files, books and tables become articles with their sections."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 import zipfile

@@ -1,7 +1,5 @@
 """PDFs become text by page."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.model import Article, Document, SkipReason, Unreadable

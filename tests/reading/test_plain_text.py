@@ -1,7 +1,5 @@
 """Text, Markdown, JSON, feeds and other XML."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

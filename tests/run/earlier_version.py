@@ -1,7 +1,5 @@
 """The files of `tests/data/version_4`, and a SQLite store that holds them."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Events and runs as JSON."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs read back from a file that anybody may have written."""
 
-from __future__ import annotations
-
 import json
 import threading
 import tracemalloc

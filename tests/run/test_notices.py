@@ -1,7 +1,5 @@
 """The one list of what a person should know of a run."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A run is the fold of its events."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

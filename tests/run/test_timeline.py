@@ -1,7 +1,5 @@
 """Waits for another attempt of a model server, in the timeline."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.analysis.gantt import gantt

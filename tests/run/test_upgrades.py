@@ -1,7 +1,5 @@
 """Events and exported runs that version 4 of the run format wrote are read under today's names."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

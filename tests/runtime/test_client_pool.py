@@ -1,7 +1,5 @@
 """Clients are shared, bounded in number, and closed once nobody uses them."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The clients of an engine: shared, bounded, and closed once nobody uses them."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import weakref

@@ -1,7 +1,5 @@
 """Log lines tell of runs, and tell no secrets."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """Which model server is chosen: one that somebody named by its address, or by a key of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Nobody gets more than the operator allows, and everybody is told when there is more."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path

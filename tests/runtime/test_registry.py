@@ -1,7 +1,5 @@
 """Runs outlive whoever started them."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import threading

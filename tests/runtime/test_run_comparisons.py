@@ -1,7 +1,5 @@
 """Rankings of stored runs compared by labels: which runs count, and what is kept in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

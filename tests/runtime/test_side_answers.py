@@ -1,7 +1,5 @@
 """Answers beside a run, and rankings by another embedder: the run itself keeps what it has."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path

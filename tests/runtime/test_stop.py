@@ -1,7 +1,5 @@
 """Stop in every phase: what is in hand is ranked, what is written stays, and the store has the same."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

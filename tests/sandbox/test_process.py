@@ -1,7 +1,5 @@
 """What a process gives up by itself, each part alone: what one system lacks, another part makes up for."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

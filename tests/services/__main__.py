@@ -1,7 +1,5 @@
 """`python -m tests.services`: install the real parts that the tests talk to, before the first test."""
 
-from __future__ import annotations
-
 from tests.services import searxng, small_model
 from tests.services.cached import CACHE, Unavailable
 

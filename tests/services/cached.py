@@ -3,8 +3,6 @@
 They are made once, under a lock, before the first test that needs them. Remove the folder to make them anew.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A `Collections` port in memory, compared by numpy: for tests of what uses a vector database, not of one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The command line in this process: what a person types, and what comes back."""
 
-from __future__ import annotations
-
 import io
 import logging
 import os

@@ -5,8 +5,6 @@ with dask_scheduler(folder) as cluster:
     DaskCluster(cluster.address)
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

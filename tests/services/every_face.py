@@ -7,8 +7,6 @@ is looked up by, or host:port of a connection. Python audits both on asyncio's o
 place of uvloop here, as it does on Windows.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -4,8 +4,6 @@ It runs on its own thread, so synchronous tests, asynchronous tests and child pr
 Every reply closes its connection, which lets the server notice at once when a client goes away.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

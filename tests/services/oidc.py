@@ -1,7 +1,5 @@
 """An OpenID Connect provider on loopback, with the people that a test gives it. Its tokens are really signed."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import secrets

@@ -34,8 +34,6 @@ Vectors: `vector(text, width)` is deterministic; texts that share words have a h
 base64 or floats, as the request's `encoding_format` says. `fake_openai.width` is their width (default 64).
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A server in a process of its own: started, waited for, and ended with the test run."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import socket

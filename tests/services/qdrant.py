@@ -7,8 +7,6 @@ Errors are worded as Qdrant words them. `server.engine` is the engine, for a tes
 `server.faults` are replies that come instead of answers, one a request; `strict` refuses what has no index.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections import defaultdict, deque

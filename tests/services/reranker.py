@@ -1,7 +1,5 @@
 """A reranking server on loopback."""
 
-from __future__ import annotations
-
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 
 

@@ -10,8 +10,6 @@ The site gives its hits in pages of ten, whatever is asked; before each test it 
 Two further engines, asked for by name, never answer: `refused` meets a closed port, `broken` an HTTP 500.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

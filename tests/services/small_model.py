@@ -10,8 +10,6 @@ It invents facts and hardly cites, so assert on how it answers and never on what
 takes it six seconds, on a busy machine twice that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The fake must be understood by the real client, or tests built on it prove nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import AsyncIterator

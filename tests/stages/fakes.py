@@ -1,7 +1,5 @@
 """Ports that a test scripts, for stages that need no server."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 

@@ -1,7 +1,5 @@
 """A page that a person excludes keeps its scores and loses its place among the sources."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

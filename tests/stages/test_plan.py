@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 from datetime import date
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Fetching and reading overlap: neither holds up the other."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 

@@ -1,7 +1,5 @@
 """The phase's clock starts with its first hit, not with the run."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 

@@ -1,7 +1,5 @@
 """Reranking in a whole run: a step after the ranking, whose failure changes nothing but a note."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path

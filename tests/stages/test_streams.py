@@ -1,7 +1,5 @@
 """Streams that work on items as they arrive."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 

@@ -1,7 +1,5 @@
 """When the time of a run is over, each stage ends with what it has, and says so."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 

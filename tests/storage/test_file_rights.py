@@ -1,7 +1,5 @@
 """Databases are their owner's alone, whatever the folder's rights and the process's umask are."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import stat

@@ -1,7 +1,5 @@
 """Labels are kept for each question and each user, in the run store."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stores and caches of other versions, and damaged ones. The old files are made by the SQL of their time."""
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 import stat

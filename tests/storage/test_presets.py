@@ -1,7 +1,5 @@
 """Presets: knobs under a name, in the run store."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the history knows of a run without reading it."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

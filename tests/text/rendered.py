@@ -1,7 +1,5 @@
 """Markdown as an independent parser reads it, one that allows raw HTML."""
 
-from __future__ import annotations
-
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 

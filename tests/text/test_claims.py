@@ -1,7 +1,5 @@
 """What counts as a claim of an answer, in the Markdown that chat models write."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

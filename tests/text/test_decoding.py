@@ -1,7 +1,5 @@
 """Bytes become the text that their author wrote, and no label can do harm."""
 
-from __future__ import annotations
-
 import codecs
 
 import pytest

@@ -1,7 +1,5 @@
 """Numbers and embedders as they are shown."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.adapters.models.local_embedder import MiniLM

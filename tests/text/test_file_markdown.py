@@ -1,7 +1,5 @@
 """Markdown for a file is what was written, and nothing in it acts in a viewer that allows everything."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

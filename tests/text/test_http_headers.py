@@ -1,7 +1,5 @@
 """Numbers and dates in HTTP headers."""
 
-from __future__ import annotations
-
 import time
 from email.utils import formatdate
 

@@ -1,7 +1,5 @@
 """The language of a page, and of a question."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.text.language import dominant_language, in_latin_script, page_language

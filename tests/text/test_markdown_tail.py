@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from core.text.markdown.safe_markdown import safe_markdown

@@ -1,7 +1,5 @@
 """Nothing that a stranger wrote acts on screen. What comes out is read back by an independent parser."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Sanitizing of untrusted text: invisible characters, line ends, titles."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Sentence splitting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -4,8 +4,6 @@ A cache is a convenience. No fault of the disk reaches the caller: the entry is 
 `problem` says why.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sqlite3

@@ -1,7 +1,5 @@
 """Embedding cache: recent vectors in memory, all of them on disk."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

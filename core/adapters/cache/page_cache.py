@@ -1,7 +1,5 @@
 """Cache of pages and articles: a `Web` and an `Extract` port that fetch and extract only what is not stored."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from dataclasses import replace

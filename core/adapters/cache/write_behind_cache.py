@@ -1,7 +1,5 @@
 """Write-behind cache: values are readable at once and written to disk later, in batches."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The local embedding model on workers. Other embedders are servers: their keys stay in this process."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """HTTP failures of model servers as errors for a person: one table of statuses for chat, embeddings and reranking."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The SDK's own reader passes over a reply that is no stream, and does not tell whether the end mark came.
 """
 
-from __future__ import annotations
-
 import asyncio
 import codecs
 import json

@@ -1,7 +1,5 @@
 """Embeddings from any OpenAI-compatible `/embeddings`."""
 
-from __future__ import annotations
-
 import asyncio
 import binascii
 import random

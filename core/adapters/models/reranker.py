@@ -1,7 +1,5 @@
 """Any `/rerank` endpoint: in the shape of Jina, Cohere and vLLM, or in that of Text Embeddings Inference."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from contextlib import suppress

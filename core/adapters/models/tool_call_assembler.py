@@ -1,7 +1,5 @@
 """Tool calls of a streamed reply, which come in pieces."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The vector database of the library: embedded, or a Qdrant server."""
 
-from __future__ import annotations
-
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.config.settings import Settings

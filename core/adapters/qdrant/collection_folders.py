@@ -1,7 +1,5 @@
 """Collections as folders, each open in at most one process at a time."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The `Collections` port over Qdrant Edge: collections in a folder, without a server, in a worker process."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Client of the embedded database's worker process: starts it, sends requests, and ends it."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from pathlib import Path

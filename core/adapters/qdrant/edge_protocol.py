@@ -1,7 +1,5 @@
 """Messages between OpenQuery and the worker process of the embedded database: JSON with float32 vectors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

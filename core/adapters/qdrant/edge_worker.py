@@ -5,8 +5,6 @@ full, so it has a process of its own: `python -m core.adapters.qdrant.edge_worke
 from standard input, and writes the replies to standard output.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

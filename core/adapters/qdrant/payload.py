@@ -6,8 +6,6 @@ other names (`NAMES`). Whatever is there comes back in `LibraryPassage.metadata`
 fields are how OpenQuery reads it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

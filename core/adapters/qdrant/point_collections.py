@@ -1,7 +1,5 @@
 """What both Qdrant adapters do alike: arguments are checked, passages become points, and points passages."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

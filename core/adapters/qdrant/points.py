@@ -1,7 +1,5 @@
 """Ids, filters and vectors of points as both Qdrant adapters send and read them, and what both refuse."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any

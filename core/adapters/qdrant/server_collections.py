@@ -1,7 +1,5 @@
 """Collections on a Qdrant server or cluster: the `Collections` port over its REST interface."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections import Counter

@@ -1,7 +1,5 @@
 """Search with the ddgs package, which asks several web engines from this process."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import math

@@ -1,7 +1,5 @@
 """Search through a SearXNG instance and its JSON API. The address is a person's, never a page's."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace

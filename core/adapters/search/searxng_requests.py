@@ -1,7 +1,5 @@
 """Requests to a SearXNG instance: one GET, and everything but a usable reply as an error with a hint."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Decompression of response bodies under a size limit."""
 
-from __future__ import annotations
-
 import zlib
 
 from core.model import SkipReason, Unreadable

@@ -1,7 +1,5 @@
 """The demo library's pages: the handbook's articles as HTML, without any network."""
 
-from __future__ import annotations
-
 import asyncio
 import html
 import re

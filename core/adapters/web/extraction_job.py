@@ -1,7 +1,5 @@
 """Work for a reading process, and the second try of a page that lost its process."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A pool of extraction processes that can be killed: the `Extract` port for untrusted documents."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """HTTP freshness lifetime for a shared cache (RFC 9111)."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Per-host concurrency, shared fairly by runs, and back-off."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

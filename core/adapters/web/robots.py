@@ -1,7 +1,5 @@
 """robots.txt (RFC 9309): fetched once per origin, shared by all pages of that origin, cached for an hour."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

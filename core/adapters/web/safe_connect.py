@@ -5,8 +5,6 @@ redirect, a retry, a pool that ran dry), so this is the one place that no path c
 started on top by httpcore with the name, so certificate and SNI stay the name's.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import socket

@@ -1,7 +1,5 @@
 """Strict URL parsing and checking. Only what it returns is connected to."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Jobs on an existing Dask cluster. The package `distributed` is the extra `dask`, and imported nowhere else."""
 
-from __future__ import annotations
-
 import threading
 import weakref
 from collections.abc import Callable

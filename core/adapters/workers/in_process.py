@@ -1,7 +1,5 @@
 """Jobs in a thread of this process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Jobs on workers: the executor that runs them, arguments that many of them share, and lost workers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future

@@ -1,7 +1,5 @@
 """Jobs in processes of this machine."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 import subprocess

@@ -5,8 +5,6 @@ outcome is whether it succeeded, and its result or exception. Both ends are Open
 made; documents of strangers are parsed in other processes, which never send pickles (docs/decisions/0004).
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

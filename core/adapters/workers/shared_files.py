@@ -3,8 +3,6 @@
 A value is pickled with its arrays out of band (PEP 574): `value` holds the pickle, `0`, `1` and so on the arrays.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import tempfile

@@ -1,7 +1,5 @@
 """Comparison of two answers: sentences and sources that they share, and their counts side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher

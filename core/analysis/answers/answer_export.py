@@ -1,7 +1,5 @@
 """The answer as a Markdown file whose citations are links to its sources, and names for files of a run."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -1,7 +1,5 @@
 """Answer versions of a run, and counts of one answer: words, citations, sources, tokens, cost."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

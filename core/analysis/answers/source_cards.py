@@ -1,7 +1,5 @@
 """Sources of an answer as cards, and fallbacks that weaken an answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

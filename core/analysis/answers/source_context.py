@@ -1,7 +1,5 @@
 """The sources of a run as a context that other programs can hand to a model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

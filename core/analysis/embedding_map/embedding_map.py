@@ -1,7 +1,5 @@
 """Embedding map: question, passages, queries and answer sentences, projected to two dimensions by PCA."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Topic clusters of passages: spherical k-means, and cluster names from distinctive terms."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

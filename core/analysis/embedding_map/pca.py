@@ -1,7 +1,5 @@
 """Principal component analysis of vectors onto two dimensions, fast enough for interactive use."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

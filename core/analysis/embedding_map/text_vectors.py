@@ -1,7 +1,5 @@
 """Embedding of texts for an analysis, in batches, checked against the run's index."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

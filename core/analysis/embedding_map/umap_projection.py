@@ -1,7 +1,5 @@
 """UMAP projection of the embedding map (McInnes, Healy and Melville, 2018), where the optional package is installed."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Ablation: a run ranked again without some of its pages or queries. Nothing is fetched or embedded."""
 
-from __future__ import annotations
-
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Difference between the context of a tuned ranking and the sources of the answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Context membership: which passages are in the context or cited, and why the others are excluded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

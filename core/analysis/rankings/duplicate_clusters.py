@@ -1,7 +1,5 @@
 """Near-duplicate pages of a run, in clusters, and the number of independent pages."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from core.model import Page

@@ -1,7 +1,5 @@
 """Effect of the limit on passages per duplicate group: the ranking with it and without it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from core.analysis.rankings.context_membership import ranked

@@ -1,7 +1,5 @@
 """Null distribution of cosines: what unrelated questions score on the same passages."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Matching of passages between two chunkings: by id, by text, then by overlap."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from core.model import Passage, Place

@@ -1,7 +1,5 @@
 """Ranked passages as table rows, their filters and samples, and a passage with its surrounding text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

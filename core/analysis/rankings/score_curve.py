@@ -1,7 +1,5 @@
 """Scores by rank, with the context's cut-off, and the elbow of such a curve."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

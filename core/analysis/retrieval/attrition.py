@@ -4,8 +4,6 @@ Up to the articles the unit is the address, from there on the passage. Within a 
 conserved: what enters a step leaves it, to the next step or as a loss.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -5,8 +5,6 @@ straight down at the left. Losses leave at the right of the bar and bend to the 
 every label has a line of its own, whatever the width of the screen.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from core.analysis.retrieval.attrition import Attrition, AttritionStep, Flow

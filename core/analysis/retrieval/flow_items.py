@@ -1,7 +1,5 @@
 """Items of an attrition flow as table rows: what was lost at a step, or passed on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

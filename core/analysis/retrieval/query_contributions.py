@@ -1,7 +1,5 @@
 """Contributions of search queries to hits, pages, context and citations, and the overlap of queries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

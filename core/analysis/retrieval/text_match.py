@@ -1,7 +1,5 @@
 """Exact and approximate search for a pasted sentence in the texts of a run."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Why was this not found? The last step that a pasted sentence or address reached on its way to the answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A trace as the steps from search result to citation, for a progress display."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Authorization: bearer tokens; without tokens, only programs on this machine."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import secrets

@@ -1,7 +1,5 @@
 """Limits of size and time for request bodies, and replies to requests that are refused while they still send one."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 

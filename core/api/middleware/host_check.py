@@ -4,8 +4,6 @@ A web page whose name leads to this machine is of the same origin as what the ma
 a browser lets it read everything. Its requests differ in the Host header, in which a browser sends the page's own name.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 

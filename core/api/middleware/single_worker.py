@@ -1,7 +1,5 @@
 """A server has one worker process: sessions, quotas, metrics and live runs are in the memory of one."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import multiprocessing

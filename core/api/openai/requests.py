@@ -1,7 +1,5 @@
 """Requests of OpenAI's chat completions API: what is read of them, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal

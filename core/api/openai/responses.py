@@ -1,7 +1,5 @@
 """A run as a response of OpenAI's chat completions API, with citations as annotations."""
 
-from __future__ import annotations
-
 import time
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """OpenQuery as a model for any client of OpenAI's API: `POST /v1/chat/completions`, `GET /v1/models`."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

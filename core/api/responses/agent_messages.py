@@ -1,7 +1,5 @@
 """A run as agent messages: one for each step that a model took."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 

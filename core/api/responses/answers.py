@@ -1,7 +1,5 @@
 """Request and response models of the HTTP service, and runs as responses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """A run as `POST /research` and `GET /runs/{id}` give it, with the tokens that it took."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import BaseModel

@@ -1,7 +1,5 @@
 """Scores of the HTTP service: of each passage its cosine, and two scores from 0 to 1."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The knobs as typed configuration: `GET /config` and `PUT /config`, from the same schema as the page's controls."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 

@@ -1,7 +1,5 @@
 """A session with servers of one's own: `POST /connect` and its end, `DELETE /connect`."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Annotated, Self

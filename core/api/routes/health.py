@@ -1,7 +1,5 @@
 """`GET /health` and `GET /metrics`: what an operator's watch asks for."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Mapping, Sequence, Set

@@ -1,7 +1,5 @@
 """Runs that were: `GET /runs`, `GET /runs/{id}`, `DELETE /runs/{id}`."""
 
-from __future__ import annotations
-
 import asyncio
 from enum import StrEnum
 from typing import Annotated

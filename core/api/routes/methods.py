@@ -1,7 +1,5 @@
 """A question to a method by its name, answered as agent messages: `POST /{method}/query`."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Annotated

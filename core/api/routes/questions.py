@@ -1,7 +1,5 @@
 """Questions: `POST /qa`, `POST /query`, `POST /research`."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """The caller's session: `GET /session` and its end, `DELETE /session`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import APIRouter

@@ -1,7 +1,5 @@
 """Files of a session: sent, followed until they can be searched, and forgotten."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Questions of a data set answered by the product's own stages: ranked, answered from the context, and measured."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import aclosing

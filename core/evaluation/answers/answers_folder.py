@@ -1,8 +1,6 @@
 """Answers to the questions of a data set on disk: one folder, one line of JSON for each question, written as it is
 answered. The first line says what was asked, of which models and under which setting."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path

@@ -5,8 +5,6 @@ decides. Before any of its scores is used, it judges claims that people have lab
 the labels belongs to every score.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import AsyncGenerator, Hashable, Iterator, Mapping, Sequence
 from contextlib import aclosing

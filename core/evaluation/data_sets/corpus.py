@@ -1,7 +1,5 @@
 """The documents of a data set as the pages, passages and vectors that the stages of a run take."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass

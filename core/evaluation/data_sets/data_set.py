@@ -1,7 +1,5 @@
 """A data set: documents, and questions with graded documents, marked excerpts and reference answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 

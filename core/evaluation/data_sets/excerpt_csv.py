@@ -5,8 +5,6 @@ several excerpts or answers has several rows; one without an answer in the sourc
 All text files beside the CSV are documents.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import defaultdict

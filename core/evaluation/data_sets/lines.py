@@ -1,7 +1,5 @@
 """Lines of a foreign file with their numbers: plain, of JSON, or of a CSV. Everything has a limit."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Sequence
 from typing import Any

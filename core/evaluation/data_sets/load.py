@@ -11,8 +11,6 @@ Documents are read from the file each time that they are asked for, so a corpus 
 message calls a line is counted from 1.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Files of strangers: regular ones, or members of a zip, of a bounded length. Every layout reads through them."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

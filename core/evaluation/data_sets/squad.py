@@ -1,7 +1,5 @@
 """SQuAD's layout (Rajpurkar et al. 2016, 2018): a paragraph is a document, an answer's sentence offset an excerpt."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ and end, and reference answers; `results.jsonl` is that of a results folder. Mem
 streams: nothing is unpacked.
 """
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping

@@ -11,8 +11,6 @@ before there are labels: it is expected from the factors of the samples, with ga
 the mean and variance of the labels in hand, or typical ones until there are some.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Metrics of one run's ranking against labels of its passages, with what the unlabelled ones leave open."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

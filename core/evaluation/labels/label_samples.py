@@ -10,8 +10,6 @@ not, the estimate is as unbiased, and less precise. Random numbers are digests o
 comparisons sample mostly the same passages, and labels are used again.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

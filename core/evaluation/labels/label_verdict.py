@@ -3,8 +3,6 @@
 Passages are sampled by `label_samples`, the test is `statistics.sequential_test`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A label is a range of characters, never a passage, so it stays when pages are cu
 projects labels onto whatever passages there are.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ The document is a page's key with the range of characters in RFC 5147's form, `h
 space and what is not ASCII is percent-encoded. The question is a digest of its text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

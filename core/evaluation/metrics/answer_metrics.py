@@ -6,8 +6,6 @@ supports a sentence when it has a similar sentence and all of its numbers, by `c
 is an estimate by similarity: a source that says the opposite counts as support.
 """
 
-from __future__ import annotations
-
 import re
 import string
 import unicodedata

@@ -5,8 +5,6 @@ with a character as the unit where the report has a token. Every range is `(docu
 All raise ValueError for a range that is empty or negative.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 

@@ -6,8 +6,6 @@ unjudged document as not relevant. Every metric is from 0 to 1. All raise ValueE
 `precision` and `judged`, for judgements without a relevant document: there is nothing to be found.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 

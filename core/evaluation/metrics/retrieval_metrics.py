@@ -3,8 +3,6 @@
 A document is retrieved at the rank of its best passage.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 
 from core.config.knobs import RankKnobs

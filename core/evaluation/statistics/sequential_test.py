@@ -16,8 +16,6 @@ for which y - m does not reach the level. It is approximate where y - m is not s
 how often it errs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ All arrays are of one metric, one value a question, float64 of shape (questions,
 alone: random numbers have one seed. The latest tests are kept, since a page asks for the same ones at every redraw.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Article extraction with trafilatura; where it fails, with readability; else all visible text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import lxml.html

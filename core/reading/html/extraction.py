@@ -1,7 +1,5 @@
 """What an extractor takes from an HTML page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """Article extraction with resiliparse: a tenth of the accurate extractor's CPU, and more menus and footers in the text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from core.reading.html.dom_cleaning import remove_hidden_resiliparse

@@ -1,7 +1,5 @@
 """Headings of an HTML page, found again in the text that an extractor took from it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice

@@ -4,8 +4,6 @@ Detected by elements, attributes and inline styles. Style sheets are not evaluat
 stays.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable
 from typing import Protocol, Self, TypeVar

@@ -1,7 +1,5 @@
 """Inline CSS, parsed as far as visibility depends on it: display, opacity, colours, font size, position."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -4,8 +4,6 @@ Read off the markup with patterns rather than from a tree: it serves both extrac
 twentieth of the time of trafilatura's own metadata for as many right answers.
 """
 
-from __future__ import annotations
-
 import html as entities
 import json
 import re

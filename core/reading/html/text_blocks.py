@@ -1,7 +1,5 @@
 """Visible text of a tree, block by block, and how much of it reads like prose."""
 
-from __future__ import annotations
-
 import lxml.html
 
 _BLOCKS = frozenset({

@@ -1,7 +1,5 @@
 """Calls of trafilatura and of its date finder htmldate, and the one patch of them."""
 
-from __future__ import annotations
-
 import logging
 from functools import cache
 from typing import Any

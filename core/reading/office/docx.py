@@ -1,7 +1,5 @@
 """Word documents: the paragraphs and tables of a .docx, with its headings as sections."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """E-books: the chapters of an EPUB in reading order, with their titles as sections."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """OpenDocument texts: the paragraphs and tables of an .odt, with its headings as sections."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lxml import etree

@@ -1,7 +1,5 @@
 """Packages: office files and books as zip archives of XML parts, with what their formats share."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterator
 from typing import Any

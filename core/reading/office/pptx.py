@@ -1,7 +1,5 @@
 """Presentations: the text of a .pptx slide by slide. A slide counts as a page, its title as a section."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from core.model import Article

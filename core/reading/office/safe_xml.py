@@ -1,7 +1,5 @@
 """Safe XML parsing for office files and books: no entity expansion, no network; and walks over their trees."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from typing import Any
 

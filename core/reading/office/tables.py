@@ -1,7 +1,5 @@
 """Tables as text: one line a row, each cell with its column name, so that a row alone can be understood."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterable, Sequence

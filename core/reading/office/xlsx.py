@@ -1,7 +1,5 @@
 """Spreadsheets: the rows of an .xlsx as lines that name their columns, with the sheets as sections."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """A bounded pool of clients whose connections close once they were evicted and nobody uses them."""
 
-from __future__ import annotations
-
 import asyncio
 import weakref
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The choice of the collections that a run searches and reads."""
 
-from __future__ import annotations
-
 from pydantic import SecretStr
 
 from core.adapters.qdrant.edge_collections import EdgeCollections

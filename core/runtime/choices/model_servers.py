@@ -3,8 +3,6 @@
 No provider's address is a default: one is asked only where its key or its address was given.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

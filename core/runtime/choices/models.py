@@ -1,7 +1,5 @@
 """The choice of chat client, embedder and reranker for a run. Clients are shared by all runs of a process."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import cached_property

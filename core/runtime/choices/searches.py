@@ -1,7 +1,5 @@
 """The choice of the search for a run: the web by one of its backends, the library, or both."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import httpx

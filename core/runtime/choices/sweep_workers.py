@@ -1,7 +1,5 @@
 """Where a sweep runs: in this process when it is small, in processes of this machine, or on a Dask cluster."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Sequence

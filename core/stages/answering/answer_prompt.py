@@ -1,7 +1,5 @@
 """The answer prompt: rules, then the sources as delimited data, then the question."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from core.config.knobs import AnswerKnobs, Length, PromptLayout

@@ -1,7 +1,5 @@
 """The answer as it is written, up to a stop sequence or a number of characters."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from core.run.events import Emit, TokensWritten

@@ -1,7 +1,5 @@
 """The extractive answer: the sentences of the sources that best answer the question, quoted word for word."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Sequence

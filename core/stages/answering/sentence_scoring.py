@@ -15,8 +15,6 @@ similar of many sentences is far more similar to the question than unrelated one
 The weights and both limits were set on labelled questions; docs/decisions/0003-abstention.md has the figures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache

@@ -4,8 +4,6 @@ The passage is embedded, ranked and shown in tables as it is. What the model rea
 against, begins earlier and ends later.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from core.model import Place

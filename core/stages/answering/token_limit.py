@@ -1,7 +1,5 @@
 """Which limit of tokens cut a reply."""
 
-from __future__ import annotations
-
 from core.model import Usage
 
 

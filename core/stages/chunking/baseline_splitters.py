@@ -1,7 +1,5 @@
 """Baseline text splitters, for comparison: whole sentences, recursive separators, a fixed number of characters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise

@@ -4,8 +4,6 @@ Two characters that a reader sees as one are never parted, except inside a clust
 White space is dispensable: where a cut falls on it, it belongs to neither side.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache

@@ -1,7 +1,5 @@
 """Batching of a stream of items, or of texts to embed, into few, large calls."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """A growing matrix of embedding vectors, so that none is in memory twice."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

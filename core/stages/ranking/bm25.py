@@ -1,7 +1,5 @@
 """BM25 scores of the passages of an index."""
 
-from __future__ import annotations
-
 from threading import Lock
 
 from cachetools import LRUCache, cached

@@ -4,8 +4,6 @@ Models use different parts of the cosine's range for what belongs together, so o
 one model. Decision 0020 has the fit and its figures; `bench/calibration.py` repeats it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Maximal marginal relevance (MMR): relevance minus similarity to what was already picked."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Near-duplicate detection: clusters of pages with nearly the same text."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache

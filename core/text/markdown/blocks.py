@@ -1,7 +1,5 @@
 """Writes the block structure of Markdown tokens anew: headings, lists, quotes, tables and code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

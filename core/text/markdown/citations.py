@@ -1,7 +1,5 @@
 """Citation marks in the text of an answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ A heading, a code block, a rule and the head of a table claim nothing. A row of 
 introduce others (a short bold phrase before a sentence, a line that ends with a colon) belong to what follows.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Any viewer may show the file. It gets no raw HTML, no images, no reference defin
 `https` only. Text is escaped only where it would otherwise be read as a mark.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The text of a Markdown paragraph or cell as a reader sees it, with the offset of each character in the source."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

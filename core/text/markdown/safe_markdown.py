@@ -4,8 +4,6 @@ What comes out is Markdown for Streamlit (CommonMark, GFM tables, and Streamlit'
 from the tokens of what came in. The only links in it are citations of the run's own sources.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """The end of a long Markdown text, as Markdown."""
 
-from __future__ import annotations
-
 LEFT_OUT = "*… the beginning is shown when the answer is complete.*\n\n"
 _FENCES = ("```", "~~~")
 _MOST_LINES = 150

@@ -1,7 +1,5 @@
 """The one Markdown parser: what is shown, counted and exported of a text comes from the same tokens."""
 
-from __future__ import annotations
-
 import functools
 import re
 

@@ -1,7 +1,5 @@
 """Two answers side by side with their sources, a table of metrics, and a sentence diff."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Answers for both sides of a comparison, written at the same time, each from its own ranking by its own model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Configuration of one side of a comparison: run, passage and ranking knobs, embedder, chat model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Controls and ranking of one side of a comparison."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import streamlit as st

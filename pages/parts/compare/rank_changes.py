@@ -1,7 +1,5 @@
 """Rank changes between two rankings: metrics, a table of every passage, and the passage of a row."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Charts of an experiment: settings with their intervals, and what a setting reaches for what it costs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

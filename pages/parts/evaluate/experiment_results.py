@@ -1,7 +1,5 @@
 """The results of an experiment: its table, charts, the winner on held-back questions, and the worst questions."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

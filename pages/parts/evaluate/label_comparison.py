@@ -1,7 +1,5 @@
 """Two rankings compared by labels: what they say so far, and the next passage to label, over all questions."""
 
-from __future__ import annotations
-
 import streamlit as st
 from htpy import Element
 

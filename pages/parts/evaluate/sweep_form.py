@@ -1,7 +1,5 @@
 """The form of a new experiment: a data set, and the values to try of each knob."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Answers view: two versions of the run's answer side by side."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from core.analysis.answers.answer_stats import answer_author, answer_seconds, versions

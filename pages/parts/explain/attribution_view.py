@@ -1,7 +1,5 @@
 """Attribution view: similarity matrix of answer sentences and sources, and an LLM judge's verdicts."""
 
-from __future__ import annotations
-
 import csv
 import io
 from functools import partial

@@ -1,7 +1,5 @@
 """Attrition view: a flow diagram from search results to citations, and the trace of one sentence or address."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 import streamlit as st

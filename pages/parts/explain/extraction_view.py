@@ -1,7 +1,5 @@
 """Extraction view: a page beside the article of each extractor, and a switch of extractor for this page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Figure of the embedding map: passages coloured by source, score, query or topic, and markers of other points."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Map view: the embedding map with nearest neighbours of the selected point."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import streamlit as st

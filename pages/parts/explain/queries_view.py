@@ -1,7 +1,5 @@
 """Queries view: contribution of each query, overlap of queries, and the ranking without some or with one more."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any

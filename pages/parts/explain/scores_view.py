@@ -1,7 +1,5 @@
 """Scores view: cosines against the null distribution of unrelated questions, and scores by rank."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """Sources view: near-duplicate pages, the limit per duplicate group, and the ranking without some pages."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

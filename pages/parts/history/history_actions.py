@@ -1,7 +1,5 @@
 """What can be done with the selected runs: open, compare, export, tag, delete."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The table of stored runs, of which several can be selected."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any

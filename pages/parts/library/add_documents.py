@@ -1,7 +1,5 @@
 """Adding documents to a collection, and the progress and report of an ingest."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

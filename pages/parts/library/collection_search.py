@@ -1,7 +1,5 @@
 """Search in one collection: the passages most similar to some words, as a run would find them."""
 
-from __future__ import annotations
-
 import streamlit as st
 from htpy import Element, div, p, span
 

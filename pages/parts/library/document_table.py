@@ -1,7 +1,5 @@
 """The table of documents in a collection, and the offer to re-embed it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

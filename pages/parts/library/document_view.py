@@ -1,7 +1,5 @@
 """One document: the passages of a page or around a passage, beside an image of the page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

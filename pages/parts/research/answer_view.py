@@ -1,7 +1,5 @@
 """The answer with its citations, counts, sources and notes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Labels on the Research page: the metrics that they give this ranking, the grades of the open passage, and their file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

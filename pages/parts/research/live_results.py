@@ -1,7 +1,5 @@
 """Live results of search and reading: queries, hits, articles, the best passages so far."""
 
-from __future__ import annotations
-
 import streamlit as st
 from htpy import Element, Node, b, div, li, p, span, ul
 

@@ -1,7 +1,5 @@
 """The ranked passages: embedding map, score curve, table, and the selected passage in its article."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

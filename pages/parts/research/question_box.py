@@ -1,7 +1,5 @@
 """The question box, and the page before the first question."""
 
-from __future__ import annotations
-
 import streamlit as st
 from htpy import b, div, h1, p, span
 

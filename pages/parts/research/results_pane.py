@@ -1,7 +1,5 @@
 """Results pane: the cited passage, and tabs for passages, hits, pages, timeline and prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import streamlit as st

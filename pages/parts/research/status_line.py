@@ -1,7 +1,5 @@
 """The line under the stepper: what the run does now, what it can be answered from, what tuning has changed."""
 
-from __future__ import annotations
-
 import streamlit as st
 from htpy import div, span
 

@@ -1,7 +1,5 @@
 """Stepper: the seven phases of a run with counts and durations."""
 
-from __future__ import annotations
-
 from math import ceil
 
 from htpy import Element, div, small, span, time

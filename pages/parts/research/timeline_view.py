@@ -1,7 +1,5 @@
 """Timeline: a Gantt chart of phases, searches, pages and model calls, with a legend."""
 
-from __future__ import annotations
-
 from htpy import Element, b, div, i, span
 
 from core.analysis.gantt import Bar, Gantt, Row, gantt

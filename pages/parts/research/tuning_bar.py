@@ -1,7 +1,5 @@
 """Tuning bar: how the tuned context differs from the answer's, and a button to answer again."""
 
-from __future__ import annotations
-
 import streamlit as st
 from htpy import Node, div, span
 

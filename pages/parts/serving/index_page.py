@@ -1,7 +1,5 @@
 """The HTML page that every address of the pages is served as: Streamlit's, with this project's styles and scripts."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import hashlib

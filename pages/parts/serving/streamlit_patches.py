@@ -3,8 +3,6 @@
 All of them hold for the version that `requirements.txt` names. No public function does what they do.
 """
 
-from __future__ import annotations
-
 from streamlit.delta_generator_singletons import context_dg_stack, get_default_dg_stack_value
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.pages_manager import PagesManager

@@ -1,7 +1,5 @@
 """A limit of the files that visitors upload on the pages: Streamlit holds them in memory until their form is sent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The sidebar: one control for each knob, generated from its bounds, title and description."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A slider with a field for its number. Both always show the same value, which is the slider's."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass

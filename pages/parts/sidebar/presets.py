@@ -1,7 +1,5 @@
 """Presets: settings saved under a name, and applied to the controls."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

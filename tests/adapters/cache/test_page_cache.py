@@ -1,7 +1,5 @@
 """Pages and articles kept from earlier runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

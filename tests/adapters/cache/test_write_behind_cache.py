@@ -1,7 +1,5 @@
 """What is given to the cache is there at once, and on disk soon, whoever waits."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A model with int8 weights, rewritten so that it multiplies integers."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import onnxruntime

@@ -3,8 +3,6 @@
 It prints how many passages are confirmed, a line a put.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

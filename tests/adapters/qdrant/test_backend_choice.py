@@ -1,7 +1,5 @@
 """Which database the settings lead to, and what the health check says of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

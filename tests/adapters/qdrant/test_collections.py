@@ -1,7 +1,5 @@
 """What every vector database behind the `Collections` port does, whichever it is."""
 
-from __future__ import annotations
-
 import asyncio
 import uuid
 from collections.abc import AsyncIterator

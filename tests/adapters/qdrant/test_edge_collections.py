@@ -1,7 +1,5 @@
 """The embedded database as files and processes: killed, shared, damaged, moved away below it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

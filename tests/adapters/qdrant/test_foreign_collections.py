@@ -1,7 +1,5 @@
 """Collections that another tool made are read as they are, or refused in words."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A Qdrant server that is absent, slow, strange or unwilling: an error in words, never with the key."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import ssl

@@ -1,7 +1,5 @@
 """ddgs without a network: every engine is behind a proxy of the test."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """The SearXNG adapter against everything that can come back instead of good results."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

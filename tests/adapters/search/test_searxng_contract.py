@@ -1,7 +1,5 @@
 """The adapter against a real SearXNG."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import httpx

@@ -1,7 +1,5 @@
 """The demo library as a web of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Extraction in worker processes: same results, and nothing that a page does reaches the caller."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import os

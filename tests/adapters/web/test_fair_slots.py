@@ -1,7 +1,5 @@
 """Slots are handed out to runs in turn, whatever each of them asks for."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """What a hostile web does to the client and to the pages of others. tests/hostile tells what becomes of each reply."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import tracemalloc

@@ -1,7 +1,5 @@
 """Runs share hosts: each has its turn, and what a host refuses one of them closes it to the others for a moment only."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 from itertools import count

@@ -1,7 +1,5 @@
 """robots.txt: honoured, asked for once, and never a way to hold the client up."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

@@ -1,7 +1,5 @@
 """The safe web client: what it fetches, how it behaves towards sites, and how it says why not."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import zlib

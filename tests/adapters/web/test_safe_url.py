@@ -1,7 +1,5 @@
 """Which addresses a stranger may send us to."""
 
-from __future__ import annotations
-
 import ipaddress
 from urllib.parse import urlsplit
 

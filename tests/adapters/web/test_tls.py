@@ -1,7 +1,5 @@
 """TLS and HTTP/2: the certificate is checked against the name, connections are shared, no stream harms another."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import ssl

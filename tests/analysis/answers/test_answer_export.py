@@ -1,7 +1,5 @@
 """The answer as a file: its links lead to the sources, and its name comes from the question."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace

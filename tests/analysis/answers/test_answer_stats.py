@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from core.analysis.answers.answer_stats import AnswerStats, answer_stats, partial_version
 from core.run import events as e
 from core.run.state import Run

@@ -1,7 +1,5 @@
 """The context in the form that other programs hand to a model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from core.analysis.rankings.duplicate_limit import duplicate_limit

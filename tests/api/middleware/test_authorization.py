@@ -1,7 +1,5 @@
 """Who is served: with tokens, who has one; without, programs on this machine."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """OpenQuery as a model: what OpenAI's own client makes of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import partial

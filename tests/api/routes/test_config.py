@@ -1,7 +1,5 @@
 """`GET /config`, `PUT /config`, and the rules of the schema that they publish."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

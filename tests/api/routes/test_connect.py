@@ -1,7 +1,5 @@
 """`POST /connect`: a model server of one's own, checked at once and never told again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`GET /health` and `GET /metrics`."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """`GET /runs`, `GET /runs/{id}`, `DELETE /runs/{id}`."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`POST /{method}/query`: any method by its name, answered as agent messages."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.api.sessions import Method

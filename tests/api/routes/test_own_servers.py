@@ -1,7 +1,5 @@
 """A SearXNG and a Qdrant of one's own in a session: asked at once, used by its questions alone, never told again."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 from typing import Any

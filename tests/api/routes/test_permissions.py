@@ -1,7 +1,5 @@
 """What a token may do at the HTTP API of a shared server, cell by cell of docs/security/permissions.md."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`POST /qa`: what the model is sent, what fails in whose place, and answers that are given again."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`POST /query`: the form of its chunks, and the time that it takes at most."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """`POST /qa`, `POST /query` and `POST /research`."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator

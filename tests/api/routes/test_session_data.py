@@ -1,7 +1,5 @@
 """What a session keeps on the server, and that it ends."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic import ValidationError
 

@@ -1,7 +1,5 @@
 """Files of a session: found by its own questions, by page, and by nobody else."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

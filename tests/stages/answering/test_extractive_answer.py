@@ -1,7 +1,5 @@
 """The extractive answer, with the real local embedder where a figure depends on it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

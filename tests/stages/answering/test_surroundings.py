@@ -1,7 +1,5 @@
 """The text around a passage that a source has."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

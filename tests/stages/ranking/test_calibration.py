@@ -1,7 +1,5 @@
 """Calibrated similarities."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
