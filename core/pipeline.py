@@ -13,9 +13,11 @@ from datetime import UTC, datetime
 
 from core.config.knobs import Knobs, Strategy
 from core.config.questions import checked_queries, checked_question
+from core.config.run_knobs import Method
 from core.errors import (
     INTERNAL_ERROR,
     INTERNAL_ERROR_HINT,
+    BadInput,
     OpenQueryError,
     ReadFailed,
     SearchFailed,
@@ -80,6 +82,8 @@ async def research(
     recorder = Recorder(listen)
     recorder.emit(_run_started(question, knobs, run_id))
     async with run_outcome(recorder):
+        if knobs.run.method is not Method.PIPELINE:
+            raise BadInput(f"The method {knobs.run.method} is not there yet.", hint="Choose pipeline.")
         await find_passages(question, knobs, ports, recorder, budget, queries)
         await answer_and_check(question, knobs, ports, recorder, budget)
     return recorder.run

@@ -13,6 +13,11 @@ EXIT_CODES = (
 )
 
 FLAGS = {
+    "run.method": ("--method",),
+    "run.max_steps": ("--max-steps",),
+    "run.token_budget": ("--token-budget",),
+    "run.time_budget": ("--time-budget",),
+    "run.dollar_budget": ("--dollar-budget",),
     "plan.queries": ("-q", "--queries"),
     "search.results": ("-r", "--results"),
     "search.backend": ("--search",),

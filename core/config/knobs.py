@@ -1,4 +1,4 @@
-"""Knobs: the user-tunable parameters, one frozen group per stage, each field with default, bounds and description.
+"""Knobs: the user-tunable parameters, one frozen group per stage and one of the run, each field with default, bounds and description.
 
 The sidebar's controls, the command line's flags and the published configuration schema are generated
 from these fields, so a bound or a description is written here and nowhere else.
@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from core.config.questions import MOST_QUERIES
+from core.config.run_knobs import STRICT, RunKnobs
 from core.errors import BadInput
 from core.model import Extractor
 
@@ -22,8 +23,6 @@ MOST_COLLECTIONS = 20
 
 MOST_ANSWER_TOKENS = 32_000
 """The highest limit of an answer, in tokens."""
-
-_STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 # A knob with `AliasChoices` is also read under its former name, which stored runs and presets may have.
 
@@ -98,7 +97,7 @@ class PromptLayout(StrEnum):
     """The sources are a second system message, and the user's message is the question alone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+@dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class PlanKnobs:
     """Knobs of the plan stage."""
 
@@ -106,7 +105,7 @@ class PlanKnobs:
     """How many different search queries the chat model writes. With 1, the question itself is searched."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+@dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class SearchKnobs:
     """Knobs of the search stage."""
 
@@ -137,7 +136,7 @@ class SearchKnobs:
     """SearXNG engines by name, separated by commas; empty means all enabled engines."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+@dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class ReadKnobs:
     """Knobs of the read stage."""
 
@@ -177,7 +176,7 @@ class ReadKnobs:
     """Fetches every page again instead of using cached pages of earlier runs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+@dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class ChunkKnobs:
     """Knobs of the chunk stage."""
 
@@ -194,7 +193,7 @@ class ChunkKnobs:
         return self.size * self.overlap // 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+@dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class EmbedKnobs:
     """Knobs of the embed stage."""
 
@@ -204,7 +203,7 @@ class EmbedKnobs:
     """Concurrent requests to a remote embedder."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+@dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class RankKnobs:
     """Knobs of the rank stage, and of what is put into the context."""
 
@@ -242,7 +241,7 @@ class RankKnobs:
     """Pages whose passages are excluded from the context; their scores are still shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+@dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class AnswerKnobs:
     """Knobs of the answer stage."""
 
@@ -264,10 +263,11 @@ class AnswerKnobs:
     """two puts the sources into the user's message, before the question; three makes them a system message of their own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+@dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class Knobs:
     """All groups. A stage is handed its own group only, so what it depends on shows in its signature."""
 
+    run: RunKnobs = RunKnobs()
     plan: PlanKnobs = PlanKnobs()
     search: SearchKnobs = SearchKnobs()
     read: ReadKnobs = ReadKnobs()

@@ -63,7 +63,7 @@ def _parameter(
     return Parameter(
         group=group,
         name=name,
-        title=field["title"],
+        title=field.get("title") or kind["title"],  # pydantic drops one that is also its type's name
         description=field["description"],
         type=kind["type"],
         default=default,

@@ -8,13 +8,14 @@ from streamlit.testing.v1 import AppTest
 
 from core.config.access import Access
 from core.config.knobs import Backend, Knobs
+from core.config.run_knobs import Method
 from core.config.schema import parameters
 from core.run import events as e
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
 from pages.parts import markup, runtime
 from pages.parts.research.results_pane import TABS
-from pages.parts.sidebar import controls
+from pages.parts.sidebar.knob_control import key as control_key
 from tests import samples
 from tests.pages.conftest import answered, opened
 from tests.services.loopback import Gate
@@ -46,13 +47,14 @@ def test_the_first_page_offers_examples_and_says_what_is_connected(registry: Run
 
 
 def test_every_knob_has_a_control_with_its_bounds(registry: RunRegistry) -> None:
-    app = opened()
+    app = opened(session={"knob_run_method": Method.AGENT.value})
+    assert Method.AGENT.summary in {caption.value for caption in app.caption}
     sliders = {slider.key: slider for slider in app.slider}
     named = {slider.key: slider for slider in app.select_slider}
     assert named["knob_rank_per_page"].options[:3] == ["auto", "no limit", "1"]
     assert named["knob_rank_max_documents"].options[:2] == ["no limit", "1"]
     for parameter in parameters():
-        key = controls.key(parameter)
+        key = control_key(parameter)
         assert app.session_state[key] is not None
         if key in named:
             assert len(named[key].options) == parameter.maximum - parameter.minimum + 1
@@ -61,7 +63,7 @@ def test_every_knob_has_a_control_with_its_bounds(registry: RunRegistry) -> None
             assert (sliders[key].min, sliders[key].max) == (parameter.minimum, parameter.maximum)
             assert sliders[key].label == parameter.title
     fields = {field.key: field for field in app.text_input}
-    limits = {controls.key(one): one.longest for one in parameters() if one.longest}
+    limits = {control_key(one): one.longest for one in parameters() if one.longest}
     assert "knob_rank_only_domains" in limits
     assert {key: fields[key].max_chars for key in limits} == limits
 

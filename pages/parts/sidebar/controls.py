@@ -1,18 +1,17 @@
-"""The sidebar: one control for each knob, generated from its bounds, title and description."""
+"""The sidebar: one control for each knob."""
 
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
 from core.config.knobs import Knobs, Origin
 from core.config.schema import Parameter, nested, parameters
-from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.sanitize import distinct_labels, one_line
 from pages.parts import address, browser, document_library, markup, runtime
 from pages.parts.sidebar.access_fields import access_fields
-from pages.parts.sidebar.number_control import forget_typed, number_control
+from pages.parts.sidebar.knob_control import control, default, key
+from pages.parts.sidebar.number_control import forget_typed
+from pages.parts.sidebar.run_controls import run_controls
 
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
 TUNED = tuple(dict(LIVE))
@@ -31,45 +30,11 @@ ALWAYS_SHOWN = frozenset(
     | {"rank.strategy", "rank.top_k", "rank.threshold", "rank.per_page", "rank.max_documents"}
 )
 """Live knobs that are always shown; the others are in an expander."""
-STEPS: dict[str, int | float] = {
-    "chunk.size": 50,
-    "read.page_timeout": 0.5,
-    "read.deadline": 1.0,
-    "read.early_cut_percent": 5,
-    "read.early_cut_idle": 0.05,
-    "read.max_megabytes": 0.1,
-    "rank.threshold": 0.01,
-    "rank.min_similarity": 0.05,
-    "rank.surroundings": 100,
-    "answer.temperature": 0.05,
-    "answer.max_tokens": 100,
-}
-VALUE_LABELS: dict[str, dict[int, str]] = {
-    "search.passages": {0: "auto"},
-    "rank.per_page": {-1: "auto", 0: "no limit"},
-    "rank.max_documents": {0: "no limit"},
-    "rank.per_cluster": {0: "no limit"},
-    "rank.surroundings": {0: "none"},
-    "rank.threshold": {-1: "off"},
-    "rank.min_similarity": {0: "off"},
-    "rank.diversity": {0: "off"},
-    "rank.min_characters": {0: "off"},
-    "read.early_cut_percent": {0: "never", 100: "never"},
-    "read.deadline": {0: "none"},
-}
-"""Numbers with a meaning of their own, by knob, and what their control shows in their place."""
 ORIGIN_LABELS = {
     Origin.WEB: ":material/public: Web",
     Origin.LIBRARY: ":material/library_books: My documents",
     Origin.BOTH: ":material/merge: Both",
 }
-MAX_SEGMENT_CHARACTERS = 24
-"""Characters that fit side by side in the sidebar; longer choices become a select box."""
-
-
-def key(parameter: Parameter, prefix: str = "knob") -> str:
-    """The key of the control of a knob."""
-    return f"{prefix}_{parameter.group}_{parameter.name}"
 
 
 def adopt(run: Run) -> None:
@@ -103,7 +68,7 @@ def knobs() -> Knobs:
     return Knobs.parse(
         nested(
             {
-                parameter.path: st.session_state.get(key(parameter), _default(parameter))
+                parameter.path: st.session_state.get(key(parameter), default(parameter))
                 for parameter in parameters()
             }
         )
@@ -113,7 +78,7 @@ def knobs() -> Knobs:
 def live_knobs(run: Run, prefix: str = "knob") -> Knobs:
     """The run's knobs with the passage and ranking knobs of the controls."""
     live = {
-        parameter.path: st.session_state.get(key(parameter, prefix), _default(parameter))
+        parameter.path: st.session_state.get(key(parameter, prefix), default(parameter))
         for parameter in parameters()
         if parameter.group in TUNED
     }
@@ -125,7 +90,7 @@ def origin_control() -> None:
     """The origin of the next run: the web, collections of the library, or both."""
     by_path = {parameter.path: parameter for parameter in parameters()}
     origin, some = by_path["search.origin"], by_path["search.collections"]
-    selected = st.session_state.setdefault(key(origin), _default(origin))
+    selected = st.session_state.setdefault(key(origin), default(origin))
     with st.container(key="places", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             origin.title,
@@ -139,7 +104,7 @@ def origin_control() -> None:
         )
         if selected == Origin.WEB:
             return
-        picked = st.session_state.setdefault(key(some), _default(some))
+        picked = st.session_state.setdefault(key(some), default(some))
         st.multiselect(
             some.title,
             list(dict.fromkeys((*document_library.collections(), *picked))),
@@ -156,7 +121,7 @@ def origin_control() -> None:
 def chosen(path: str) -> str:
     """The selected value of a knob with named choices."""
     parameter = next(parameter for parameter in parameters() if parameter.path == path)
-    return str(st.session_state.get(key(parameter), _default(parameter)))
+    return str(st.session_state.get(key(parameter), default(parameter)))
 
 
 def chosen_collections() -> list[str]:
@@ -178,8 +143,9 @@ def set_excluded(page: str, *, excluded: bool) -> None:
 def sidebar(run: Run | None) -> None:
     """Draw the sidebar: the live knobs of the run, and those of the next one."""
     for parameter in parameters():
-        st.session_state.setdefault(key(parameter), _default(parameter))
+        st.session_state.setdefault(key(parameter), default(parameter))
     with st.sidebar:
+        run_controls()
         tunable = run is not None and not run.live and run.index is not None
         for group, title in LIVE:
             markup.show(markup.kicker(title, "applies live" if tunable else ""))
@@ -212,14 +178,14 @@ def _next_run(group: str, title: str, symbol: str) -> None:
     if expander.open:
         with expander:
             for parameter in _of(group):
-                _control(parameter)
+                control(parameter)
 
 
 def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:
     """The controls of a group that applies to a finished run; the less used ones in an expander."""
     for parameter in _of(group, prefix):
         if parameter.path in ALWAYS_SHOWN:
-            _control(parameter, prefix=prefix)
+            control(parameter, prefix=prefix)
     further = [parameter for parameter in _of(group, prefix) if parameter.path not in ALWAYS_SHOWN]
     if further:
         with st.expander(
@@ -229,7 +195,7 @@ def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:
             type="compact",
         ):
             for parameter in further:
-                _control(parameter, run=run, prefix=prefix)
+                control(parameter, run=run, prefix=prefix)
 
 
 def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
@@ -241,49 +207,3 @@ def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
         and parameter.path not in QUESTION_BOX_KNOBS
         and (not parameter.items or st.session_state.get(key(parameter, prefix)))
     )
-
-
-def _default(parameter: Parameter) -> Any:
-    """A knob's default, which the operator may set, as the value of its control."""
-    default = runtime.runs().settings.knobs.get(parameter.path, parameter.default)
-    if parameter.items:
-        return list(default)
-    return getattr(default, "value", default)
-
-
-def _control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob") -> None:
-    common: dict[str, Any] = {
-        "key": key(parameter, prefix),
-        "help": parameter.description,
-        "persist_state": "session",
-    }
-    if parameter.items:
-        pages = {page.key: page for page in run.ranked_pages} if run else {}
-        labels = distinct_labels(
-            {
-                page: one_line(pages[page].title or site(page), 60) if page in pages else site(page) or page
-                for page in (*pages, *st.session_state.get(common["key"], ()))
-            }
-        )
-        st.multiselect(
-            parameter.title,
-            list(labels),
-            format_func=lambda page: labels.get(page, page),
-            placeholder="None",
-            **common,
-        )
-    elif parameter.enum:
-        labels = {value: value or "any" for value in parameter.enum}
-        if sum(map(len, labels.values())) <= MAX_SEGMENT_CHARACTERS:
-            st.segmented_control(
-                parameter.title, list(labels), format_func=labels.__getitem__, required=True, **common
-            )
-        else:
-            st.selectbox(parameter.title, list(labels), format_func=labels.__getitem__, **common)
-    elif parameter.type == "boolean":
-        st.toggle(parameter.title, **common)
-    elif parameter.minimum is not None and parameter.maximum is not None:
-        step = STEPS.get(parameter.path, 1 if parameter.type == "integer" else 0.1)
-        number_control(parameter, step, VALUE_LABELS.get(parameter.path, {}), **common)
-    else:
-        st.text_input(parameter.title, max_chars=parameter.longest, **common)

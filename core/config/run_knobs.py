@@ -1,0 +1,49 @@
+"""Knobs of a run as a whole: how it is steered, and what it may spend."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+"""The rules of every group of knobs."""
+
+
+class Method(StrEnum):
+    """How a run is steered."""
+
+    PIPELINE = "pipeline"
+    AGENT = "agent"
+    DEEP = "deep"
+
+    @property
+    def summary(self) -> str:
+        """The method in a sentence."""
+        match self:
+            case Method.PIPELINE:
+                return "Plan, search, read, rank and answer once each: the cheapest, and the same every time."
+            case Method.AGENT:
+                return (
+                    "The chat model decides step by step what to search, open and look up before it answers."
+                )
+            case Method.DEEP:
+                return "A plan of sub-questions that you approve, each researched, and one report."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
+class RunKnobs:
+    """How a run is steered, and its budget. A budget that runs out ends the run with an answer from what there is."""
+
+    method: Annotated[Method, Field(title="Method")] = Method.PIPELINE
+    """pipeline does each phase once, agent lets the chat model call tools step by step, deep researches a plan of sub-questions that you approve."""
+    max_steps: Annotated[int, Field(ge=1, le=50, title="Steps")] = 12
+    """The most calls of the chat model before an agent answers."""
+    token_budget: Annotated[int, Field(ge=0, le=2_000_000, title="Token budget")] = 60_000
+    """The most tokens that chat models may read and write for a run; 0 means no limit. Those of embeddings and reranking count in dollars alone."""
+    time_budget: Annotated[int, Field(ge=0, le=3600, title="Time budget (s)")] = 0
+    """The most seconds before the answer is begun; 0 means no limit."""
+    dollar_budget: Annotated[float, Field(ge=0, le=100, title="Dollar budget")] = 0.0
+    """The most US dollars that a run may cost, by what providers state or by the price table; 0 means no limit."""

@@ -1,0 +1,99 @@
+"""The control of a knob, generated from its bounds, title and description."""
+
+from typing import Any
+
+import streamlit as st
+
+from core.config.schema import Parameter
+from core.model.passage_urls import site
+from core.run.state import Run
+from core.text.sanitize import distinct_labels, one_line
+from pages.parts import runtime
+from pages.parts.sidebar.number_control import number_control
+
+STEPS: dict[str, int | float] = {
+    "chunk.size": 50,
+    "run.token_budget": 10_000,
+    "run.time_budget": 10,
+    "run.dollar_budget": 0.05,
+    "read.page_timeout": 0.5,
+    "read.deadline": 1.0,
+    "read.early_cut_percent": 5,
+    "read.early_cut_idle": 0.05,
+    "read.max_megabytes": 0.1,
+    "rank.threshold": 0.01,
+    "rank.min_similarity": 0.05,
+    "rank.surroundings": 100,
+    "answer.temperature": 0.05,
+    "answer.max_tokens": 100,
+}
+VALUE_LABELS: dict[str, dict[int, str]] = {
+    "run.token_budget": {0: "none"},
+    "run.time_budget": {0: "none"},
+    "run.dollar_budget": {0: "none"},
+    "search.passages": {0: "auto"},
+    "rank.per_page": {-1: "auto", 0: "no limit"},
+    "rank.max_documents": {0: "no limit"},
+    "rank.per_cluster": {0: "no limit"},
+    "rank.surroundings": {0: "none"},
+    "rank.threshold": {-1: "off"},
+    "rank.min_similarity": {0: "off"},
+    "rank.diversity": {0: "off"},
+    "rank.min_characters": {0: "off"},
+    "read.early_cut_percent": {0: "never", 100: "never"},
+    "read.deadline": {0: "none"},
+}
+"""Numbers with a meaning of their own, by knob, and what their control shows in their place."""
+MAX_SEGMENT_CHARACTERS = 24
+"""Characters that fit side by side in the sidebar; longer choices become a select box."""
+
+
+def key(parameter: Parameter, prefix: str = "knob") -> str:
+    """The key of the control of a knob."""
+    return f"{prefix}_{parameter.group}_{parameter.name}"
+
+
+def default(parameter: Parameter) -> Any:
+    """A knob's default, which the operator may set, as the value of its control."""
+    value = runtime.runs().settings.knobs.get(parameter.path, parameter.default)
+    return list(value) if parameter.items else getattr(value, "value", value)
+
+
+def control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob", **options: Any) -> None:
+    """Draw the control of a knob, with further `options` of the widget. A list of pages is chosen from those of the run."""
+    common: dict[str, Any] = {
+        "key": key(parameter, prefix),
+        "help": parameter.description,
+        "persist_state": "session",
+        **options,
+    }
+    if parameter.items:
+        pages = {page.key: page for page in run.ranked_pages} if run else {}
+        labels = distinct_labels(
+            {
+                page: one_line(pages[page].title or site(page), 60) if page in pages else site(page) or page
+                for page in (*pages, *st.session_state.get(common["key"], ()))
+            }
+        )
+        st.multiselect(
+            parameter.title,
+            list(labels),
+            format_func=lambda page: labels.get(page, page),
+            placeholder="None",
+            **common,
+        )
+    elif parameter.enum:
+        labels = {value: value or "any" for value in parameter.enum}
+        if sum(map(len, labels.values())) <= MAX_SEGMENT_CHARACTERS:
+            st.segmented_control(
+                parameter.title, list(labels), format_func=labels.__getitem__, required=True, **common
+            )
+        else:
+            st.selectbox(parameter.title, list(labels), format_func=labels.__getitem__, **common)
+    elif parameter.type == "boolean":
+        st.toggle(parameter.title, **common)
+    elif parameter.minimum is not None and parameter.maximum is not None:
+        step = STEPS.get(parameter.path, 1 if parameter.type == "integer" else 0.1)
+        number_control(parameter, step, VALUE_LABELS.get(parameter.path, {}), **common)
+    else:
+        st.text_input(parameter.title, max_chars=parameter.longest, **common)
