@@ -13,6 +13,7 @@ from core.model.chat import (
     ToolFunction,
     content_text,
 )
+from core.model.exchange import Exchange
 from core.model.hits import Author, Hit, HitOrigin, Phase, Query, Result, SearchReply
 from core.model.labels import Grade, Label
 from core.model.library import Collection, LibraryDocument, LibraryPassage, Neighbour
@@ -43,6 +44,7 @@ __all__ = [
     "Collection",
     "Document",
     "Embeddings",
+    "Exchange",
     "Extractor",
     "Floats",
     "FunctionCall",

@@ -65,6 +65,11 @@ _NOT_LATIN = frozenset(_SCRIPTS.values()) | {
 """ISO 639-1 codes of languages that are mostly written in another script than the Latin one."""
 
 
+def function_words(language: str) -> frozenset[str]:
+    """The commonest function words of the language with this ISO 639-1 code; none where it is not known."""
+    return frozenset(_FUNCTION_WORDS.get(language, "").split())
+
+
 def detect_language(text: str) -> str:
     """The ISO 639-1 code of the language of a text; empty when it is short or unlike any that is known."""
     if len(text) < _SHORTEST:

@@ -8,7 +8,7 @@ from typing import Any
 from core.text.sanitize import one_line
 
 LINE_LIMIT = 200
-"""A longer line is prose, not a query. Characters."""
+"""A longer line is prose, not a search query. Characters."""
 _SAME = 0.8
 """Two queries whose sets of words have at least this Jaccard similarity ask for the same thing."""
 
@@ -112,12 +112,12 @@ class QueryReader:
     """Parser of a reply that arrives in pieces: at most `limit` different queries, in its order, however it is cut.
 
     Understood: one a line, numbered, bulleted or quoted; JSON arrays and objects; code fences. Left out:
-    thinking in `<think>` tags, preambles and comments, near-duplicates, lines longer than `LINE_LIMIT`.
+    thinking in `<think>` tags, preambles and comments, near-duplicates, lines longer than `line_limit` characters.
     No reply raises.
     """
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
+    def __init__(self, limit: int, line_limit: int = LINE_LIMIT) -> None:
+        self.limit, self.line_limit = limit, line_limit
         self.queries: list[str] = []
         self._pending = ""
         self._thinking = False
@@ -126,11 +126,11 @@ class QueryReader:
     @property
     def done(self) -> bool:
         """Enough queries, or so much other text that none will come."""
-        return self._full or len(self._pending) > 100 * LINE_LIMIT
+        return self._full or len(self._pending) > 100 * self.line_limit
 
     @property
     def _full(self) -> bool:
-        return len(self.queries) >= self.limit or self._seen > 1000 + 2 * LINE_LIMIT * self.limit
+        return len(self.queries) >= self.limit or self._seen > 1000 + 2 * self.line_limit * self.limit
 
     def read(self, text: str) -> tuple[str, ...]:
         """The queries that this piece completes."""
@@ -147,9 +147,9 @@ class QueryReader:
         if self._full:
             return
         self._seen += len(spoken)
-        for text in _candidates(one_line(spoken, 100 * LINE_LIMIT)):
-            query = _bare(text)
-            if not _is_query(query) or any(_same(query, other) for other in self.queries):
+        for text in _candidates(one_line(spoken, 100 * self.line_limit)):
+            query = _bare(text, self.line_limit)
+            if not _is_query(query, self.line_limit) or any(_same(query, other) for other in self.queries):
                 continue
             if len(self.queries) < self.limit:
                 self.queries.append(query)
@@ -212,9 +212,9 @@ def _strings(value: Any) -> Iterator[str]:
                     yield from _strings(item)
 
 
-def _bare(text: str) -> str:
+def _bare(text: str, line_limit: int) -> str:
     """The query without list marks, labels, emphasis and the quotation marks around it."""
-    text = _LEADS.sub("", one_line(text, 100 * LINE_LIMIT), count=1)
+    text = _LEADS.sub("", one_line(text, 100 * line_limit), count=1)
     bold = _BOLD.match(text)
     if bold:
         text = bold.group(2)
@@ -225,9 +225,9 @@ def _bare(text: str) -> str:
     return text.strip(" ,;")
 
 
-def _is_query(text: str) -> bool:
+def _is_query(text: str, line_limit: int) -> bool:
     return bool(
-        1 < len(text) <= LINE_LIMIT
+        1 < len(text) <= line_limit
         and text[-1] not in ":："
         and _WORD.search(text)
         and not _COMMENT.match(text)

@@ -39,7 +39,8 @@ _STRAY_SELECTORS = re.compile(f"(?<=[{_SELECTORS}])[{_SELECTORS}]+")
 _STRAY_JOINERS = re.compile("(?<=[\x00-\u02ff\u2000-\u206f\u3000\u200c\u200d])[\u200c\u200d]+")
 # Anything shaped like the tags that mark a source, in any spelling a model might take for one.
 _TAG_LOOK_ALIKE = re.compile(
-    r"[<＜‹〈]\s{0,8}[/／]?\s{0,8}(?:source|question)\b(?:[^<>＜＞‹›〈〉\n]{0,100}[>＞›〉])?", re.IGNORECASE
+    r"[<＜‹〈]\s{0,8}[/／]?\s{0,8}(?:source|question|answer)\b(?:[^<>＜＞‹›〈〉\n]{0,100}[>＞›〉])?",
+    re.IGNORECASE,
 )
 _GAP = "(…)"
 _BLANK_LINES = re.compile(r"\n[^\S\n]*+(?:\n[^\S\n]*+)++")
@@ -60,7 +61,7 @@ def scrub_for_prompt(text: str, boundary: str) -> str:
     """Untrusted `text`, sanitized, without anything that could end the tags around it in a prompt.
 
     `boundary` is the random string that the tags of this prompt carry. It, and whatever looks like a tag of a
-    source or a question, is replaced by “(…)”, so that what is left on both sides cannot grow together.
+    source, a question or an answer, is replaced by “(…)”, so that what is left on both sides cannot grow together.
     """
     return _TAG_LOOK_ALIKE.sub(_GAP, re.sub(re.escape(boundary), _GAP, sanitize(text), flags=re.IGNORECASE))
 

@@ -58,6 +58,17 @@ def find_citations(text: str, source_count: int) -> Iterator[Citation]:
         start = match.end() if match else end
 
 
+def without_citations(text: str) -> str:
+    """`text` without its citation marks, and without the blanks before each."""
+    pieces: list[str] = []
+    reached = 0
+    for mark in find_citations(text, 0):
+        if mark.start >= reached:  # several citations of one mark share its offsets
+            pieces.append(text[reached : mark.start].rstrip(" "))
+            reached = mark.end
+    return "".join((*pieces, text[reached:]))
+
+
 def short_marks(text: str) -> str:
     """`text` with `[2]` for each mark in words, such as `[Source 2: Title](address)`."""
 

@@ -1,0 +1,77 @@
+"""The words of a question that carry its content, and the phrases that they make."""
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from core.text.language import function_words
+from core.text.tokenization import words
+
+PHRASE_WORDS = 4
+"""The most words of a phrase; a longer one is divided."""
+_PHRASE_LIMIT = 60
+"""A longer word or phrase, in characters, is no term that a person would write."""
+_AROUND = ".,;:!?…()[]{}<>|\"'“”„‘’«»‹›*_`~=\\¿¡؟،؛。！？、，「」"
+"""What stands around a word and does not belong to it."""
+
+_COMMON_WORDS = {
+    "de": "ab aber alle allem allen aller alles als also am an andere anderen ans auch aus bei beim bin bis bitte "
+    "brauche brauchen braucht da dabei dadurch dafür dagegen daher damit dann daran darauf daraus darf das dass dasselbe "
+    "davon dazu dein denn des deshalb dessen dies diese diesem diesen dieser dieses doch dort du durch dürfen einem einen "
+    "einer eines einfach er erst erste es etwa etwas euch fürs gab geht genau genug gerne gibt gilt gut habe haben hat "
+    "hatte hätte hier hilft ihm ihn ihnen ihr ihre ihrem ihren immer in ins ja jede jedem jeden jeder jedes jetzt kann "
+    "kannst kein keine keinen könnte können lässt macht mache machen mal mehr mein meine mich mir muss müssen müsste nach "
+    "nichts nie noch nun nur ob oder oft ohne schon sehr sei sein seine seit sie sind so sogar soll sollen sollte sollten "
+    "sonst statt tun über überhaupt um unser uns unter verwenden viel viele vielleicht vom vor waren warst weil weiter "
+    "welchem welchen wenig wenn wie wieder wieviel will wir wirklich wobei wohl wollen worden würde zu zuerst zum zur "
+    "zwar zwei zwischen",
+    "en": "a about after again all also am an and another any anything are aren around at back because been before being "
+    "between both but can cannot come comes could couldn d different did didn do does doesn doing don done down each either "
+    "else enough even ever every exactly few first for further gave get gets give gives given go goes going good got had "
+    "hadn has hasn haven having he help helps her here hers him his however i if in instead into isn it its itself just keep "
+    "kind know let like ll long look lot m made make makes making many matter matters may maybe me mean means might more most "
+    "much must my need needed needs neither never no none nor now often ok okay on once one ones only or other others our out "
+    "over own per please possible put rather re really recommended right s said same say says see shall she should shouldn "
+    "so some somebody someone something sort still such t take takes tell than thank thanks their them then there these "
+    "they thing things think this those though through too try typical typically under until up upon us use used useful "
+    "uses using usual usually ve very want was wasn way ways we well were whether while who whom will with within without "
+    "won work works would wouldn wrong yes yet you your yours",
+}
+"""Words of questions about anything, beside the function words of `core.text.language`, by ISO 639-1 code."""
+
+
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    """Case-folded words that say nothing about a question's content, in the language of this ISO 639-1 code."""
+    return function_words(language) | frozenset(_COMMON_WORDS.get(language, "").split())
+
+
+def content_words(text: str, language: str) -> tuple[str, ...]:
+    """The different words of a text without stop words, as `words` has them, in order."""
+    idle = stop_words(language)
+    return tuple(dict.fromkeys(word for word in words(text) if word not in idle))
+
+
+def phrases(text: str, language: str) -> Iterator[str]:
+    """Candidate keywords: runs of words without a stop word or punctuation between them, as they are written.
+
+    That is the candidate selection of RAKE (Rose, Engel, Cramer and Cowley 2010).
+    """
+    run: list[str] = []
+    for written in text.split():
+        word = written.strip(_AROUND)
+        start = written.find(word)
+        if start or len(run) == PHRASE_WORDS:
+            yield from _joined(run)
+            run = []
+        has_content = bool(content_words(word, language))
+        if has_content:
+            run.append(word)
+        if not has_content or start + len(word) < len(written):
+            yield from _joined(run)
+            run = []
+    yield from _joined(run)
+
+
+def _joined(run: Iterable[str]) -> Iterator[str]:
+    if 0 < len(phrase := " ".join(run)) <= _PHRASE_LIMIT:
+        yield phrase
