@@ -22,7 +22,7 @@ from core.errors import (
     ReadFailed,
     SearchFailed,
 )
-from core.model import Index, Page, Phase, Ranking
+from core.model import Index, Page, Phase, Ranking, source_numbers
 from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Listener, Recorder
@@ -216,16 +216,16 @@ async def answer_and_check(
         )
     except AnswerBrokeOff as error:
         emit(e.Answered(error.partial))
-        emit(e.Checked(check(error.partial.text, len(numbered))))
+        emit(e.Checked(check(error.partial.text, source_numbers(numbered))))
         raise
     except asyncio.CancelledError:
         if partial := written_so_far(recorder.run, chat):
             emit(e.Answered(partial))
-            emit(e.Checked(check(partial.text, len(numbered))))
+            emit(e.Checked(check(partial.text, source_numbers(numbered))))
         raise
     emit(e.Answered(text))
     emit(e.PhaseStarted(Phase.CHECK))
-    emit(e.Checked(check(text.text, len(numbered))))
+    emit(e.Checked(check(text.text, source_numbers(numbered))))
     emit(e.PhaseEnded(Phase.CHECK))
 
 

@@ -61,7 +61,7 @@ async def test_a_real_model_plans_and_answers(small_model: SmallModel) -> None:
     assert result.finish in ("stop", "length")
     assert result.complete == (result.finish == "stop")
     assert any(isinstance(event, Prompted) and len(event.messages) == 2 for event in told)
-    assert set(check(result.text, len(SOURCES)).cited) <= {1, 2}
+    assert set(check(result.text, range(1, len(SOURCES) + 1)).cited) <= {1, 2}
     await chat.aclose()
 
 

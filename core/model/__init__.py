@@ -29,7 +29,7 @@ from core.model.pages import (
     SkipReason,
     Unreadable,
 )
-from core.model.passages import Index, Passage, Place, Ranking, Source
+from core.model.passages import Index, Passage, Place, Ranking, Source, source_numbers
 from core.model.retry import Retry
 from core.model.usage import Embeddings, ModelUsage, RerankScores, Usage
 
@@ -86,4 +86,5 @@ __all__ = [
     "Usage",
     "array_to_json",
     "content_text",
+    "source_numbers",
 ]

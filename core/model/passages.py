@@ -1,5 +1,6 @@
 """What was ranked: passages in their places, the index, the ranking, the numbered sources."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.model.arrays import Floats, Rows
@@ -106,3 +107,8 @@ class Source:
         """Where `text` lies on its page."""
         own = self.passage.place
         return Place(page=own.page, start=own.start - len(self.before), end=own.end + len(self.after))
+
+
+def source_numbers(sources: Iterable[Source]) -> frozenset[int]:
+    """The numbers that an answer from these sources may cite."""
+    return frozenset(source.number for source in sources)

@@ -1,15 +1,17 @@
 """Resolve the citation marks of an answer against the source numbers that exist."""
 
+from collections.abc import Container
+
 from core.model import CitationCheck
 from core.text.markdown.citations import find_citations
 from core.text.markdown.cited_sentences import read_sentences
 
 
-def check(text: str, source_count: int) -> CitationCheck:
-    """The citations and sentences of `text`, whose sources are numbered from 1 to `source_count`.
+def check(text: str, numbers: Container[int]) -> CitationCheck:
+    """The citations and sentences of `text`, whose sources have these numbers.
 
     Marks are those of `find_citations`, sentences those of `read_sentences`.
     """
-    citations = tuple(find_citations(text, source_count))
+    citations = tuple(find_citations(text, numbers))
     cited = tuple(dict.fromkeys(mark.number for mark in citations if mark.known))
     return CitationCheck(citations=citations, sentences=read_sentences(text, citations), cited=cited)

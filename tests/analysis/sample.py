@@ -109,5 +109,5 @@ def answered(run: Run, text: str) -> Run:
         run,
         text=text,
         answer=Answer(kind=AnswerKind.WRITTEN, text=text, model="m@test"),
-        check=check(text, len(run.sources)),
+        check=check(text, range(1, len(run.sources) + 1)),
     )

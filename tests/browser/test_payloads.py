@@ -112,7 +112,7 @@ def hostile_run(run_id: str, payloads: Sequence[str]) -> list[e.Event]:
         e.PhaseStarted(Phase.ANSWER),
         e.Prompted(tuple(Message(role="user", content=text) for text in payloads), label),
         e.Answered(Answer(kind=AnswerKind.WRITTEN, text=answer, model=model)),
-        e.Checked(check(answer, len(sources))),
+        e.Checked(check(answer, range(1, len(sources) + 1))),
         e.RunFailed("answer", message, hint, 6),
     ]
 

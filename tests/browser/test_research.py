@@ -301,7 +301,7 @@ def test_a_great_table_scrolls_inside_its_card_and_reads_from_its_own_side(
             case Answered(answer=answer):
                 return replace(record, event=Answered(replace(answer, text=text)))
             case Checked():
-                return replace(record, event=Checked(check(text, 1)))
+                return replace(record, event=Checked(check(text, range(1, 2))))
             case _:
                 return record
 

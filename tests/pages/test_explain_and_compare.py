@@ -98,7 +98,7 @@ def stored(
         events += [
             e.SourcesChosen(run.sources),
             e.Answered(replace(ANSWER, text=text)),
-            e.Checked(check(text, len(run.sources))),
+            e.Checked(check(text, range(1, len(run.sources) + 1))),
         ]
     events.append(e.RunDone())
     told = Run()

@@ -83,7 +83,10 @@ def test_a_figure_that_no_cited_source_has_is_a_warning_with_its_sentence() -> N
     text = "Delta holds 4711 sacks [1]. Delta holds."
     run = finished()
     run = replace(
-        run, text=text, answer=Answer(kind=AnswerKind.WRITTEN, text=text), check=check(text, len(run.sources))
+        run,
+        text=text,
+        answer=Answer(kind=AnswerKind.WRITTEN, text=text),
+        check=check(text, range(1, len(run.sources) + 1)),
     )
     assert lines(run)[-1] == (
         "Warning: 4711 is not in the sources it cites: “Delta holds 4711 sacks.” "

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.model import Answer, AnswerKind, CitationCheck, Phase, Usage
+from core.model import Answer, AnswerKind, CitationCheck, Phase, Usage, source_numbers
 from core.run.state import AnswerVersion, Run
 from core.stages.check import check
 from core.text.named_facts import unsupported_figures
@@ -84,12 +84,16 @@ def partial_version(run: Run) -> AnswerVersion | None:
 
 def citation_check(run: Run) -> CitationCheck:
     """The citations of the answer, or of as much of it as is written, up to `CHECKED_CHARACTERS`."""
-    return run.check if run.answer else _partial_check(run.text[:CHECKED_CHARACTERS], len(run.sources))
+    return (
+        run.check
+        if run.answer
+        else _partial_check(run.text[:CHECKED_CHARACTERS], source_numbers(run.sources))
+    )
 
 
 @lru_cache(maxsize=16)
-def _partial_check(text: str, sources: int) -> CitationCheck:
-    return check(text, sources)
+def _partial_check(text: str, numbers: frozenset[int]) -> CitationCheck:
+    return check(text, numbers)
 
 
 def answer_author(answer: Answer | None) -> str:

@@ -182,7 +182,7 @@ def majority(verdicts: Sequence[Entailment]) -> bool | None:
 
 async def _sentences(judge: Judge, answer: AnsweredQuestion) -> list[tuple[Entailment, ...]]:
     texts = dict(enumerate(answer.sources, 1))
-    sentences = check(answer.answer, len(texts)).sentences
+    sentences = check(answer.answer, texts).sentences
     cited_verdicts = iter(await judge.verdicts([sentence for sentence in sentences if sentence.cites], texts))
     uncited = (Entailment.NOT_ADDRESSED,) * judge.repeats
     return [next(cited_verdicts) if sentence.cites else uncited for sentence in sentences]

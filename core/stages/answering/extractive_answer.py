@@ -116,7 +116,7 @@ def quotable(sentence: str) -> str:
     Its number stays the only citation, and nothing in it can hide the mark that follows.
     """
     text = _LIST_MARK.sub("", one_line(sentence, 10 * QUOTE_LIMIT))
-    while marks := tuple(find_citations(text, 0)):
+    while marks := tuple(find_citations(text, ())):
         start, end = marks[-1].start, marks[-1].end
         is_footnote = 0 < marks[-1].number < 1000
         text = (

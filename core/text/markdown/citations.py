@@ -1,7 +1,7 @@
 """Citation marks in the text of an answer."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from core.model import Citation
 
@@ -33,8 +33,8 @@ _PART = re.compile(r"(?P<first>\d+)(?:\s?[–—-]\s?\^?(?P<last>\d+))?")
 _LONGEST_RANGE = 50
 
 
-def find_citations(text: str, source_count: int) -> Iterator[Citation]:
-    """The citation marks of `text`, in order; sources are numbered from 1 to `source_count`.
+def find_citations(text: str, numbers: Container[int]) -> Iterator[Citation]:
+    """The citation marks of `text`, in order; `numbers` are those that sources have.
 
     `[3]`, `[1, 2]`, `[1][2]`, `[1-3]`, `[^1]` and `【1】` are marks, and so are `[Source 2]`, `[Source 2: Title]`,
     `[Source 2: Title](address)`, `(Source 2)` and `[Sources 1, 3]`. A number in code, in an address or in
@@ -42,11 +42,9 @@ def find_citations(text: str, source_count: int) -> Iterator[Citation]:
     its offsets. Numbers that no source has, years among them, are citations that are not `known`.
     """
 
-    def cited(numbers: str, mark: re.Match[str]) -> Iterator[Citation]:
-        for number in _numbers(numbers):
-            yield Citation(
-                number=number, start=mark.start(), end=mark.end(), known=1 <= number <= source_count
-            )
+    def cited(inside: str, mark: re.Match[str]) -> Iterator[Citation]:
+        for number in _numbers(inside):
+            yield Citation(number=number, start=mark.start(), end=mark.end(), known=number in numbers)
 
     start = 0
     for match in (*_ELSEWHERE.finditer(text), None):

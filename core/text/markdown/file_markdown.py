@@ -106,7 +106,7 @@ def _escape_block_marks(text: str) -> str:
 
 def _with_citations(text: str, anchors: Mapping[int, str]) -> Iterator[str]:
     start = 0
-    marks = tuple(find_citations(text, max(anchors, default=0))) if anchors else ()
+    marks = tuple(find_citations(text, anchors)) if anchors else ()
     for mark in marks:
         if not mark.known:
             continue

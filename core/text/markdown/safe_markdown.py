@@ -5,7 +5,7 @@ from the tokens of what came in. The only links in it are citations of the run's
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from urllib.parse import urlsplit
 
 from markdown_it.token import Token
@@ -28,20 +28,20 @@ _SHORTCODE = re.compile(r":(?=[\w+\-/]+:)")
 _ESCAPED = re.compile(r"([\\`*_{}\[\]()<>#+!|~$:&@^=-]|(?<=\d)\.)")
 
 
-def safe_markdown(text: str, source_count: int = 0) -> str:
-    """`text` as Markdown that cannot act, with citations of sources 1 to `source_count` as `[n]`, linked to `#src-n`.
+def safe_markdown(text: str, numbers: Collection[int] = ()) -> str:
+    """`text` as Markdown that cannot act, with citations of sources that have these numbers as `[n]`, linked to `#src-n`.
 
     Headings, lists, quotes, tables, emphasis and code keep their form. Raw HTML, entities and directives
     are shown as they were typed. Links and images become their words with the address as code; so do bare
     addresses. Numbers that no source has are struck through. Reference definitions define nothing.
     """
-    style = BlockStyle(inline=lambda tokens: _inline(tokens, source_count), paragraph=_escape_numbers)
-    return rewritten(text, style, cited=source_count > 0)
+    style = BlockStyle(inline=lambda tokens: _inline(tokens, numbers), paragraph=_escape_numbers)
+    return rewritten(text, style, cited=bool(numbers))
 
 
 def markdown_label(text: str, limit: int = 200) -> str:
     """`text` on one line, as literal words inside a Markdown label."""
-    return "".join(_words(one_line(text, limit), 0))
+    return "".join(_words(one_line(text, limit), ()))
 
 
 def web_address(url: str) -> str:
@@ -54,14 +54,14 @@ def web_address(url: str) -> str:
     return url if fine else ""
 
 
-def _inline(tokens: Sequence[Token], source_count: int) -> str:
+def _inline(tokens: Sequence[Token], numbers: Collection[int]) -> str:
     """Words are gathered across tokens that vanish, so that no address can be put together from pieces."""
     out: list[str] = []
     words: list[str] = []
     targets: list[tuple[str, int]] = []
 
     def mark(text: str) -> None:
-        out.extend(_words("".join(words), source_count))
+        out.extend(_words("".join(words), numbers))
         words.clear()
         out.append(text)
 
@@ -87,13 +87,13 @@ def _inline(tokens: Sequence[Token], source_count: int) -> str:
                     mark(f" ({_code(target)})")
             case _:
                 words.append(token.content)
-    out.extend(_words("".join(words), source_count))
+    out.extend(_words("".join(words), numbers))
     return "".join(out)
 
 
 def _image_words(label: str, target: object) -> str:
     """An image as its words and, as code, its address."""
-    return f"{''.join(_words(label, 0))} ({_code(str(target or ''))})"
+    return f"{''.join(_words(label, ()))} ({_code(str(target or ''))})"
 
 
 def _escape_numbers(line: str) -> str:
@@ -101,24 +101,22 @@ def _escape_numbers(line: str) -> str:
     return re.sub(r"^(\s*\d{1,9})([.)])", r"\1\\\2", line, flags=re.MULTILINE)
 
 
-def _words(text: str, source_count: int) -> Iterator[str]:
+def _words(text: str, numbers: Collection[int]) -> Iterator[str]:
     """Text as literal Markdown, citations linked, addresses as code."""
     start = 0
     for match in _ADDRESS.finditer(text):
         address = match[0].rstrip(_AFTER_ADDRESS)
         if not address:
             continue
-        yield from _with_citations(text[start : match.start()], source_count)
+        yield from _with_citations(text[start : match.start()], numbers)
         yield _code(address)
         start = match.start() + len(address)
-    yield from _with_citations(text[start:], source_count)
+    yield from _with_citations(text[start:], numbers)
 
 
-def _with_citations(text: str, source_count: int) -> Iterator[str]:
+def _with_citations(text: str, numbers: Collection[int]) -> Iterator[str]:
     start = 0
-    marks = (
-        tuple(find_citations(text, source_count)) if source_count and ("[" in text or "【" in text) else ()
-    )
+    marks = tuple(find_citations(text, numbers)) if numbers and ("[" in text or "【" in text) else ()
     for mark in marks:
         if mark.start >= start:
             yield _literal(text[start : mark.start].rstrip(" "))

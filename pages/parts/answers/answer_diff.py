@@ -18,7 +18,7 @@ from core.analysis.answers.answer_comparison import (
 from core.analysis.answers.answer_stats import answer_author
 from core.analysis.run_activity import current_activity
 from core.analysis.text_diff import DiffKind, DiffPiece
-from core.model import Source
+from core.model import Source, source_numbers
 from core.model.passage_urls import site
 from core.run.state import AnswerVersion, Run
 from core.text.markdown import safe_markdown
@@ -85,7 +85,7 @@ def _card(side: AnswerSide, labels: Mapping[int, str]) -> None:
                 markup.show(markup.empty(words, "hourglass_empty" if side.live else "edit_note"))
             return
         with st.container(key=f"version_body_{side.name}"):
-            text = safe_markdown.safe_markdown(side.version.answer.text, len(side.version.sources))
+            text = safe_markdown.safe_markdown(side.version.answer.text, source_numbers(side.version.sources))
             text = _CITATION.sub(f"](#pick-source/{side.name}/", text)
             st.markdown(text + (CURSOR if side.live else ""), anchors=False)
         cited = side.version.check.cited

@@ -19,7 +19,7 @@ from core.analysis.answers.source_cards import (
 from core.analysis.progress import warnings
 from core.analysis.run_activity import current_activity
 from core.analysis.run_usage import is_usage_estimated, usage_by_purpose
-from core.model import AnswerKind, Notice, Phase, Severity
+from core.model import AnswerKind, Notice, Phase, Severity, source_numbers
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
 from core.text.display import decimal
@@ -145,7 +145,7 @@ def _body(run: Run, now: float) -> None:
         best = None if run.text or run.error else best_passages(run)
         if run.text:
             st.markdown(
-                safe_markdown.safe_markdown(_shown_text(run), len(run.sources))
+                safe_markdown.safe_markdown(_shown_text(run), source_numbers(run.sources))
                 + (CURSOR if run.live else ""),
                 anchors=False,
             )

@@ -123,7 +123,7 @@ def test_an_answer_does_not_differ_from_itself(parts: list[str]) -> None:
     one = AnswerVersion(
         answer=replace(version_of(RUN).answer, text=text),
         sources=RUN.sources,
-        check=check(text, len(RUN.sources)),
+        check=check(text, range(1, len(RUN.sources) + 1)),
     )
     comparison = compare_answers(one, one)
     assert comparison.similarity == 1

@@ -29,7 +29,7 @@ def test_a_source_is_its_number_title_and_address_above_its_passage() -> None:
 @pytest.mark.parametrize("title", ["A [b] c", "]( https://evil.example )", "two\nlines", "\\", "[Source 9]"])
 def test_no_title_can_end_its_link(title: str) -> None:
     (line,) = source_context(run_with(replace(source(1, ""), title=title))).splitlines()
-    (mark,) = check(line, 1).citations
+    (mark,) = check(line, range(1, 2)).citations
     assert (mark.number, line[mark.start : mark.end]) == (1, line)
 
 
