@@ -4,10 +4,8 @@ Each takes the run and returns its new state. Errors are in the returned run, no
 cancelled leaves the ranking and the answer that the run had, where it has made no new ones.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TypeVar
 
 from core.config.knobs import Knobs, ReadKnobs
 from core.config.questions import checked_query
@@ -20,9 +18,7 @@ from core.run.recorder import Listener, Recorder
 from core.run.state import Run
 from core.stages.read import read
 from core.stages.search import search
-from core.stages.streams import collected
-
-T = TypeVar("T")
+from core.stages.streams import collected, stream
 
 
 async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:
@@ -36,7 +32,7 @@ async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None =
         if run.index is not None and knobs.chunk == run.knobs.chunk:
             await rank_index(run.question, run.index, knobs, ports, recorder, previous=run.ranking)
         else:
-            await index_and_rank(run.question, _stream(run.ranked_pages), knobs, ports, recorder)
+            await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
     return recorder.run
 
 
@@ -45,7 +41,7 @@ async def reembed(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None 
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed(knobs))
     async with run_outcome(recorder):
-        await index_and_rank(run.question, _stream(run.ranked_pages), knobs, ports, recorder)
+        await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
     return recorder.run
 
 
@@ -85,7 +81,7 @@ async def search_more(run: Run, text: str, ports: Ports, listen: Listener | None
     async with run_outcome(recorder):
         emit(e.QueryPlanned(query))
         try:
-            hits = await collected(search(_stream([query]), run.knobs.search, ports.search, emit))
+            hits = await collected(search(stream([query]), run.knobs.search, ports.search, emit))
         except SearchFailed as error:
             if query not in recorder.run.search_faults:  # those are notices of the run already
                 emit(e.Note(Phase.SEARCH, f"“{query.text}”: {error.message}", error.hint))
@@ -139,7 +135,7 @@ async def answer_again(
         recorder.emit(e.Ranked(retuned.ranking))
     async with run_outcome(recorder):
         if recorder.run.ranking is None and run.pages:
-            await index_and_rank(run.question, _stream(run.ranked_pages), knobs, ports, recorder)
+            await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
         await answer_and_check(run.question, knobs, ports, recorder)
     return recorder.run
 
@@ -156,17 +152,10 @@ async def _read_and_rank(recorder: Recorder, hits: Iterable[Hit], knobs: ReadKno
     if not pages_to_read:
         return
     try:
-        await collected(read(_stream(pages_to_read), knobs, ports.web, ports.extract, recorder.emit))
+        await collected(read(stream(pages_to_read), knobs, ports.web, ports.extract, recorder.emit))
     except ReadFailed as error:
         if not read_before:
             raise
         recorder.emit(e.Note(Phase.READ, error.message, error.hint, Severity.WARNING))
     else:
-        await index_and_rank(run.question, _stream(recorder.run.ranked_pages), run.knobs, ports, recorder)
-
-
-async def _stream(items: Iterable[T]) -> AsyncGenerator[T]:
-    """The items as a stream that yields to the event loop after each: chunking many pages takes a while."""
-    for item in items:
-        yield item
-        await asyncio.sleep(0)
+        await index_and_rank(run.question, stream(recorder.run.ranked_pages), run.knobs, ports, recorder)

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from core.config.knobs import Knobs, Strategy
@@ -19,10 +19,16 @@ from core.errors import (
     INTERNAL_ERROR_HINT,
     BadInput,
     OpenQueryError,
-    ReadFailed,
-    SearchFailed,
 )
-from core.model import Index, Page, Phase, Ranking, source_numbers
+from core.model import (
+    AnswerFrom,
+    Index,
+    Page,
+    Phase,
+    Ranking,
+    Turn,
+    source_numbers,
+)
 from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Listener, Recorder
@@ -30,6 +36,7 @@ from core.run.state import Run
 from core.stages.answer import AnswerBrokeOff, answer
 from core.stages.check import check
 from core.stages.chunk import chunk
+from core.stages.conversation.pages_in_hand import add_pages_in_hand, unread, with_pages_in_hand
 from core.stages.egress import admitted_reranking, admitted_sources, embeddable_pages
 from core.stages.embed import embed
 from core.stages.partial_results import rank_so_far, written_so_far
@@ -38,13 +45,8 @@ from core.stages.rank import sources
 from core.stages.read import read
 from core.stages.rerank import rank_and_rerank
 from core.stages.search import search
+from core.stages.streams import stream
 from core.stages.time_budget import UNLIMITED, TimeBudget
-
-SEARCH_UNFINISHED = (
-    "The search had not answered when the deadline for pages passed.",
-    "Raise the phase deadline to wait for slow searches.",
-)
-"""Message and hint for a query without an answer at the end of reading."""
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +60,8 @@ async def research(
     queries: Sequence[str] = (),
     run_id: str | None = None,
     budget: TimeBudget = UNLIMITED,
+    turn: Turn | None = None,
+    earlier: Run | None = None,
 ) -> Run:
     """Answer a question from the web.
 
@@ -69,6 +73,8 @@ async def research(
         queries: what to search for, up to 10 texts, in place of queries of the chat model.
         run_id: the id of the run; a random one when None.
         budget: the time after which the run answers with what it has.
+        turn: of a follow-up question: its place in a conversation.
+        earlier: the run before it, whose pages are in hand.
 
     Returns:
         The run with status done or failed. Errors are in it, not raised. A cancelled run has status stopped:
@@ -80,11 +86,16 @@ async def research(
     """
     question, queries = checked_question(question), checked_queries(queries)
     recorder = Recorder(listen)
-    recorder.emit(_run_started(question, knobs, run_id))
+    recorder.emit(_run_started(question, knobs, run_id, turn))
     async with run_outcome(recorder):
         if knobs.run.method is not Method.PIPELINE:
             raise BadInput(f"The method {knobs.run.method} is not there yet.", hint="Choose pipeline.")
-        await find_passages(question, knobs, ports, recorder, budget, queries)
+        if turn and earlier and turn.answer_from is not AnswerFrom.SEARCH:
+            add_pages_in_hand(earlier, recorder)
+        if turn and turn.answer_from is AnswerFrom.PAGES:
+            await index_and_rank(question, stream(recorder.run.ranked_pages), knobs, ports, recorder, budget)
+        else:
+            await find_passages(question, knobs, ports, recorder, budget, queries)
         await answer_and_check(question, knobs, ports, recorder, budget)
     return recorder.run
 
@@ -112,8 +123,11 @@ async def retrieve(
     return recorder.run
 
 
-def _run_started(question: str, knobs: Knobs, run_id: str | None = None) -> e.RunStarted:
-    return e.RunStarted(run_id or secrets.token_urlsafe(16), question, knobs, datetime.now(UTC).isoformat())
+def _run_started(
+    question: str, knobs: Knobs, run_id: str | None = None, turn: Turn | None = None
+) -> e.RunStarted:
+    now = datetime.now(UTC).isoformat()
+    return e.RunStarted(run_id or secrets.token_urlsafe(16), question, knobs, now, turn)
 
 
 async def find_passages(  # noqa: PLR0917  # what a run is made of, in one order
@@ -124,12 +138,16 @@ async def find_passages(  # noqa: PLR0917  # what a run is made of, in one order
     budget: TimeBudget = UNLIMITED,
     queries: Sequence[str] = (),
 ) -> None:
-    """Write queries unless some are given, search them, read the pages, and rank their passages."""
+    """Write queries unless some are given, search them, read the pages, and rank their passages.
+
+    Pages that the run has already are not fetched again, and are ranked with the new ones. When no new one can be
+    read, a note says so.
+    """
     emit = recorder.emit
     planned = plan(question, knobs.plan, ports.chat, emit, queries)
     hits = search(planned, knobs.search, ports.search, emit)
-    pages = read(hits, knobs.read, ports.web, ports.extract, emit, budget)
-    await index_and_rank(question, _with_end_of_reading(recorder, pages), knobs, ports, recorder, budget)
+    pages = read(unread(hits, recorder.run), knobs.read, ports.web, ports.extract, emit, budget)
+    await index_and_rank(question, with_pages_in_hand(recorder, pages), knobs, ports, recorder, budget)
 
 
 async def index_and_rank(  # noqa: PLR0917
@@ -200,7 +218,7 @@ async def answer_and_check(
     run, emit = recorder.run, recorder.emit
     if run.index is None or run.ranking is None:
         return
-    numbered = sources(run.ranking, run.index, run.pages, knobs.rank)
+    numbered = sources(run.ranking, run.index, run.pages, knobs.rank, run.numbers)
     emit(e.SourcesChosen(numbered))
     admitted, chat = admitted_sources(numbered, ports, emit)
     try:
@@ -227,32 +245,6 @@ async def answer_and_check(
     emit(e.PhaseStarted(Phase.CHECK))
     emit(e.Checked(check(text.text, source_numbers(numbered))))
     emit(e.PhaseEnded(Phase.CHECK))
-
-
-async def _with_end_of_reading(recorder: Recorder, pages: AsyncGenerator[Page]) -> AsyncGenerator[Page]:
-    """The pages; after the last one, events that end the searches that are still open.
-
-    A cancelled run emits none: it is known to be unfinished.
-    """
-    try:
-        async with aclosing(pages):
-            async for page in pages:
-                yield page
-    except (ReadFailed, SearchFailed):
-        _end_open_searches(recorder)
-        raise
-    _end_open_searches(recorder)
-
-
-def _end_open_searches(recorder: Recorder) -> None:
-    """Emit the end of planning and of searches that the deadline for pages has cut off."""
-    run, emit = recorder.run, recorder.emit
-    for query in run.queries:
-        if query not in run.replies and query not in run.search_faults:
-            emit(e.QueryFailed(query, *SEARCH_UNFINISHED))
-    for phase in (Phase.PLAN, Phase.SEARCH):
-        if phase in run.timeline.phases and run.timeline.phases[phase].end is None:
-            emit(e.PhaseEnded(phase))
 
 
 def failure(error: BaseException) -> e.RunFailed:

@@ -13,7 +13,7 @@ from core.model.chat import (
     ToolFunction,
     content_text,
 )
-from core.model.exchange import Exchange
+from core.model.conversation import AnswerFrom, Exchange, Turn
 from core.model.hits import Author, Hit, HitOrigin, Phase, Query, Result, SearchReply
 from core.model.labels import Grade, Label
 from core.model.library import Collection, LibraryDocument, LibraryPassage, Neighbour
@@ -29,13 +29,14 @@ from core.model.pages import (
     SkipReason,
     Unreadable,
 )
-from core.model.passages import Index, Passage, Place, Ranking, Source, source_numbers
+from core.model.passages import Index, Passage, Place, Ranking, Source, context_numbers, source_numbers
 from core.model.retry import Retry
 from core.model.usage import Embeddings, ModelUsage, RerankScores, Usage
 
 __all__ = [
     "ROLES",
     "Answer",
+    "AnswerFrom",
     "AnswerKind",
     "Article",
     "Author",
@@ -82,9 +83,11 @@ __all__ = [
     "ToolCall",
     "ToolDefinition",
     "ToolFunction",
+    "Turn",
     "Unreadable",
     "Usage",
     "array_to_json",
     "content_text",
+    "context_numbers",
     "source_numbers",
 ]

@@ -25,6 +25,8 @@ class Author(StrEnum):
     MODEL = "model"
     QUESTION = "question"
     PERSON = "person"
+    CONVERSATION = "conversation"
+    """Nobody: the query stands for the pages of earlier turns, which are its results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

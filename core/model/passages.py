@@ -1,7 +1,8 @@
 """What was ranked: passages in their places, the index, the ranking, the numbered sources."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
 
 from core.model.arrays import Floats, Rows
 
@@ -51,8 +52,8 @@ class Index:
 class Ranking:
     """The ranking of an index. Every array is aligned with the index's passages.
 
-    `order` holds row numbers, best first. `context` holds the rows that became sources: `context[i]` is
-    source number i + 1. Scores are raw: cosine from -1 to 1, BM25 from 0 up, fused a weighted sum of
+    `order` holds row numbers, best first. `context` holds the rows that became sources, in their order;
+    `context_numbers` gives their numbers. Scores are raw: cosine from -1 to 1, BM25 from 0 up, fused a weighted sum of
     reciprocal ranks, rerank whatever the reranking model gives (not a number where it was not asked);
     an array is None when its score was not computed.
     """
@@ -112,3 +113,12 @@ class Source:
 def source_numbers(sources: Iterable[Source]) -> frozenset[int]:
     """The numbers that an answer from these sources may cite."""
     return frozenset(source.number for source in sources)
+
+
+def context_numbers(ranking: Ranking, index: Index, taken: Mapping[str, int]) -> dict[int, int]:
+    """The source numbers of the context, by row of the index, in its order.
+
+    A passage in `taken`, source numbers by passage id, keeps its number; the others get the next free ones.
+    """
+    free = count(max(taken.values(), default=0) + 1)
+    return {row: taken.get(index.passages[row].id) or next(free) for row in ranking.context}

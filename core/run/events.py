@@ -20,6 +20,7 @@ from core.model import (
     Severity,
     Skip,
     Source,
+    Turn,
 )
 
 
@@ -30,8 +31,9 @@ class RunStarted:
     id: str
     question: str
     knobs: Knobs
-    at: str
-    """ISO 8601, UTC."""
+    at: str  # ISO 8601, UTC
+    turn: Turn | None = None
+    """Of a follow-up question; None of the first question of a conversation."""
 
 
 @dataclass(frozen=True, slots=True)

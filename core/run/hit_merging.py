@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from core.config.knobs import SearchKnobs
-from core.model import Hit, HitOrigin, Query, Result, SearchReply
+from core.model import Author, Hit, HitOrigin, Query, Result, SearchReply
 from core.text.urls import canonical_url
 
 RRF_K = 60
@@ -20,7 +20,8 @@ def merge_hits(answers: Sequence[tuple[Query, SearchReply]], knobs: SearchKnobs)
     """
     findings: dict[str, list[tuple[Query, Result]]] = {}
     for query, reply in answers:
-        for key, result in _first_results(reply, knobs):
+        limit = len(reply.results) if query.author is Author.CONVERSATION else knobs.results
+        for key, result in _first_results(reply, limit):
             findings.setdefault(key, []).append((query, result))
     # The dictionary holds keys by first query and rank already, and sorting is stable.
     return tuple(
@@ -28,15 +29,15 @@ def merge_hits(answers: Sequence[tuple[Query, SearchReply]], knobs: SearchKnobs)
     )
 
 
-def _first_results(reply: SearchReply, knobs: SearchKnobs) -> Iterator[tuple[str, Result]]:
-    """The best result of each address, in order of rank: at most `results` of the web, and all of a collection."""
+def _first_results(reply: SearchReply, limit: int) -> Iterator[tuple[str, Result]]:
+    """The best result of each address, in order of rank: at most `limit` of the web, and all of a collection."""
     seen_keys: set[str] = set()
     pages = 0
     for result in sorted(reply.results, key=lambda result: result.rank):
         key = canonical_url(result.url)
         if key in seen_keys or not result.url.strip().lower().startswith(("http://", "https://")):
             continue
-        if result.collection or pages < knobs.results:
+        if result.collection or pages < limit:
             pages += not result.collection
             seen_keys.add(key)
             yield key, result

@@ -241,8 +241,8 @@ def _check_citations(
     answer: Answer | None, sources: tuple[Source, ...], check: CitationCheck
 ) -> Iterator[str]:
     numbers = [source.number for source in sources]
-    if numbers != list(range(1, len(numbers) + 1)):
-        yield "sources are not numbered from 1"
+    if len(set(numbers)) < len(numbers) or min(numbers, default=1) < 1:
+        yield "sources do not have numbers of their own, from 1"
     length = len(answer.text) if answer else 0
     parts = [(mark.start, mark.end) for mark in check.citations] + [(s.start, s.end) for s in check.sentences]
     if not all(0 <= start <= end <= length for start, end in parts):

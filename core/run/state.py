@@ -17,26 +17,21 @@ from core.model import (
     Notice,
     Page,
     Passage,
-    Phase,
     Query,
     Ranking,
     SearchReply,
     Skip,
     Source,
+    Turn,
     Usage,
+    context_numbers,
 )
 from core.model.passage_urls import collection_at_url
 from core.run import events as e
 from core.run.hit_merging import merge_hits
 from core.run.notices import notices
 from core.run.timeline import Timeline
-
-_RANKING_PHASES = frozenset({Phase.CHUNK, Phase.EMBED, Phase.RANK})
-_RANKING_FIELDS = (
-    *("knobs", "passages", "live_cosine", "vectors_reused", "vectors_computed"),
-    *("embed_faults", "index", "ranking"),
-)
-_ANSWER_FIELDS = ("sources", "prompt", "text", "answer", "check", "earlier_answers")
+from core.run.transitions import summed_usage, with_answer_of, with_ranking_of, without_results_of
 
 
 class RunStatus(StrEnum):
@@ -69,6 +64,8 @@ class Run:
     knobs: Knobs = field(default_factory=Knobs)
     started: str = ""
     """ISO 8601, UTC."""
+    turn: Turn | None = None
+    """Its place in a conversation; None: it is the first question of one."""
     status: RunStatus = RunStatus.RUNNING
     seconds: float = 0.0
     """From the start of the run to its latest event."""
@@ -145,6 +142,23 @@ class Run:
         return frozenset(map(collection_at_url, self.pages))
 
     @property
+    def conversation(self) -> str:
+        """The id of the first run of its conversation, which is its own when it follows none."""
+        return self.turn.conversation if self.turn else self.id
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """The source numbers that are taken by earlier turns, by passage id."""
+        return self.turn.numbers if self.turn else {}
+
+    @property
+    def context_numbers(self) -> Mapping[int, int]:
+        """The source numbers of the passages in the context, by row of the index; none before there is a ranking."""
+        if self.index is None or self.ranking is None:
+            return {}
+        return context_numbers(self.ranking, self.index, self.numbers)
+
+    @property
     def ranked_pages(self) -> tuple[Page, ...]:
         """Pages in the order of their hits."""
         return tuple(self.pages[hit.key] for hit in self.hits if hit.key in self.pages)
@@ -169,26 +183,25 @@ class Run:
             run = run.apply(record)
         if run.live:
             closed = replace(run, timeline=run.timeline.closed(run.seconds))
-            run = closed._ended_early(RunStatus.INTERRUPTED)
+            run = ended_early(closed, RunStatus.INTERRUPTED)
         return run
 
     def apply(self, record: e.Record) -> Run:
         """The state after `record`."""
         run = replace(self, seconds=record.at, timeline=self.timeline.apply(record))
         match record.event:
-            case e.RunStarted(id=run_id, question=question, knobs=knobs, at=at):
-                return replace(
-                    run, id=run_id, question=question, knobs=knobs, started=at, status=RunStatus.RUNNING
-                )
+            case e.RunStarted() as start:
+                run = replace(run, id=start.id, question=start.question, knobs=start.knobs, turn=start.turn)
+                return replace(run, started=start.at, status=RunStatus.RUNNING)
             case e.RunResumed(knobs=knobs):
-                before = self._ended_early(RunStatus.INTERRUPTED) if self.before else self
+                before = ended_early(self, RunStatus.INTERRUPTED) if self.before else self
                 return replace(run, knobs=knobs, status=RunStatus.RUNNING, error=None, before=before)
             case e.PhaseStarted(phase=phase):
-                return run._reset(phase)
+                return without_results_of(run, phase)
             case e.Note() as note:
                 return replace(run, notes=(*run.notes, note))
             case e.ModelUsed() as used:
-                return replace(run, model_usage=_summed(run.model_usage, used))
+                return replace(run, model_usage=summed_usage(run.model_usage, used))
             case e.QueryPlanned(query=query):
                 return replace(run, queries=(*run.queries, query))
             case e.SearchAnswered(query=query, reply=reply):
@@ -235,9 +248,9 @@ class Run:
             case e.RunDone():
                 return replace(run, status=RunStatus.DONE, before=None)
             case e.RunStopped():
-                return run._ended_early(RunStatus.STOPPED)
+                return ended_early(run, RunStatus.STOPPED)
             case e.RunFailed() as error:
-                return replace(run._ended_early(RunStatus.FAILED), error=error)
+                return replace(ended_early(run, RunStatus.FAILED), error=error)
             case e.PhaseEnded() | e.ModelRetry() | e.SearchStarted() | e.Fetched() | e.EmbedStarted():
                 return run
             case _:
@@ -249,52 +262,23 @@ class Run:
         version = AnswerVersion(answer=self.answer, sources=self.sources, check=self.check)
         return replace(self, earlier_answers=(*self.earlier_answers, version), answer=None)
 
-    def _ended_early(self, status: RunStatus) -> Run:
-        """The run after work that was cut short.
 
-        A follow-up that has made no new ranking leaves the passages and the ranking of before, and one that has
-        written nothing leaves the answer of before. One that was stopped and leaves both also leaves the status of
-        before.
-        """
-        before, run = self.before, replace(self, status=status, before=None)
-        if before is None:
-            return run
-        unranked = run.ranking is None or run.ranking is before.ranking
-        if unranked:
-            run = run._with_ranking_of(before)
-        if run.answer is None and not run.text:
-            run = run._with(before, _ANSWER_FIELDS)
-        unchanged = unranked and run.answer is before.answer and run.text == before.text
-        if status is RunStatus.STOPPED and unchanged and not before.live:
-            run = replace(run, status=before.status, error=before.error)
+def ended_early(run: Run, status: RunStatus) -> Run:
+    """The run after work that was cut short.
+
+    A follow-up that has made no new ranking leaves the passages and the ranking of before, and one that has
+    written nothing leaves the answer of before. One that was stopped and leaves both also leaves the status of
+    before.
+    """
+    before, run = run.before, replace(run, status=status, before=None)
+    if before is None:
         return run
-
-    def _with_ranking_of(self, other: Run) -> Run:
-        spans = {p: s for p, s in self.timeline.phases.items() if p not in _RANKING_PHASES}
-        spans |= {p: s for p, s in other.timeline.phases.items() if p in _RANKING_PHASES}
-        return replace(self._with(other, _RANKING_FIELDS), timeline=replace(self.timeline, phases=spans))
-
-    def _with(self, other: Run, names: tuple[str, ...]) -> Run:
-        """The run with these fields of another."""
-        return replace(self, **{name: getattr(other, name) for name in names})
-
-    def _reset(self, phase: Phase) -> Run:
-        """The run without what an earlier pass of this phase produced. Pages stay: they are only added to."""
-        match phase:
-            case Phase.CHUNK:
-                return replace(self, passages=())
-            case Phase.EMBED:
-                return replace(self, live_cosine={}, vectors_reused=0, vectors_computed=0, embed_faults=())
-            case Phase.ANSWER:
-                return replace(self, prompt=(), text="", answer=None, check=CitationCheck())
-            case _:
-                return self
-
-
-def _summed(totals: tuple[e.ModelUsed, ...], used: e.ModelUsed) -> tuple[e.ModelUsed, ...]:
-    """`totals` with a further call, added to the sum of its phase and model."""
-    sums: dict[tuple[Phase, str, bool], e.ModelUsed] = {}
-    for call in (*totals, used):
-        key = (call.phase, call.usage.model, call.usage.local)
-        sums[key] = replace(call, usage=sums[key].usage + call.usage) if key in sums else call
-    return tuple(sums.values())
+    unranked = run.ranking is None or run.ranking is before.ranking
+    if unranked:
+        run = with_ranking_of(run, before)
+    if run.answer is None and not run.text:
+        run = with_answer_of(run, before)
+    unchanged = unranked and run.answer is before.answer and run.text == before.text
+    if status is RunStatus.STOPPED and unchanged and not before.live:
+        run = replace(run, status=before.status, error=before.error)
+    return run

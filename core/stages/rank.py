@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.config.knobs import RankKnobs, Strategy
-from core.model import Index, Page, Ranking, Source
+from core.model import Index, Page, Ranking, Source, context_numbers
 from core.run.hit_merging import RRF_K
 from core.stages.answering.surroundings import surrounded
 from core.stages.ranking.bm25 import bm25
@@ -153,9 +153,17 @@ def _share(language: str, question_language: str, supported: Sequence[str], weig
 
 
 def sources(
-    ranking: Ranking, index: Index, pages: Mapping[str, Page], knobs: RankKnobs
+    ranking: Ranking,
+    index: Index,
+    pages: Mapping[str, Page],
+    knobs: RankKnobs,
+    taken: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[Source, ...]:
-    """The context as numbered sources, with their pages' titles and addresses and the text around the passages."""
+    """The context as numbered sources, with their pages' titles and addresses and the text around the passages.
+
+    `taken` are the source numbers of earlier turns, as in `context_numbers`.
+    """
+    numbers = context_numbers(ranking, index, taken).values()
     chosen = [index.passages[row] for row in ranking.context]
     texts = {passage.place.page: pages[passage.place.page].text for passage in chosen}
     context_places = surrounded([passage.place for passage in chosen], texts, knobs.surroundings)
@@ -169,7 +177,7 @@ def sources(
             before=page.text[place.start : passage.place.start],
             after=page.text[passage.place.end : place.end],
         )
-        for number, (passage, place) in enumerate(zip(chosen, context_places, strict=True), start=1)
+        for number, passage, place in zip(numbers, chosen, context_places, strict=True)
     )
 
 

@@ -1,7 +1,7 @@
 """Concurrent stream operators. None leaves a task running when it ends."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Coroutine, Iterable
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -11,6 +11,13 @@ B = TypeVar("B")
 _END: Any = object()
 _READY_SECONDS = 0.02
 """Time in which an item that is ready arrives."""
+
+
+async def stream(items: Iterable[A]) -> AsyncGenerator[A]:
+    """The items as a stream that yields to the event loop after each: work on many of them takes a while."""
+    for item in items:
+        yield item
+        await asyncio.sleep(0)
 
 
 async def map_concurrently(

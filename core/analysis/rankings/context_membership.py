@@ -93,7 +93,7 @@ def context_sources(run: Run) -> tuple[Source, ...]:
     """The sources that an answer from the present ranking and knobs would have; none before there is a ranking."""
     if run.index is None or run.ranking is None:
         return ()
-    return sources(run.ranking, run.index, run.pages, run.knobs.rank)
+    return sources(run.ranking, run.index, run.pages, run.knobs.rank, run.numbers)
 
 
 def context_tokens(context: Iterable[Source]) -> int:

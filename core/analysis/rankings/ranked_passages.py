@@ -53,7 +53,7 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
     if run.index is None or run.ranking is None:
         return ()
     index, ranking = run.index, run.ranking
-    numbers = numbers_by_row(ranking)
+    numbers = run.context_numbers
     names = {key: _names(page) for key, page in run.pages.items()}
     scores = {name: _known(getattr(ranking, name)) for name in SCORES}
     ranked = []
@@ -92,11 +92,6 @@ def _known(scores: NDArray[np.float32] | None) -> list[float | None]:
 def ranks_by_row(ranking: Ranking) -> dict[int, int]:
     """Ranks, from 1, by row of the index, best first."""
     return {row: rank for rank, row in enumerate(ranking.order.tolist(), 1)}
-
-
-def numbers_by_row(ranking: Ranking) -> dict[int, int]:
-    """Positions in the context, from 1, by row of the index."""
-    return {row: number for number, row in enumerate(ranking.context, 1)}
 
 
 def filtered(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.analysis.rankings.context_membership import context_sources, context_tokens
 from core.analysis.rankings.passage_matching import match_passages
-from core.analysis.rankings.ranked_passages import numbers_by_row, ranks_by_row
+from core.analysis.rankings.ranked_passages import ranks_by_row
 from core.model import Passage
 from core.model.passage_urls import site
 from core.run.state import Run
@@ -162,11 +162,9 @@ def _changes(before: Run, after: Run, names: dict[int, int]) -> tuple[RankChange
     return tuple(changes)
 
 
-def _ranks(run: Run) -> tuple[dict[int, int], dict[int, int]]:
-    """Ranks and numbers in the context by row, both from 1."""
-    if run.ranking is None:
-        return {}, {}
-    return ranks_by_row(run.ranking), numbers_by_row(run.ranking)
+def _ranks(run: Run) -> tuple[dict[int, int], Mapping[int, int]]:
+    """Ranks, from 1, and source numbers, by row."""
+    return ranks_by_row(run.ranking) if run.ranking else {}, run.context_numbers
 
 
 def _change(run: Run, row: int, **places: int | None) -> RankChange:

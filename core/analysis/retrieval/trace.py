@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from core.analysis.rankings.context_membership import cited_rows, exclusion_reasons, overlaps
-from core.analysis.rankings.ranked_passages import numbers_by_row, ranks_by_row, score_at
+from core.analysis.rankings.ranked_passages import ranks_by_row, score_at
 from core.analysis.retrieval.text_match import Match, matches
 from core.model import Floats, Hit, Place
 from core.model.passage_urls import site
@@ -194,7 +194,7 @@ def _trace_outside_passages(run: Run, place: Place) -> Trace:
 
 def _traced_passages(run: Run, rows: Sequence[int], scores: Floats | None) -> tuple[TracedPassage, ...]:
     assert run.ranking is not None  # noqa: S101  # the caller looked
-    ranks, numbers = ranks_by_row(run.ranking), numbers_by_row(run.ranking)
+    ranks, numbers = ranks_by_row(run.ranking), run.context_numbers
     reasons = exclusion_reasons(run)
     passages = (
         TracedPassage(
