@@ -13,7 +13,7 @@ from core.config.knobs import Knobs
 from core.config.questions import checked_queries, checked_question
 from core.config.settings import Settings
 from core.errors import BadInput, OpenQueryError
-from core.model import Answer, Extractor
+from core.model import Answer, Extractor, Turn
 from core.ports import Ports
 from core.run.events import Record
 from core.run.importer import run_from_json
@@ -75,6 +75,7 @@ class RunRegistry:
         user: str = "",
         answers: MutableMapping[str, Answer] | None = None,
         budget: TimeBudget = UNLIMITED,
+        turn: Turn | None = None,
     ) -> str:
         """Start a run, and return its id, which cannot be guessed.
 
@@ -88,15 +89,21 @@ class RunRegistry:
             user: in whose history the run stands; empty for nobody's.
             answers: the visitor's earlier answers, as in `Ports`. They are read and added to on the loop.
             budget: the time after which the run answers with what it has.
+            turn: of a follow-up question, which is answered from the pages of the run that it follows, if it says so.
 
         Raises:
-            BadInput: when the question is empty or too long.
+            BadInput: when the question is empty or too long, or the run that it follows is gone.
             LimitReached: when a quota of the subject is used up.
         """
         question, queries = checked_question(question), checked_queries(queries)
+        earlier = self.get(turn.follows) if turn else None
+        if turn and earlier is None:
+            raise BadInput(
+                "The run that this question follows was deleted.", hint="Ask it as a new question."
+            )
         self.quotas.charge_run(quota_subject)
         run_id = secrets.token_urlsafe(16)
-        queued = Run(id=run_id, question=question, knobs=knobs, status=RunStatus.QUEUED)
+        queued = Run(id=run_id, question=question, knobs=knobs, turn=turn, status=RunStatus.QUEUED)
         job = Job(queued, access or NO_ACCESS)
         job.claim()
         self._jobs.add(run_id, job)
@@ -104,11 +111,10 @@ class RunRegistry:
             self.store.set_user(run_id, user)
         listen = self._listener(job, quota_subject, observer)
 
+        asked = partial(pipeline.research, question, knobs, queries=queries, run_id=run_id, budget=budget)
+
         def work(ports: Ports) -> Coroutine[Any, Any, Run]:
-            ports = replace(ports, answers=answers)
-            return pipeline.research(
-                question, knobs, ports, listen, queries=queries, run_id=run_id, budget=budget
-            )
+            return asked(replace(ports, answers=answers), listen, turn=turn, earlier=earlier)
 
         start_job(self._loop, self.engine, job, work, self._slots)
         return run_id
@@ -207,13 +213,11 @@ class RunRegistry:
         """The number of runs that are waiting or under way in this process."""
         return sum(job.run.live for job in self._jobs.all())
 
-    def history(self, limit: int = 100, user: str | None = None) -> tuple[RunSummary, ...]:
-        """Stored runs, newest first: those of one user, or all.
-
-        Raises:
-            StoreFailed: when the store cannot be read.
-        """
-        return self.store.history(limit, user)
+    def history(
+        self, limit: int = 100, user: str | None = None, conversation: str | None = None
+    ) -> tuple[RunSummary, ...]:
+        """As `RunStore.history`."""
+        return self.store.history(limit, user, conversation)
 
     def tag(self, run_ids: Iterable[str], tag: str, *, remove: bool = False) -> None:
         """Add a tag to these stored runs, or remove it from them.

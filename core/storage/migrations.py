@@ -35,6 +35,11 @@ class Schema:
     tables: str
     steps: tuple[str, ...] = ()
 
+    @property
+    def latest(self) -> int:
+        """The version that this OpenQuery writes."""
+        return self.version + len(self.steps)
+
 
 def migrate(path: Path, schema: Schema) -> None:
     """Create the database, or migrate it to the latest version.
@@ -47,7 +52,7 @@ def migrate(path: Path, schema: Schema) -> None:
         sqlite3.Error, OSError: when it cannot be read, copied or changed; it is then unchanged.
     """
     make_private(path)
-    latest, version = schema.version + len(schema.steps), version_of(path)
+    latest, version = schema.latest, version_of(path)
     if version > latest:
         raise UnsupportedFile(
             f"{path} was written by a newer OpenQuery.",

@@ -180,8 +180,10 @@ class RunStore:
             row = db.execute("SELECT user FROM run_users WHERE run = ?", (run_id,)).fetchone()
         return str(row[0]) if row else ""
 
-    def history(self, limit: int, user: str | None = None) -> tuple[RunSummary, ...]:
-        """Stored runs, newest first: those of one user, or all.
+    def history(
+        self, limit: int, user: str | None = None, conversation: str | None = None
+    ) -> tuple[RunSummary, ...]:
+        """Stored runs, newest first: those of one user, or all; the turns of one conversation, or all.
 
         Raises:
             StoreFailed: when the file cannot be read.
@@ -191,7 +193,7 @@ class RunStore:
         self.flush()
         processes = self._database.processes
         with self._reading() as db:
-            rows = db.execute(run_summaries.LIST, (user, limit)).fetchall()
+            rows = db.execute(run_summaries.LIST, (user, limit, conversation)).fetchall()
         return tuple(processes.current(run_summaries.summary(columns), process) for *columns, process in rows)
 
     def tag(self, run_ids: Iterable[str], tag: str, *, remove: bool = False) -> None:

@@ -19,12 +19,14 @@ TAG_LIMIT = 30
 """The longest tag, in characters."""
 
 LIST = """SELECT id, question, started, status, seconds, knobs, pages, passages, sources,
-    prompt_tokens, completion_tokens, cost,
+    coalesce(conversation, id), coalesce(follows, ''), prompt_tokens, completion_tokens, cost,
     (SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run = id ORDER BY folded_tag)),
     (SELECT process FROM run_processes WHERE run = id)
-    FROM runs WHERE ?1 IS NULL OR id IN (SELECT run FROM run_users WHERE user = ?1)
+    FROM runs WHERE (?1 IS NULL OR id IN (SELECT run FROM run_users WHERE user = ?1))
+    AND (?3 IS NULL OR id = ?3 OR conversation = ?3)
     ORDER BY started DESC LIMIT ?2"""
-"""The latest runs of one user, or of all: what `summary` takes, and then the process of a live run."""
+"""The latest runs of one user, or of all, and of one conversation: what `summary` takes, and then the process of a
+live run."""
 
 _KNOBS = TypeAdapter(Knobs)
 
@@ -45,6 +47,10 @@ class RunSummary:
     pages: int = 0
     passages: int = 0
     sources: int = 0
+    conversation: str = ""
+    """The id of the first run of its conversation; its own when it follows none."""
+    follows: str = ""
+    """The id of the run before it in the conversation; empty: none."""
     usage: Usage | None = None
     """Tokens and cost on model servers; None when no server was asked."""
     tags: tuple[str, ...] = ()
@@ -68,8 +74,8 @@ def write_summary(db: sqlite3.Connection, run: Run, *, insert: bool = False) -> 
 
 def summary(row: Sequence[Any]) -> RunSummary:
     """The summary in a row of `LIST`, without its process."""
-    run_id, question, started, status, seconds, knobs, pages, passages, sources, *usage_columns, tags = row
-    prompt_tokens, completion_tokens, cost = usage_columns
+    run_id, question, started, status, seconds, knobs, pages, passages, sources, *rest, tags = row
+    conversation, follows, prompt_tokens, completion_tokens, cost = rest
     usage = (
         None
         if prompt_tokens is None
@@ -85,6 +91,8 @@ def summary(row: Sequence[Any]) -> RunSummary:
         pages=pages,
         passages=passages,
         sources=sources,
+        conversation=conversation,
+        follows=follows,
         usage=usage,
         tags=tuple(json.loads(tags)),
     )
@@ -129,6 +137,8 @@ def _row(run: Run) -> dict[str, str | int | float | None]:
         "pages": len(run.pages),
         "passages": len(run.index.passages if run.index else run.passages),
         "sources": len(run.sources),
+        "conversation": run.conversation,
+        "follows": run.turn.follows if run.turn else "",
         "prompt_tokens": usage.prompt_tokens if usage else None,
         "completion_tokens": usage.completion_tokens if usage else None,
         "cost": usage.cost if usage else None,

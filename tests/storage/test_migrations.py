@@ -63,15 +63,15 @@ def test_a_copy_of_the_older_file_is_kept_beside_it_for_its_owner_alone(tmp_path
 
 def test_a_new_store_needs_no_copy(tmp_path: Path) -> None:
     RunStore(tmp_path / "runs.sqlite").close()
-    assert version_of(tmp_path / "runs.sqlite") == SCHEMA.version
+    assert version_of(tmp_path / "runs.sqlite") == SCHEMA.latest
     assert list(tmp_path.glob("*.bak")) == []
 
 
-def test_a_stored_database_and_a_new_one_have_the_same_tables(tmp_path: Path) -> None:
+def test_a_migrated_database_and_a_new_one_have_the_same_tables(tmp_path: Path) -> None:
     write_store(tmp_path / "earlier.sqlite")
-    RunStore(tmp_path / "new.sqlite").close()
     layouts = []
     for name in ("earlier.sqlite", "new.sqlite"):
+        RunStore(tmp_path / name).close()
         with closing(sqlite3.connect(tmp_path / name)) as db:
             layouts.append(
                 {
