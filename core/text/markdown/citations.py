@@ -60,7 +60,7 @@ def without_citations(text: str) -> str:
     """`text` without its citation marks, and without the blanks before each."""
     pieces: list[str] = []
     reached = 0
-    for mark in find_citations(text, 0):
+    for mark in find_citations(text, ()):
         if mark.start >= reached:  # several citations of one mark share its offsets
             pieces.append(text[reached : mark.start].rstrip(" "))
             reached = mark.end
