@@ -7,12 +7,12 @@ import pytest
 
 from core.config.knobs import Knobs, SearchKnobs
 from core.config.settings import Settings
-from core.conversation import next_turn, turns_up_to
 from core.errors import BadInput
 from core.model import AnswerFrom, Author
 from core.pipeline import research
 from core.run import events as e
 from core.run.codec import run_to_json
+from core.run.conversation import next_turn, turns_up_to
 from core.run.importer import run_from_json
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
