@@ -6,6 +6,7 @@ from typing import Protocol
 
 from core.config.egress import UNRESTRICTED, EgressPolicy
 from core.config.knobs import ReadKnobs, SearchKnobs
+from core.config.prices import SHIPPED, Prices
 from core.model import (
     Answer,
     Article,
@@ -167,6 +168,8 @@ class Ports:
     """Decides which texts these models are given."""
     egress_note: str = ""
     """What the policy has changed already, such as the embedder."""
+    prices: Prices = SHIPPED
+    """What these models cost where their providers do not say."""
 
     def withheld(self, port: ModelPort | None, pages: Iterable[str]) -> frozenset[str]:
         """The keys of those pages whose text this model must not be given. Raises as `withheld_origins`."""

@@ -9,6 +9,7 @@ from core.runtime.health import Probe, ProbeState, probes
 from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import markup, runtime
 from pages.parts.problems import problem
+from pages.parts.system.price_table import price_table
 
 ICONS = {
     ProbeState.WORKS: "check_circle",
@@ -62,6 +63,8 @@ with st.container(key="system", width=920):
             }
         )
     )
+
+    price_table()
 
     markup.show(markup.kicker("Network exposure"))
     address = st.get_option("server.address") or "all interfaces"

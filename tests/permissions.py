@@ -50,6 +50,7 @@ BUTTONS: dict[Action, list[str]] = {
         Action.READ_LIBRARY: "download_document download_book",
         Action.CHANGE_LIBRARY: "make_collection drop_collection uploads add_files add_run add_addresses add_folder go_on "
         "stop_ingest reembed delete_document",
+        Action.SET_PRICES: "prices_save prices_reset",
         Action.CLEAR_CACHE: "clear_cache",
         Action.SEE_STATE: "probe",
     }.items()

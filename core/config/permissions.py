@@ -51,6 +51,7 @@ class Action(StrEnum):
     NAME_SERVERS = "connect servers that the operator did not name"
     USE_SESSION = "open and end a session of the HTTP API, set its configuration and send it files"
     SET_DEFAULTS = "set the configuration of callers without a session"
+    SET_PRICES = "change the prices of models"
     CLEAR_CACHE = "clear the cache"
     SEE_STATE = "see the state and figures of the server"
 
@@ -70,6 +71,7 @@ _SHARED: Mapping[Action, tuple[Right, Right, Right]] = {
     Action.NAME_SERVERS: (_NO, _NO, _NO),
     Action.USE_SESSION: (_NO, _NO, _OWN),
     Action.SET_DEFAULTS: (_NO, _NO, _NO),
+    Action.SET_PRICES: (_NO, _NO, _NO),
     Action.CLEAR_CACHE: (_NO, _NO, _NO),
     Action.SEE_STATE: (_ALL, _ALL, _ALL),
 }

@@ -37,6 +37,7 @@ from core.runtime.choices.model_servers import ModelServers
 from core.runtime.choices.models import Models
 from core.runtime.choices.searches import Searches
 from core.runtime.logs import redact
+from core.storage.price_file import PriceFile
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -57,6 +58,7 @@ class Engine:
         self._folders = tuple(folders)
         self.admission = Admission(settings)
         self.egress = EgressPolicy.from_settings(settings)
+        self.prices = PriceFile(settings.folder, self.egress)
         self.memory = memory_budget(settings.memory_megabytes, settings.workers or os.cpu_count() or 1)
         self.cache = DiskCache(settings.folder / "cache.sqlite", settings.cache_megabytes)
         self.write_cache = WriteBehindCache(self.cache)
@@ -110,6 +112,7 @@ class Engine:
             rerank=rerank,
             egress=self.egress,
             egress_note=note,
+            prices=self.prices.read(),
         )
 
     async def origins(self, search: SearchKnobs, access: Access, run: Run | None = None) -> frozenset[str]:

@@ -20,6 +20,7 @@ from core.runtime.engine import Engine
 from core.runtime.hardening import protection
 from core.runtime.static_files import REINSTALL, altered_files
 from core.text.display import embedder_name
+from core.text.sanitize import pluralize
 
 EGRESS = "Egress"
 """The part that tells where texts go."""
@@ -78,6 +79,7 @@ async def probes(
         ("Collections", lambda: _collections(engine, access, chosen)),
         ("Data folder", lambda: _data(engine)),
         ("Page fetching", lambda: _fetching(engine)),
+        ("Prices", lambda: _prices(engine)),
         ("Static files", _static_files),
     )
     return tuple(await asyncio.gather(*(_probe(part, question) for part, question in checks)))
@@ -179,6 +181,18 @@ async def egress_report(engine: Engine, access: Access = NO_ACCESS) -> str:
 
 async def _egress(engine: Engine, access: Access) -> ProbeReport:
     return ProbeState.WORKS, await egress_report(engine, access), ""
+
+
+async def _prices(engine: Engine) -> ProbeReport:
+    prices = engine.prices.read()
+    table = f"{prices.dated}, {pluralize(len(prices.rows), 'model')}"
+    if prices.problem:
+        return (
+            ProbeState.BROKEN,
+            prices.problem,
+            f"Correct it on the System page. The prices that come with OpenQuery are used: {table}.",
+        )
+    return ProbeState.WORKS, table, ""
 
 
 async def _qdrant(engine: Engine) -> ProbeReport:

@@ -230,6 +230,17 @@ def test_the_system_page_tells_what_is_connected(registry: RunRegistry) -> None:
         assert part in shown
 
 
+def test_a_price_table_that_cannot_be_read_is_named_and_can_be_taken_back(registry: RunRegistry) -> None:
+    registry.engine.prices.path.write_text("model,price\n")
+    app = opened("system")
+    assert "prices.csv is not used" in app.warning[0].value
+    assert "Prices of 1 September 2025" in html(app)
+    app.button(key="prices_reset").click().run()
+    assert not app.exception
+    assert not app.warning
+    assert app.button(key="prices_reset").disabled
+
+
 def test_the_handbook_lists_and_shows_articles(registry: RunRegistry) -> None:
     app = opened("handbook")
     shown = html(app)

@@ -169,6 +169,7 @@ TRIES: dict[Action, Callable[[Visit], bool]] = {
     Action.READ_LIBRARY: lambda visit: bool(visit.open("library").selectbox(key="chosen_collection").options),
     Action.CHANGE_LIBRARY: changes_library,
     Action.NAME_SERVERS: lambda visit: asks(visit, "http://127.0.0.1:9/v1"),
+    Action.SET_PRICES: lambda visit: "prices_save" in keys(visit.open("system")),
     Action.CLEAR_CACHE: lambda visit: "clear_cache" in keys(visit.open("system")),
     Action.SEE_STATE: lambda visit: "probe" in keys(visit.open("system")),
 }

@@ -1,0 +1,178 @@
+"""What hosted models cost: a table of prices with its date, and what calls cost by it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+from core.config.egress import Destination, EgressPolicy
+from core.config.settings import LOOPBACK
+from core.errors import BadInput
+from core.model import ModelUsage, Usage
+
+COLUMNS = ("model", "prompt", "completion", "as_of")
+"""The columns of a price table as CSV: the model, US dollars a million tokens read and written, and an ISO 8601 date."""
+MOST_PRICES, MOST_DOLLARS = 1000, 100_000.0
+"""The most rows of a table, and the highest price a million tokens."""
+
+LONGEST_NAME = 200
+"""The most characters of a model's name."""
+
+_FORMAT = (
+    f"A price table is CSV with the columns {', '.join(COLUMNS)}; prices are US dollars a million tokens."
+)
+_OWN_MACHINE = EgressPolicy(own_hosts=frozenset({LOOPBACK}))
+_VERSION_DATE = re.compile(r"-20\d\d-?\d\d-?\d\d$")
+
+
+class Cost(NamedTuple):
+    """An amount in US dollars."""
+
+    dollars: float
+    estimated: bool = False
+    """By a price table, not as the provider states it."""
+
+    def __str__(self) -> str:
+        """Such as `$0.41`, or `~$0.0040` for an estimate."""
+        if 0 < self.dollars < 0.0001:
+            amount = "<$0.0001"
+        else:
+            amount = f"${self.dollars:,.{2 if self.dollars >= 0.1 or not self.dollars else 4}f}"
+        return f"{'~' if self.estimated else ''}{amount}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What a model costs, in US dollars a million tokens."""
+
+    model: str
+    """Its name, or a pattern with `*` and `?`."""
+    prompt: float
+    completion: float
+    as_of: date
+
+    def of(self, tokens: Usage) -> Cost:
+        """What these tokens cost."""
+        dollars = self.prompt * tokens.prompt_tokens
+        dollars += self.completion * (tokens.total_tokens - tokens.prompt_tokens)  # reasoning is written, too
+        return Cost(dollars / 1e6, estimated=dollars > 0)
+
+
+FREE = Price(model="*", prompt=0, completion=0, as_of=date.max)
+"""Of models that run on hosts of one's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """A price table, and which models cost nothing: those inside OpenQuery and those on hosts of one's own."""
+
+    rows: tuple[Price, ...]
+    policy: EgressPolicy = _OWN_MACHINE
+    """Says which hosts are one's own."""
+    problem: str = ""
+    """Why the built-in table is used in place of the operator's."""
+
+    @property
+    def as_of(self) -> date | None:
+        """The date of the oldest price; None of an empty table."""
+        return min((row.as_of for row in self.rows), default=None)
+
+    @property
+    def dated(self) -> str:
+        """The table with its date in words, such as `Prices of 3 November 2026`."""
+        return f"Prices of {self.as_of.day} {self.as_of:%B %Y}" if self.as_of else "No prices"
+
+    def price(self, identity: str) -> Price | None:
+        """The price of a model by its identity, `model@host`; None when it is unknown.
+
+        The first row counts that matches its name, else its name without provider, else that without the date of a
+        version: `openai/gpt-4o-2024-08-06`, `gpt-4o-2024-08-06`, `gpt-4o`.
+        """
+        model, at, host = identity.lower().rpartition("@")
+        if at and self.policy.destination(host) is not Destination.HOSTED:
+            return FREE
+        model = model or host
+        bare = model.rpartition("/")[2]
+        names = dict.fromkeys((model, bare, _VERSION_DATE.sub("", bare)))
+        return next(
+            (row for name in names for row in self.rows if fnmatchcase(name, row.model.lower())), None
+        )
+
+    def cost(self, usage: ModelUsage) -> Cost | None:
+        """What calls of a model cost: as the provider states, else by the table; None when that is unknown."""
+        if usage.local:
+            return Cost(0)
+        if usage.tokens.cost is not None:
+            return Cost(usage.tokens.cost)
+        price = self.price(usage.model)
+        return price.of(usage.tokens) if price else None
+
+    def to_csv(self) -> str:
+        """The table as `parsed` reads it."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows((row.model, row.prompt, row.completion, row.as_of) for row in self.rows)
+        return text.getvalue()
+
+
+def parsed(text: str) -> tuple[Price, ...]:
+    """The rows of a price table in CSV, with the columns `COLUMNS`.
+
+    Raises:
+        BadInput: naming the line that cannot be used.
+    """
+    reader = csv.DictReader(io.StringIO(text))
+    if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
+        raise BadInput(f"The price table has no column {missing[0]}.", hint=_FORMAT)
+    rows: list[Price] = []
+    try:
+        for cells in reader:
+            rows.append(checked_price(*(cells[name] or "" for name in COLUMNS)))
+    except BadInput as error:
+        raise BadInput(
+            f"Line {reader.line_num} of the price table: {error.message}", hint=error.hint
+        ) from None
+    except csv.Error as error:
+        raise BadInput(f"Line {reader.line_num} of the price table is no CSV.", hint=_FORMAT) from error
+    if len(rows) > MOST_PRICES:
+        raise BadInput(f"The price table has more than {MOST_PRICES:,} rows.", hint="Use patterns.")
+    return tuple(rows)
+
+
+def checked_price(model: str, prompt: object, completion: object, as_of: object) -> Price:
+    """A row of a price table from what somebody typed.
+
+    Raises:
+        BadInput: when a value is missing or out of bounds.
+    """
+    model = " ".join(model.split())
+    if not model or len(model) > LONGEST_NAME:
+        raise BadInput(f"the name of a model has 1 to {LONGEST_NAME} characters.", hint=_FORMAT)
+    try:
+        day = date.fromisoformat(str(as_of).strip())
+    except ValueError:
+        raise BadInput(f"{model} has no date like 2026-11-03.", hint=_FORMAT) from None
+    return Price(
+        model=model, prompt=_dollars(model, prompt), completion=_dollars(model, completion), as_of=day
+    )
+
+
+def _dollars(model: str, value: object) -> float:
+    try:
+        dollars = float(str(value))
+    except ValueError:
+        dollars = -1
+    if not 0 <= dollars <= MOST_DOLLARS:  # which holds for no NaN either
+        raise BadInput(f"{model} has a price that is no number from 0 to {MOST_DOLLARS:,.0f}.", hint=_FORMAT)
+    return dollars
+
+
+SHIPPED = Prices(rows=parsed(Path(__file__).with_name("prices.csv").read_text("utf-8")))
+"""The table that comes with OpenQuery. Providers change their prices: check them."""
