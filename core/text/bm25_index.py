@@ -75,10 +75,21 @@ class Bm25Index:
                 continue
             times = np.bincount(self.rows[self.stems == number], minlength=total).astype(np.float32)
             present = np.count_nonzero(times)
-            scores += np.float32(log(1 + (total - present + 0.5) / (present + 0.5))) * (
-                times / (times + norm)
-            )
+            scores += np.float32(inverse_document_frequency(int(present), total)) * (times / (times + norm))
         return scores
+
+    def texts_with(self, stems: Iterable[str]) -> NDArray[np.bool_]:
+        """Which texts hold all of these stems: shape (texts,)."""
+        present = np.ones(len(self.lengths), dtype=np.bool_)
+        for stem in stems:
+            number = self.vocabulary.get(stem, -1)
+            present &= np.bincount(self.rows[self.stems == number], minlength=len(present)) > 0
+        return present
+
+
+def inverse_document_frequency(present: int, total: int) -> float:
+    """ln(1 + (N - n + 0.5) / (n + 0.5)) of a word that `present` of `total` texts hold, as Lucene has it; above 0."""
+    return log(1 + (total - present + 0.5) / (present + 0.5))
 
 
 def tokens(text: str, language: str = "") -> list[str]:

@@ -17,13 +17,19 @@ def bm25(question: str, passages: tuple[Passage, ...], language: str = "") -> Sc
     `language` is an ISO 639-1 code that selects the stemmer; empty, it is detected from the passages. The
     indexes of the last few tuples of passages are cached.
     """
-    index, _ = _index(passages, language)
+    index = bm25_index(passages, language)
     return index.scores(dict.fromkeys(tokens(question, index.language)))
+
+
+def bm25_index(passages: tuple[Passage, ...], language: str = "") -> Bm25Index:
+    """The index by which `bm25` scores these passages; the last few are cached."""
+    index, _ = _index(passages, language)
+    return index
 
 
 def prepare_bm25(passages: tuple[Passage, ...]) -> None:
     """Build the index of the passages now, so that the first ranking by BM25 does not wait for it."""
-    _index(passages, "")
+    bm25_index(passages)
 
 
 @cached(LRUCache(CACHED_INDEXES), key=lambda passages, language: (id(passages), language), lock=Lock())
