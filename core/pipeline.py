@@ -229,6 +229,7 @@ async def answer_and_check(
             chat,
             ports.embed,
             emit,
+            history=run.turn.history if run.turn else (),
             answers=ports.answers,
             budget=budget,
         )

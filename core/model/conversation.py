@@ -44,5 +44,7 @@ class Turn:
     """The identity of the model that rewrote it; empty: no model did."""
     coverage: float | None = None
     """How far the pages in hand cover the question, from 0 to 1; None where that was not measured."""
+    history: tuple[Exchange, ...] = ()
+    """Exchanges before it that are given to the model that answers, oldest first."""
     numbers: Mapping[str, int] = field(default_factory=dict)
     """The source numbers of the conversation so far, by passage id. A passage keeps its number."""

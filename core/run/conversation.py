@@ -1,8 +1,8 @@
 """Conversations: a question after another one, answered from the pages in hand, from new ones, or from both."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from core.model import AnswerFrom, Turn
+from core.model import AnswerFrom, Exchange, Turn
 from core.run.state import Run
 
 
@@ -13,6 +13,7 @@ def next_turn(
     answer_from: AnswerFrom,
     author: str = "",
     coverage: float | None = None,
+    history: Sequence[Exchange] = (),
 ) -> Turn:
     """The turn of a question that follows `earlier`; the arguments are those of `Turn`.
 
@@ -27,6 +28,7 @@ def next_turn(
         answer_from=answer_from,
         author=author,
         coverage=coverage,
+        history=tuple(history),
         numbers={**earlier.numbers, **numbers},
     )
 
@@ -42,3 +44,10 @@ def turns_up_to(run: Run, get: Callable[[str], Run | None]) -> tuple[Run, ...]:
     while (turn := turns[-1].turn) and (before := get(turn.follows)):
         turns.append(before)
     return tuple(reversed(turns))
+
+
+def exchanges(turns: Sequence[Run]) -> tuple[Exchange, ...]:
+    """The questions of these runs with their answers."""
+    return tuple(
+        Exchange(question=run.question, answer=run.answer.text if run.answer else "") for run in turns
+    )

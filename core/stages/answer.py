@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from core.config.knobs import AnswerKnobs, Length
 from core.errors import ChatFailed
-from core.model import Answer, AnswerKind, Message, Phase, Severity, Source, Usage
+from core.model import Answer, AnswerKind, Exchange, Message, Phase, Severity, Source, Usage
 from core.ports import Chat, Embed
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
 from core.stages.answering.answer_prompt import NOT_FOUND, prompt
@@ -53,10 +53,11 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     embed: Embed,
     emit: Emit,
     *,
+    history: Sequence[Exchange] = (),
     answers: MutableMapping[str, Answer] | None = None,
     budget: TimeBudget = UNLIMITED,
 ) -> Answer:
-    """Answer from `sources` and nothing else. The pieces of `TokensWritten` join to the answer's text.
+    """Answer from `sources` and nothing else; `history` only tells what the question refers to. The pieces of `TokensWritten` join to the answer's text.
 
     Without sources nobody is asked; without a chat model, or when it has not begun to write when its time in
     `budget` is over, the best-supported sentences are quoted, and `embed` finds them. An answer in `answers`
@@ -72,19 +73,24 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
         emit(TokensWritten(NOTHING_RELEVANT))
         result = Answer(kind=AnswerKind.NOT_FOUND, text=NOTHING_RELEVANT)
     elif chat:
-        result = await _written_answer(question, sources, knobs, chat, emit, answers, budget)
+        result = await _written_answer(question, sources, knobs, chat, emit, history, answers, budget)
     if result is None:
         result = await _quoted_answer(question, sources, knobs, embed, emit, budget)
     emit(PhaseEnded(Phase.ANSWER))
     return result
 
 
-def digest_of(question: str, sources: Sequence[Source], knobs: AnswerKnobs, model: str) -> str:
+def digest_of(
+    question: str,
+    sources: Sequence[Source],
+    knobs: AnswerKnobs,
+    model: str,
+    history: Sequence[Exchange] = (),
+) -> str:
     """A digest of all that a model is asked: other words, sources, settings or models give another one."""
     prompt_sources = [(source.number, source.title, source.url, source.text) for source in sources]
-    return hashlib.sha256(
-        repr((question, prompt_sources, knobs, model)).encode("utf-8", "replace")
-    ).hexdigest()
+    asked = (question, prompt_sources, knobs, model, *history)
+    return hashlib.sha256(repr(asked).encode("utf-8", "replace")).hexdigest()
 
 
 async def _quoted_answer(  # noqa: PLR0917
@@ -113,17 +119,18 @@ async def _written_answer(  # noqa: PLR0917
     knobs: AnswerKnobs,
     chat: Chat,
     emit: Emit,
+    history: Sequence[Exchange],
     answers: MutableMapping[str, Answer] | None,
     budget: TimeBudget,
 ) -> Answer | None:
     """The answer of the chat model, or its earlier one to the same; None when its time was over before a word."""
-    digest = digest_of(question, sources, knobs, chat.identity)
+    digest = digest_of(question, sources, knobs, chat.identity, history)
     if answers is not None and (cached := answers.get(digest)):
         emit(TokensWritten(cached.text))
         return replace(cached, usage=None, cached=True)
     answer = None
     if budget.writing_left > 0:
-        messages = prompt(question, sources, knobs, boundary=secrets.token_hex(8))
+        messages = prompt(question, sources, knobs, secrets.token_hex(8), history)
         emit(Prompted(messages, chat.identity))
         answer = await _streamed_answer(messages, knobs, MeteredChat(chat, Phase.ANSWER, emit), emit, budget)
     if answer is None:

@@ -12,12 +12,12 @@ from core.errors import ChatFailed
 from core.model import Exchange, Message, Phase
 from core.ports import Chat
 from core.run.events import Emit, Note
+from core.stages.answering.answer_prompt import history_blocks
 from core.stages.conversation.history import dropped_note, recent
 from core.stages.conversation.joined_terms import joined_question
 from core.stages.metered_models import MeteredChat
-from core.text.markdown.citations import without_citations
 from core.text.query_parser import QueryReader
-from core.text.sanitize import one_line, scrub_for_prompt
+from core.text.sanitize import one_line
 
 HISTORY_TOKENS = 3000
 """The most estimated tokens of a conversation that a rewrite considers."""
@@ -116,12 +116,7 @@ def rewrite_prompt(follow_up: str, history: Sequence[Exchange], boundary: str) -
         "- If it can be understood alone, repeat it unchanged.\n"
         "- Reply with the question alone, on one line, without quotation marks or comments."
     )
-    conversation = "\n".join(
-        f"<{kind}-{boundary}>\n{scrub_for_prompt(text, boundary)}\n</{kind}-{boundary}>"
-        for exchange in history
-        for kind, text in (("question", exchange.question), ("answer", without_citations(exchange.answer)))
-        if text
-    )
+    conversation = "\n".join(history_blocks(history, boundary))
     return (
         Message(role="system", content=system),
         Message(

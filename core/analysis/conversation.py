@@ -1,0 +1,59 @@
+"""A conversation as its turns: which runs it is made of, what each was answered from, what it took."""
+
+from collections.abc import Sequence
+
+from core.model import AnswerFrom
+from core.run.state import Run
+from core.storage.run_summaries import RunSummary
+from core.text.display import decimal
+from core.text.sanitize import pluralize
+
+
+def thread(turns: Sequence[RunSummary], run_id: str) -> tuple[RunSummary, ...]:
+    """The turns before a run, the run, and those that follow it, oldest first; of two that follow one, the newer.
+
+    Args:
+        turns: those of its conversation, in any order.
+        run_id: the run. Where it is not among them, there are no turns.
+    """
+    by_id = {turn.id: turn for turn in turns}
+    followers: dict[str, RunSummary] = {}
+    for turn in sorted(turns, key=lambda turn: turn.started):
+        followers[turn.follows] = turn
+    chain: list[RunSummary] = []
+    earlier = by_id.get(run_id)
+    while earlier is not None and earlier not in chain:
+        chain.insert(0, earlier)
+        earlier = by_id.get(earlier.follows)
+    while chain and (later := followers.get(chain[-1].id)) and later not in chain:
+        chain.append(later)
+    return tuple(chain)
+
+
+def latest_turns(runs: Sequence[RunSummary]) -> tuple[tuple[RunSummary, int], ...]:
+    """One run for each conversation, its newest, with the number of its turns; newest first.
+
+    Args:
+        runs: newest first, as the history lists them.
+    """
+    counts: dict[str, int] = {}
+    newest: dict[str, RunSummary] = {}
+    for run in runs:
+        newest.setdefault(run.conversation, run)
+        counts[run.conversation] = counts.get(run.conversation, 0) + 1
+    return tuple((run, counts[conversation]) for conversation, run in newest.items())
+
+
+def answered_from(run: Run) -> str:
+    """What a run was answered from, in a few words, with the coverage that was measured before it."""
+    if run.turn is None:
+        return f"searched, {pluralize(run.full_pages, 'page')}" if run.hits else "searched"
+    coverage = run.turn.coverage
+    match run.turn.answer_from:
+        case AnswerFrom.PAGES:
+            words = "from the pages in hand"
+        case AnswerFrom.SEARCH:
+            words = "searched again"
+        case AnswerFrom.BOTH:
+            words = "from the pages in hand and new ones"
+    return words if coverage is None else f"{words}, coverage {decimal(coverage, 2)}"
