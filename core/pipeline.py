@@ -45,6 +45,7 @@ from core.stages.rank import sources
 from core.stages.read import read
 from core.stages.rerank import rank_and_rerank
 from core.stages.search import search
+from core.stages.spending import Spending
 from core.stages.streams import stream
 from core.stages.time_budget import UNLIMITED, TimeBudget
 
@@ -85,6 +86,8 @@ async def research(
         BadInput: when the question or a query is empty or too long, or there are too many queries.
     """
     question, queries = checked_question(question), checked_queries(queries)
+    if knobs.run.time_budget:
+        budget = min(budget, TimeBudget(knobs.run.time_budget), key=lambda limit: limit.left)
     recorder = Recorder(listen)
     recorder.emit(_run_started(question, knobs, run_id, turn))
     async with run_outcome(recorder):
@@ -232,6 +235,7 @@ async def answer_and_check(
             history=run.turn.history if run.turn else (),
             answers=ports.answers,
             budget=budget,
+            spending=Spending(knobs=knobs.run, prices=ports.prices, run=recorder.run, since=run.before),
         )
     except AnswerBrokeOff as error:
         emit(e.Answered(error.partial))

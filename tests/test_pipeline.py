@@ -19,6 +19,7 @@ from core.config.knobs import (
     SearchKnobs,
     Strategy,
 )
+from core.config.run_knobs import RunKnobs
 from core.config.settings import Settings
 from core.errors import BadInput
 from core.followups import answer_again, read_more, retune
@@ -202,6 +203,20 @@ async def test_no_source_above_the_threshold_means_no_answer_and_no_model_call(
     assert run.answer is not None
     assert run.answer.kind is AnswerKind.NOT_FOUND
     assert fake_openai.chat_requests == []
+
+
+async def test_a_budget_that_is_used_up_ends_in_a_quoted_answer_and_a_follow_up_has_it_anew(
+    engine: Engine, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.chats.append(streamed("chunk overlap recall", usage=(900, 2500)))
+    knobs = replace(DEMO, plan=PlanKnobs(queries=1), run=RunKnobs(token_budget=6000))
+    ports = await engine.ports(knobs, _access(fake_openai))
+    run = await research(QUESTION, replace(knobs, plan=PlanKnobs(queries=2)), ports)
+    assert run.status is RunStatus.DONE
+    assert run.answer is not None and run.answer.kind is AnswerKind.EXTRACTIVE
+    assert any("Raise the token budget to" in notice.hint for notice in run.notices)
+    again = await answer_again(run, ports)
+    assert again.answer is not None and again.answer.kind is AnswerKind.WRITTEN
 
 
 async def test_answering_again_uses_the_ranking_in_hand(engine: Engine, fake_openai: FakeOpenAI) -> None:

@@ -44,6 +44,6 @@ class RunKnobs:
     token_budget: Annotated[int, Field(ge=0, le=2_000_000, title="Token budget")] = 60_000
     """The most tokens that chat models may read and write for a run; 0 means no limit. Those of embeddings and reranking count in dollars alone."""
     time_budget: Annotated[int, Field(ge=0, le=3600, title="Time budget (s)")] = 0
-    """The most seconds before the answer is begun; 0 means no limit."""
+    """The most seconds of a run, which then answers with what it has; 0 means no limit."""
     dollar_budget: Annotated[float, Field(ge=0, le=100, title="Dollar budget")] = 0.0
     """The most US dollars that a run may cost, by what providers state or by the price table; 0 means no limit."""

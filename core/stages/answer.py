@@ -17,8 +17,9 @@ from core.stages.answering.answer_writer import AnswerWriter
 from core.stages.answering.extractive_answer import extractive_answer
 from core.stages.answering.token_limit import reached_limit
 from core.stages.metered_models import MeteredChat, MeteredEmbed
+from core.stages.spending import Spending
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
-from core.text.sanitize import CHARACTERS_A_TOKEN
+from core.text.sanitize import CHARACTERS_A_TOKEN, estimated_tokens
 
 NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
 """The answer when no passage became a source; no model is asked."""
@@ -56,12 +57,14 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     history: Sequence[Exchange] = (),
     answers: MutableMapping[str, Answer] | None = None,
     budget: TimeBudget = UNLIMITED,
+    spending: Spending | None = None,
 ) -> Answer:
     """Answer from `sources` and nothing else; `history` only tells what the question refers to. The pieces of `TokensWritten` join to the answer's text.
 
     Without sources nobody is asked; without a chat model, or when it has not begun to write when its time in
-    `budget` is over, the best-supported sentences are quoted, and `embed` finds them. An answer in `answers`
-    to exactly this is used again, and no model is asked; a new and complete one is added.
+    `budget` is over, or where `spending` has not enough left for it, the best-supported sentences are quoted, and
+    `embed` finds them. An answer in `answers` to exactly this is used again, and no model is asked; a new and
+    complete one is added.
 
     Raises:
         ChatFailed: when the model cannot be asked or writes nothing.
@@ -73,7 +76,9 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
         emit(TokensWritten(NOTHING_RELEVANT))
         result = Answer(kind=AnswerKind.NOT_FOUND, text=NOTHING_RELEVANT)
     elif chat:
-        result = await _written_answer(question, sources, knobs, chat, emit, history, answers, budget)
+        result = await _written_answer(
+            question, sources, knobs, chat, emit, history, answers, budget, spending
+        )
     if result is None:
         result = await _quoted_answer(question, sources, knobs, embed, emit, budget)
     emit(PhaseEnded(Phase.ANSWER))
@@ -122,8 +127,10 @@ async def _written_answer(  # noqa: PLR0917
     history: Sequence[Exchange],
     answers: MutableMapping[str, Answer] | None,
     budget: TimeBudget,
+    spending: Spending | None,
 ) -> Answer | None:
-    """The answer of the chat model, or its earlier one to the same; None when its time was over before a word."""
+    """The answer of the chat model, or its earlier one to the same; None when its time was over before a word, or the
+    run's budget does not cover it."""
     digest = digest_of(question, sources, knobs, chat.identity, history)
     if answers is not None and (cached := answers.get(digest)):
         emit(TokensWritten(cached.text))
@@ -131,6 +138,8 @@ async def _written_answer(  # noqa: PLR0917
     answer = None
     if budget.writing_left > 0:
         messages = prompt(question, sources, knobs, secrets.token_hex(8), history)
+        if spending and not _covered(spending, messages, knobs, chat, emit):
+            return None
         emit(Prompted(messages, chat.identity))
         answer = await _streamed_answer(messages, knobs, MeteredChat(chat, Phase.ANSWER, emit), emit, budget)
     if answer is None:
@@ -140,11 +149,26 @@ async def _written_answer(  # noqa: PLR0917
     return answer
 
 
+def _covered(
+    spending: Spending, messages: Sequence[Message], knobs: AnswerKnobs, chat: Chat, emit: Emit
+) -> bool:
+    """Whether what is left of the budget covers the reply to these messages. A note says why not, or what is doubtful."""
+    prompt_tokens = estimated_tokens(sum(len(message.content) for message in messages))
+    refusal = spending.refusal(prompt_tokens, _token_limit(knobs), chat.identity)
+    if note := refusal or spending.doubt(chat.identity):
+        emit(note)
+    return refusal is None
+
+
+def _token_limit(knobs: AnswerKnobs) -> int:
+    return knobs.max_tokens or MAX_TOKENS[knobs.length]
+
+
 async def _streamed_answer(
     messages: Sequence[Message], knobs: AnswerKnobs, chat: Chat, emit: Emit, budget: TimeBudget
 ) -> Answer | None:
     writer, finish, usage, cut = AnswerWriter(emit, knobs.stop), None, None, ""
-    limit = knobs.max_tokens or MAX_TOKENS[knobs.length]
+    limit = _token_limit(knobs)
     reply = chat(messages, max_tokens=limit, temperature=knobs.temperature, stop=knobs.stop)
     waiting = asyncio.timeout(timeout_of(budget.writing_left))
     try:
