@@ -115,7 +115,7 @@ def _evaluate(browser: Browser, site: Site, folder: Path) -> None:
     app = App(page, site)
     app.open("/evaluate")
     app.button("evaluate_start").click()
-    expect(app.keyed("evaluate_progress_line")).to_contain_text("done")
+    expect(app.keyed("evaluate_progress_line")).to_contain_text("Done")
     expect(app.keyed("evaluate_costs").locator(".scatterlayer .trace").first).to_be_visible()
     page.mouse.move(0, 0)
     pictured(page, folder / "evaluate.png")

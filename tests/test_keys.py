@@ -271,9 +271,8 @@ def test_no_key_of_the_library_is_in_an_error_or_its_traceback(planted: Planted)
         Reply((f"<html>{SHELF}</html>".encode(),), content_type="text/html"),
         Reply((Cut(),)),
     ):
-        planted.qdrant.faults.extend([fault] * 6)
+        planted.qdrant.outage = fault
         said = planted.runs.call(ask())
-        planted.qdrant.faults.clear()
         assert "LibraryFailed" in said
         assert found(said) == []
 

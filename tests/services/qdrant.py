@@ -4,7 +4,8 @@
         ServerCollections(server.url, SecretStr("secret"))
 
 Errors are worded as Qdrant words them. `server.engine` is the engine, for a test to fill "by another tool".
-`server.faults` are replies that come instead of answers, one a request; `strict` refuses what has no index.
+`server.faults` are replies that come instead of answers, one a request, and `server.outage` one that comes to every
+request while it is set; `strict` refuses what has no index.
 """
 
 import re
@@ -35,8 +36,11 @@ class FakeQdrant(Loopback):
         self.key, self.strict, self.read_only = key, strict, read_only
         self.indexed: defaultdict[str, dict[str, str]] = defaultdict(dict)
         self.faults: deque[Reply] = deque()
+        self.outage: Reply | None = None
 
     async def _answer(self, request: Request) -> Reply:
+        if self.outage:
+            return self.outage
         if self.faults:
             return self.faults.popleft()
         if self.key and request.headers.get("api-key") != self.key:
