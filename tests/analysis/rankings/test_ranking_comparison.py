@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -80,6 +81,26 @@ def test_passages_cut_elsewhere_are_matched_by_what_they_share() -> None:
         )
 
 
+def test_in_a_page_that_changed_passages_are_matched_by_their_words_and_not_by_their_place() -> None:
+    texts = [
+        " ".join(f"{name} {n} floats past mill {n * n}." for n in range(12)) for name in ("Boat", "Raft")
+    ]
+    before = _passages(texts[0], texts[1])
+    after = _passages("A new line is above.", texts[1], texts[0].replace("mill 9.", "mill 10."))
+    assert match_passages(before, after) == {0: 2, 1: 1}
+    unlike = _passages("Nothing of this was there before, and it is about lamps alone.")
+    assert match_passages(before[:1], unlike) == {}
+
+
+def _passages(*texts: str) -> list[Passage]:
+    """Passages of one page, one after the other."""
+    starts = accumulate((len(text) + 2 for text in texts), initial=0)
+    return [
+        Passage(text=text, place=Place(page="https://a.example/", start=start, end=start + len(text)))
+        for text, start in zip(texts, starts, strict=False)
+    ]
+
+
 def test_the_same_text_at_another_address_is_the_same_passage() -> None:
     one = run_of({"https://a.example/": "A river boat.", "https://b.example/": "Clouds."})
     two = run_of({"https://mirror.example/": "A river  boat.", "https://c.example/": "Lamps."})
@@ -127,13 +148,14 @@ def test_every_passage_moves_once(one: Strategy, two: Strategy, diversity: float
 @pytest.mark.slow
 def test_the_time_to_compare_runs_grows_with_their_passages() -> None:
     def run(count: int, shift: int, seed: int) -> Run:
-        passages = tuple(
-            Passage(
-                text=f"{shift} {n}",
-                place=Place(page=f"p{n // 50}", start=n % 50 * 100 + shift, end=n % 50 * 100 + 90 + shift),
+        def passage(n: int) -> Passage:
+            page, start = n // 50, n % 50 * 100 + shift
+            text = "".join(f"{row:>100}" for row in range(page * 50, page * 50 + 51))
+            return Passage(
+                text=text[start : start + 90], place=Place(page=f"p{page}", start=start, end=start + 90)
             )
-            for n in range(count)
-        )
+
+        passages = tuple(map(passage, range(count)))
         draw = np.random.default_rng(seed)
         vectors = draw.standard_normal((len(passages), 8)).astype(np.float32)
         index = Index(passages=passages, vectors=vectors, question=vectors[0], embedder="test")
