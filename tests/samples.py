@@ -10,6 +10,7 @@ from core.model import (
     Author,
     Citation,
     CitationCheck,
+    FunctionCall,
     Index,
     Message,
     ModelUsage,
@@ -26,9 +27,11 @@ from core.model import (
     Skip,
     SkipReason,
     Source,
+    ToolCall,
     Usage,
 )
 from core.run import events as e
+from core.run.step_events import ModelDecided, StepEnded, StepStarted
 
 QUERY = Query(text="overlap of passages", author=Author.MODEL)
 OTHER = Query(text="naïve “quotes” 检索", author=Author.MODEL)
@@ -116,6 +119,9 @@ EVENTS: tuple[e.Event, ...] = (
     e.BatchFailed(2, 3, "Too many.", "Wait."),
     e.Indexed(INDEX),
     e.Ranked(RANKING),
+    ModelDecided("I search first.", (ToolCall(id="c1", function=FunctionCall(name="find")),), 90),
+    StepStarted(1, "find", '{"text": "overlap"}'),
+    StepEnded(1, "Delta holds.", "b0", 1),
     e.SourcesChosen((SOURCE,)),
     e.Note(Phase.ANSWER, "A note.", "A hint."),
     e.PhaseStarted(Phase.ANSWER),

@@ -28,7 +28,7 @@ class Bar:
     """A part of a row. `left` and `width` are shares of the whole, from 0 to 1."""
 
     kind: str
-    """phase, search, fetch, wait, extract, embed or retry."""
+    """phase, step, search, fetch, wait, extract, embed or retry."""
     left: float
     width: float
     start: float
@@ -46,7 +46,7 @@ class Row:
     """
 
     kind: str
-    """phase, search, page, embed or retry."""
+    """phase, step, search, page, embed or retry."""
     label: str
     detail: str
     """The label in full, and the address of a page."""

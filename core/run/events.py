@@ -22,6 +22,7 @@ from core.model import (
     Source,
     Turn,
 )
+from core.run.step_events import StepEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,7 @@ class RunStarted:
     question: str
     knobs: Knobs
     at: str  # ISO 8601, UTC
-    turn: Turn | None = None
-    """Of a follow-up question; None of the first question of a conversation."""
+    turn: Turn | None = None  # of a follow-up question
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,7 @@ class ModelRetry:
 
     phase: Phase
     retry: Retry
-    batch: int = 0
-    """The embedding batch that waits; 0: another request."""
+    batch: int = 0  # the embedding batch that waits; 0: another request
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +168,7 @@ class Embedded:
     batch: int
     passages: tuple[str, ...]
     cosine: tuple[float, ...]
-    reused: int
-    """How many of the vectors came from the cache."""
+    reused: int  # how many of the vectors came from the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +281,7 @@ Event = (
     | TokensWritten
     | Answered
     | Checked
+    | StepEvent
     | RunDone
     | RunStopped
     | RunFailed

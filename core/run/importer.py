@@ -146,6 +146,8 @@ def _inconsistencies(run: Run) -> Iterator[str]:
     spans = [*run.timeline.phases.values(), *(bar.span for bar in run.timeline.activities.values())]
     if any(span.start < 0 or (span.end is not None and span.end < span.start) for span in spans):
         yield "timeline ends before it begins"
+    if [step.number for step in run.steps] != list(range(1, len(run.steps) + 1)):
+        yield "steps are not numbered from 1"
     yield from _check_urls(run)
     for page in run.pages.values():
         yield from _check_article(page)

@@ -30,6 +30,7 @@ from core.model.passage_urls import collection_at_url
 from core.run import events as e
 from core.run.hit_merging import merge_hits
 from core.run.notices import notices
+from core.run.step_events import ModelDecided, Step, StepEnded, StepStarted, folded_steps
 from core.run.timeline import Timeline
 from core.run.transitions import summed_usage, with_answer_of, with_ranking_of, without_results_of
 
@@ -101,6 +102,9 @@ class Run:
     model_usage: tuple[e.ModelUsed, ...] = ()
     """The tokens of every call of a model for this run, earlier answers included: one sum a phase and model."""
     embed_faults: tuple[e.BatchFailed, ...] = ()
+    decisions: tuple[ModelDecided, ...] = ()
+    """The replies of the chat model of an agent. Their calls, one after the other, are its `steps`."""
+    steps: tuple[Step, ...] = ()
     error: e.RunFailed | None = None
     vectors_reused: int = 0
     vectors_computed: int = 0
@@ -245,6 +249,10 @@ class Run:
                 return replace(run, answer=answer, text=answer.text)
             case e.Checked(check=check):
                 return replace(run, check=check)
+            case ModelDecided() as decision:
+                return replace(run, decisions=(*run.decisions, decision))
+            case StepStarted() | StepEnded() as event:
+                return replace(run, steps=folded_steps(run.steps, run.decisions, event, record.at))
             case e.RunDone():
                 return replace(run, status=RunStatus.DONE, before=None)
             case e.RunStopped():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from core.model import Phase
 from core.run import events as e
+from core.run.step_events import StepEnded, StepStarted
 from core.text.sanitize import pluralize
 
 
@@ -24,7 +25,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """One bar of the timeline. `kind` is search, fetch, extract, embed or model."""
+    """One bar of the timeline. `kind` is step, search, fetch, extract or embed."""
 
     phase: Phase
     kind: str
@@ -81,6 +82,10 @@ class Timeline:
                 waits = _cut(self.waits, seconds, lambda wait: wait.phase is phase)
                 spans = {**self.phases, phase: replace(self.phases[phase], end=seconds)}
                 return replace(self, phases=spans, waits=waits)
+            case StepStarted(number=number, tool=tool):
+                return self._start(f"step {number}", Phase.PLAN, "step", f"step {number}: {tool}", seconds)
+            case StepEnded(number=number, error=error):
+                return self._end(f"step {number}", seconds, failed=error)
             case e.SearchStarted(query=query):
                 return self._start(f"search {query.text}", Phase.SEARCH, "search", query.text, seconds)
             case e.SearchAnswered(query=query):

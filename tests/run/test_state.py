@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.run_usage import is_usage_estimated, usage_by_purpose
+from core.analysis.steps import step_rows
 from core.config.knobs import ChunkKnobs, Knobs
-from core.model import ModelUsage, Phase, Usage
+from core.model import FunctionCall, ModelUsage, Phase, ToolCall, Usage
 from core.run import events as e
 from core.run.state import Run, RunStatus
+from core.run.step_events import ModelDecided, StepEnded, StepStarted
 from tests.samples import (
     ANSWER,
     CHECK,
@@ -100,6 +102,32 @@ def test_the_timeline_shows_each_search_fetch_extraction_and_batch() -> None:
     assert bars["extract", PAGE.url].span.seconds(0) <= PAGE.article.seconds + 1e-9
     assert bars["embed", "2 texts"].span.end is not None
     assert all(span.end is not None for span in run.timeline.phases.values())
+
+
+def test_steps_follow_from_the_decisions_of_the_model_and_one_that_begins_again_replaces_itself() -> None:
+    calls = tuple(ToolCall(id=f"c{n}", function=FunctionCall(name="find")) for n in (1, 2))
+    first = folded(
+        ModelDecided("Two at once.", calls, 90),
+        StepStarted(1, "find", '{"text": "a"}'),
+        StepEnded(1, "Found.", "b0", 3),
+        StepStarted(2, "find", '{"text": "b"}'),
+    )
+    assert [(step.tokens, step.reason, step.end) for step in first.steps] == [
+        (90, "Two at once.", 0.2),
+        (0, "Two at once.", None),
+    ]
+    again = folded(
+        ModelDecided("", calls[:1], 5),
+        StepStarted(1, "open", "{}"),
+        StepStarted(1, "open", "{}"),
+        StepEnded(1, "Refused.", "b1", error=True),
+    )
+    (row,) = step_rows(again)
+    assert (row.outcome, row.result, row.tokens) == ("failed", "Refused.", 5)
+    assert [str(row) for row in step_rows(first)] == [
+        "Step 1: find a: 3 passages",
+        "Step 2: find b: under way",
+    ]
 
 
 def test_every_kind_of_event_has_a_sample() -> None:

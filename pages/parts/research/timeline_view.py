@@ -8,6 +8,7 @@ from pages.parts import markup
 
 KINDS = {
     "phase": "phase",
+    "step": "step of the agent",
     "search": "search",
     "fetch": "fetching the page",
     "wait": "waiting for a free extraction process",
