@@ -10,8 +10,9 @@ from dataclasses import replace
 from core.config.knobs import Knobs, ReadKnobs
 from core.config.questions import checked_query
 from core.errors import BadInput, ReadFailed, SearchFailed
+from core.methods.phases import answer_and_check, index_and_rank, rank_index
 from core.model import Author, Extractor, Hit, Phase, Query, Severity
-from core.pipeline import answer_and_check, index_and_rank, rank_index, run_outcome
+from core.pipeline import run_outcome
 from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Listener, Recorder

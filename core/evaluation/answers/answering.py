@@ -12,8 +12,8 @@ from core.evaluation.data_sets.corpus import Corpus, build_corpus, document_page
 from core.evaluation.data_sets.data_set import DataSet, Question
 from core.evaluation.metrics import answer_metrics
 from core.evaluation.strict_ports import StrictEmbed, StrictRerank, require_reranker
+from core.methods.phases import answer_and_check, rank_index
 from core.model import AnswerKind
-from core.pipeline import answer_and_check, rank_index
 from core.ports import Embed, Ports
 from core.run.recorder import Recorder
 from core.run.state import Run

@@ -1,0 +1,1 @@
+"""Methods: how a run is steered, as compositions of the stages."""
