@@ -1,6 +1,6 @@
 """What the pipeline needs of the world. Adapters match these shapes and inherit nothing."""
 
-from collections.abc import AsyncGenerator, Callable, Iterable, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -149,6 +149,10 @@ class Chat(ModelPort, Protocol):
         """
 
 
+async def keep_nothing() -> None:
+    """The `stored` of a run that no store keeps."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """The world of one run."""
@@ -164,6 +168,8 @@ class Ports:
     answers: MutableMapping[str, Answer] | None = None
     """Earlier answers of chat models by the digest of all that the model was asked, to be used again and added to;
     None: the model is always asked."""
+    stored: Callable[[], Awaitable[None]] = keep_nothing
+    """Waits until every event of the run so far is on disk."""
     egress: EgressPolicy = UNRESTRICTED
     """Decides which texts these models are given."""
     egress_note: str = ""

@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping, Sequence
+from collections.abc import Coroutine, Iterable, MutableMapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -12,12 +12,10 @@ from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.config.questions import checked_queries, checked_question
 from core.config.settings import Settings
-from core.errors import BadInput, OpenQueryError
+from core.errors import BadInput
 from core.model import Answer, Extractor, Turn
 from core.ports import Ports
-from core.run.events import Record
 from core.run.importer import run_from_json
-from core.run.recorder import Listener
 from core.run.state import Run, RunStatus
 from core.runtime import logs
 from core.runtime.engine import Engine
@@ -29,6 +27,7 @@ from core.runtime.quotas import Quotas
 from core.runtime.retuning import Retuning, start_job
 from core.runtime.run_comparisons import RunComparisons
 from core.runtime.side_answers import SideAnswers
+from core.runtime.stored_work import FollowUp, StoredWork
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.storage.label_store import LabelStore
 from core.storage.presets import Presets
@@ -37,11 +36,8 @@ from core.storage.run_summaries import RunSummary
 
 T = TypeVar("T")
 
-FollowUp = Callable[[Ports, Listener], Awaitable[Run]]
-"""A function of `core.followups`, bound to its run and arguments."""
 
-
-class RunRegistry:
+class RunRegistry(StoredWork):
     """Start, continue, retune, stop and look up runs. Every method may be called from any thread."""
 
     def __init__(self, settings: Settings) -> None:
@@ -49,8 +45,7 @@ class RunRegistry:
         self.engine = Engine(settings)
         self.store = RunStore(settings.folder / RUNS)
         self.quotas = Quotas(settings.runs_per_hour, settings.tokens_per_day)
-        self.observers: tuple[RunObserver, ...] = (logs.observe,)
-        """Called with the events of every run, but not of retuned ones, which are not stored."""
+        self.observers = (logs.observe,)
         self._jobs = JobTable(self.store)
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
         self._loop = BackgroundLoop()
@@ -114,7 +109,7 @@ class RunRegistry:
         asked = partial(pipeline.research, question, knobs, queries=queries, run_id=run_id, budget=budget)
 
         def work(ports: Ports) -> Coroutine[Any, Any, Run]:
-            return asked(replace(ports, answers=answers), listen, turn=turn, earlier=earlier)
+            return asked(replace(self._storing(ports), answers=answers), listen, turn=turn, earlier=earlier)
 
         start_job(self._loop, self.engine, job, work, self._slots)
         return run_id
@@ -257,43 +252,3 @@ class RunRegistry:
         self.call(self.engine.aclose())
         self._loop.close()
         self.store.close()
-
-    def _follow_up(
-        self,
-        run_id: str,
-        bind: Callable[[Run], FollowUp],
-        access: Access,
-        quota_subject: str = "",
-        *,
-        knobs: Knobs | None = None,
-    ) -> None:
-        """Start a follow-up of a finished run. Nothing happens while other work on it is under way.
-
-        `bind` gets the run once no other work can change it, and may refuse by raising.
-        """
-        job = self._jobs.get(run_id)
-        if job is None or not job.claim():
-            return
-        try:
-            follow_up = bind(job.run)
-        except OpenQueryError:
-            job.release()
-            raise
-        job.access, job.target_knobs = access, knobs or job.run.knobs
-        listen = self._listener(job, quota_subject)
-        start_job(self._loop, self.engine, job, lambda ports: follow_up(ports, listen))
-
-    def _listener(self, job: Job, quota_subject: str, observer: RunObserver | None = None) -> Listener:
-        """A listener that stores every event, updates the job, charges the quota subject and calls the observers."""
-        job.observers = (*self.observers, observer) if observer else self.observers
-        charge = self.quotas.token_meter(quota_subject)
-
-        def listen(record: Record, run: Run) -> None:
-            self.store.append(run, record)
-            job.run = run
-            charge(record, run)
-            for observe in job.observers:
-                observe(record, run)
-
-        job.listen = listen
-        return listen
