@@ -45,7 +45,7 @@ def prompt(
     """
     rules = Message(role="system", content=_rules(knobs, boundary) + (_HISTORY_RULE if history else ""))
     context = "\n\n".join(
-        (*history_blocks(history, boundary), *(_block(source, boundary) for source in sources))
+        (*history_blocks(history, boundary), *(source_block(source, boundary) for source in sources))
     )
     if knobs.prompt_layout is PromptLayout.THREE:
         return (
@@ -87,7 +87,8 @@ def _rules(knobs: AnswerKnobs, boundary: str) -> str:
     )
 
 
-def _block(source: Source, boundary: str) -> str:
+def source_block(source: Source, boundary: str) -> str:
+    """A source between tags that carry `boundary`: its number, title, address and text."""
     tag = f"source-{boundary}"
     text = truncate(scrub_for_prompt(source.text, boundary), SOURCE_TOKENS * CHARACTERS_A_TOKEN - 1)
     return (

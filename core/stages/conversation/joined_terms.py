@@ -34,7 +34,6 @@ _REFERENCES = {
 """Words that stand for something named before."""
 _OPENERS = {"de": "aber also dann denn oder und", "en": "also and because but or so then"}
 """Words that begin a sentence which continues another one."""
-_CONTINUING = {"de": ("was ist mit", "wie wäre es mit"), "en": ("what about", "how about", "why not")}
 _UNSPACED_REFERENCES = re.compile("[它他她这這那该該]|呢[？?]?$|それ|その|そこ|これ|この|では|じゃ")
 _UNSPACED_TEXT = re.compile(f"[{UNSPACED}]")
 _LAST_STOPS = " .!?…。！？؟।"
@@ -76,9 +75,13 @@ def depends_on_context(question: str, language: str) -> bool:
     return (
         len(content_words(question, language)) <= _FEW_WORDS
         or in_order[0] in _OPENERS.get(language, "").split()
-        or " ".join(in_order).startswith(_CONTINUING.get(language, ()))
-        or not set(_REFERENCES.get(language, "").split()).isdisjoint(in_order)
+        or refers_back(question, language)
     )
+
+
+def refers_back(text: str, language: str) -> bool:
+    """Whether a text has a word that stands for something named before it, such as a pronoun."""
+    return not set(_REFERENCES.get(language, "").split()).isdisjoint(words(text))
 
 
 def _context_questions(history: Sequence[Exchange], language: str) -> Iterator[str]:
