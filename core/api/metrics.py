@@ -6,6 +6,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from core.run import events as e
 from core.run.events import Record
 from core.run.state import Run, RunStatus
+from core.run.transitions import usage_of
 
 MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -51,11 +52,18 @@ class Metrics:
                 self.failures.labels("search", "query failed").inc()
             case e.BatchFailed():
                 self.failures.labels("embed", "batch failed").inc()
-            case e.ModelUsed(phase=phase, usage=usage) if not usage.local:
-                self.tokens.labels(phase.value, "prompt").inc(usage.tokens.prompt_tokens)
-                self.tokens.labels(phase.value, "completion").inc(usage.tokens.completion_tokens)
+            case e.RunStarted(turn=turn):
+                for used in usage_of(turn):
+                    self._count_tokens(used)
+            case e.ModelUsed() as used:
+                self._count_tokens(used)
             case _:
                 pass
+
+    def _count_tokens(self, used: e.ModelUsed) -> None:
+        if not used.usage.local:
+            self.tokens.labels(used.phase.value, "prompt").inc(used.usage.tokens.prompt_tokens)
+            self.tokens.labels(used.phase.value, "completion").inc(used.usage.tokens.completion_tokens)
 
     def text(self) -> bytes:
         """The text exposition format, version 0.0.4."""

@@ -12,7 +12,7 @@ from core.stages.answer import AnswerBrokeOff, answer
 from core.stages.check import check
 from core.stages.chunk import chunk
 from core.stages.conversation.pages_in_hand import unread, with_pages_in_hand
-from core.stages.egress import admitted_reranking, admitted_sources, embeddable_pages
+from core.stages.egress import admitted_history, admitted_reranking, admitted_sources, embeddable_pages
 from core.stages.embed import embed
 from core.stages.partial_results import written_so_far
 from core.stages.plan import plan
@@ -123,7 +123,7 @@ async def answer_and_check(
             chat,
             ports.embed,
             emit,
-            history=run.turn.history if run.turn else (),
+            history=admitted_history(run.turn.history, chat, ports, emit) if run.turn else (),
             answers=ports.answers,
             budget=budget,
             spending=Spending(knobs=knobs.run, prices=ports.prices, run=recorder.run, since=run.before),

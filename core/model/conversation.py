@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from core.model.usage import ModelUsage
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
@@ -11,6 +13,8 @@ class Exchange:
 
     question: str
     answer: str
+    origins: frozenset[str] = frozenset()
+    """Where the texts come from that the answer may quote, as `Run.origins`."""
 
 
 class AnswerFrom(StrEnum):
@@ -32,9 +36,9 @@ class Turn:
     """
 
     conversation: str
-    """The id of the run with the first question."""
+    """The id of the run with the first question; empty: this run, which follows questions that were asked elsewhere."""
     follows: str
-    """The id of the run before it."""
+    """The id of the run before it; empty: the question before it was asked elsewhere."""
     number: int
     """The first question is number 1."""
     written: str
@@ -48,3 +52,7 @@ class Turn:
     """Exchanges before it that are given to the model that answers, oldest first."""
     numbers: Mapping[str, int] = field(default_factory=dict)
     """The source numbers of the conversation so far, by passage id. A passage keeps its number."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of how the question was rewritten and its coverage measured."""
+    usage: tuple[ModelUsage, ...] = ()
+    """What the models took that did so, which counts in the run."""

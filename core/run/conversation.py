@@ -1,35 +1,43 @@
 """Conversations: a question after another one, answered from the pages in hand, from new ones, or from both."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from core.model import AnswerFrom, Exchange, Turn
+from core.model import AnswerFrom, Exchange, ModelUsage, Turn
 from core.run.state import Run
+
+GetRun = Callable[[str], Run | None]
+"""The run of an id; None when there is none."""
 
 
 def next_turn(
-    earlier: Run,
+    earlier: Run | None,
     *,
     written: str,
     answer_from: AnswerFrom,
     author: str = "",
     coverage: float | None = None,
     history: Sequence[Exchange] = (),
+    notes: Sequence[str] = (),
+    usage: Sequence[ModelUsage] = (),
 ) -> Turn:
-    """The turn of a question that follows `earlier`; the arguments are those of `Turn`.
+    """The turn of a question that follows `earlier`; None: questions that were asked elsewhere.
 
-    Passages that are sources of `earlier`, or of a turn before it, keep their numbers.
+    The other arguments are those of `Turn`. Passages that are sources of `earlier`, or of a turn before it, keep their
+    numbers.
     """
-    numbers = {source.passage.id: source.number for source in earlier.sources}
+    numbers = {source.passage.id: source.number for source in earlier.sources} if earlier else {}
     return Turn(
-        conversation=earlier.conversation,
-        follows=earlier.id,
-        number=turn_number(earlier) + 1,
+        conversation=earlier.conversation if earlier else "",
+        follows=earlier.id if earlier else "",
+        number=turn_number(earlier) + 1 if earlier else 1,
         written=written,
         answer_from=answer_from,
         author=author,
         coverage=coverage,
         history=tuple(history),
-        numbers={**earlier.numbers, **numbers},
+        numbers={**earlier.numbers, **numbers} if earlier else {},
+        notes=tuple(notes),
+        usage=tuple(usage),
     )
 
 
@@ -38,16 +46,33 @@ def turn_number(run: Run) -> int:
     return run.turn.number if run.turn else 1
 
 
-def turns_up_to(run: Run, get: Callable[[str], Run | None]) -> tuple[Run, ...]:
+def turns_back_from(run: Run, get: GetRun) -> Iterator[Run]:
+    """The run and those that it follows, latest first. One that was deleted ends them."""
+    earlier: Run | None = run
+    while earlier is not None:
+        yield earlier
+        earlier = get(earlier.turn.follows) if earlier.turn and earlier.turn.follows else None
+
+
+def turns_up_to(run: Run, get: GetRun) -> tuple[Run, ...]:
     """The run and those that it follows, oldest first. One that was deleted ends the list."""
-    turns = [run]
-    while (turn := turns[-1].turn) and (before := get(turn.follows)):
-        turns.append(before)
+    return tuple(turns_back_from(run, get))[::-1]
+
+
+def recent_turns(run: Run, get: GetRun, characters: int) -> tuple[Run, ...]:
+    """The latest of `turns_up_to` whose questions and answers fill so many characters. No others are loaded."""
+    turns: list[Run] = []
+    for turn in turns_back_from(run, get):
+        turns.append(turn)
+        characters -= len(turn.question) + len(turn.text)
+        if characters <= 0:
+            break
     return tuple(reversed(turns))
 
 
 def exchanges(turns: Sequence[Run]) -> tuple[Exchange, ...]:
     """The questions of these runs with their answers."""
     return tuple(
-        Exchange(question=run.question, answer=run.answer.text if run.answer else "") for run in turns
+        Exchange(question=run.question, answer=run.answer.text if run.answer else "", origins=run.origins)
+        for run in turns
     )

@@ -29,6 +29,7 @@ def notices(run: Run) -> tuple[Notice, ...]:
     What the run failed with is `run.error` and not among them.
     """
     unordered = (
+        *_of_turn(run),
         *map(_of_note, run.notes),
         *_of_search(run),
         *_of_reading(run),
@@ -45,6 +46,11 @@ def not_searched(unresponsive: Iterable[tuple[str, str]]) -> str:
         f"{name} ({reason.rstrip('.')})" if reason else name for name, reason in sorted(reasons.items())
     ]
     return f"Not searched: {_some(listed, '; ')}." if listed else ""
+
+
+def _of_turn(run: Run) -> Iterator[Notice]:
+    for note in run.turn.notes if run.turn else ():
+        yield Notice(phase=Phase.PLAN, severity=Severity.INFO, message=note)
 
 
 def _of_note(note: Note) -> Notice:

@@ -32,7 +32,7 @@ from core.run.hit_merging import merge_hits
 from core.run.notices import notices
 from core.run.step_events import ModelDecided, Step, StepEnded, StepStarted, folded_steps
 from core.run.timeline import Timeline
-from core.run.transitions import summed_usage, with_answer_of, with_ranking_of, without_results_of
+from core.run.transitions import summed_usage, usage_of, with_answer_of, with_ranking_of, without_results_of
 
 
 class RunStatus(StrEnum):
@@ -148,7 +148,12 @@ class Run:
     @property
     def conversation(self) -> str:
         """The id of the first run of its conversation, which is its own when it follows none."""
-        return self.turn.conversation if self.turn else self.id
+        return (self.turn and self.turn.conversation) or self.id
+
+    @property
+    def written(self) -> str:
+        """The question as the person wrote it; `question` is what a follow-up was rewritten to."""
+        return self.turn.written if self.turn else self.question
 
     @property
     def numbers(self) -> Mapping[str, int]:
@@ -196,6 +201,7 @@ class Run:
         match record.event:
             case e.RunStarted() as start:
                 run = replace(run, id=start.id, question=start.question, knobs=start.knobs, turn=start.turn)
+                run = replace(run, model_usage=usage_of(start.turn))
                 return replace(run, started=start.at, status=RunStatus.RUNNING)
             case e.RunResumed(knobs=knobs):
                 before = ended_early(self, RunStatus.INTERRUPTED) if self.before else self

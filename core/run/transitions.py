@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.model import CitationCheck, Phase
+from core.model import CitationCheck, Phase, Turn
 from core.run.events import ModelUsed
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ def summed_usage(totals: tuple[ModelUsed, ...], used: ModelUsed) -> tuple[ModelU
         key = (call.phase, call.usage.model, call.usage.local)
         sums[key] = replace(call, usage=sums[key].usage + call.usage) if key in sums else call
     return tuple(sums.values())
+
+
+def usage_of(turn: Turn | None) -> tuple[ModelUsed, ...]:
+    """What models took for a follow-up before its run began, which counts as planning it."""
+    return tuple(ModelUsed(Phase.PLAN, usage) for usage in turn.usage) if turn else ()
 
 
 def _with_fields_of(run: Run, other: Run, names: tuple[str, ...]) -> Run:

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 from core.errors import TookTooLong
@@ -67,6 +67,10 @@ class BackgroundLoop:
         """Start `work`, and return at once. `ended` is called on the loop with the finished task."""
         return BackgroundTask(self._loop, work, ended)
 
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start `work`, and return its result to come. Cancelling that cancels the work."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
     def call(
         self,
         work: Coroutine[Any, Any, T],
@@ -84,7 +88,7 @@ class BackgroundLoop:
         Raises:
             TookTooLong: when there is no result within `timeout`.
         """
-        result = asyncio.run_coroutine_threadsafe(work, self._loop)
+        result = self.submit(work)
         ends = time.monotonic() + timeout
         try:
             while not wait([result], min(POLL_SECONDS, max(ends - time.monotonic(), 0))).done:

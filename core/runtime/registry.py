@@ -24,9 +24,10 @@ from core.runtime.experiments import Experiments
 from core.runtime.job_table import JobTable
 from core.runtime.jobs import Job, RunObserver
 from core.runtime.quotas import Quotas
-from core.runtime.retuning import Retuning, start_job
 from core.runtime.run_comparisons import RunComparisons
-from core.runtime.side_answers import SideAnswers
+from core.runtime.side_jobs.conversations import Conversations
+from core.runtime.side_jobs.retuning import Retuning, start_job
+from core.runtime.side_jobs.side_answers import SideAnswers
 from core.runtime.stored_work import FollowUp, StoredWork
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.storage.label_store import LabelStore
@@ -52,6 +53,7 @@ class RunRegistry(StoredWork):
         self.call = self._loop.call
         """Await a coroutine on the loop that owns the connections: `BackgroundLoop.call`."""
         self.side_answers = SideAnswers(self._loop, self.engine, self.quotas, self._slots)
+        self.conversations = Conversations(self._loop, self.engine, self.quotas, self.get)
         self.retuning = Retuning(self._loop, self.engine, self.quotas, self._jobs)
         self.presets = Presets(self.store)
         self.labels = LabelStore(self.store)
@@ -91,11 +93,7 @@ class RunRegistry(StoredWork):
             LimitReached: when a quota of the subject is used up.
         """
         question, queries = checked_question(question), checked_queries(queries)
-        earlier = self.get(turn.follows) if turn else None
-        if turn and earlier is None:
-            raise BadInput(
-                "The run that this question follows was deleted.", hint="Ask it as a new question."
-            )
+        earlier = self.conversations.followed(turn.follows) if turn and turn.follows else None
         self.quotas.charge_run(quota_subject)
         run_id = secrets.token_urlsafe(16)
         queued = Run(id=run_id, question=question, knobs=knobs, turn=turn, status=RunStatus.QUEUED)
@@ -111,7 +109,7 @@ class RunRegistry(StoredWork):
         def work(ports: Ports) -> Coroutine[Any, Any, Run]:
             return asked(replace(self._storing(ports), answers=answers), listen, turn=turn, earlier=earlier)
 
-        start_job(self._loop, self.engine, job, work, self._slots)
+        start_job(self._loop, self.engine, job, work, self._slots, earlier=earlier)
         return run_id
 
     def get(self, run_id: str) -> Run | None:

@@ -17,7 +17,7 @@ from core.runtime.event_loop import BackgroundLoop
 from core.runtime.job_table import JobTable
 from core.runtime.jobs import Job, RunObserver
 from core.runtime.quotas import Quotas
-from core.runtime.retuning import start_job
+from core.runtime.side_jobs.retuning import start_job
 from core.storage.run_store import RunStore
 
 FollowUp = Callable[[Ports, Listener], Awaitable[Run]]

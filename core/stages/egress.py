@@ -7,9 +7,10 @@ from dataclasses import replace
 from core.config.egress import OWN_MODEL
 from core.config.knobs import RankKnobs
 from core.errors import BadInput
-from core.model import Index, Page, Phase, Severity, Source
+from core.model import Exchange, Index, Page, Phase, Severity, Source
 from core.ports import Chat, Ports
 from core.run.events import Emit, Note
+from core.text.sanitize import pluralize
 
 
 async def embeddable_pages(pages: AsyncGenerator[Page], ports: Ports) -> AsyncGenerator[Page]:
@@ -61,3 +62,26 @@ def admitted_sources(
     severity = Severity.WARNING if admitted else Severity.INFO
     emit(Note(Phase.ANSWER, f"{message}{quoted}", OWN_MODEL, severity))
     return (admitted, ports.chat) if admitted else (numbered, None)
+
+
+def admitted_history(
+    history: Sequence[Exchange], chat: Chat | None, ports: Ports, emit: Emit
+) -> tuple[Exchange, ...]:
+    """The history for the chat model, without answers that may quote withheld text; a note counts those.
+
+    Raises:
+        BadInput: when there are any, and the policy refuses.
+    """
+    origins = frozenset[str]().union(*(exchange.origins for exchange in history if exchange.answer))
+    withheld = ports.withheld_origins(chat, origins)
+    if not withheld or chat is None:
+        return tuple(history)
+    count = sum(bool(exchange.answer and exchange.origins & withheld) for exchange in history)
+    message = (
+        f"{pluralize(count, 'earlier answer')} may quote private text and did not reach {chat.identity}, "
+        "which is hosted."
+    )
+    emit(Note(Phase.ANSWER, message, OWN_MODEL))
+    return tuple(
+        replace(exchange, answer="") if exchange.origins & withheld else exchange for exchange in history
+    )

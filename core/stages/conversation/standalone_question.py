@@ -43,9 +43,9 @@ class StandaloneQuestion:
 
 
 async def standalone_question(
-    follow_up: str, history: Sequence[Exchange], chat: Chat | None, emit: Emit
+    follow_up: str, history: Sequence[Exchange], chat: Chat | None, emit: Emit, *, older: int = 0
 ) -> StandaloneQuestion:
-    """Rewrite a follow-up by the exchanges before it, oldest first.
+    """Rewrite a follow-up by the exchanges before it, oldest first; `older` ones come before these and are not given.
 
     The chat model writes it. Without one, or where its reply is empty, too long, a refusal or an error, the follow-up
     is joined with the terms that it lacks (`joined_question`), and `note` says why. A history that is longer than
@@ -57,7 +57,7 @@ async def standalone_question(
     start = time.perf_counter()
     follow_up = one_line(checked_question(follow_up), QUESTION_LIMIT)
     exchanges = recent(history, HISTORY_TOKENS)
-    if note := dropped_note(len(history) - len(exchanges)):
+    if note := dropped_note(older + len(history) - len(exchanges)):
         emit(Note(Phase.PLAN, note))
     if not exchanges:
         return StandaloneQuestion(text=follow_up)

@@ -30,11 +30,13 @@ def start_job(
     job: Job,
     work: Callable[[Ports], Awaitable[Run]],
     queue: AbstractAsyncContextManager[Any] = NO_QUEUE,
+    *,
+    earlier: Run | None = None,
 ) -> None:
-    """Start work on a job with the ports of its knobs, once `queue` lets it in."""
+    """Start work on a job with the ports of its knobs, once `queue` lets it in. Pages of `earlier` are in hand."""
 
     async def with_ports() -> None:
-        run = await work(await engine.ports(job.target_knobs, job.access, job.run))
+        run = await work(await engine.ports(job.target_knobs, job.access, earlier or job.run))
         if run.index is not None:
             # The visitor may next choose BM25, which is then ready.
             await asyncio.to_thread(prepare_bm25, run.index.passages)

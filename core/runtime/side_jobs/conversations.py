@@ -1,0 +1,96 @@
+"""Conversations: follow-up questions of stored runs, drafted on the background loop before they are asked."""
+
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+from core.config.access import NO_ACCESS, Access
+from core.config.knobs import Knobs
+from core.config.questions import checked_question
+from core.errors import BadInput
+from core.model import Exchange
+from core.run.conversation import GetRun
+from core.run.events import Emit
+from core.run.state import Run
+from core.runtime.engine import Engine
+from core.runtime.event_loop import BackgroundLoop
+from core.runtime.quotas import Quotas
+from core.stages.conversation.follow_up import FollowUpDraft, draft_after, draft_follow_up
+
+
+class Conversations:
+    """Drafts of follow-up questions. Any thread may call.
+
+    A draft is asked by `registry.start(draft.question, knobs, turn=draft.turn)`.
+    """
+
+    def __init__(self, loop: BackgroundLoop, engine: Engine, quotas: Quotas, get: GetRun) -> None:
+        self._loop = loop
+        self._engine = engine
+        self._quotas = quotas
+        self._get = get
+
+    def followed(self, run_id: str) -> Run:
+        """The run that a question follows.
+
+        Raises:
+            BadInput: when there is none of that id.
+        """
+        if run := self._get(run_id):
+            return run
+        raise BadInput("The run that this question follows was deleted.", hint="Ask it as a new question.")
+
+    def draft(
+        self, run_id: str, written: str, access: Access = NO_ACCESS, *, quota_subject: str = ""
+    ) -> Future[FollowUpDraft]:
+        """Start to draft a follow-up of a run. Its result may be polled, or awaited with `asyncio.wrap_future`.
+
+        Args:
+            run_id: the run that it follows, with its pages in hand; the runs before that are its history.
+            written: the question as the person wrote it.
+            access: the visitor's own servers and keys.
+            quota_subject: whose quota the tokens count against; empty for nobody's.
+
+        Raises:
+            BadInput: when the question is empty or too long, or the run is not there or has not ended. The future
+                raises it where the egress policy refuses a model.
+            LimitReached: when the quota subject has no tokens left.
+        """
+        earlier = self.followed(run_id)
+        if earlier.live:
+            raise BadInput(
+                "The question before this one is not answered yet.", hint="Wait for its answer, or stop it."
+            )
+
+        async def drafted(charge: Emit) -> FollowUpDraft:
+            ports = await self._engine.ports(earlier.knobs, access, earlier)
+            return await draft_follow_up(written, earlier, self._get, ports, charge)
+
+        return self._submit(written, drafted, quota_subject)
+
+    def draft_after(
+        self,
+        history: Sequence[Exchange],
+        written: str,
+        knobs: Knobs,
+        access: Access = NO_ACCESS,
+        *,
+        quota_subject: str = "",
+    ) -> Future[FollowUpDraft]:
+        """As `draft`, after exchanges of which no run is here; `knobs` are those of the run to come."""
+
+        async def drafted(charge: Emit) -> FollowUpDraft:
+            return await draft_after(history, written, await self._engine.ports(knobs, access), charge)
+
+        return self._submit(written, drafted, quota_subject)
+
+    def _submit(
+        self,
+        written: str,
+        drafted: Callable[[Emit], Coroutine[Any, Any, FollowUpDraft]],
+        quota_subject: str,
+    ) -> Future[FollowUpDraft]:
+        checked_question(written)
+        self._quotas.require_tokens(quota_subject)
+        return self._loop.submit(drafted(partial(self._quotas.charge, quota_subject)))
