@@ -88,6 +88,10 @@ class ChatFailed(OpenQueryError):
     exit_code = 6
 
 
+class ToolsRefused(ChatFailed):
+    """A chat model, or its server, takes no tools."""
+
+
 class StoreFailed(OpenQueryError):
     """The data folder cannot be read or written."""
 

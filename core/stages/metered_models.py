@@ -43,6 +43,7 @@ class MeteredChat:
                         continue
                     usage = chunk.usage or usage
                     characters += len(chunk.text_delta) + len(chunk.reasoning_delta)
+                    characters += len(chunk.tool_call.function.arguments) if chunk.tool_call else 0
                     yield chunk
         except ChatFailed:
             refused = not characters

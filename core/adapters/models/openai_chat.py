@@ -19,9 +19,15 @@ from core.adapters.models.model_http import (
     provider_text,
     retry_reason,
 )
-from core.adapters.models.openai_client import chat_failure, chat_service, create_client, unpacked
+from core.adapters.models.openai_client import (
+    chat_failure,
+    chat_service,
+    create_client,
+    refuses_tools,
+    unpacked,
+)
 from core.adapters.models.openai_stream import MAX_REPLY_BYTES, ReplyLimits, read_reply
-from core.errors import ChatFailed
+from core.errors import ChatFailed, ToolsRefused
 from core.model import Message, Retry, StreamChunk, ToolDefinition
 from core.text.http_headers import retry_after
 from core.text.sanitize import json_without_surrogates
@@ -80,6 +86,7 @@ class OpenAIChat:
         Closing the generator ends the request, and so does a reply beyond its limits.
 
         Raises:
+            ToolsRefused: when the server or the model takes no tools.
             ChatFailed: when the server cannot be asked, refuses, or breaks off.
         """
         from openai import OpenAIError
@@ -111,10 +118,13 @@ class OpenAIChat:
             except OpenAIError as error:
                 if self._drop_declined_parameter(error, optional):
                     continue
-                wait = self._retry_delay(error, attempt)
+                refused = bool(tools) and refuses_tools(error)
+                wait = None if refused else self._retry_delay(error, attempt)
                 if wait is None:
                     service = chat_service(self.base_url, self._api_key, self.model)
-                    raise chat_failure(error, service, self._timeout) from _cause(error, service.key)
+                    failure = chat_failure(error, service, self._timeout)
+                    failure = ToolsRefused(failure.message, hint=failure.hint) if refused else failure
+                    raise failure from _cause(error, service.key)
                 reason = retry_reason(getattr(error, "status_code", None))
             attempt += 1
             yield StreamChunk(retry=Retry(server=host_of(self.base_url), seconds=wait, reason=reason))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from core.adapters.models.model_http import ModelService, host_of, plain_key
+from core.adapters.models.model_http import ModelService, host_of, plain_key, provider_text
 from core.adapters.network_failure import network_failure
 from core.adapters.web.body_limits import Decompressor
 from core.errors import ChatFailed
@@ -22,6 +23,9 @@ _ALLOWED_HEADERS = frozenset(
     ("host", "authorization", "content-type", "content-length", "transfer-encoding", "accept", "connection")
 )
 """Request headers. The SDK's own (platform, organisation and headers from the environment) are left out."""
+
+
+_TOOLS = re.compile(r"\btools?\b|\bfunction.?call", re.IGNORECASE)
 
 
 def chat_service(base_url: str, api_key: SecretStr | None, model: str = "") -> ModelService[ChatFailed]:
@@ -84,6 +88,17 @@ def create_client(base_url: str, api_key: SecretStr | None, timeout: float) -> A
         )
     except (httpx2.InvalidURL, ValueError) as error:
         raise service.bad_address() from error
+
+
+def refuses_tools(error: OpenAIError) -> bool:
+    """Whether a server refuses a request because of its tools.
+
+    Such as "does not support tools" (Ollama), "tools param requires --jinja flag" (llama.cpp), "auto tool choice
+    requires --enable-auto-tool-choice" (vLLM), "no endpoints found that support tool use" (OpenRouter).
+    """
+    import openai
+
+    return isinstance(error, openai.APIStatusError) and bool(_TOOLS.search(provider_text(error.body, "")))
 
 
 def chat_failure(error: OpenAIError, service: ModelService[ChatFailed], timeout: float) -> ChatFailed:
