@@ -11,6 +11,7 @@ from core.config.knobs import Knobs
 from core.config.questions import checked_queries, checked_question
 from core.config.run_knobs import Method
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError
+from core.methods.agent import find_passages_by_steps
 from core.methods.phases import answer_and_check, find_passages, index_and_rank
 from core.model import AnswerFrom, Turn
 from core.ports import Ports
@@ -65,12 +66,19 @@ async def research(
     recorder = Recorder(listen)
     recorder.emit(_run_started(question, knobs, run_id, turn))
     async with run_outcome(recorder):
-        if knobs.run.method is not Method.PIPELINE:
+        if knobs.run.method is Method.DEEP:
             raise BadInput(f"The method {knobs.run.method} is not there yet.", hint="Choose pipeline.")
+        if queries and knobs.run.method is not Method.PIPELINE:
+            raise BadInput(
+                f"The method {knobs.run.method} writes its own queries.",
+                hint="Give none, or choose pipeline.",
+            )
         if turn and earlier and turn.answer_from is not AnswerFrom.SEARCH:
             add_pages_in_hand(earlier, recorder)
         if turn and turn.answer_from is AnswerFrom.PAGES:
             await index_and_rank(question, stream(recorder.run.ranked_pages), knobs, ports, recorder, budget)
+        elif knobs.run.method is Method.AGENT:
+            await find_passages_by_steps(question, knobs, ports, recorder, budget)
         else:
             await find_passages(question, knobs, ports, recorder, budget, queries)
         await answer_and_check(question, knobs, ports, recorder, budget)

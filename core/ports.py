@@ -163,6 +163,8 @@ class Ports:
     embed: Embed
     chat: Chat | None
     """None when no chat model is connected: the answer is then extractive."""
+    library: Search | None = None
+    """The collections that an agent may search beside `search`; None where there are none that its models may read."""
     rerank: Rerank | None = None
     """None when no reranking model is connected."""
     answers: MutableMapping[str, Answer] | None = None

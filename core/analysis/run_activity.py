@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from math import ceil
 
+from core.config.run_knobs import Method
 from core.model import Phase
 from core.run.state import Run, RunStatus
 from core.run.timeline import Wait
@@ -61,6 +62,8 @@ def current_activity(run: Run, now: float) -> str:
         return f"Reading pages: {finished_pages:,} of {len(run.hits):,} done, {embedded} embedded"
     if Phase.CHUNK in running or (Phase.EMBED in running and counts.found):
         return f"Embedding {embedded}"
+    if run.knobs.run.method is Method.AGENT and Phase.PLAN in running:
+        return f"Deciding on step {len(run.steps) + 1}"
     return "Searching" if run.queries else _WORK[Phase.PLAN]
 
 

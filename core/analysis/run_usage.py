@@ -14,9 +14,8 @@ _PURPOSES = {
 
 def usage_by_purpose(run: Run) -> tuple[str, ...]:
     """What used how many tokens, such as `search queries: 120 + 30`, in the order of first use."""
-    return tuple(
-        f"{_PURPOSES.get(call.phase, call.phase)}: {_counts(call.usage)}" for call in run.model_usage
-    )
+    purposes = _PURPOSES | ({Phase.PLAN: "steps"} if run.decisions else {})
+    return tuple(f"{purposes.get(call.phase, call.phase)}: {_counts(call.usage)}" for call in run.model_usage)
 
 
 def is_usage_estimated(run: Run) -> bool:

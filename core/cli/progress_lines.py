@@ -6,11 +6,13 @@ from urllib.parse import urlsplit
 
 from core.analysis.progress import PhaseProgress, PhaseState
 from core.analysis.run_activity import current_activity
+from core.analysis.steps import step_rows
 from core.config.knobs import Origin
 from core.model.passage_urls import passage_at_url, site
 from core.run import events as e
 from core.run.state import Run
-from core.text.sanitize import pluralize
+from core.run.step_events import StepEnded, StepStarted
+from core.text.sanitize import one_line, pluralize
 
 
 class PhaseLines:
@@ -28,6 +30,9 @@ class PhaseLines:
     def line(self, event: e.Event, run: Run) -> str:
         """The line of an event, `run` being the state after it; empty when it begins nothing."""
         match event:
+            case StepStarted():
+                *_, row = step_rows(run)
+                return f"[Step {row.number}: {row.tool} {row.argument}...]"
             case e.SearchStarted(query=query):
                 where = "your documents" if run.knobs.search.origin is Origin.LIBRARY else "web"
                 return f"[Searching {where} for '{query.text}'...]"
@@ -49,6 +54,9 @@ class PhaseLines:
 def detail(event: e.Event) -> str:
     """The result of an event, as one line; empty for events that are shown in another way."""
     match event:
+        case StepEnded(number=number, result=result, size=size, error=error):
+            outcome = f"failed: {one_line(result, 120)}" if error else pluralize(size, "result")
+            return f"step     {number} {outcome}"
         case e.QueryPlanned(query=query):
             return f"query    {query.text}"
         case e.SearchAnswered(query=query, reply=reply):

@@ -40,7 +40,7 @@ class RunKnobs:
     method: Annotated[Method, Field(title="Method")] = Method.PIPELINE
     """pipeline does each phase once, agent lets the chat model call tools step by step, deep researches a plan of sub-questions that you approve."""
     max_steps: Annotated[int, Field(ge=1, le=50, title="Steps")] = 12
-    """The most calls of the chat model before an agent answers."""
+    """The most calls of tools by an agent before it answers."""
     token_budget: Annotated[int, Field(ge=0, le=2_000_000, title="Token budget")] = 60_000
     """The most tokens that chat models may read and write for a run; 0 means no limit. Those of embeddings and reranking count in dollars alone."""
     time_budget: Annotated[int, Field(ge=0, le=3600, title="Time budget (s)")] = 0

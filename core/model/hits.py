@@ -27,6 +27,8 @@ class Author(StrEnum):
     PERSON = "person"
     CONVERSATION = "conversation"
     """Nobody: the query stands for the pages of earlier turns, which are its results."""
+    AGENT = "agent"
+    """Nobody: the query stands for the addresses that an agent opened by itself, which are its results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,8 @@ class Query:
 
     text: str
     author: Author
+    library: bool = False
+    """Whether an agent searched the library for it, and nothing else."""
 
 
 # --- search -----------------------------------------------------------------------------------------------

@@ -10,6 +10,9 @@ from core.text.urls import canonical_url
 RRF_K = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009)."""
 
+_STAND_INS = frozenset({Author.CONVERSATION, Author.AGENT})
+"""The authors of queries whose results are pages that the run has or wants, each of them."""
+
 
 def merge_hits(answers: Sequence[tuple[Query, SearchReply]], knobs: SearchKnobs) -> tuple[Hit, ...]:
     """One hit for each canonical key, best first by reciprocal rank fusion.
@@ -20,7 +23,7 @@ def merge_hits(answers: Sequence[tuple[Query, SearchReply]], knobs: SearchKnobs)
     """
     findings: dict[str, list[tuple[Query, Result]]] = {}
     for query, reply in answers:
-        limit = len(reply.results) if query.author is Author.CONVERSATION else knobs.results
+        limit = len(reply.results) if query.author in _STAND_INS else knobs.results
         for key, result in _first_results(reply, limit):
             findings.setdefault(key, []).append((query, result))
     # The dictionary holds keys by first query and rank already, and sorting is stable.

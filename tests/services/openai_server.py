@@ -24,6 +24,7 @@ Chat replies
                         `split` sends every byte by itself, so no character arrives whole; a Gate among the
                         texts holds the stream there: `await gate.reached()`, look, then `gate.open()`;
                         Cut() among the texts resets the connection; a text may also be raw bytes
+    called(("find", {"text": "x"}), ..., text="")   tool calls, their arguments cut into pieces
     streamed(..., finish=None, done=False)   ends cleanly without an end mark
     streamed(..., unended=True)              closes in the middle of the chunked body
     whole(text)                              one JSON completion, streamed or not asked for
@@ -142,6 +143,25 @@ def streamed(
             piece for part in parts for piece in (_bytewise(part) if isinstance(part, bytes) else [part])
         ]
     return Reply(tuple(parts), content_type="text/event-stream", streamed=True, unended=unended)
+
+
+def called(
+    *calls: tuple[str, Any],
+    text: str = "",
+    usage: tuple[int, int] | None = (12, 5),
+    cost: float | None = None,
+) -> Reply:
+    """A reply that calls these tools, each by its name and its arguments, which may be no JSON at all."""
+    deltas: list[dict[str, Any]] = []
+    for index, (name, arguments) in enumerate(calls):
+        written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        deltas.append({"index": index, "id": f"call_{index}", "type": "function", "function": {"name": name}})
+        deltas += (
+            {"index": index, "function": {"arguments": written[start : start + 5]}}
+            for start in range(0, len(written), 5)
+        )
+    pieces = [chunk({"content": None, "tool_calls": [delta]}) for delta in deltas]
+    return streamed(*([text] if text else []), *pieces, finish="tool_calls", usage=usage, cost=cost)
 
 
 def whole(text: str, *, finish: str = "stop", usage: tuple[int, int] = (12, 5)) -> Reply:

@@ -17,7 +17,13 @@ from core.text.sanitize import one_line
 from pages.parts import charts, markup, page_frame, runtime
 from pages.parts.compare import rank_changes
 
-AUTHORS = {Author.MODEL: "chat model", Author.QUESTION: "the question", Author.PERSON: "you"}
+AUTHORS = {
+    Author.MODEL: "chat model",
+    Author.QUESTION: "the question",
+    Author.PERSON: "you",
+    Author.CONVERSATION: "earlier questions",
+    Author.AGENT: "chat model",
+}
 PARTS = ("hits", "pages", "passages", "context", "cited")
 
 

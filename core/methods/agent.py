@@ -1,0 +1,216 @@
+"""The method agent: the chat model decides step by step what to search, open and look up before the answer is written.
+
+All that the loop knows is in the run: the messages of each request are made from its decisions and steps. So a run that
+was interrupted goes on at its step.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from contextlib import aclosing
+
+from core.config.knobs import Knobs
+from core.config.questions import QUERY_LIMIT
+from core.errors import BadInput, ChatFailed, ToolsRefused
+from core.methods.agent_messages import messages
+from core.methods.phases import find_passages
+from core.methods.tools import Toolbox, ToolResult
+from core.model import FunctionCall, Message, Phase, Severity, ToolCall, ToolDefinition
+from core.ports import Chat, Ports
+from core.run import events as e
+from core.run.recorder import Recorder
+from core.run.state import Run
+from core.run.step_events import ModelDecided, Step, StepEnded, StepStarted
+from core.stages.metered_models import MeteredChat
+from core.stages.spending import Spending
+from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
+from core.text.sanitize import (
+    one_line,
+    pluralize,
+    scrub_for_prompt,
+    truncate,
+)
+
+CHOOSE_PIPELINE = "Choose pipeline under Method, or connect a model that calls tools."
+"""The hint for a model that cannot be an agent."""
+
+REPETITIONS = 3
+"""So many calls in a row that repeat earlier ones end the loop."""
+
+_REPLY_TOKENS = 4_000
+"""Leaves room for a reasoning model."""
+_REASON_CHARACTERS, _ARGUMENT_CHARACTERS = 2_000, 4_000
+_NAMED = 3
+"""How many of the calls that were not made the note names."""
+
+
+async def find_passages_by_steps(
+    question: str, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
+) -> None:
+    """Let the chat model call tools until it has enough or a limit is reached. The passages of what it opened are ranked.
+
+    A run that has steps goes on after them: none is made again, and no decision is asked for twice. Each decision and
+    step is stored before the next begins. A budget that runs out ends the loop, with a note, and not the run.
+
+    Raises:
+        BadInput: when no chat model is connected.
+        ChatFailed: when it calls no tools, does not answer, or refuses.
+        SearchFailed: when nothing was opened and nothing is found for the question.
+        ReadFailed: when nothing was opened and nothing can be read.
+    """
+    emit = recorder.emit
+    if ports.chat is None:
+        raise BadInput("The method agent needs a chat model, and none is connected.", hint=CHOOSE_PIPELINE)
+    tools = Toolbox(question, knobs, ports, recorder, budget)
+    emit(e.PhaseStarted(Phase.PLAN))
+    if recorder.run.pages:
+        await tools.index_pages()
+    if limit := await _take_steps(tools, ports.chat, knobs, ports, recorder, budget):
+        emit(_undone(recorder.run, limit))
+    emit(e.PhaseEnded(Phase.PLAN))
+    if not recorder.run.pages:
+        await _read_what_was_found(question, tools, knobs, ports, recorder, budget)
+
+
+async def _take_steps(  # noqa: PLR0917
+    tools: Toolbox, chat: Chat, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget
+) -> str:
+    """Decide and call until the model calls no more tools; else the limit that ended it, as a sentence."""
+    while True:
+        for call in _pending(recorder.run):
+            if limit := _limit(recorder.run, knobs, ports, budget):
+                return limit
+            await _take_step(call.function, tools, recorder)
+            await ports.stored()
+        run = recorder.run
+        if run.decisions and not run.decisions[-1].calls:
+            return ""
+        if limit := _limit(run, knobs, ports, budget):
+            return limit
+        waiting = asyncio.timeout(timeout_of(budget.steps_left))
+        try:
+            async with waiting:
+                decision = await _decide(chat, messages(run, knobs), tools.definitions, knobs, recorder)
+        except TimeoutError:
+            if not waiting.expired():
+                raise
+            continue  # the limit says it
+        except ToolsRefused as error:
+            raise _calls_no_tools(chat, error.message) from error
+        if not decision.calls and not run.steps and not run.pages:
+            raise _calls_no_tools(chat, "It answered without calling one.")
+        recorder.emit(decision)
+        await ports.stored()
+
+
+def _pending(run: Run) -> list[ToolCall]:
+    """The calls that were decided and not made. One that was interrupted is made again."""
+    return [call for decision in run.decisions for call in decision.calls][_steps_made(run) :]
+
+
+def _steps_made(run: Run) -> int:
+    return sum(step.end is not None for step in run.steps)
+
+
+def _limit(run: Run, knobs: Knobs, ports: Ports, budget: TimeBudget) -> str:
+    """The limit that the run has reached, as a sentence; empty: none."""
+    if _steps_made(run) >= knobs.run.max_steps:
+        return f"All {pluralize(knobs.run.max_steps, 'step')} are used."
+    if budget.steps_left <= 0:
+        return f"There was time for an answer within {budget.seconds:g} s only."
+    repeated = [_same_call(run, step.number, step.tool, step.arguments) for step in run.steps]
+    if len(repeated) >= REPETITIONS and all(repeated[-REPETITIONS:]):
+        return f"Its last {REPETITIONS} calls repeated earlier ones."
+    return Spending(knobs=knobs.run, prices=ports.prices, run=run).exhausted()
+
+
+def _undone(run: Run, limit: str) -> e.Note:
+    """The note that a limit ended the loop."""
+    calls = [one_line(f"{call.function.name} {call.function.arguments}", 80) for call in _pending(run)]
+    more = f" and {len(calls) - _NAMED:,} more" if len(calls) > _NAMED else ""
+    undone = f" Not done: {'; '.join(calls[:_NAMED])}{more}." if calls else ""
+    message = f"The agent was ended after {pluralize(_steps_made(run), 'step')}: {limit}{undone}"
+    return e.Note(
+        Phase.PLAN, message, "Raise the limits under Method to let it go on for longer.", Severity.WARNING
+    )
+
+
+async def _read_what_was_found(  # noqa: PLR0917
+    question: str, tools: Toolbox, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget
+) -> None:
+    """Read the hits of the agent's searches, or those of the question where it has none."""
+    hits = recorder.run.hits
+    what = "those that its searches found were read" if hits else "the question itself was searched"
+    recorder.emit(e.Note(Phase.READ, f"The agent had opened no page, so {what}."))
+    if hits:
+        await tools.read(hits)
+    else:
+        await find_passages(question, knobs, ports, recorder, budget, [one_line(question, QUERY_LIMIT)])
+
+
+# --- one step ---------------------------------------------------------------------------------------------
+
+
+async def _decide(
+    chat: Chat,
+    prompt: Sequence[Message],
+    tools: Sequence[ToolDefinition],
+    knobs: Knobs,
+    recorder: Recorder,
+) -> ModelDecided:
+    """The model's next reply. Raises `ChatFailed`."""
+    text, calls, tokens = "", list[ToolCall](), 0
+
+    def emit(event: e.Event) -> None:
+        nonlocal tokens
+        if isinstance(event, e.ModelUsed):
+            tokens += event.usage.tokens.total_tokens
+        recorder.emit(event)
+
+    metered = MeteredChat(chat, Phase.PLAN, emit)
+    reply = metered(prompt, max_tokens=_REPLY_TOKENS, temperature=knobs.answer.temperature, tools=tools)
+    async with aclosing(reply) as chunks:
+        async for chunk in chunks:
+            text += chunk.text_delta
+            if chunk.tool_call:
+                calls.append(_shortened(chunk.tool_call))
+    return ModelDecided(truncate(text.strip(), _REASON_CHARACTERS), tuple(calls), tokens)
+
+
+async def _take_step(function: FunctionCall, tools: Toolbox, recorder: Recorder) -> None:
+    """Make one call, or refuse to repeat one, and record what came of it."""
+    number = _steps_made(recorder.run) + 1
+    recorder.emit(StepStarted(number, function.name, function.arguments))
+    if earlier := _same_call(recorder.run, number, function.name, function.arguments):
+        text = (
+            f"Step {earlier.number} was the same call. Its result stands above: call another tool, or stop."
+        )
+        result = ToolResult(text, error=True)
+    else:
+        result = await tools.call(function)
+    boundary = secrets.token_hex(8)
+    text = scrub_for_prompt(result.text, boundary)
+    recorder.emit(StepEnded(number, text, boundary, result.size, result.error))
+
+
+def _same_call(run: Run, number: int, tool: str, arguments: str) -> Step | None:
+    """An earlier step than this one with the same call. Pages that came since give `find` another result."""
+    for step in reversed(run.steps[: number - 1]):
+        if (step.tool, step.arguments.split()) == (tool, arguments.split()):
+            return step
+        if tool == "find" and step.tool != "find" and not step.error:
+            return None
+    return None
+
+
+def _shortened(call: ToolCall) -> ToolCall:
+    """The call as it is kept: no tool takes more."""
+    name, arguments = call.function.name[:64], call.function.arguments[:_ARGUMENT_CHARACTERS]
+    return ToolCall(id=call.id, function=FunctionCall(name=name, arguments=arguments))
+
+
+def _calls_no_tools(chat: Chat, detail: str) -> ChatFailed:
+    return ChatFailed(
+        f"The method agent needs a model that calls tools, and {chat.identity} does not. {detail}",
+        hint=CHOOSE_PIPELINE,
+    )

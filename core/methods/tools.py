@@ -1,0 +1,245 @@
+"""The tools of an agent: what the chat model may call, and the stages that do it."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
+from core.config.knobs import Knobs, Origin
+from core.config.questions import checked_query
+from core.errors import BadInput, EmbedFailed, ReadFailed, SearchFailed
+from core.methods.phases import index_and_rank
+from core.methods.tool_definitions import FIND, LIBRARY, OPEN, SEARCH, Tool
+from core.model import (
+    Author,
+    FunctionCall,
+    Hit,
+    Page,
+    Passage,
+    Phase,
+    Place,
+    Query,
+    Result,
+    SearchReply,
+    ToolDefinition,
+)
+from core.model.passage_urls import passage_at_url
+from core.ports import Ports, Search
+from core.run import events as e
+from core.run.hit_merging import merge_hits
+from core.run.recorder import Recorder
+from core.run.state import Run
+from core.stages.metered_models import MeteredEmbed
+from core.stages.rank import rank
+from core.stages.read import read
+from core.stages.search import search
+from core.stages.streams import collected, stream
+from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.text.sanitize import one_line, pluralize, truncate
+from core.text.urls import canonical_url, without_user_info
+
+OPENED = Query(text="addresses that the agent opened", author=Author.AGENT)
+"""The query that stands for addresses that no search has found. It is never searched."""
+
+HITS, PASSAGES = 20, 6
+"""The most hits and the most passages in a result."""
+PASSAGE_CHARACTERS, SNIPPET_CHARACTERS = 1_200, 300
+"""The most characters of a passage, and of the snippet of a hit, in a result."""
+
+PRIVATE = "This is private, and is not shown to the model that asks."
+UNKNOWN_ADDRESS = (
+    "After private documents were searched, only addresses are opened that a search has found, or that stand in the "
+    "question or in an opened page."
+)
+"""What a model is told that may have been talked into carrying private text away in an address."""
+
+_WEB_ADDRESS = re.compile(r"https?://[^\s/]\S{0,2000}", re.IGNORECASE)
+
+
+class ToolResult(NamedTuple):
+    """What the model is told: untrusted text, and how many hits or passages are in it."""
+
+    text: str
+    size: int = 0
+    error: bool = False
+
+
+class Toolbox:
+    """The tools over the ports of a run. What they find becomes part of the run."""
+
+    def __init__(  # what a run is made of
+        self, question: str, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
+    ) -> None:
+        self._question, self._knobs, self._ports = question, knobs, ports
+        self._recorder, self._budget = recorder, budget
+        self._calls: Mapping[Tool, Callable[[str], Awaitable[ToolResult]]] = {
+            SEARCH: self._search,
+            OPEN: self._open,
+            FIND: self._find,
+            **({LIBRARY: partial(self._library, ports.library)} if ports.library else {}),
+        }
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        """The tools as the model is told of them."""
+        return tuple(tool.definition for tool in self._calls)
+
+    async def call(self, function: FunctionCall) -> ToolResult:
+        """What came of a call. One that is refused or fails is a result that says why."""
+        tool = next((tool for tool in self._calls if tool.name == function.name), None)
+        if tool is None:
+            names = ", ".join(tool.name for tool in self._calls)
+            return ToolResult(
+                f"There is no tool {one_line(function.name, 64)}. There are: {names}.", error=True
+            )
+        try:
+            result = await self._calls[tool](tool.text(function.arguments))
+        except (BadInput, SearchFailed, ReadFailed) as error:
+            return ToolResult(error.message, error=True)
+        return result if result.size else result._replace(text=result.text or "Nothing was found.")
+
+    async def index_pages(self) -> None:
+        """Rank the pages of the run, where some are not in its index."""
+        run = self._recorder.run
+        indexed = {place.page for passage in _passages(run) for place in _places(passage)}
+        if run.ranking is None or not indexed.issuperset(run.pages):
+            pages = stream(run.ranked_pages)
+            await index_and_rank(
+                self._question, pages, self._knobs, self._ports, self._recorder, self._budget
+            )
+
+    async def read(self, hits: Iterable[Hit]) -> None:
+        """Read the pages of hits, and rank them with those that the run has. Snippets stand in where none can be read.
+
+        Raises:
+            BadInput: when all of them are private.
+            ReadFailed: when none can be read, and none has a snippet.
+        """
+        keyed = {hit.key: hit for hit in hits}
+        private = self._withheld(keyed) | self._ports.withheld(self._ports.embed, keyed)
+        admitted = [hit for key, hit in keyed.items() if key not in private]
+        if not admitted:
+            raise BadInput(PRIVATE)
+        ports, emit = self._ports, self._recorder.emit
+        pages = read(stream(admitted), self._knobs.read, ports.web, ports.extract, emit, self._budget)
+        await collected(pages)
+        await self.index_pages()
+
+    async def _search(self, text: str) -> ToolResult:
+        hits = await self._hits(Query(text=checked_query(text), author=Author.MODEL), self._ports.search)
+        listed = (
+            f"{number}. {_title(hit)}\n{one_line(hit.snippet, SNIPPET_CHARACTERS)}"
+            for number, hit in enumerate(hits[:HITS], 1)
+        )
+        return ToolResult("\n\n".join(listed), len(hits[:HITS]))
+
+    async def _open(self, address: str) -> ToolResult:
+        address = without_user_info(address)
+        key = canonical_url(address)
+        if not self._recorder.run.has_full_page(key):
+            known = next((hit for hit in self._recorder.run.hits if hit.key == key), None)
+            await self.read([replace(known, snippet="") if known else self._hit_at(address)])
+        run = self._recorder.run
+        page, passages = run.pages[key], self._best([key])
+        count = sum(place.page == key for passage in _passages(run) for place in _places(passage))
+        head = (
+            f"{_title(page)}\n{len(page.text):,} characters in {pluralize(count, 'passage')}, the best first:"
+        )
+        return ToolResult("\n\n".join([head, *map(_text, passages)]), len(passages))
+
+    async def _find(self, text: str) -> ToolResult:
+        run = self._recorder.run
+        if run.index is None:
+            raise BadInput("No page has been opened yet.")
+        index = replace(run.index, question=None)
+        if index.vectors is not None:
+            embed = MeteredEmbed(self._ports.embed, Phase.EMBED, self._recorder.emit)
+            with suppress(EmbedFailed):  # then words alone rank
+                index = replace(index, question=(await embed([text])).vectors[0])
+        ranking = await asyncio.to_thread(rank, text, index, self._knobs.rank, run.pages)
+        return self._with_pages(self._shown(index.passages[row] for row in ranking.order.tolist()))
+
+    async def _library(self, port: Search, text: str) -> ToolResult:
+        query = Query(text=checked_query(text), author=Author.MODEL, library=True)
+        hits = await self._hits(query, port)
+        if new := [hit for hit in hits if hit.key not in self._recorder.run.pages]:
+            await self.read(new)
+        return self._with_pages(self._best([hit.key for hit in hits]))
+
+    async def _hits(self, query: Query, port: Search) -> list[Hit]:
+        """The hits of a query, best first, that the model may be shown. It is searched unless the run has its results."""
+        run, emit = self._recorder.run, self._recorder.emit
+        knobs = replace(self._knobs.search, origin=Origin.LIBRARY) if query.library else self._knobs.search
+        if query not in run.replies:
+            if query not in run.queries:
+                emit(e.QueryPlanned(query))
+            await collected(search(stream([query]), knobs, port, emit))
+        hits = merge_hits([(query, self._recorder.run.replies[query])], knobs)
+        private = self._withheld(hit.key for hit in hits)
+        if hits and all(hit.key in private for hit in hits):
+            raise BadInput(PRIVATE)
+        return [hit for hit in hits if hit.key not in private]
+
+    def _hit_at(self, address: str) -> Hit:
+        """A hit for an address that no search has found, as a result of `OPENED`.
+
+        Raises:
+            BadInput: when it is no address of the web, or could carry private text away.
+        """
+        run, emit = self._recorder.run, self._recorder.emit
+        if not _WEB_ADDRESS.fullmatch(address) or passage_at_url(address):
+            raise BadInput("This is no address of a web page.")
+        readable = (run.question, *(page.text for page in run.pages.values()))
+        if any(hit.collection for hit in run.hits) and not any(address in text for text in readable):
+            raise BadInput(UNKNOWN_ADDRESS)
+        earlier = run.replies[OPENED].results if OPENED in run.replies else ()
+        result = Result(url=address, title="", snippet="", rank=len(earlier) + 1)
+        if OPENED not in run.queries:
+            emit(e.QueryPlanned(OPENED))
+        emit(e.SearchAnswered(OPENED, SearchReply(backend=run.backend, results=(*earlier, result))))
+        return next(hit for hit in self._recorder.run.hits if hit.key == canonical_url(address))
+
+    def _best(self, keys: Collection[str]) -> list[Passage]:
+        """The passages of these pages that fit the question best and may be shown."""
+        run = self._recorder.run
+        if run.index is None or run.ranking is None:
+            return []
+        ordered = (run.index.passages[row] for row in run.ranking.order.tolist())
+        return self._shown(
+            passage for passage in ordered if any(place.page in keys for place in _places(passage))
+        )
+
+    def _shown(self, passages: Iterable[Passage]) -> list[Passage]:
+        """The first of the passages, without those whose page is withheld from the model."""
+        private = self._withheld(self._recorder.run.pages)
+        return list(islice((p for p in passages if p.place.page not in private), PASSAGES))
+
+    def _with_pages(self, passages: Sequence[Passage]) -> ToolResult:
+        """Passages, each below the title and the address of its page."""
+        pages = self._recorder.run.pages
+        texts = (f"{_title(pages[passage.place.page])}\n{_text(passage)}" for passage in passages)
+        return ToolResult("\n\n".join(texts), len(passages))
+
+    def _withheld(self, keys: Iterable[str]) -> frozenset[str]:
+        return self._ports.withheld(self._ports.chat, keys)
+
+
+def _passages(run: Run) -> tuple[Passage, ...]:
+    return (*run.index.passages, *run.index.not_embedded) if run.index else ()
+
+
+def _places(passage: Passage) -> tuple[Place, ...]:
+    return (passage.place, *passage.also)
+
+
+def _title(page: Hit | Page) -> str:
+    """The title and the address, a line each."""
+    return f"{one_line(page.title) or '(no title)'}\n{one_line(page.url, 2_000)}"
+
+
+def _text(passage: Passage) -> str:
+    return truncate(passage.text, PASSAGE_CHARACTERS)
