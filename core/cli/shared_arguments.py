@@ -1,0 +1,19 @@
+"""What several commands have in their arguments."""
+
+import argparse
+
+EXIT_CODES = (
+    "Exit codes: 0 success (also when the sources hold no answer), 1 a check failed, 2 bad input, 3 search, 4 read, "
+    "5 embed, 6 answer, 7 store, 8 limit, 9 library, 10 workers, 130 interrupted, 141 the output was closed."
+)
+
+
+def add_connections(target: argparse.ArgumentParser) -> None:
+    """Add the flags of connections, which come before the settings of the environment."""
+    group = target.add_argument_group("connections (default: the environment's)")
+    group.add_argument("--searxng-url", metavar="URL", help="a SearXNG server")
+    group.add_argument("--model", dest="chat_model", metavar="NAME", help="chat model")
+    group.add_argument(
+        "--embedding-model", metavar="NAME", help="embedding model; local runs inside OpenQuery"
+    )
+    group.add_argument("--base-url", metavar="URL", help="any OpenAI-compatible server")
