@@ -34,10 +34,11 @@ class Visitor:
         self.run = ""
         self._query = ""
         self._widgets: dict[str, str] = {}
-        self._values: dict[str, str | list[str]] = {}
+        self._fragments: dict[str, str] = {}
+        self._values: dict[str, bool | str | list[str]] = {}
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._drawn, self._polling, self._answered = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._queued = asyncio.Event()
+        self._queued, self._searches = asyncio.Event(), asyncio.Event()
         self._socket: ClientConnection | None = None
         self._reading: asyncio.Task[None] | None = None
         self._unread: int | None = None
@@ -77,8 +78,11 @@ class Visitor:
         await self._until(self._drawn)
 
     async def ask(self, question: str) -> None:
-        """Choose the demo library, type, and press the button."""
-        self._values = {"question": question, "knob_search_backend": ["demo"]}
+        """Open the settings of the search, choose the demo library, type, and press the button."""
+        self._values = {"group_search": True}
+        await self._send(fragment=self._fragments["group_search"])
+        await self._until(self._searches)
+        self._values |= {"question": question, "knob_search_backend": ["demo"]}
         await self._send(press="go")
 
     async def answered(self) -> None:
@@ -115,17 +119,19 @@ class Visitor:
             self._reading.result()
             raise ConnectionError("the server hung up")
 
-    async def _send(self, *, press: str = "", fragment: str = "") -> None:
+    async def _send(self, *, press: str = "", fragment: str = "", timed: bool = False) -> None:
         message = BackMsg()
         state = message.rerun_script
         state.query_string = self._query
         state.context_info.timezone = "UTC"
         state.context_info.url = f"{self.url}/"
         state.fragment_id = fragment
-        state.is_auto_rerun = bool(fragment)
+        state.is_auto_rerun = timed
         for name, value in self._values.items():
             widget = state.widget_states.widgets.add(id=self._widgets[name])
-            if isinstance(value, str):
+            if isinstance(value, bool):
+                widget.bool_value = value
+            elif isinstance(value, str):
                 widget.string_value = value
             else:
                 widget.string_array_value.data.extend(value)
@@ -140,7 +146,7 @@ class Visitor:
             await asyncio.sleep(seconds)
             if self._unread is not None:
                 self._unread -= 1
-            await self._send(fragment=fragment)
+            await self._send(fragment=fragment, timed=True)
 
     async def _read(self, line: ClientConnection) -> None:
         async for data in line:
@@ -174,7 +180,9 @@ class Visitor:
     def _see(self, data: bytes, delta: Delta) -> None:
         if b"$$ID-" in data:  # to write a message as text takes longer than all else that a visitor does
             for number, name in _WIDGET.findall(str(delta)):
-                self._widgets[name] = number
+                self._widgets[name], self._fragments[name] = number, delta.fragment_id
+            if "knob_search_backend" in self._widgets:
+                self._searches.set()
         if turn := _TURN.search(data):
             self.turns.append(int(turn[1] or 0))
             self._queued.set()
