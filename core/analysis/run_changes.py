@@ -1,0 +1,185 @@
+"""What is new between two runs of one question: sources, passages, pages, ranks and sentences of the answer."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, cast
+
+from core.analysis.answers.answer_comparison import AnswerComparison, compare_answers
+from core.analysis.answers.answer_stats import current_version
+from core.analysis.rankings.passage_matching import match_passages
+from core.analysis.rankings.ranking_comparison import RankChange, compare_rankings
+from core.model import Page, Passage
+from core.run.state import Run
+from core.text.sanitize import single_spaced
+
+
+class ChangeKind(StrEnum):
+    """What happened to a page, a passage or a source from the first run to the second."""
+
+    NEW = "new"
+    GONE = "gone"
+    CHANGED = "changed"
+    """Its text is another; a passage's is similar."""
+    MOVED = "moved"
+    """The same text is at another place of its page, or on another page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageChange:
+    """A page in either run; `before` is None for a new one, `after` for one that is gone."""
+
+    kind: ChangeKind
+    before: Page | None
+    after: Page | None
+    reason: str = ""
+    """Why a page that is gone was not read, such as its status; empty when the search did not find it."""
+
+    @property
+    def page(self) -> Page:
+        """The page as it was read last."""
+        return cast(Page, self.after or self.before)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageChange:
+    """A passage in either of two lists, with its row in each; of a source the row is its number minus 1.
+
+    `before` is None for a new one, `after` for one that is gone.
+    """
+
+    kind: ChangeKind
+    before: Passage | None
+    after: Passage | None
+    before_row: int | None
+    after_row: int | None
+
+    @property
+    def passage(self) -> Passage:
+        """The passage as it was read last."""
+        return cast(Passage, self.after or self.before)
+
+
+class ChangeScores(NamedTuple):
+    """How much the two runs differ, each from 0 (nothing) to 1 (all). What moved only counts as unchanged."""
+
+    sources: float
+    """The share of the sources of both runs that are in one of them only."""
+    texts: float
+    """The share of the sources in both runs whose text changed."""
+    answer: float
+    """1 minus the Sørensen–Dice coefficient of the sentences of both answers; 1 where one run has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunChanges:
+    """The second run against the first.
+
+    `passages` are of all that was ranked, `sources` of what the answers were written from. `ranks` are passages whose
+    position in the context is another, or that are in one context only, in the order of the second ranking. `answer`
+    is None when either run has none.
+    """
+
+    before: Run
+    after: Run
+    pages: tuple[PageChange, ...]
+    passages: tuple[PassageChange, ...]
+    sources: tuple[PassageChange, ...]
+    ranks: tuple[RankChange, ...]
+    answer: AnswerComparison | None
+
+    @property
+    def scores(self) -> ChangeScores:
+        """How much differs."""
+        kinds = Counter(change.kind for change in self.sources)
+        first, second = len(self.before.sources), len(self.after.sources)
+        one_sided = (self.before.answer is None) != (self.after.answer is None)
+        return ChangeScores(
+            sources=_share(kinds[ChangeKind.NEW] + kinds[ChangeKind.GONE], first + second),
+            texts=_share(kinds[ChangeKind.CHANGED], second - kinds[ChangeKind.NEW]),
+            answer=1 - self.answer.similarity if self.answer else float(one_sided),
+        )
+
+    @property
+    def source_pages(self) -> dict[ChangeKind, tuple[str, ...]]:
+        """Keys of the pages that only the second run has sources of (new), and only the first (gone)."""
+        first, second = (
+            dict.fromkeys(source.passage.place.page for source in run.sources)
+            for run in (self.before, self.after)
+        )
+        return {
+            ChangeKind.NEW: tuple(key for key in second if key not in first),
+            ChangeKind.GONE: tuple(key for key in first if key not in second),
+        }
+
+
+def run_changes(before: Run, after: Run) -> RunChanges:
+    """Compare two runs of one question."""
+    first, second = current_version(before), current_version(after)
+    ranking = compare_rankings(before, after)
+    return RunChanges(
+        before=before,
+        after=after,
+        pages=_page_changes(before, after),
+        passages=passage_changes(*(run.index.passages if run.index else () for run in (before, after))),
+        sources=passage_changes(*([source.passage for source in run.sources] for run in (before, after))),
+        ranks=tuple(
+            change
+            for change in (ranking.changes if ranking else ())
+            if change.before_number != change.after_number
+        ),
+        answer=compare_answers(first, second) if first and second else None,
+    )
+
+
+def passage_changes(before: Sequence[Passage], after: Sequence[Passage]) -> tuple[PassageChange, ...]:
+    """What is new in the second list, in its order, then what is gone from the first; `match_passages` pairs them."""
+    pairs = match_passages(before, after)
+    rows = {other: row for row, other in pairs.items()}
+    changes = []
+    for after_row, passage in enumerate(after):
+        row = rows.get(after_row)
+        earlier = None if row is None else before[row]
+        if kind := _kind(earlier, passage):
+            changes.append(
+                PassageChange(kind=kind, before=earlier, after=passage, before_row=row, after_row=after_row)
+            )
+    changes += (
+        PassageChange(kind=ChangeKind.GONE, before=passage, after=None, before_row=row, after_row=None)
+        for row, passage in enumerate(before)
+        if row not in pairs
+    )
+    return tuple(changes)
+
+
+def _kind(before: Passage | None, after: Passage) -> ChangeKind | None:
+    if before is None:
+        return ChangeKind.NEW
+    if single_spaced(before.text) != single_spaced(after.text):
+        return ChangeKind.CHANGED
+    places = {before.place, *before.also} & {after.place, *after.also}
+    return None if places else ChangeKind.MOVED
+
+
+def _page_changes(before: Run, after: Run) -> tuple[PageChange, ...]:
+    """Pages that were read whole: a snippet that stands in for a page says nothing about its text."""
+    first, second = (
+        {page.key: page for page in run.ranked_pages if not page.snippet_only} for run in (before, after)
+    )
+    changes = []
+    for key, page in second.items():
+        earlier = first.get(key)
+        if earlier is None or earlier.text != page.text:
+            kind = ChangeKind.CHANGED if earlier else ChangeKind.NEW
+            changes.append(PageChange(kind=kind, before=earlier, after=page))
+    for key, page in first.items():
+        if key not in second:
+            skip = after.skips.get(key)
+            reason = ": ".join(filter(None, (skip.reason, skip.detail))) if skip else ""
+            changes.append(PageChange(kind=ChangeKind.GONE, before=page, after=None, reason=reason))
+    return tuple(changes)
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
