@@ -1,11 +1,12 @@
 """The arguments of the command line. `command` says which command they are for."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from core import __version__
 from core.cli.evaluation_arguments import add_evaluation
-from core.cli.shared_arguments import EXIT_CODES, add_connections
+from core.cli.shared_arguments import EXIT_CODES, add_connections, period
 from core.config.schema import Parameter, parameters
 
 FLAGS = {
@@ -49,6 +50,17 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
     ask.set_defaults(command="ask")
     _add_ask_arguments(ask)
 
+    _add_watch_arguments(
+        commands.add_parser(
+            "watch",
+            help="ask questions on a schedule, and tell what changed beyond their own noise",
+            description="Ask the questions of a file again and again. Each is first repeated, to learn how much its "
+            "sources and its answer differ from themselves; after that, a change is told when it exceeds this noise, with "
+            "at most 5 % false alarms. What is known of the questions is kept in FILE.state.json.",
+            epilog=EXIT_CODES,
+        )
+    )
+
     check = commands.add_parser("check", help="report which connections and parts work", epilog=EXIT_CODES)
     check.set_defaults(command="check")
     add_connections(check)
@@ -87,7 +99,18 @@ def _add_address(target: argparse.ArgumentParser, default_port: str) -> None:
 
 
 def _add_ask_arguments(ask: argparse.ArgumentParser) -> None:
-    ask.add_argument("question", help="up to 1,000 characters")
+    ask.set_defaults(refuse=ask.error)
+    ask.add_argument(
+        "question",
+        nargs="?",
+        help="up to 1,000 characters; with --since it may be left out, and is that of the run",
+    )
+    ask.add_argument(
+        "--since",
+        metavar="RUN",
+        help="ask again under the settings of this run, with every page fetched anew, and print what changed since: the "
+        "id of a run in the history, or the file of an exported one. With --json the changes are JSON",
+    )
     lengths = ask.add_mutually_exclusive_group()
     for flags, length, described in (
         (("-s", "--short"), "short", "one paragraph"),
@@ -120,6 +143,32 @@ def _add_ask_arguments(ask: argparse.ArgumentParser) -> None:
     for parameter in parameters():
         if parameter.path != "answer.length":
             _add_knob(knobs, parameter)
+
+
+def _add_watch_arguments(watch: argparse.ArgumentParser) -> None:
+    watch.set_defaults(command="watch")
+    watch.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help='questions, one a line, or {"question": "…", "knobs": {"rank.top_k": 3}}',
+    )
+    schedule = watch.add_mutually_exclusive_group(required=True)
+    schedule.add_argument(
+        "--every", type=period, metavar="PERIOD", help="how often each is asked, such as 30m, 6h or 2d"
+    )
+    schedule.add_argument(
+        "--once", action="store_true", help="ask each once and end, for a scheduler such as cron"
+    )
+    watch.add_argument(
+        "--repeats",
+        type=int,
+        default=5,
+        metavar="N",
+        help="how often an unchanged question is repeated (default 5)",
+    )
+    watch.add_argument("--json", dest="as_json", action="store_true", help="print one JSON object a line")
+    add_connections(watch)
 
 
 def _add_knob(group: argparse._ArgumentGroup, knob: Parameter) -> None:

@@ -1,5 +1,7 @@
 """`openquery ask`: progress on stderr, the streamed answer and its sources on stdout."""
 
+from __future__ import annotations
+
 import asyncio
 import shutil
 import sys
@@ -48,29 +50,49 @@ async def answer_in_terminal(
     Raises:
         BrokenPipeError: when the reader of stdout or stderr has closed it; the run is then stopped.
     """
-    task = asyncio.current_task()
     async with Engine(settings) as engine:
-        ports = await engine.ports(knobs)
-        steps = PhaseLines(
-            min(knobs.embed.batch, ports.embed.batch),
-            last_step="" if output is Output.CONTEXT else "Generating answer...",
+        run, terminal = await ask_showing_progress(
+            engine, question, knobs, queries=queries, verbose=verbose, output=output
         )
-        terminal = Terminal(
-            steps, verbose=verbose, stream=output is Output.ANSWER, closed=lambda: task and task.cancel()
-        )
-        work = retrieve if output is Output.CONTEXT else research
-        try:
-            run = await work(question, knobs, ports, terminal.show, queries=queries)
-        except asyncio.CancelledError:
-            if terminal.pipe_error:
-                raise terminal.pipe_error from None
-            raise
-        others = engine.searches.alternative_backends(run) if run.error and run.error.part == "search" else ()
+        others = other_backends(engine, run)
     if output is Output.RUN:
         sys.stdout.buffer.write(run_to_json(run) + b"\n")
     else:
         terminal.finish(run, others)
     return run.error.exit_code if run.error else 0
+
+
+async def ask_showing_progress(
+    engine: Engine,
+    question: str,
+    knobs: Knobs,
+    *,
+    queries: Sequence[str] = (),
+    verbose: bool = False,
+    output: Output = Output.ANSWER,
+) -> tuple[Run, Terminal]:
+    """The run that answers a question, and the terminal that has shown its progress. Raises as `answer_in_terminal`."""
+    task = asyncio.current_task()
+    ports = await engine.ports(knobs)
+    steps = PhaseLines(
+        min(knobs.embed.batch, ports.embed.batch),
+        last_step="" if output is Output.CONTEXT else "Generating answer...",
+    )
+    terminal = Terminal(
+        steps, verbose=verbose, stream=output is Output.ANSWER, closed=lambda: task and task.cancel()
+    )
+    work = retrieve if output is Output.CONTEXT else research
+    try:
+        return await work(question, knobs, ports, terminal.show, queries=queries), terminal
+    except asyncio.CancelledError:
+        if terminal.pipe_error:
+            raise terminal.pipe_error from None
+        raise
+
+
+def other_backends(engine: Engine, run: Run) -> tuple[Backend, ...]:
+    """The search backends that can be asked where that of the run failed."""
+    return engine.searches.alternative_backends(run) if run.error and run.error.part == "search" else ()
 
 
 class Terminal:
@@ -133,6 +155,17 @@ class Terminal:
             print_text()
         elif not self._stream and (text := source_context(run)):
             print_text(text)
+        self.print_troubles(run, backends)
+        if run.sources and run.answer and run.answer.kind is not AnswerKind.NOT_FOUND:
+            print_text("\nSources")
+            for source in run.sources:
+                mark = "*" if source.number in run.check.cited else " "
+                print_text(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
+        self.print_figures(run)
+
+    def print_troubles(self, run: Run, backends: Sequence[Backend] = ()) -> None:
+        """Print the notices of the run and why it failed, if it did. `backends` may be searched instead."""
+        self._clear_progress()
         self._print_notices(run)
         if run.error:
             partial = " The part written before is above." if run.text else ""
@@ -140,11 +173,9 @@ class Terminal:
         if backends:
             flags = " or ".join(f"--search {backend}" for backend in backends)
             print_text(f"Another search backend may find something: {flags}.", to=sys.stderr)
-        if run.sources and run.answer and run.answer.kind is not AnswerKind.NOT_FOUND:
-            print_text("\nSources")
-            for source in run.sources:
-                mark = "*" if source.number in run.check.cited else " "
-                print_text(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
+
+    def print_figures(self, run: Run) -> None:
+        """Print how long the run took, and what it read and used."""
         if self._verbose:
             self._print(phase_times(phase_progress(run, run.seconds)))
         if run.status is RunStatus.DONE:

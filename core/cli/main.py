@@ -13,6 +13,7 @@ from typing import Any
 
 from core.cli.arguments import flags_of, parser
 from core.cli.printing import print_text
+from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
 from core.config.schema import nested
 from core.config.settings import Settings
@@ -95,15 +96,47 @@ def _serve(options: argparse.Namespace) -> int:
 def _ask(options: argparse.Namespace) -> Work:
     from core.cli.ask import Output, answer_in_terminal
 
+    if options.question is None and not options.since:
+        options.refuse("the following arguments are required: question")
     settings = _settings(options)
-    knobs = {path: value for path, value in vars(options).items() if "." in path and value is not None}
+    given = {path: value for path, value in vars(options).items() if "." in path and value is not None}
+    if options.since:
+        from core.cli.ask_since import ask_since_in_terminal
+
+        if options.output == Output.CONTEXT:
+            options.refuse("argument --since: not allowed with argument --context")
+        return ask_since_in_terminal(
+            options.since,
+            options.question or "",
+            lambda knobs: _knobs({**knob_values(knobs), **given}),
+            settings,
+            queries=options.given_queries,
+            verbose=options.verbose,
+            as_json=options.output == Output.RUN,
+        )
     return answer_in_terminal(
         options.question,
-        Knobs.parse(nested({**settings.knobs, **knobs}), lambda path: flags_of(path)[-1]),
+        _knobs({**settings.knobs, **given}),
         settings,
         queries=options.given_queries,
         verbose=options.verbose,
         output=Output(options.output),
+    )
+
+
+def _knobs(values: Mapping[str, Any]) -> Knobs:
+    return Knobs.parse(nested(values), lambda path: flags_of(path)[-1])
+
+
+def _watch(options: argparse.Namespace) -> Work:
+    from core.cli.watch import watch_in_terminal
+
+    return watch_in_terminal(
+        options.file,
+        _settings(options),
+        every=options.every,
+        repeats=options.repeats,
+        as_json=options.as_json,
     )
 
 
@@ -186,6 +219,7 @@ async def _interruptible(work: Work) -> int:
 COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | Work]] = {
     "page": _page,
     "ask": _ask,
+    "watch": _watch,
     "check": _check,
     "ingest": _ingest,
     "eval run": _evaluate,

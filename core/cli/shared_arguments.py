@@ -1,11 +1,27 @@
 """What several commands have in their arguments."""
 
 import argparse
+import re
+from datetime import timedelta
 
 EXIT_CODES = (
     "Exit codes: 0 success (also when the sources hold no answer), 1 a check failed, 2 bad input, 3 search, 4 read, "
     "5 embed, 6 answer, 7 store, 8 limit, 9 library, 10 workers, 130 interrupted, 141 the output was closed."
 )
+
+_PERIOD = re.compile(r"([1-9]\d{0,5})([mhd])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+def period(text: str) -> timedelta:
+    """The time that a text such as 30m, 6h or 2d names.
+
+    Raises:
+        ValueError: when it names none.
+    """
+    if not (match := _PERIOD.fullmatch(text)):
+        raise ValueError(text)
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 def add_connections(target: argparse.ArgumentParser) -> None:

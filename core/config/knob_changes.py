@@ -61,6 +61,11 @@ def apply_changes(original: Knobs, written_changes: Iterable[str], groups: Colle
     return AppliedChanges(knobs=knobs, ignored=tuple(ignored))
 
 
+def knob_values(knobs: Knobs) -> dict[str, Any]:
+    """Every knob's value by its path, such as `rank.top_k`."""
+    return {parameter.path: _value(knobs, parameter) for parameter in parameters()}
+
+
 def allowed(parameter: Parameter) -> str:
     """The values of a knob in words."""
     if parameter.enum:

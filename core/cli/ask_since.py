@@ -1,0 +1,116 @@
+"""`openquery ask --since RUN`: a stored run's question asked again, and what changed since."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import orjson
+
+from core.analysis.change_document import change_document, change_lines
+from core.analysis.run_changes import run_changes
+from core.cli.ask import Output, ask_showing_progress, other_backends
+from core.cli.printing import print_text
+from core.config.knobs import Knobs
+from core.config.settings import Settings
+from core.errors import BadInput, StoreFailed
+from core.run.importer import run_from_json
+from core.run.repeat import repeat
+from core.run.state import Run
+from core.runtime.engine import Engine
+from core.storage.run_store import RUNS, RunStore
+from core.text.sanitize import json_without_surrogates, one_line
+
+
+async def ask_since_in_terminal(
+    reference: str,
+    question: str,
+    override: Callable[[Knobs], Knobs],
+    settings: Settings,
+    *,
+    queries: Sequence[str] = (),
+    verbose: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Ask the question of a run again, print what changed, store the new run, and return the exit code.
+
+    Args:
+        reference: the id of a run in the history, or the path of an exported one.
+        question: another question; empty for that of the run.
+        override: the knobs to ask under, from those of the run.
+        settings: where the history is, and what is connected.
+        queries: what to search for, as in `research`; by default what the run searched.
+        verbose: print every step on stderr.
+        as_json: print `change_document` instead of lines.
+
+    Raises:
+        BadInput: when there is no such run.
+        BrokenPipeError: as `answer_in_terminal`.
+    """
+    store = RunStore(settings.folder / RUNS)
+    try:
+        before = stored_run(reference, store)
+        again = repeat(before, question, override(before.knobs))
+        async with Engine(settings) as engine:
+            run, terminal = await ask_showing_progress(
+                engine,
+                again.question,
+                again.knobs,
+                queries=queries or again.queries,
+                verbose=verbose,
+                output=Output.RUN,
+            )
+            others = other_backends(engine, run)
+        save(run, store)
+    finally:
+        store.close()
+    terminal.print_troubles(run, others)
+    if run.error:
+        return run.error.exit_code
+    changes = run_changes(before, run)
+    if as_json:
+        print_json(change_document(changes))
+    else:
+        lines = [*change_lines(changes)]
+        print_text("\n".join(lines or ["Nothing changed."]))
+        terminal.print_figures(run)
+        print_text(f"The new run is in the history: {run.id}", to=sys.stderr)
+    return 0
+
+
+def stored_run(reference: str, store: RunStore) -> Run:
+    """The run of an id in the history, or of a file.
+
+    Raises:
+        BadInput: when there is none, or it is still under way.
+        StoreFailed: when the history cannot be read.
+        OSError: when the file cannot be read.
+    """
+    run = store.load(reference)
+    if run is None and Path(reference).is_file():
+        run = run_from_json(Path(reference).read_bytes())
+    if run is None:
+        raise BadInput(
+            f"There is no run {one_line(reference, 60)} in the history, and no such file.",
+            hint="Copy the id from the address of its page, or name the file of an exported run.",
+        )
+    if run.live:
+        raise BadInput("This run is still under way.", hint="Ask again when it has ended.")
+    return run
+
+
+def save(run: Run, store: RunStore) -> None:
+    """Store a run that has ended, and wait until it is on disk.
+
+    Raises:
+        StoreFailed: when it cannot be written.
+    """
+    store.save(run)
+    store.flush()
+    if problem := store.unsaved(run.id):
+        raise StoreFailed(problem)
+
+
+def print_json(value: object) -> None:
+    """Print a JSON value on one line of stdout."""
+    sys.stdout.buffer.write(orjson.dumps(json_without_surrogates(value)) + b"\n")
+    sys.stdout.flush()

@@ -1,0 +1,241 @@
+"""`openquery watch FILE`: questions asked on a schedule; what exceeds a question's own noise is told."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol
+
+from core.analysis.change_document import change_document, change_lines
+from core.analysis.change_noise import FEWEST_REPEATS, MOST_REPEATS, exceeding, noise_rule
+from core.analysis.run_changes import ChangeScores, RunChanges, run_changes
+from core.cli.ask_since import print_json, save
+from core.cli.printing import print_text
+from core.cli.watched_questions import read_questions
+from core.config.settings import Settings
+from core.errors import BadInput, OpenQueryError, StoreFailed
+from core.pipeline import research
+from core.run.repeat import Repeat, repeat
+from core.run.state import Run
+from core.runtime.engine import Engine
+from core.storage.run_store import RUNS, RunStore
+from core.storage.watch_state import QuestionState, WatchedQuestion, read_states, write_states
+from core.text.sanitize import one_line
+
+STATE_SUFFIX = ".state.json"
+Ask = Callable[[Repeat], Awaitable[Run]]
+"""Asks a question; raises OpenQueryError when the run fails."""
+
+
+class Clock(Protocol):
+    """What tells the time, and waits."""
+
+    def now(self) -> datetime:
+        """The time, with its zone."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait so long."""
+
+
+class SystemClock:
+    """The clock of the machine."""
+
+    def now(self) -> datetime:
+        """The time in UTC."""
+        return datetime.now(UTC)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait so long."""
+        await asyncio.sleep(seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What is told of a question: that it failed, how noisy it is, or what changed, of the scores that `exceeded`."""
+
+    question: str
+    message: str
+    failed: bool = False
+    changes: RunChanges | None = None
+    exceeded: frozenset[str] = frozenset()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """For a terminal."""
+        news = change_lines(self.changes, self.exceeded) if self.changes else ()
+        return (f"{one_line(self.question, 120)}: {self.message}", *(f"  {line}" for line in news))
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "question": self.question,
+            "message": self.message,
+            "failed": self.failed,
+            "exceeded": sorted(self.exceeded),
+            "changes": change_document(self.changes) if self.changes else None,
+        }
+
+
+class Watch:
+    """Asks questions again. A file has which run later ones are compared with, and how noisy each question is.
+
+    Runs that show nothing new are not stored.
+    """
+
+    def __init__(self, state: Path, store: RunStore, ask: Ask, clock: Clock, repeats: int) -> None:
+        """Raises as `read_states`."""
+        self._path, self._store, self._ask, self._clock = state, store, ask, clock
+        self._repeats = repeats
+        self._states = read_states(state)
+
+    def asked(self, watched: WatchedQuestion) -> datetime | None:
+        """When the question was last asked without a failure; None: never."""
+        state = self._states.get(watched)
+        return datetime.fromisoformat(state.asked) if state else None
+
+    async def look(self, watched: WatchedQuestion) -> AsyncGenerator[Report]:
+        """Ask the question, and tell what exceeds its noise. A run that fails leaves the state as it was.
+
+        The first time, and after each change, the question is repeated until its noise is known.
+
+        Raises:
+            StoreFailed: when the history cannot be read or written.
+            OSError: when the state cannot be written.
+        """
+        try:
+            state = self._states.get(watched)
+            before = self._store.load(state.run) if state else None
+            if state is None or before is None:
+                before = await self._ask(Repeat(question=watched.question, knobs=watched.knobs, queries=()))
+                state = self._keep(before, QuestionState(watched=watched, run=before.id))
+            elif len(state.noise) >= self._repeats:
+                report = await self._compare(state, before)
+                if report is None or report.changes is None:
+                    return
+                before = report.changes.after
+                state = self._keep(before, QuestionState(watched=watched, run=before.id, earlier=state.run))
+                yield report
+            yield await self._measure(state, before)
+        except StoreFailed:
+            raise
+        except OpenQueryError as error:
+            yield Report(question=watched.question, message=f"failed: {error}", failed=True)
+
+    async def _compare(self, state: QuestionState, before: Run) -> Report | None:
+        noise = [ChangeScores(*scores) for scores in state.noise]
+        exceeded = frozenset(ChangeScores._fields)
+        scores: list[ChangeScores] = []
+        for _ in range(noise_rule(len(noise)).asks):
+            changes = run_changes(before, await self._ask(repeat(before)))
+            scores.append(changes.scores)
+            exceeded &= exceeding(noise, changes.scores)
+            if not exceeded:
+                self._write(replace(state, noise=(*noise, *scores)[-MOST_REPEATS:]))
+                return None
+        return Report(
+            question=state.watched.question,
+            message=f"changed in {' and '.join(sorted(exceeded))} from run {before.id} to {changes.after.id}",
+            changes=changes,
+            exceeded=exceeded,
+        )
+
+    async def _measure(self, state: QuestionState, before: Run) -> Report:
+        """Repeat the question until its noise is known."""
+        while len(state.noise) < self._repeats:
+            changes = run_changes(before, await self._ask(repeat(before)))
+            state = self._write(replace(state, noise=(*state.noise, changes.scores)))
+        noisiest = ChangeScores(*map(max, zip(*state.noise, strict=True)))
+        figures = ", ".join(f"{name} {score:.2f}" for name, score in noisiest._asdict().items())
+        return Report(
+            question=state.watched.question,
+            message=f"watched from run {before.id} on; unchanged it differs from itself by up to: {figures}",
+        )
+
+    def _keep(self, run: Run, state: QuestionState) -> QuestionState:
+        """Store the run, then the state that names it."""
+        save(run, self._store)
+        return self._write(state)
+
+    def _write(self, state: QuestionState) -> QuestionState:
+        state = replace(state, asked=self._clock.now().isoformat())
+        states = {**self._states, state.watched: state}
+        write_states(self._path, states)
+        self._states = states
+        return state
+
+
+async def watch_in_terminal(
+    file: Path, settings: Settings, *, every: timedelta | None, repeats: int, as_json: bool = False
+) -> int:
+    """Ask the questions of a file once, or `every` so often, and print what is told of them. Returns the exit code.
+
+    Raises:
+        BadInput: when the file or its state cannot be read, or `repeats` is out of bounds.
+        StoreFailed, OSError: as `Watch.look`.
+    """
+    if not FEWEST_REPEATS <= repeats <= MOST_REPEATS:
+        raise BadInput(
+            f"--repeats is {repeats}; it must be {FEWEST_REPEATS} to {MOST_REPEATS}.",
+            hint="The default is 5.",
+        )
+    questions = read_questions(file, settings)
+    clock = SystemClock()
+    store = RunStore(settings.folder / RUNS)
+    try:
+        async with Engine(settings) as engine:
+            watch = Watch(file.with_name(file.name + STATE_SUFFIX), store, asker(engine), clock, repeats)
+            return await follow(watch, questions, every, clock, _print_json if as_json else _print)
+    finally:
+        store.close()
+
+
+def asker(engine: Engine) -> Ask:
+    """Asks by the pipeline, with the connections of an engine."""
+
+    async def ask(asking: Repeat) -> Run:
+        ports = await engine.ports(asking.knobs)
+        run = await research(asking.question, asking.knobs, ports, queries=asking.queries)
+        if run.error:
+            raise OpenQueryError(run.error.message, hint=run.error.hint)
+        return run
+
+    return ask
+
+
+async def follow(
+    watch: Watch,
+    questions: Sequence[WatchedQuestion],
+    every: timedelta | None,
+    clock: Clock,
+    tell: Callable[[Report], object],
+) -> int:
+    """Look at every question that is due: all of them once, or each again `every` so often, without an end.
+
+    Returns 1 when a question failed, else 0. Raises as `Watch.look`.
+    """
+    failed = False
+    due = {}
+    for watched in questions:
+        asked = watch.asked(watched)
+        due[watched] = asked + every if asked and every else clock.now()
+    while True:
+        for watched in questions:
+            if due[watched] > clock.now():
+                continue
+            async for report in watch.look(watched):
+                tell(report)
+                failed |= report.failed
+            due[watched] = clock.now() + (every or timedelta())
+        if every is None:
+            return int(failed)
+        await clock.sleep(max((min(due.values()) - clock.now()).total_seconds(), 0.0))
+
+
+def _print(report: Report) -> None:
+    print_text("\n".join(report.lines))
+
+
+def _print_json(report: Report) -> None:
+    print_json(report.document)
