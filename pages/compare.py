@@ -11,6 +11,7 @@ from pages.parts.answers import answer_pair
 from pages.parts.answers.answer_diff import pick as pick_source
 from pages.parts.compare import compare_config, compare_controls, rank_changes
 from pages.parts.compare.compare_config import SIDES
+from pages.parts.compare.what_is_new import what_is_new
 
 DEPTHS = (10, 20, 40)
 MAX_ROWS = 1000
@@ -84,6 +85,7 @@ if first is None or second is None or found is None:
     st.stop()
 with st.container(key="compared"):
     markup.show(rank_changes.comparison_facts(found))
+what_is_new(both["a"].run, both["b"].run)
 with st.container(key="answer_pair"):
     answer_pair.answer_pair(both, {"a": first, "b": second})
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):

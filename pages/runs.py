@@ -1,4 +1,4 @@
-"""The History page: stored runs, to filter, open, compare, export, tag, delete or import."""
+"""The History page: stored runs, to filter, open, ask again, compare, export, tag, delete or import."""
 
 from contextlib import suppress
 
@@ -12,7 +12,7 @@ from core.storage.run_summaries import RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import address, markup, runtime
-from pages.parts.history.history_actions import history_actions
+from pages.parts.history.history_actions import asked_again, history_actions
 from pages.parts.history.history_table import history_table
 from pages.parts.problems import problem, refusal
 
@@ -100,6 +100,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="history_fil
 
 found = matching_runs(runs, words or "", statuses, tags)
 refusal()
+asked_again()
 if found:
     actions = st.container()
     selected = history_table(found, open_run)

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from core.analysis.run_changes import ChangeKind, ChangeScores, PageChange, PassageChange, RunChanges
-from core.analysis.text_diff import DiffKind, DiffPiece, diff_sentences, line_sentences
-from core.model import Passage, Source
+from core.analysis.text_diff import DiffKind, DiffPiece
+from core.model import Passage
 from core.run.state import Run
 from core.text.sanitize import one_line, pluralize
 
@@ -106,25 +106,12 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
 def _sources(changes: RunChanges, kinds: Collection[ChangeKind]) -> Iterator[str]:
     for change in changes.sources:
         if change.kind in kinds:
-            source = _latest_source(changes, change)
+            source = changes.source(change)
             yield f"{SIGNS[change.kind]} [{source.number}] {one_line(source.title, 80)} · {source.url}"
-            yield from (f"    {line}" for line in passage_diff(change))
-
-
-def _latest_source(changes: RunChanges, change: PassageChange) -> Source:
-    """The source in the second run; of one that is gone, in the first."""
-    if change.after_row is not None:
-        return changes.after.sources[change.after_row]
-    return changes.before.sources[change.before_row or 0]
-
-
-def passage_diff(change: PassageChange) -> Iterator[str]:
-    """The sentences of a passage that changed, each with its sign; of one that is new or gone, its beginning."""
-    if change.before and change.after:
-        pieces = diff_sentences(line_sentences(change.before.text), line_sentences(change.after.text))
-        yield from map(_piece, (piece for piece in pieces if piece.kind in DIFF_SIGNS))
-    else:
-        yield one_line(change.passage.text, 160)
+            if change.kind is ChangeKind.CHANGED:
+                yield from (f"    {_piece(piece)}" for piece in change.pieces)
+            elif change.kind is not ChangeKind.MOVED:
+                yield f"    {one_line(change.passage.text, 160)}"
 
 
 def _answer(changes: RunChanges) -> Iterator[str]:

@@ -10,7 +10,8 @@ from core.analysis.answers.answer_comparison import AnswerComparison, compare_an
 from core.analysis.answers.answer_stats import current_version
 from core.analysis.rankings.passage_matching import match_passages
 from core.analysis.rankings.ranking_comparison import RankChange, compare_rankings
-from core.model import Page, Passage
+from core.analysis.text_diff import DiffKind, DiffPiece, diff_sentences, line_sentences
+from core.model import Page, Passage, Source
 from core.run.state import Run
 from core.text.sanitize import single_spaced
 
@@ -60,6 +61,14 @@ class PassageChange:
         """The passage as it was read last."""
         return cast(Passage, self.after or self.before)
 
+    @property
+    def pieces(self) -> tuple[DiffPiece, ...]:
+        """The sentences that only one of both has; none when either is missing."""
+        if self.before is None or self.after is None:
+            return ()
+        pieces = diff_sentences(line_sentences(self.before.text), line_sentences(self.after.text))
+        return tuple(piece for piece in pieces if piece.kind is not DiffKind.COMMON)
+
 
 class ChangeScores(NamedTuple):
     """How much the two runs differ, each from 0 (nothing) to 1 (all). What moved only counts as unchanged."""
@@ -100,6 +109,13 @@ class RunChanges:
             texts=_share(kinds[ChangeKind.CHANGED], second - kinds[ChangeKind.NEW]),
             answer=1 - self.answer.similarity if self.answer else float(one_sided),
         )
+
+    def source(self, change: PassageChange) -> Source:
+        """The source that a change of `sources` is about, as it was last."""
+        run, row = (
+            (self.before, change.before_row) if change.after_row is None else (self.after, change.after_row)
+        )
+        return run.sources[cast(int, row)]
 
     @property
     def source_pages(self) -> dict[ChangeKind, tuple[str, ...]]:

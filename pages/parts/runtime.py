@@ -4,7 +4,7 @@ import functools
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -187,6 +187,13 @@ def _forget_run() -> None:
         st.session_state.pop(name, None)
 
 
+def start(question: str, knobs: Knobs, queries: Sequence[str] = ()) -> str:
+    """Start a run of this visitor, and return its id. Raises as `RunRegistry.start`."""
+    return runs().start(
+        question, knobs, access(), queries=queries, quota_subject=quota_subject(), user=history_user()
+    )
+
+
 def ask(question: str, knobs: Knobs, *, from_question_box: bool = True) -> None:
     """Start a run and show it, or show why it was refused."""
     try:
@@ -194,9 +201,7 @@ def ask(question: str, knobs: Knobs, *, from_question_box: bool = True) -> None:
             session_id(),
             question,
             knobs,
-            start=lambda: runs().start(
-                question, knobs, access(), quota_subject=quota_subject(), user=history_user()
-            ),
+            start=lambda: start(question, knobs),
             live=lambda run_id: (run := runs().get(run_id)) is not None and run.live,
             settings_may_be_lost=from_question_box,
         )

@@ -163,6 +163,20 @@ def test_runs_are_selected_in_the_history_compared_and_opened(
     expect(app.own("question")).to_have_text(QUESTION)
 
 
+def test_a_run_is_asked_again_and_what_is_new_is_shown(app: App, demo_records: tuple[Record, ...]) -> None:
+    store_copy(app.site.folder, demo_records)
+    app.open("/runs")
+    app.field("history_words").fill(QUESTION)
+    app.field("history_words").press("Enter")
+    expect(app.listed(QUESTION).first).to_be_attached()
+    app.at_rest()
+    app.select_run(0)
+    app.keyed("history_actions").get_by_role("button", name="Ask again").click()
+    app.page.get_by_role("link", name="See what is new").click()
+    expect(app.keyed("what_is_new")).to_contain_text("Nothing: pages, sources and answer are the same.")
+    expect(app.keyed("what_is_new_head")).to_contain_text("Export")
+
+
 def test_a_click_on_a_row_opens_its_run_and_arrow_keys_only_go_there(
     app: App, demo_records: tuple[Record, ...]
 ) -> None:

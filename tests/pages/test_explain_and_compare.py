@@ -260,6 +260,25 @@ def test_two_runs_are_compared_by_an_address(registry: RunRegistry) -> None:
     assert "run:gone (no such run with a ranking)" in plain_words(gone.warning[0].value)
 
 
+def test_two_runs_of_one_question_show_what_is_new_as_text(registry: RunRegistry) -> None:
+    before = {"https://a.example/": "A red boat is on the river.", "https://b.example/": "Boats cost money."}
+    after = {"https://a.example/": "A red boat is <b>not</b> on the river.", "https://c.example/": "Lamps."}
+    runs = [
+        replace(run_of(texts, answer="A boat [1]."), id=f"run-{number}")
+        for number, texts in enumerate((before, after), 1)
+    ]
+    for run in runs:
+        registry.store.save(run)
+    app = opened("compare", run="run-1", a="own", b="run:run-2")
+    assert not app.exception
+    told = shown(app)
+    assert "3 sources: 1 new, 1 gone, 1 changed; 3 pages: 1 new, 1 gone, 1 changed" in told
+    assert "A red boat is &lt;b&gt;not&lt;/b&gt; on the river." in told
+    other = replace(runs[1], id="run-3", question="Another question?")
+    registry.store.save(other)
+    assert "What is new" not in shown(opened("compare", run="run-1", a="own", b="run:run-3"))
+
+
 def test_a_map_that_needs_a_package_says_which_and_shows_the_other(
     registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:

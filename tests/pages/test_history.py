@@ -4,6 +4,7 @@ import io
 import json
 import sqlite3
 import zipfile
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -14,8 +15,9 @@ from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from pages.parts import tables
 from pages.parts.history.history_actions import exported
-from tests.pages.conftest import opened
+from tests.pages.conftest import DEMO, answered, opened
 from tests.samples import EVENTS, records, until
+from tests.seeding import until_ended
 
 pytestmark = pytest.mark.slow
 
@@ -134,3 +136,20 @@ def test_five_hundred_runs_are_listed_without_reading_one(registry: RunRegistry)
     app = opened("runs")
     assert not app.exception
     assert len(questions(app)) == 500
+
+
+def test_a_question_is_asked_again_from_its_run_and_a_link_shows_what_is_new(registry: RunRegistry) -> None:
+    asked = answered(registry).id
+    app = select(opened("runs"), [asked], 0)
+    app.button(key="history_ask_again").click().run()
+    (new,) = (run.id for run in registry.history() if run.id != asked)
+    again = until_ended(registry, [new])[0]
+    assert again.knobs == replace(DEMO, read=replace(DEMO.read, fresh=True))
+    links = {link.proto.label: link.proto for link in app.run().get("page_link")}
+    (link,) = (proto for label, proto in links.items() if label.startswith("See what is new"))
+    assert link.query_string == f"run={asked}&a=own&b=run%3A{new}"
+    compared = opened("compare", run=asked, a="own", b=f"run:{new}")
+    assert not compared.exception
+    assert "Nothing: pages, sources and answer are the same." in "\n".join(
+        element.proto.body for element in compared.get("html")
+    )

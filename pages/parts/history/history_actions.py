@@ -1,4 +1,4 @@
-"""What can be done with the selected runs: open, compare, export, tag, delete."""
+"""What can be done with the selected runs: open, ask again, compare, export, tag, delete."""
 
 import io
 import zipfile
@@ -8,13 +8,18 @@ import streamlit as st
 
 from core.analysis.answers.answer_export import export_name
 from core.analysis.history import all_tags, are_comparable, common_tags
+from core.errors import OpenQueryError
 from core.run.codec import run_to_json
+from core.run.repeat import repeat
 from core.storage.run_summaries import TAG_LIMIT, RunSummary
 from core.text.markdown.safe_markdown import markdown_label
-from pages.parts import page_frame, runtime
+from core.text.sanitize import one_line
+from pages.parts import markup, page_frame, runtime
 
 MAX_EXPORTED = 50
 """The most runs of one ZIP file, which is built in memory."""
+ASKED_AGAIN = "asked_again"
+"""The name in the session state of the ids of a run and of the one that asked its question again."""
 MAX_NAMED = 5
 """The most questions that the confirmation names."""
 
@@ -26,7 +31,7 @@ def history_actions(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) 
         st.markdown(
             f":small[:gray[{len(selected)} selected]]"
             if selected
-            else ":small[:gray[Click a run to open it. Tick runs to compare, export, tag or delete them.]]"
+            else ":small[:gray[Click a run to open it. Tick runs to ask again, compare, export, tag or delete them.]]"
         )
         if not selected:
             return
@@ -37,6 +42,18 @@ def history_actions(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) 
             query_params={"run": ids[0]},
             disabled=len(ids) != 1,
             help="Select one run." if len(ids) != 1 else None,
+        )
+        st.button(
+            "Ask again",
+            key="history_ask_again",
+            icon=":material/refresh:",
+            type="tertiary",
+            disabled=len(ids) != 1 or selected[0].status in ("queued", "running"),
+            help="With the same settings and queries, and every page fetched anew; then see what is new"
+            if len(ids) == 1
+            else "Select one run.",
+            on_click=_ask_again,
+            args=(ids[0],),
         )
         _compare(selected)
         st.download_button(
@@ -55,6 +72,41 @@ def history_actions(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) 
         )
         _tags(selected, runs)
         _delete(selected)
+
+
+def _ask_again(run_id: str) -> None:
+    try:
+        if run := runtime.runs().get(run_id):
+            again = repeat(run)
+            st.session_state[ASKED_AGAIN] = (
+                run_id,
+                runtime.start(again.question, again.knobs, again.queries),
+            )
+    except OpenQueryError as error:
+        runtime.refuse(error.message, error.hint)
+
+
+def asked_again() -> None:
+    """Draw how the question stands that this visitor asked again: under way, failed, or with a link to what is new."""
+    before, after = st.session_state.get(ASKED_AGAIN, ("", ""))
+    run = runtime.runs().get(after) if after else None
+    if run is None:
+        return
+    question = one_line(run.question, 100)
+    if run.live:
+        markup.show(markup.busy("refresh", f"“{question}” is being asked again."))
+    elif run.error or run.index is None:
+        st.warning(
+            markdown_label(f"“{question}” was asked again, and failed. {run.error or ''}", 400),
+            icon=":material/error:",
+        )
+    else:
+        st.page_link(
+            page_frame.COMPARE,
+            label=f"See what is new: {markdown_label(question, 100)}",
+            icon=":material/difference:",
+            query_params={"run": before, "a": "own", "b": f"run:{after}"},
+        )
 
 
 def _compare(selected: Sequence[RunSummary]) -> None:

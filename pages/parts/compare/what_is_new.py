@@ -1,0 +1,96 @@
+"""What is new from one run of a question to another: sources and pages, and the file of all changes."""
+
+from collections.abc import Iterator
+
+import orjson
+import streamlit as st
+from htpy import Element, b, li, span, ul
+
+from core.analysis.answers.answer_export import export_name
+from core.analysis.change_document import SIGNS, change_document
+from core.analysis.run_changes import ChangeKind, PageChange, PassageChange, RunChanges, run_changes
+from core.model.passage_urls import site
+from core.run.state import Run
+from core.text.sanitize import folded_question, json_without_surrogates, one_line, pluralize
+from pages.parts import markup
+from pages.parts.answers.answer_diff import SIGNS as DIFF_SIGNS
+from pages.parts.answers.answer_diff import TAGS
+
+CLASSES = {
+    ChangeKind.NEW: "added",
+    ChangeKind.GONE: "removed",
+    ChangeKind.CHANGED: "common",
+    ChangeKind.MOVED: "common",
+}
+
+
+def what_is_new(before: Run, after: Run) -> None:
+    """Draw what is new in the second run, if both asked one question. The answers are compared elsewhere."""
+    if before.id == after.id or folded_question(before.question) != folded_question(after.question):
+        return
+    changes = run_changes(before, after)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_is_new_head"):
+        markup.show(markup.kicker("What is new", "from A to B, as each run ended"), width="stretch")
+        st.download_button(
+            "Export",
+            data=lambda: orjson.dumps(
+                json_without_surrogates(change_document(changes)), option=orjson.OPT_INDENT_2
+            ),
+            file_name=export_name(after.question, "-changes.json"),
+            mime="application/json",
+            icon=":material/download:",
+            type="tertiary",
+            on_click="ignore",
+            key="what_is_new_export",
+            help="All changes as JSON: sources, passages, pages, ranks and sentences of the answer",
+        )
+    items = [*(_source(changes, change) for change in changes.sources), *map(_page, changes.pages)]
+    with st.container(key="what_is_new"):
+        markup.show(
+            markup.verdict(_summary(changes)),
+            markup.region("oq-text diff flow", "What is new")[ul[items]] if items else None,
+        )
+
+
+def _summary(changes: RunChanges) -> str:
+    parts = [
+        *_counts("source", [change.kind for change in changes.sources]),
+        *_counts("page", [change.kind for change in changes.pages]),
+        *_counts("passage", [change.kind for change in changes.passages]),
+    ]
+    answer = f"{changes.scores.answer:.0%} of the answer is other sentences" if changes.scores.answer else ""
+    return (
+        f"{'; '.join(filter(None, (*parts, answer))) or 'Nothing: pages, sources and answer are the same'}."
+    )
+
+
+def _counts(noun: str, kinds: list[ChangeKind]) -> Iterator[str]:
+    counts = [f"{kinds.count(kind):,} {kind}" for kind in ChangeKind if kind in kinds]
+    if counts:
+        yield f"{pluralize(len(kinds), noun)}: {', '.join(counts)}"
+
+
+def _source(changes: RunChanges, change: PassageChange) -> Element:
+    source = changes.source(change)
+    title = f"Source {source.number}: {one_line(source.title, 80)}, {source.site or site(source.url)}"
+    return _item(
+        change.kind,
+        title,
+        *(
+            (span[" "], b(aria_hidden="true")[DIFF_SIGNS[piece.kind]], TAGS[piece.kind][piece.text])
+            for piece in change.pieces
+        ),
+    )
+
+
+def _page(change: PageChange) -> Element:
+    reason = f" ({one_line(change.reason, 120)})" if change.reason else ""
+    return _item(change.kind, f"Page: {one_line(change.page.title, 80)}, {site(change.page.url)}{reason}")
+
+
+def _item(kind: ChangeKind, title: str, *pieces: tuple[Element, ...]) -> Element:
+    """A line with its sign, which a screen reader reads out as a word."""
+    return li(class_=CLASSES[kind])[
+        b(aria_hidden="true")[SIGNS[kind].replace("-", "−")],
+        span(dir="auto")[span(".oq-unseen")[f"{kind}: "], title, pieces],
+    ]
