@@ -89,8 +89,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="history_fil
     )
     with st.popover("Import a run", icon=":material/upload:", type="tertiary", key="import"):
         st.file_uploader(
-            "A run exported as JSON",
-            type="json",
+            "A run exported as a bundle or as JSON",
+            type=["zip", "json"],
             key=f"import_{st.session_state.get('imports', 0)}",
             max_upload_size=LIMIT // 1_000_000,
             on_change=import_run,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import traceback
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from pydantic import SecretStr
 from core.config.access import Access
 from core.config.knobs import Knobs, PlanKnobs, RankKnobs, ReadKnobs, SearchKnobs
 from core.config.settings import Settings
+from core.export.bundle import to_bundle
 from core.run.codec import event_to_json, run_to_json
 from core.run.events import Record
 from core.run.state import Run, RunStatus
@@ -183,6 +185,10 @@ def test_no_key_is_written_told_or_sent_to_anyone_but_its_own_server(planted: Pl
     # What is told and exported.
     for run in runs:
         assert found(run_to_json(run, vectors=True)) == []
+        recorded = planted.runs.recorded(run.id)
+        assert recorded is not None and recorded.records
+        with zipfile.ZipFile(io.BytesIO(to_bundle(recorded))) as bundle:
+            assert found(b"".join(map(bundle.read, bundle.namelist()))) == []
         assert found(repr(run)) == []
         assert found(repr(planted.runs.get(run.id))) == []
     assert planted.records

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import orjson
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from core.errors import StoreFailed
 from core.model import array_to_json
@@ -42,8 +42,8 @@ def event_to_json(event: e.Event) -> bytes:
     return _dumped({"event": type(event).__name__, **fields})
 
 
-def event_from_json(data: bytes) -> e.Event:
-    """The event that `event_to_json` wrote, in this or an earlier version.
+def event_from_json(data: bytes, *, strict: bool = False) -> e.Event:
+    """The event that `event_to_json` wrote, in this or an earlier version. `strict`: no value is converted.
 
     Raises:
         StoreFailed: when the bytes are not such an event.
@@ -51,8 +51,12 @@ def event_from_json(data: bytes) -> e.Event:
     try:
         fields = upgrade(orjson.loads(data))
         kind = _EVENTS[fields.pop("event")]
-        event: e.Event = _adapter(kind).validate_python(fields)
-    except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValidationError) as error:
+        event: e.Event = (
+            _adapter(kind).validate_json(orjson.dumps(fields), strict=True)
+            if strict
+            else _adapter(kind).validate_python(fields)
+        )
+    except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValueError) as error:
         raise StoreFailed(
             "A stored event cannot be read.", hint="It may come from another version."
         ) from error

@@ -84,9 +84,18 @@ def run_from_json(data: bytes) -> Run:
         )
     document.pop(DERIVED, None)
     run = Run(**{name: _read(name, value) for name, value in upgrade(document).items()})
+    check_consistency(run)
+    return Run.from_records((), run)
+
+
+def check_consistency(run: Run) -> None:
+    """Check that the parts of an untrusted run fit together.
+
+    Raises:
+        BadInput: when they do not.
+    """
     if wrong := next(_inconsistencies(run), ""):
         raise BadInput(f"The file's parts do not fit together: {wrong}.", hint=_HINT)
-    return Run.from_records((), run)
 
 
 def _read(name: str, value: Any) -> Any:
@@ -151,13 +160,15 @@ def _inconsistencies(run: Run) -> Iterator[str]:
     yield from _check_urls(run)
     for page in run.pages.values():
         yield from _check_article(page)
-    passages = [*run.passages, *(source.passage for source in run.sources)]
+    passages = [*run.passages]
     if run.index is not None:
         passages += [*run.index.passages, *run.index.not_embedded]
         yield from _check_index(run.index)
-    passages += [Passage(text=source.text, place=source.place) for source in run.sources]
     if not all(_matches_page(passage, run.pages) for passage in passages):
         yield "passages are not in their pages"
+    # Not that its text is there: the page may have been read again, by another extractor, since the answer.
+    if not all(source.place.start >= 0 and source.place.page in run.pages for source in run.sources):
+        yield "sources are not of its pages"
     if run.ranking is not None:
         yield from _check_ranking(run.ranking, run.index)
     yield from _check_citations(run.answer, run.sources, run.check)

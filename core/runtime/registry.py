@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Coroutine, Iterable, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -12,10 +13,11 @@ from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.config.questions import checked_queries, checked_question
 from core.config.settings import Settings
-from core.errors import BadInput
-from core.model import Answer, Extractor, Turn
+from core.errors import BadInput, StoreFailed
+from core.export.bundle import recorded_run
+from core.model import Answer, Extractor, Label, Turn
 from core.ports import Ports
-from core.run.importer import run_from_json
+from core.run.recorded_run import RecordedRun
 from core.run.state import Run, RunStatus
 from core.runtime import logs
 from core.runtime.engine import Engine
@@ -220,14 +222,41 @@ class RunRegistry(StoredWork):
         """
         self.store.tag(run_ids, tag, remove=remove)
 
-    def import_run(self, document: bytes, user: str = "") -> str:
-        """Store an exported run under a new id, which is returned.
+    def recorded(self, run_id: str, user: str = "") -> RecordedRun | None:
+        """A run with its events and the labels that `user` has given to its passages, for export; None when there is no
+        run of that id. One that is under way is as far as it is now, and has then been interrupted. One that could not be
+        stored has no events.
 
         Raises:
-            BadInput: when the document is not an exported run, or its parts are inconsistent.
+            StoreFailed: when the store cannot be read.
         """
-        run = replace(run_from_json(document), id=secrets.token_urlsafe(16))
-        self.store.save(run)
+        run = self.get(run_id)
+        if run is None:
+            return None
+        recorded = None if self.store.unsaved(run_id) else self.store.recorded(run_id)
+        recorded = recorded or RecordedRun.folded((), run)
+        labels: tuple[Label, ...] = ()
+        with suppress(StoreFailed):  # without a store there are no labels, but there is a run to save
+            labels = self.labels.of(run.question, user)
+        return replace(
+            recorded, labels=tuple(label for label in labels if label.place.page in recorded.run.pages)
+        )
+
+    def import_run(self, document: bytes, user: str = "") -> str:
+        """Store an exported run, a bundle or JSON, under a new id, which is returned.
+
+        The labels of a bundle become labels of `user`, whose own label of the same text stays.
+
+        Raises:
+            BadInput: when the document is not an exported run, its parts are inconsistent, or its labels too many.
+        """
+        exported = recorded_run(document).with_id(secrets.token_urlsafe(16))
+        run = exported.run
+        own_places = {label.place for label in self.labels.of(run.question, user)} if exported.labels else ()
+        new_labels = [label for label in exported.labels if label.place not in own_places]
+        if new_labels:
+            self.labels.add(run.question, run.id, *new_labels, user=user)
+        self.store.save_recorded(exported)
         if user:
             self.store.set_user(run.id, user)
         self._jobs.add(run.id, Job(run))

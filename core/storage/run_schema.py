@@ -52,5 +52,9 @@ DELETE_RUN = (
     "DELETE FROM run_tags WHERE run = ?",
 )
 
-CLEAR_RUN = ("DELETE FROM records WHERE run = ?", "DELETE FROM run_processes WHERE run = ?")
+CLEAR_RUN = (
+    "DELETE FROM records WHERE run = ?",
+    "DELETE FROM run_processes WHERE run = ?",
+    "DELETE FROM imported_runs WHERE run = ?",
+)
 """What an ended run that is stored anew, as a whole, must not leave behind."""

@@ -9,18 +9,16 @@ import logging
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from cachetools import LRUCache
 
 from core.errors import StoreFailed
-from core.run.codec import event_from_json, event_to_json, run_to_json
 from core.run.events import Record
-from core.run.importer import LIMIT, run_from_json
+from core.run.recorded_run import RecordedRun
 from core.run.state import Run
-from core.storage import migrations, run_schema, run_summaries
+from core.storage import migrations, run_records, run_schema, run_summaries
 from core.storage.run_processes import RunProcesses
 from core.storage.run_summaries import RunSummary
 from core.storage.run_writer import NO_RUN, Change, RunWriter, not_saved_message
@@ -98,24 +96,24 @@ class RunStore:
                 return  # another process has deleted it
             if process:
                 db.execute(*process)
-            data = event_to_json(record.event)
-            db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", (run.id, number, record.at, data))
+            run_records.append(db, run.id, number, record)
 
         writer.put(run.id, write)
 
     def save(self, run: Run) -> None:
-        """Queue an ended run for storing as a whole, with its vectors if it has any: one that was imported, or whose
-        events could not be written when they happened."""
+        """Queue an ended run for storing as a whole, with its vectors if it has any: one that was imported without
+        its events, or whose events could not be written when they happened."""
+        self.save_recorded(RecordedRun(run=run, base=run))
+
+    def save_recorded(self, recorded: RecordedRun) -> None:
+        """Queue an ended run for storing as a whole, with its events."""
+        run = recorded.run
         user = self._users.get(run.id)
+        if recorded.records:
+            self._next_numbers[run.id] = len(recorded.records)
 
         def write(db: sqlite3.Connection) -> None:
-            document = run_to_json(run, vectors=True)
-            if len(document) > LIMIT:
-                document = run_to_json(run)
-            for statement in run_schema.CLEAR_RUN:
-                db.execute(statement, (run.id,))
-            run_summaries.write_summary(db, run, insert=True)
-            db.execute("INSERT OR REPLACE INTO imported_runs VALUES (?, ?)", (run.id, document))
+            run_records.write(db, recorded)
             if user:
                 db.execute(_SET_USER, (run.id, user))
 
@@ -141,26 +139,29 @@ class RunStore:
         processes = self._database.processes
         before = processes.remote(run_id)
         with self._reading() as db:
-            rows = db.execute(
-                "SELECT at, event FROM records WHERE run = ? AND number >= ? ORDER BY number",
-                (run_id, before.events),
-            ).fetchall()
+            records, stored_base = run_records.read(db, run_id, first=before.events)
             # Read after the events: they may lack the end of a run whose process ended it meanwhile.
-            process, document = db.execute(
-                "SELECT (SELECT process FROM run_processes WHERE run = ?1), "
-                "(SELECT document FROM imported_runs WHERE run = ?1)",
-                (run_id,),
-            ).fetchone()
-        records = [Record(at=seconds, event=event_from_json(data)) for seconds, data in rows]
-        base = before.run
-        if document is not None and not before.events:
-            base = replace(run_from_json(document), id=run_id)
+            process = db.execute("SELECT process FROM run_processes WHERE run = ?", (run_id,)).fetchone()
+        base = before.run if before.events else stored_base or before.run
         if not records and base.id == "":
             return None
-        if processes.is_elsewhere(process):
+        if process and processes.is_elsewhere(process[0]):
             return processes.follow(run_id, base, records)
         processes.forget(run_id)
         return Run.from_records(records, base)
+
+    def recorded(self, run_id: str) -> RecordedRun | None:
+        """A stored run with its events, as far as they are written; None when there is none.
+
+        Raises:
+            StoreFailed: when its events cannot be read.
+        """
+        if self._database is None:
+            return None
+        self.flush()
+        with self._reading() as db:
+            records, base = run_records.read(db, run_id)
+        return RecordedRun.folded(records, base) if records or base else None
 
     def set_user(self, run_id: str, user: str) -> None:
         """Put the run into the history of `user`."""

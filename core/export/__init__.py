@@ -1,0 +1,1 @@
+"""Runs as files that leave: a bundle, one HTML file, documents, tables, bibliographies."""

@@ -1,0 +1,216 @@
+"""A run as one zip, a bundle: its events with their times, page texts, vectors and labels, and a manifest with the
+SHA-256 of each part. docs/sharing.md describes its parts. A bundle that is read is untrusted."""
+
+import hashlib
+import io
+import platform
+import zipfile
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from math import isfinite
+from typing import Any
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from core import __version__
+from core.errors import BadInput, StoreFailed
+from core.export.bundle_parts import PartsReader, PartsWriter
+from core.model import Label, Unreadable
+from core.reading.zip_archive import Archive
+from core.run import events as e
+from core.run.codec import FORMAT_VERSION, event_from_json, event_to_json, run_to_json
+from core.run.importer import LIMIT, VALUES_LIMIT, check_consistency, run_from_json
+from core.run.recorded_run import RecordedRun
+from core.run.state import Run
+from core.text.lenient_json import count_values
+
+FORMAT, VERSION = "openquery-bundle", 1
+"""The header of a bundle. The version is raised when older readers could not read the new form."""
+MANIFEST, BASE, EVENTS, LABELS = "manifest.json", "run.json", "events.jsonl", "labels.json"
+UNPACKED_LIMIT = 200_000_000
+"""Bytes of all parts together, and of what they come to in the run."""
+EVENTS_LIMIT = 50_000
+TEXT_LIMIT = 1_000_000
+"""Characters of all streamed answers: each piece copies what came before it in its answer."""
+_MANIFEST_LIMIT = 5_000_000
+_DATE = (1980, 1, 1, 0, 0, 0)
+"""Of every part, so that the same run is the same bytes."""
+_ZIP = b"PK"
+_HINT = "Export the run again as .zip, and leave the file as it is."
+
+_LABELS = TypeAdapter(tuple[Label, ...])
+
+
+def to_bundle(recorded: RecordedRun) -> bytes:
+    """The bundle of a run.
+
+    Raises:
+        BadInput: when the run is larger than a bundle may be.
+    """
+    _refuse_size(recorded.records)
+    writer, documents = PartsWriter(), dict[str, bytes]()
+    if recorded.base:
+        document = run_to_json(recorded.base, vectors=True)
+        document = document if len(document) <= LIMIT else run_to_json(recorded.base)
+        documents[BASE] = writer.shortened(document)
+    documents[EVENTS] = b"".join(
+        b'{"at":%b,"event":%b}\n' % (orjson.dumps(record.at), writer.shortened(event_to_json(record.event)))
+        for record in recorded.records
+    )
+    documents[LABELS] = _LABELS.dump_json(recorded.labels)
+    parts = documents | writer.parts
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "versions": {"openquery": __version__, "run": FORMAT_VERSION, "python": platform.python_version()},
+        "run": recorded.run.id,
+        "parts": _listed(parts),
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {MANIFEST: orjson.dumps(manifest, option=orjson.OPT_INDENT_2), **parts}.items():
+            archive.writestr(zipfile.ZipInfo(name, _DATE), content, zipfile.ZIP_DEFLATED)
+    if len(bundle := file.getvalue()) > LIMIT or sum(map(len, parts.values())) > UNPACKED_LIMIT:
+        raise BadInput(
+            f"The bundle would have {len(bundle):,} bytes, and {LIMIT:,} are the most that can be read.",
+            hint="Export the run as JSON, without its events and vectors.",
+        )
+    return bundle
+
+
+def from_bundle(data: bytes) -> RecordedRun:
+    """The run that `to_bundle` wrote. A run without an end is interrupted.
+
+    Raises:
+        BadInput: when it is no bundle, is damaged, was changed, or comes from a newer version.
+    """
+    if len(data) > LIMIT:
+        raise BadInput(f"The bundle has {len(data):,} bytes; the limit is {LIMIT:,}.", hint=_HINT)
+    parts = _checked_parts(data)
+    documents = {name: parts.pop(name, b"") for name in (BASE, EVENTS, LABELS)}
+    if count_values(documents[EVENTS]) > VALUES_LIMIT or documents[EVENTS].count(b"\n") > EVENTS_LIMIT:
+        raise BadInput("The bundle has more events than any run has.", hint=_HINT)
+    reader = PartsReader(parts, UNPACKED_LIMIT)
+    try:
+        base = run_from_json(reader.restored(documents[BASE])) if documents[BASE] else None
+        records = tuple(_record(line, reader) for line in documents[EVENTS].splitlines())
+        run = _folded(records, base)
+        labels = _labels(documents[LABELS], run)
+    except BadInput as error:
+        raise BadInput(error.message, hint=error.hint or _HINT) from error
+    if reader.unused:
+        raise BadInput("The bundle has parts that belong to nothing in it.", hint=_HINT)
+    return RecordedRun(run=run, records=records, base=base, labels=labels)
+
+
+def recorded_run(document: bytes) -> RecordedRun:
+    """The run in an exported file: a bundle, or the JSON of a run, which has no events. Raises as `from_bundle`."""
+    if document.startswith(_ZIP):
+        return from_bundle(document)
+    run = run_from_json(document)
+    return RecordedRun(run=run, base=run)
+
+
+def _listed(parts: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
+    """What the manifest says of each part."""
+    return {
+        name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in parts.items()
+    }
+
+
+def _checked_parts(data: bytes) -> dict[str, bytes]:
+    """The parts of a bundle, which are those of its manifest."""
+    try:
+        archive = Archive(data, UNPACKED_LIMIT)
+        if MANIFEST not in archive:
+            raise BadInput("The file is no bundle: it has no manifest.", hint=_HINT)
+        manifest = _manifest(archive.read(MANIFEST, _MANIFEST_LIMIT))
+        parts = {name: archive.read(name) for name in archive.names if name != MANIFEST}
+    except Unreadable as error:
+        raise BadInput(f"The bundle cannot be read: {error.detail}.", hint=_HINT) from error
+    listed, actual = manifest.get("parts"), _listed(parts)
+    if listed != actual:
+        raise BadInput("The bundle is not as its manifest says: it was changed or damaged.", hint=_HINT)
+    return parts
+
+
+def _manifest(document: bytes) -> dict[str, Any]:
+    if count_values(document) > VALUES_LIMIT:
+        raise BadInput("The bundle's manifest is too long.", hint=_HINT)
+    try:
+        manifest = orjson.loads(document)
+    except orjson.JSONDecodeError as error:
+        raise BadInput("The bundle's manifest is no JSON.", hint=_HINT) from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise BadInput("The file is no bundle of a run.", hint=_HINT)
+    if manifest.get("version") != VERSION:
+        raise BadInput(
+            "The bundle was made by a newer version of OpenQuery, in a form that this one does not know.",
+            hint="Open it with that version, or export the run there as JSON.",
+        )
+    return manifest
+
+
+def _record(line: bytes, reader: PartsReader) -> e.Record:
+    """Raises BadInput: when the line is no event with its time."""
+    try:
+        fields = orjson.loads(reader.restored(line))
+        seconds, event = fields["at"], event_from_json(orjson.dumps(fields["event"]), strict=True)
+    except (orjson.JSONDecodeError, KeyError, TypeError, StoreFailed) as error:
+        raise BadInput("The bundle has an event that cannot be read.") from error
+    if not isinstance(seconds, float | int) or not isfinite(seconds) or seconds < 0:
+        raise BadInput("The bundle has an event without its time.")
+    return e.Record(at=float(seconds), event=event)
+
+
+def _refuse_size(records: Iterable[e.Record]) -> None:
+    """Raises BadInput: when there are more events or answers than a bundle may have."""
+    pieces = [
+        len(record.event.text) if isinstance(record.event, e.TokensWritten) else 0 for record in records
+    ]
+    if len(pieces) > EVENTS_LIMIT or sum(pieces) > TEXT_LIMIT:
+        raise BadInput(
+            f"The run has {len(pieces):,} events with {sum(pieces):,} characters of answers; a bundle has at most "
+            f"{EVENTS_LIMIT:,} and {TEXT_LIMIT:,}.",
+            hint="Export the run as JSON, without its events.",
+        )
+
+
+def _folded(records: tuple[e.Record, ...], base: Run | None) -> Run:
+    """The run that the records make of `base`, when it is consistent there and wherever it could be shown before.
+
+    Raises:
+        BadInput: when it is not.
+    """
+    _refuse_size(records)
+    starts = [isinstance(record.event, e.RunStarted) for record in records]
+    if any(starts[1:]) or starts[:1] != ([] if not records else [base is None]) or not (records or base):
+        raise BadInput("The bundle's events do not begin with the start of a run.")
+    if any(later.at < earlier.at for earlier, later in pairwise(records)):
+        raise BadInput("The bundle's events are not in the order of their times.")
+    run = base or Run()
+    try:
+        for record in records:
+            run = run.apply(record)
+            if isinstance(record.event, e.Ranked):
+                check_consistency(run)
+        run = Run.from_records((), run)
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
+        raise BadInput("The bundle's events do not fit together.") from error
+    check_consistency(run)
+    return run
+
+
+def _labels(document: bytes, run: Run) -> tuple[Label, ...]:
+    """Raises BadInput: when they are no labels of the run."""
+    try:
+        labels = _LABELS.validate_json(document, strict=True)
+    except ValidationError as error:
+        raise BadInput("The bundle has labels that cannot be read.") from error
+    if not all(
+        label.place.page in run.pages and 0 <= label.place.start < label.place.end for label in labels
+    ):
+        raise BadInput("The bundle has a label of no text in its pages.")
+    return labels

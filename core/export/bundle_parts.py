@@ -1,0 +1,143 @@
+"""Page texts and vectors as parts of their own, so that a bundle has each of them once.
+
+In the JSON of a bundle a page's text and the array of a run's vectors are replaced by `{"part": name}`, and a passage
+has no text: its place says what it is.
+"""
+
+import base64
+import io
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import orjson
+
+from core.errors import BadInput
+
+PART = "part"
+PAGES, VECTORS = "pages", "vectors"
+
+
+class PartsWriter:
+    """Moves texts and vectors out of JSON. `parts` has them by their names."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, bytes] = {}
+        self._names: defaultdict[str, dict[bytes, str]] = defaultdict(dict)
+        self._texts: dict[str, str] = {}
+        """The latest text of each page, by its key."""
+
+    def shortened(self, document: bytes) -> bytes:
+        """The JSON of an event or a run, without what is a part now."""
+        return orjson.dumps(self._shortened(orjson.loads(document)))
+
+    def _shortened(self, value: Any) -> Any:
+        match value:
+            case {"key": str(key), "article": {"text": str(text)} as article}:
+                self._texts[key] = text
+                part = {PART: self._name(PAGES, ".txt", text.encode())}
+                return {**value, "article": {**article, "text": part}}
+            case {"text": str(text), "place": {"page": str(page), "start": int(start), "end": int(end)}} if (
+                text == self._texts.get(page, "")[start:end]
+            ):
+                return {name: inner for name, inner in value.items() if name != "text"}
+            case {"dtype": str(dtype), "shape": [int(rows), int(columns)], "base64": str(data)}:
+                file = io.BytesIO()
+                np.save(file, np.frombuffer(base64.b64decode(data), dtype).reshape(rows, columns))
+                return {PART: self._name(VECTORS, ".npy", file.getvalue())}
+            case dict():
+                return {name: self._shortened(inner) for name, inner in value.items()}
+            case list():
+                return [self._shortened(inner) for inner in value]
+            case _:
+                return value
+
+    def _name(self, folder: str, ending: str, content: bytes) -> str:
+        names = self._names[folder]
+        name = names.setdefault(content, f"{folder}/{len(names) + 1:04}{ending}")
+        self.parts[name] = content
+        return name
+
+
+class PartsReader:
+    """Puts texts and vectors back into JSON. The JSON and the parts are untrusted."""
+
+    def __init__(self, parts: Mapping[str, bytes], limit: int) -> None:
+        """`limit` bounds the bytes that are put back: a part may be named, and a passage cut, many times."""
+        self._parts = parts
+        self.unused = set(parts)
+        """Names of the parts that nothing has named yet."""
+        self._left = limit
+        self._texts: dict[str, str] = {}
+
+    def restored(self, document: bytes) -> bytes:
+        """The JSON that `PartsWriter.shortened` was given.
+
+        Raises:
+            BadInput: when a part is missing or is not what it should be, or a passage is not in its page.
+        """
+        try:
+            return orjson.dumps(self._restored(orjson.loads(document)))
+        except (orjson.JSONDecodeError, orjson.JSONEncodeError, UnicodeDecodeError) as error:
+            raise BadInput("The bundle has a part that is no JSON or no text.") from error
+        except RecursionError as error:
+            raise BadInput("The bundle has JSON that is nested too deep.") from error
+
+    def _restored(self, value: Any) -> Any:
+        match value:
+            case {"key": str(key), "article": {"text": {"part": str(name)}} as article}:
+                self._texts[key] = text = self._part(PAGES, name).decode()
+                return {**value, "article": {**article, "text": text}}
+            case {"place": {"page": str(page), "start": int(start), "end": int(end)}} if "text" not in value:
+                return {**value, "text": self._passage(page, start, end)}
+            case {"part": str(name)}:
+                return _array_json(self._part(VECTORS, name))
+            case dict():
+                return {name: self._restored(inner) for name, inner in value.items()}
+            case list():
+                return [self._restored(inner) for inner in value]
+            case _:
+                return value
+
+    def _part(self, folder: str, name: str) -> bytes:
+        if not name.startswith(f"{folder}/") or name not in self._parts:
+            raise BadInput(f"The bundle names a part in {folder} that it does not have.")
+        self.unused.discard(name)
+        self._spend(len(self._parts[name]))
+        return self._parts[name]
+
+    def _passage(self, page: str, start: int, end: int) -> str:
+        if not 0 <= start <= end <= len(self._texts.get(page, "")):
+            raise BadInput("The bundle has a passage that is not in its page.")
+        self._spend(end - start)
+        return self._texts[page][start:end]
+
+    def _spend(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise BadInput("The bundle repeats its parts more often than any run does.")
+
+
+def _array_json(npy: bytes) -> dict[str, Any]:
+    """A matrix in NumPy's format, as `core.model.array_to_json` has it.
+
+    Raises:
+        BadInput: when it is no such file, or has more or fewer values than it says.
+    """
+    file = io.BytesIO(npy)
+    try:
+        np.lib.format.read_magic(file)
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file, max_header_size=1000)
+    except (ValueError, EOFError) as error:
+        raise BadInput("The bundle has vectors that are not in NumPy's format.") from error
+    data = file.read()
+    if (
+        fortran
+        or dtype != np.float32
+        or len(shape) != 2
+        or min(shape) < 0
+        or shape[0] * shape[1] * 4 != len(data)
+    ):
+        raise BadInput("The bundle has vectors of another shape than they state.")
+    return {"dtype": "float32", "shape": list(shape), "base64": base64.b64encode(data).decode()}
