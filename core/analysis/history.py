@@ -2,8 +2,12 @@
 
 from collections.abc import Collection, Iterable
 
+from core.analysis.run_usage import RunUsage, run_usage
 from core.config.knob_changes import changes
 from core.config.knobs import Knobs
+from core.config.prices import Prices
+from core.model import ModelUsage, Phase
+from core.run.events import ModelUsed
 from core.storage.run_summaries import RunSummary
 
 
@@ -41,6 +45,12 @@ def changed_settings(run: RunSummary, defaults: Knobs) -> tuple[str, ...]:
     return tuple(
         change.partition(".")[2].replace(":", " ", 1).strip() for change in changes(defaults, run.knobs)
     )
+
+
+def summary_usage(run: RunSummary, prices: Prices) -> RunUsage:
+    """What a run took of its models. One that an earlier version stored has a single row, of an unknown model."""
+    unnamed = ModelUsed(Phase.ANSWER, ModelUsage(model="", tokens=run.usage)) if run.usage else None
+    return run_usage(run.model_usage or filter(None, (unnamed,)), prices)
 
 
 def are_comparable(runs: Collection[RunSummary]) -> bool:

@@ -14,6 +14,7 @@ from core.api.sessions import HEADER, Session, Sessions
 from core.api.uploads import Uploads
 from core.config.knobs import Knobs
 from core.config.permissions import Action, Caller, Role
+from core.config.prices import Prices
 from core.config.schema import nested
 from core.config.settings import Settings
 from core.errors import OpenQueryError
@@ -61,6 +62,11 @@ class Service:
             return self.settings().public_hosts
         except OpenQueryError:
             return ()
+
+    @property
+    def prices(self) -> Prices:
+        """What models cost. Raises as `runs`."""
+        return self.runs.engine.prices.read()
 
     async def unsaved(self, run_id: str) -> str:
         """Why the run is not stored; empty where it is."""

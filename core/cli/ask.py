@@ -11,9 +11,11 @@ from enum import StrEnum
 from core.analysis.answers.source_cards import passages_of_documents, source_cards
 from core.analysis.answers.source_context import source_context
 from core.analysis.progress import phase_progress
+from core.analysis.run_usage import RunUsage, run_usage
 from core.cli.printing import print_text
 from core.cli.progress_lines import PhaseLines, counts, detail, phase_times
 from core.config.knobs import Backend, Knobs
+from core.config.prices import Prices
 from core.config.settings import Settings
 from core.model import AnswerKind, Notice, Phase, Severity, Source
 from core.model.passage_urls import passage_at_url
@@ -79,7 +81,11 @@ async def ask_showing_progress(
         last_step="" if output is Output.CONTEXT else "Generating answer...",
     )
     terminal = Terminal(
-        steps, verbose=verbose, stream=output is Output.ANSWER, closed=lambda: task and task.cancel()
+        steps,
+        ports.prices,
+        verbose=verbose,
+        stream=output is Output.ANSWER,
+        closed=lambda: task and task.cancel(),
     )
     work = retrieve if output is Output.CONTEXT else research
     try:
@@ -104,9 +110,16 @@ class Terminal:
     """
 
     def __init__(
-        self, steps: PhaseLines, *, verbose: bool, stream: bool, closed: Callable[[], object]
+        self,
+        steps: PhaseLines,
+        prices: Prices,
+        *,
+        verbose: bool,
+        stream: bool,
+        closed: Callable[[], object],
     ) -> None:
         self._steps = steps
+        self._prices = prices
         self._verbose = verbose
         self._stream = stream
         self._closed = closed
@@ -179,7 +192,7 @@ class Terminal:
         if self._verbose:
             self._print(phase_times(phase_progress(run, run.seconds)))
         if run.status is RunStatus.DONE:
-            self._print(_summary(run))
+            self._print(_summary(run, run_usage(run.model_usage, self._prices)))
 
     def _print_notices(self, run: Run) -> None:
         """Print the notices of the run that were not printed before."""
@@ -198,7 +211,7 @@ class Terminal:
             sys.stderr.flush()
 
 
-def _summary(run: Run) -> str:
+def _summary(run: Run, usage: RunUsage) -> str:
     authors = {AnswerKind.WRITTEN: "written by {}", AnswerKind.EXTRACTIVE: "extractive: quoted sentences"}
     answer = run.answer
     by = (
@@ -206,10 +219,10 @@ def _summary(run: Run) -> str:
         if answer
         else passages_of_documents(source_cards(run))
     )
-    used = run.usage
-    tokens = f" · {used.prompt_tokens}+{used.completion_tokens} tokens" if used else ""
+    tokens = f" · {used.prompt_tokens}+{used.completion_tokens} tokens" if (used := usage.tokens) else ""
+    cost = f" · cost {usage.cost_text}" if usage.cost_text else ""
     pages = f"{run.full_pages:,} of {pluralize(len(run.hits), 'page')} read"
-    return f"{run.seconds:.1f} s · searched by {run.backend} · {pages} · {by}{tokens}"
+    return f"{run.seconds:.1f} s · searched by {run.backend} · {pages} · {by}{tokens}{cost}"
 
 
 def _where(source: Source) -> str:

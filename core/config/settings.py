@@ -147,6 +147,8 @@ class Settings(BaseSettings):
     """Questions that one person may ask within an hour. 0: no limit."""
     tokens_per_day: Annotated[int, Field(ge=0, le=1_000_000_000)] = _setting(0, "OPENQUERY_TOKENS_PER_DAY")
     """Tokens of model servers that one person's questions may use within a day. 0: no limit."""
+    dollars_per_day: Annotated[float, Field(ge=0, le=1_000_000)] = _setting(0.0, "OPENQUERY_DOLLARS_PER_DAY")
+    """US dollars that one person's questions may cost within a day, as providers state it, else by `prices.csv` in the data folder. 0: no limit."""
     shared: bool = _setting(False, "OPENQUERY_SHARED")
     """Set it when people who do not trust each other use this server. They have their own runs, labels, presets and experiments then, and leave the rest to you: docs/security/permissions.md."""
     sign_in: Literal["auto", "required"] = _setting("auto", "OPENQUERY_SIGN_IN")

@@ -81,7 +81,7 @@ def _dollars(value: Any) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUsage:
-    """The tokens that one model took."""
+    """The tokens that calls of one model took."""
 
     model: str
     """The identity of the model."""
@@ -90,14 +90,16 @@ class ModelUsage:
     """The model runs in this process: nobody is billed, so its tokens are in no total and under no limit."""
     estimated: bool = False
     """The server counted nothing, or was stopped before it could: from the lengths of the texts."""
+    calls: int = 1
 
     def __add__(self, other: ModelUsage) -> ModelUsage:
-        """The tokens of two calls of one model."""
+        """The tokens of further calls of the same model."""
         return ModelUsage(
             model=self.model,
             tokens=self.tokens + other.tokens,
             local=self.local,
             estimated=self.estimated or other.estimated,
+            calls=self.calls + other.calls,
         )
 
 

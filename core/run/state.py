@@ -100,7 +100,8 @@ class Run:
     notes: tuple[e.Note, ...] = ()
     """What its stages noted; `notices` has that and all else that a person should know."""
     model_usage: tuple[e.ModelUsed, ...] = ()
-    """The tokens of every call of a model for this run, earlier answers included: one sum a phase and model."""
+    """The tokens of every call of a model for this run, earlier answers included: one sum a phase and model,
+    and one more where its provider states the cost of some calls only."""
     embed_faults: tuple[e.BatchFailed, ...] = ()
     decisions: tuple[ModelDecided, ...] = ()
     """The replies of the chat model of an agent. Their calls, one after the other, are its `steps`."""

@@ -45,10 +45,10 @@ def with_answer_of(run: Run, other: Run) -> Run:
 
 
 def summed_usage(totals: tuple[ModelUsed, ...], used: ModelUsed) -> tuple[ModelUsed, ...]:
-    """`totals` with a further call, added to the sum of its phase and model."""
-    sums: dict[tuple[Phase, str, bool], ModelUsed] = {}
+    """`totals` with a further call, added to the sum of its phase and model; costs that providers state stay apart."""
+    sums: dict[tuple[object, ...], ModelUsed] = {}
     for call in (*totals, used):
-        key = (call.phase, call.usage.model, call.usage.local)
+        key = (call.phase, call.usage.model, call.usage.local, call.usage.tokens.cost is None)
         sums[key] = replace(call, usage=sums[key].usage + call.usage) if key in sums else call
     return tuple(sums.values())
 

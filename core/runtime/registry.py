@@ -47,7 +47,7 @@ class RunRegistry(StoredWork):
         self.settings = settings
         self.engine = Engine(settings)
         self.store = RunStore(settings.folder / RUNS)
-        self.quotas = Quotas(settings.runs_per_hour, settings.tokens_per_day)
+        self.quotas = Quotas.from_settings(settings, self.engine.prices.read)
         self.observers = (logs.observe,)
         self._jobs = JobTable(self.store)
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
@@ -184,11 +184,11 @@ class RunRegistry(StoredWork):
 
         Raises:
             BadInput: when the run has no pages, or `retuned` ranks other pages than it now has.
-            LimitReached: when the quota subject has no tokens left.
+            LimitReached: when the quota subject has used up a budget of the day.
         """
 
         def bind(run: Run) -> FollowUp:
-            self.quotas.require_tokens(quota_subject)
+            self.quotas.require_budget(quota_subject)
             if not run.pages:
                 raise BadInput("This run has no pages to answer from.", hint="Ask the question again.")
             if retuned is not None and retuned.pages != run.pages:

@@ -64,7 +64,7 @@ class StoredWork:
     def _listener(self, job: Job, quota_subject: str, observer: RunObserver | None = None) -> Listener:
         """A listener that stores every event, updates the job, charges the quota subject and calls the observers."""
         job.observers = (*self.observers, observer) if observer else self.observers
-        charge = self.quotas.token_meter(quota_subject)
+        charge = self.quotas.meter(quota_subject)
 
         def listen(record: Record, run: Run) -> None:
             self.store.append(run, record)

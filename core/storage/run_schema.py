@@ -3,7 +3,7 @@
 from core.storage.migrations import Schema
 
 # runs: `conversation` is the id of the first run of a conversation, `follows` that of the run before; both empty in rows
-# of version 5. run_users: in whose history a run stands. run_processes: where a live run is under way. imported_runs: the exported
+# of version 5; `model_usage` is JSON, and NULL in rows of versions 5 and 6. run_users: in whose history a run stands. run_processes: where a live run is under way. imported_runs: the exported
 # JSON that a run begins with. presets and labels: `user` is a digest, empty for everybody. labels: how relevant a range
 # of a page's text is to a question; `run` has the page as it was labelled, `digest` stands for the page's text.
 SCHEMA = Schema(
@@ -40,6 +40,7 @@ SCHEMA = Schema(
         """ALTER TABLE runs ADD COLUMN conversation TEXT;
         ALTER TABLE runs ADD COLUMN follows TEXT;
         CREATE INDEX runs_by_conversation ON runs (conversation)""",
+        "ALTER TABLE runs ADD COLUMN model_usage TEXT",
     ),
 )
 

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from core.config.knobs import Knobs
 from core.errors import BadInput
 from core.model import Usage
+from core.run.events import ModelUsed
 from core.run.state import Run, RunStatus
 from core.text.sanitize import encodable
 
@@ -19,7 +20,7 @@ TAG_LIMIT = 30
 """The longest tag, in characters."""
 
 LIST = """SELECT id, question, started, status, seconds, knobs, pages, passages, sources,
-    coalesce(conversation, id), coalesce(follows, ''), prompt_tokens, completion_tokens, cost,
+    coalesce(conversation, id), coalesce(follows, ''), prompt_tokens, completion_tokens, cost, model_usage,
     (SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run = id ORDER BY folded_tag)),
     (SELECT process FROM run_processes WHERE run = id)
     FROM runs WHERE (?1 IS NULL OR id IN (SELECT run FROM run_users WHERE user = ?1))
@@ -29,6 +30,7 @@ LIST = """SELECT id, question, started, status, seconds, knobs, pages, passages,
 live run."""
 
 _KNOBS = TypeAdapter(Knobs)
+_MODEL_USAGE = TypeAdapter(tuple[ModelUsed, ...])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,9 @@ class RunSummary:
     follows: str = ""
     """The id of the run before it in the conversation; empty: none."""
     usage: Usage | None = None
-    """Tokens and cost on model servers; None when no server was asked."""
+    """Tokens and cost, as providers state it, on model servers; None when no server was asked."""
+    model_usage: tuple[ModelUsed, ...] = ()
+    """As `Run.model_usage`; empty for a run that an earlier version stored."""
     tags: tuple[str, ...] = ()
 
 
@@ -75,7 +79,7 @@ def write_summary(db: sqlite3.Connection, run: Run, *, insert: bool = False) -> 
 def summary(row: Sequence[Any]) -> RunSummary:
     """The summary in a row of `LIST`, without its process."""
     run_id, question, started, status, seconds, knobs, pages, passages, sources, *rest, tags = row
-    conversation, follows, prompt_tokens, completion_tokens, cost = rest
+    conversation, follows, prompt_tokens, completion_tokens, cost, model_usage = rest
     usage = (
         None
         if prompt_tokens is None
@@ -94,6 +98,7 @@ def summary(row: Sequence[Any]) -> RunSummary:
         conversation=conversation,
         follows=follows,
         usage=usage,
+        model_usage=_model_usage(model_usage) if model_usage else (),
         tags=tuple(json.loads(tags)),
     )
 
@@ -142,6 +147,7 @@ def _row(run: Run) -> dict[str, str | int | float | None]:
         "prompt_tokens": usage.prompt_tokens if usage else None,
         "completion_tokens": usage.completion_tokens if usage else None,
         "cost": usage.cost if usage else None,
+        "model_usage": _model_usage_json(run.model_usage),
     }
 
 
@@ -158,3 +164,15 @@ def _knobs(knobs_json: str) -> Knobs | None:
         return Knobs.parse(json.loads(knobs_json))
     except BadInput:
         return None
+
+
+@functools.lru_cache(256)
+def _model_usage_json(model_usage: tuple[ModelUsed, ...]) -> str:
+    """Cached as `_knobs_json`."""
+    return _MODEL_USAGE.dump_json(model_usage).decode()
+
+
+@functools.lru_cache(1024)
+def _model_usage(text: str) -> tuple[ModelUsed, ...]:
+    """Cached: the history is read again and again."""
+    return _MODEL_USAGE.validate_json(text)

@@ -15,6 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from core.config.access import Access
 from core.config.knobs import Knobs
 from core.config.permissions import Action, Caller, Role, person_id
+from core.config.prices import Prices
 from core.config.settings import Settings
 from core.errors import OpenQueryError
 from core.run.state import Run
@@ -47,6 +48,11 @@ def runs() -> RunRegistry:
     """
     with _lock:
         return _registry()
+
+
+def prices() -> Prices:
+    """What models cost on this server."""
+    return runs().engine.prices.read()
 
 
 def refresh_every(seconds: float) -> float:

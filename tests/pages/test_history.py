@@ -4,8 +4,10 @@ import io
 import json
 import sqlite3
 import zipfile
+from contextlib import closing
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -55,6 +57,22 @@ def test_a_run_is_a_line_with_its_counts_and_changed_settings(registry: RunRegis
     assert (line["cost"], line["status"]) == (0.001, "✓ done")
     assert list(line["changed settings"]) == ["queries 1", "top_k 3"]
     assert list(line["tags"]) == ["draft"]
+
+
+def test_a_cost_is_shown_in_words_and_known_of_runs_that_an_earlier_version_stored(
+    registry: RunRegistry,
+) -> None:
+    stored(registry, 1, "What is overlap?")
+    with closing(sqlite3.connect(registry.store.path)) as db, db:
+        db.execute("UPDATE runs SET model_usage = NULL, cost = NULL")
+    assert _shown_costs(opened("runs")) == ["unknown"]
+    stored(registry, 2, "What is overlap?")
+    assert _shown_costs(opened("runs")) == ["$0.0010", "unknown"]
+
+
+def _shown_costs(app: AppTest) -> list[str]:
+    display = pa.ipc.open_stream(app.dataframe[0].proto.arrow_data.styler.display_values).read_all()
+    return display.column("cost").to_pylist()
 
 
 def test_the_list_is_filtered_by_words_status_and_tag(registry: RunRegistry) -> None:

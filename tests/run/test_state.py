@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.run_usage import is_usage_estimated, usage_by_purpose
+from core.analysis.run_usage import run_usage
 from core.analysis.steps import step_rows
 from core.config.knobs import ChunkKnobs, Knobs
+from core.config.prices import Prices, parsed
 from core.model import FunctionCall, ModelUsage, Phase, ToolCall, Usage
 from core.run import events as e
 from core.run.state import Run, RunStatus
@@ -137,8 +138,8 @@ def test_every_kind_of_event_has_a_sample() -> None:
 
 
 def test_tokens_of_a_run_are_summed_by_phase_and_model_and_local_ones_are_in_no_total() -> None:
-    def used(phase: Phase, model: str, *counts: int, **more: bool) -> e.ModelUsed:
-        usage = Usage(prompt_tokens=counts[0], completion_tokens=counts[1])
+    def used(phase: Phase, model: str, *counts: int, cost: float | None = None, **more: bool) -> e.ModelUsed:
+        usage = Usage(prompt_tokens=counts[0], completion_tokens=counts[1], cost=cost)
         return e.ModelUsed(phase, ModelUsage(model=model, tokens=usage, **more))
 
     run = Run.from_records(
@@ -149,6 +150,7 @@ def test_tokens_of_a_run_are_summed_by_phase_and_model_and_local_ones_are_in_no_
             used(Phase.EMBED, "minilm", 7000, 0, local=True),
             used(Phase.ANSWER, "m@h", 300, 70),
             used(Phase.ANSWER, "m@h", 300, 30),
+            used(Phase.ANSWER, "m@h", 10, 0, cost=0.25),
         )
     )
     assert [(one.phase, one.usage.model, one.usage.tokens.total_tokens) for one in run.model_usage] == [
@@ -156,15 +158,23 @@ def test_tokens_of_a_run_are_summed_by_phase_and_model_and_local_ones_are_in_no_
         (Phase.EMBED, "e@h", 1500),
         (Phase.EMBED, "minilm", 7000),
         (Phase.ANSWER, "m@h", 700),
+        (Phase.ANSWER, "m@h", 10),
     ]
-    assert run.usage == Usage(prompt_tokens=2200, completion_tokens=120)
-    assert usage_by_purpose(run) == (
-        "search queries: 100 + 20",
-        "embeddings: ≈1,500",
-        "embeddings: 7,000 (inside OpenQuery, free)",
-        "answers: 600 + 100",
+    assert run.usage == Usage(prompt_tokens=2210, completion_tokens=120, cost=0.25)
+    usage = run_usage(
+        run.model_usage, Prices(rows=parsed("model,prompt,completion,as_of\nm,10,100,2026-11-03\n"))
     )
-    assert is_usage_estimated(run)
+    assert usage.explanation == (
+        "planning: 100 + 20 in 1 call, ~$0.0030; embeddings: ≈1,500 in 2 calls, cost unknown; "
+        "embeddings: 7,000 in 1 call, inside OpenQuery, free; answers: 600 + 100 in 2 calls, ~$0.0160; "
+        "answers: 10 in 1 call, $0.25. No price is known of e@h."
+    )
+    assert usage.tokens == run.usage
+    assert usage.estimated
+    assert usage.cost_text == "at least ~$0.27"
+    assert run_usage(run.model_usage, Prices(rows=())).cost_text == "at least $0.25"
+    assert run_usage(run.model_usage[:1], Prices(rows=())).cost_text == "unknown"
+    assert run_usage(run.model_usage[2:3], Prices(rows=())).cost_text == ""
     assert Run().usage is None
 
 

@@ -11,7 +11,8 @@ from core.config.access import Access
 from core.config.knobs import ChunkKnobs, Knobs, PlanKnobs, ReadKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.errors import LimitReached
-from core.model import Phase
+from core.model import ModelUsage, Phase, Usage
+from core.run.events import ModelUsed
 from core.run.state import Run, RunStatus
 from core.runtime.quotas import DAY, HOUR, Quotas
 from core.runtime.registry import RunRegistry
@@ -29,6 +30,11 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def used(tokens: int, model: str = "m@h", cost: float | None = None) -> ModelUsed:
+    usage = Usage(prompt_tokens=tokens, cost=cost)
+    return ModelUsed(Phase.ANSWER, ModelUsage(model=model, tokens=usage))
 
 
 def test_one_question_too_many_is_refused_until_the_first_is_an_hour_old() -> None:
@@ -61,11 +67,11 @@ def test_a_refused_question_does_not_count() -> None:
 def test_tokens_that_are_used_up_come_back_when_they_are_a_day_old() -> None:
     clock = Clock()
     limits = Quotas(tokens_per_day=1000, clock=clock)
-    limits.charge_tokens("anna", 600)
-    limits.require_tokens("anna")
+    limits.charge("anna", used(600))
+    limits.require_budget("anna")
     clock.now += 3600
-    limits.charge_tokens("anna", 600)
-    for refused in (limits.charge_run, limits.require_tokens):
+    limits.charge("anna", used(600))
+    for refused in (limits.charge_run, limits.require_budget):
         with pytest.raises(LimitReached) as caught:
             refused("anna")
         assert "1,200 tokens" in caught.value.message
@@ -75,11 +81,28 @@ def test_tokens_that_are_used_up_come_back_when_they_are_a_day_old() -> None:
     limits.charge_run("anna")
 
 
+def test_dollars_are_those_that_a_provider_states_else_those_of_the_price_table() -> None:
+    clock = Clock()
+    limits = Quotas(dollars_per_day=2, clock=clock)
+    limits.charge("anna", used(1000, "gpt-4o-mini@api.openai.com"))
+    limits.charge("anna", used(1000, "unheard-of@api.openai.com"))
+    clock.now += 3600
+    limits.require_budget("anna")
+    limits.charge("anna", used(1000, "gpt-4o-mini@api.openai.com", cost=2.5))
+    assert limits.spent("anna").tokens == 3000
+    assert limits.spent("anna").dollars == pytest.approx(0.00015 + 2.5)
+    assert limits.spent("berta") == (0, 0)
+    with pytest.raises(LimitReached) as caught:
+        limits.charge_run("anna")
+    assert "$2.50" in caught.value.message and "$2.00" in caught.value.message
+    assert caught.value.seconds == DAY
+
+
 def test_without_limits_everything_goes() -> None:
     limits = Quotas()
     for _ in range(500):
         limits.charge_run("anna")
-        limits.charge_tokens("anna", 1_000_000)
+        limits.charge("anna", used(1_000_000))
 
 
 def _ended(runs: RunRegistry, run_id: str) -> Run:
@@ -136,7 +159,7 @@ def test_who_answers_again_is_charged_for_it_and_not_who_asked(
         with pytest.raises(LimitReached):
             runs.answer_again(run_id, access=access, quota_subject="berta")
         assert len(_ended(runs, run_id).earlier_answers) == 1
-        runs.quotas.require_tokens("anna")
+        runs.quotas.require_budget("anna")
     finally:
         runs.close()
 
@@ -167,13 +190,13 @@ def test_stopped_work_is_charged_for_what_it_wrote_and_for_nothing_older(
             gates[0].wait_reached()
             runs.stop(run_id)
             assert _ended(runs, run_id).status is RunStatus.DONE, "the run is what it was"
-            runs.quotas.require_tokens("")
+            runs.quotas.require_budget("")
             runs.answer_again(run_id, access=access)
             gates[1].wait_reached()
             runs.stop(run_id)
             assert _ended(runs, run_id).answer is not None, "the part that came, or the answer before it"
             with pytest.raises(LimitReached):
-                runs.quotas.require_tokens("")
+                runs.quotas.require_budget("")
         finally:
             for gate in gates:
                 gate.open()
@@ -205,13 +228,13 @@ def test_every_model_that_a_question_asks_counts_in_its_run_and_for_its_person(
         stored = runs.store.load(run_id)
         assert stored is not None and stored.model_usage == run.model_usage
         with pytest.raises(LimitReached, match=f"{650 + embedded:,} tokens"):
-            runs.quotas.require_tokens("anna")
-        runs.quotas.require_tokens("berta")
+            runs.quotas.require_budget("anna")
+        runs.quotas.require_budget("berta")
         smaller = replace(run.knobs, chunk=ChunkKnobs(size=300))
         job = runs.retuning.start("a session", run_id, smaller, access, quota_subject="berta")
         assert job is not None
         job.wait(60)
         with pytest.raises(LimitReached):
-            runs.quotas.require_tokens("berta")
+            runs.quotas.require_budget("berta")
     finally:
         runs.close()

@@ -41,6 +41,7 @@ def test_a_summary_has_counts_usage_and_knobs(store: RunStore) -> None:
     line = _line(store)
     assert (line.pages, line.passages, line.sources) == (1, 2, 1)
     assert line.usage == USAGE
+    assert line.model_usage == run.model_usage
     assert line.knobs == run.knobs
     assert line.tags == ()
 

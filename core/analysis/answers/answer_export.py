@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from core.analysis.answers.answer_stats import answer_author
-from core.analysis.run_usage import usage_by_purpose
+from core.analysis.run_usage import run_usage
+from core.config.prices import SHIPPED, Prices
 from core.config.schema import parameters
 from core.model.passage_urls import passage_at_url, site
 from core.run.state import Run
@@ -53,10 +54,10 @@ def _shortened(words: str) -> str:
     return (whole or words[:end]).strip("-")
 
 
-def answer_document(run: Run) -> str:
+def answer_document(run: Run, prices: Prices = SHIPPED) -> str:
     """Question, answer, sources with the passages quoted, date and settings as Markdown that loads and runs nothing.
 
-    A citation is a link to the heading of its source, by the anchors that GitHub and most viewers give headings.
+    What the answer cost is as providers state it, else by `prices`. A citation is a link to the heading of its source, by the anchors that GitHub and most viewers give headings.
     """
     anchors = _anchors(run)
     parts = [f"# {file_text(one_line(run.question, 1000))}", file_markdown(run.text, anchors, deeper=1)]
@@ -75,7 +76,7 @@ def answer_document(run: Run) -> str:
         ]
     if run.notices:
         parts += ["## Notices", "\n".join(f"- {file_text(str(notice))}" for notice in run.notices)]
-    parts += ["## About this answer", "\n".join(f"- {name}: {value}" for name, value in _facts(run))]
+    parts += ["## About this answer", "\n".join(f"- {name}: {value}" for name, value in _facts(run, prices))]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -97,7 +98,7 @@ def _anchors(run: Run) -> dict[int, str]:
     }
 
 
-def _facts(run: Run) -> Iterator[tuple[str, str]]:
+def _facts(run: Run, prices: Prices) -> Iterator[tuple[str, str]]:
     if run.started:
         yield "Asked", f"{datetime.fromisoformat(run.started).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     if author := answer_author(run.answer):
@@ -111,8 +112,11 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
         yield "Search", file_text(run.backend)
     if run.index is not None and run.index.embedder:
         yield "Embedder", file_text(embedder_name(run.index.embedder))
-    if tokens := usage_by_purpose(run):
-        yield "Tokens, read + written", file_text("; ".join(tokens))
+    usage = run_usage(run.model_usage, prices)
+    if usage.rows:
+        yield "Tokens, read + written", file_text(usage.explanation)
+    if usage.cost_text:
+        yield "Cost", file_text(f"{usage.cost_text} ({prices.dated})")
     changed = [
         f"`{parameter.path}` {file_text(_value(value))}"
         for parameter in parameters()

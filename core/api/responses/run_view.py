@@ -4,10 +4,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from core.analysis.run_usage import is_usage_estimated
+from core.analysis.run_usage import run_usage
 from core.api.responses.answers import AnswerMetadata, Score, note_fields, source_metadata
 from core.api.responses.scores import Scores
 from core.api.strict_json import plain
+from core.config.prices import Cost, Prices
 from core.model import AnswerKind, Phase, Usage
 from core.run.state import Run, RunStatus
 
@@ -46,7 +47,9 @@ class TokenCounts(BaseModel):
     total_tokens: int
     """At least the sum of the two; more where a provider counts reasoning in the total only."""
     cost: float | None
-    """US dollars; None where no provider states a cost."""
+    """US dollars, as far as they are known; None where nothing is."""
+    cost_estimated: bool
+    """At least a part of the cost is by the price table, because a provider does not state it."""
     estimated: bool
     """A server gave no counts, or was stopped before it did: at least a part is estimated from the texts."""
 
@@ -56,6 +59,7 @@ class PhaseTokens(TokenCounts):
 
     phase: Phase
     model: str
+    calls: int
     local: bool
     """The model runs inside OpenQuery: its tokens are in no total and under no limit."""
 
@@ -63,6 +67,8 @@ class PhaseTokens(TokenCounts):
 class RunTokens(TokenCounts):
     """Tokens and cost of the whole run on model servers: queries, embeddings, reranking and every answer."""
 
+    unpriced: list[str]
+    """Models whose cost is unknown, and in no sum."""
     by_phase: list[PhaseTokens]
 
 
@@ -93,31 +99,39 @@ class RunView(BaseModel):
     """False: the run is in memory only, and `notes` say why. It is stored as soon as that works again."""
 
 
-def run_tokens(run: Run) -> RunTokens | None:
+def run_tokens(run: Run, prices: Prices) -> RunTokens | None:
     """The tokens of the whole run; None where no model was used."""
-    if not run.model_usage:
+    usage = run_usage(run.model_usage, prices)
+    if not usage.rows:
         return None
-    total = run.usage or Usage(prompt_tokens=0)
     return RunTokens(
-        **total.to_json(),
-        cost=total.cost,
-        estimated=is_usage_estimated(run),
+        **_counts(usage.tokens or Usage(prompt_tokens=0), usage.cost),
+        estimated=usage.estimated,
+        unpriced=list(usage.unpriced),
         by_phase=[
             PhaseTokens(
-                **model_usage.usage.tokens.to_json(),
-                cost=model_usage.usage.tokens.cost,
-                estimated=model_usage.usage.estimated,
-                phase=model_usage.phase,
-                model=model_usage.usage.model,
-                local=model_usage.usage.local,
+                **_counts(row.usage.tokens, row.cost),
+                estimated=row.usage.estimated,
+                phase=row.phase,
+                model=row.usage.model,
+                calls=row.usage.calls,
+                local=row.usage.local,
             )
-            for model_usage in run.model_usage
+            for row in usage.rows
         ],
     )
 
 
-def run_view(run: Run, unsaved: str = "") -> RunView:
-    """The run in short. `unsaved` says why it is not stored, where it is not."""
+def _counts(tokens: Usage, cost: Cost | None) -> dict[str, Any]:
+    return {
+        **tokens.to_json(),
+        "cost": cost.dollars if cost else None,
+        "cost_estimated": bool(cost and cost.estimated),
+    }
+
+
+def run_view(run: Run, prices: Prices, unsaved: str = "") -> RunView:
+    """The run in short, with its cost by `prices` where a provider does not state it. `unsaved` says why it is not stored, where it is not."""
     scores = Scores(run)
     return RunView(
         id=run.id,
@@ -146,6 +160,6 @@ def run_view(run: Run, unsaved: str = "") -> RunView:
             )
             for source in run.sources
         ],
-        usage=run_tokens(run),
+        usage=run_tokens(run, prices),
         error=run.error and RunError(part=run.error.part, message=run.error.message, hint=run.error.hint),
     )

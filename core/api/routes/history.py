@@ -66,7 +66,7 @@ async def get_run(
     run = await _stored_run(service, run_id)
     match form:
         case Form.SHORT:
-            return run_view(run, await service.unsaved(run_id))
+            return run_view(run, service.prices, await service.unsaved(run_id))
         case Form.AGENT:
             return agent_response(run, await service.unsaved(run_id))
         case Form.FULL:

@@ -99,7 +99,7 @@ async def research(
     knobs = with_knobs(follower.session.knobs_for(Method.RESEARCH), body.knobs)
     if EVENT_STREAM not in accept:
         run = await follower.finished(body.question, knobs, queries=body.queries)
-        return run_view(run, await follower.unsaved(run))
+        return run_view(run, follower.service.prices, await follower.unsaved(run))
     steps = follower.steps(body.question, knobs, queries=body.queries)
     return await streamed(steps, _events(steps, follower))
 
@@ -131,7 +131,11 @@ async def _events(steps: AsyncGenerator[RunStep], follower: RunFollower) -> Asyn
             elif run.live:
                 yield b": still waiting\n\n"
             else:
-                data = run_view(run, await follower.unsaved(run)).model_dump_json().encode()
+                data = (
+                    run_view(run, follower.service.prices, await follower.unsaved(run))
+                    .model_dump_json()
+                    .encode()
+                )
                 yield b"event: result\nid: %d\ndata: %b\n\n" % (number + 1, data)
 
 

@@ -92,5 +92,5 @@ class Conversations:
         quota_subject: str,
     ) -> Future[FollowUpDraft]:
         checked_question(written)
-        self._quotas.require_tokens(quota_subject)
+        self._quotas.require_budget(quota_subject)
         return self._loop.submit(drafted(partial(self._quotas.charge, quota_subject)))

@@ -99,7 +99,7 @@ class Retuning:
             job.claim()
             self._retuned[session_id] = job
 
-        charge = self._quotas.token_meter(quota_subject)
+        charge = self._quotas.meter(quota_subject)
 
         def listen(record: Record, run: Run) -> None:
             job.update(record, run)

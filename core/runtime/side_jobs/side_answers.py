@@ -35,9 +35,9 @@ class SideAnswers:
         """Start an answer from the ranking of `ranked`. An earlier one of this name is cancelled.
 
         Raises:
-            LimitReached: when the quota subject has no tokens left.
+            LimitReached: when the quota subject has used up a budget of the day.
         """
-        self._quotas.require_tokens(quota_subject)
+        self._quotas.require_budget(quota_subject)
         unanswered = replace(
             ranked,
             status=RunStatus.QUEUED,
@@ -54,7 +54,7 @@ class SideAnswers:
         job.claim()
         with self._lock:
             self._jobs[name] = job
-        charge = self._quotas.token_meter(quota_subject)
+        charge = self._quotas.meter(quota_subject)
 
         def listen(record: Record, run: Run) -> None:
             job.update(record, run)

@@ -251,7 +251,7 @@ def _judgements(run: Run, attributed: Attribution) -> dict[int, Judgement]:
     registry, access, quota_subject = runtime.runs(), runtime.access(), runtime.quota_subject()
 
     async def ask() -> tuple[Judgement, ...]:
-        registry.quotas.require_tokens(quota_subject)
+        registry.quotas.require_budget(quota_subject)
         chat = await registry.engine.models.judge_client(run, access)
         charge = partial(registry.quotas.charge, quota_subject)
         return await judge_attribution(attributed, MeteredChat(chat, Phase.CHECK, charge)) if chat else ()

@@ -6,8 +6,10 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from pandas.io.formats.style import Styler
 
-from core.analysis.history import all_tags, changed_settings
+from core.analysis.history import all_tags, changed_settings, summary_usage
+from core.analysis.run_usage import RunUsage
 from core.config.knobs import Knobs
 from core.config.schema import nested
 from core.run.state import RunStatus
@@ -31,12 +33,14 @@ def history_table(runs: Sequence[RunSummary], on_open: Callable[[str], None]) ->
 
     `on_open` gets the id of a run whose row was clicked.
     """
+    prices = runtime.prices()
+    usages = [summary_usage(run, prices) for run in runs]
     defaults = Knobs.parse(nested(runtime.runs().settings.knobs))
     key = tables.rows_key("history", [run.id for run in runs])
     # Streamlit gives no class to a table with a selection whose key changes.
     with st.container(key="history_table"):
         state: Any = st.dataframe(
-            pd.DataFrame([_cells(run, defaults) for run in runs]),
+            _table(runs, usages, defaults),
             key=key,
             hide_index=True,
             on_select="rerun",
@@ -53,8 +57,16 @@ def history_table(runs: Sequence[RunSummary], on_open: Callable[[str], None]) ->
     return tuple(runs[row] for row in rows if row < len(runs))
 
 
-def _cells(run: RunSummary, defaults: Knobs) -> dict[str, Any]:
-    usage = run.usage
+def _table(runs: Sequence[RunSummary], usages: Sequence[RunUsage], defaults: Knobs) -> Styler:
+    """The cells, whose costs are sorted as numbers and shown in words: an estimate is marked, and none is unknown."""
+    table = pd.DataFrame([_cells(run, usage, defaults) for run, usage in zip(runs, usages, strict=True)])
+    style = table.style
+    for row, usage in enumerate(usages):
+        style.format(usage.cost_text, subset=([row], ["cost"]), na_rep=usage.cost_text)
+    return style
+
+
+def _cells(run: RunSummary, usage: RunUsage, defaults: Knobs) -> dict[str, Any]:
     return {
         "question": tables.text_in_view(run.question, QUESTION_CHARACTERS),
         "when": datetime.fromisoformat(run.started) if run.started else None,
@@ -65,8 +77,8 @@ def _cells(run: RunSummary, defaults: Knobs) -> dict[str, Any]:
         "passages": run.passages,
         "in context": run.sources,
         "duration": run.seconds,
-        "tokens": usage.total_tokens if usage else None,
-        "cost": usage.cost if usage else None,
+        "tokens": usage.tokens.total_tokens if usage.tokens else None,
+        "cost": usage.cost.dollars if usage.cost else None,
     }
 
 
@@ -97,5 +109,7 @@ def _columns(tags: Sequence[str]) -> dict[str, Any]:
             format="localized",
             help="Read and written by models on servers; empty when none was asked",
         ),
-        "cost": column.NumberColumn("cost", width=72, format="$%.4f", help="As far as providers state it"),
+        "cost": column.NumberColumn(
+            "cost", width=72, help="As providers state it; with ~ by the prices on the System page"
+        ),
     }

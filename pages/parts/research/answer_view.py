@@ -18,7 +18,7 @@ from core.analysis.answers.source_cards import (
 )
 from core.analysis.progress import warnings
 from core.analysis.run_activity import current_activity
-from core.analysis.run_usage import is_usage_estimated, usage_by_purpose
+from core.analysis.run_usage import run_usage
 from core.model import AnswerKind, Notice, Phase, Severity, source_numbers
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
@@ -120,7 +120,7 @@ def _export(run: Run) -> None:
     with st.popover("Export", icon=":material/download:", type="tertiary", key="export"):
         st.download_button(
             "Answer as Markdown",
-            data=lambda: answer_document(run).encode(),
+            data=lambda: answer_document(run, runtime.prices()).encode(),
             file_name=export_name(run.question, ".md"),
             mime="text/markdown",
             icon=":material/description:",
@@ -191,15 +191,14 @@ def _stats(stats: AnswerStats, run: Run) -> list[Element]:
     if stats.unsupported:
         figures = f"{plural(stats.unsupported, 'number')} not in the cited sources"
         parts.append(markup.fact(f"{stats.unsupported:,}", figures, "See Explain, Attribution", "bad"))
-    if usage := run.usage:
-        about = "≈" if is_usage_estimated(run) else ""
-        tokens = f"{about}{usage.prompt_tokens:,} + {usage.completion_tokens:,}"
-        whole = "Read + written by models for the whole run. " + "; ".join(usage_by_purpose(run))
-        parts.append(markup.fact(tokens, "tokens", whole))
-        if usage.cost is not None:
-            parts.append(
-                markup.fact(f"${usage.cost:.5f}", "cost", "Of the whole run, as far as providers state it")
-            )
+    usage = run_usage(run.model_usage, runtime.prices())
+    if tokens := usage.tokens:
+        about = "≈" if usage.estimated else ""
+        counts = f"{about}{tokens.prompt_tokens:,} + {tokens.completion_tokens:,}"
+        whole = f"Read + written by models for the whole run. {usage.explanation}"
+        parts.append(markup.fact(counts, "tokens", whole))
+        help_text = f"Of the whole run. As providers state it; with ~ by the table: {runtime.prices().dated}."
+        parts.append(markup.fact(usage.cost_text, "cost", help_text))
     if stats.unknown:
         numbers = ", ".join(map(str, stats.unknown))
         parts.append(markup.fact(numbers, "cited, but not a source", "Struck through in the answer.", "bad"))

@@ -2,9 +2,10 @@
 
 import streamlit as st
 
+from core.config.prices import Cost
 from core.config.run_knobs import Method
 from core.config.schema import parameters
-from pages.parts import markup
+from pages.parts import markup, runtime
 from pages.parts.sidebar.knob_control import control
 
 
@@ -20,3 +21,16 @@ def run_controls() -> None:
     markup.show(markup.kicker("Budget", "next question"))
     for budget in budgets:
         control(budget)
+    st.caption(_today())
+
+
+def _today() -> str:
+    """What this visitor's questions have cost within a day, of what they may, and the date of the prices."""
+    quotas = runtime.runs().quotas
+    spent = quotas.spent(runtime.quota_subject())
+    parts = [f"Today {Cost(spent.dollars)}"]
+    if quotas.dollars_per_day:
+        parts[0] += f" of {Cost(quotas.dollars_per_day)}"
+    if quotas.tokens_per_day:
+        parts.append(f"{spent.tokens:,} of {quotas.tokens_per_day:,} tokens")
+    return f"{', '.join(parts)}. {runtime.prices().dated}.".replace("$", r"\$")

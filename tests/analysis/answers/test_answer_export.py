@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from core.analysis.answers.answer_export import NAME_LIMIT, answer_document, export_name
 from core.config.knobs import Knobs
+from core.model import ModelUsage, Phase, Usage
+from core.run.events import ModelUsed
 from core.run.state import Run
 from tests.analysis.sample import TEXTS, run_of
 from tests.services.openai_server import MARKDOWN_ANSWER
@@ -64,7 +66,10 @@ def test_a_heading_of_the_answer_does_not_take_the_place_of_a_source(heading: st
 def test_date_author_and_settings_stand_at_the_end() -> None:
     knobs = Knobs.parse({"rank": {"top_k": 2}})
     run = replace(RUN, started="2026-01-02T03:04:05+00:00", knobs=knobs)
-    end = answer_document(run).partition("## About this answer")[2]
+    tokens = Usage(prompt_tokens=1000, completion_tokens=100)
+    used = ModelUsed(Phase.ANSWER, ModelUsage(model="gpt-4o@api.openai.com", tokens=tokens))
+    end = answer_document(replace(run, model_usage=(used,))).partition("## About this answer")[2]
+    assert "- Cost: ~$0.0035 (Prices of 1 September 2025)\n" in end
     assert "- Asked: 2026-01-02 03:04 UTC\n" in end
     assert "- Answer: m@test\n" in end
     assert "- Settings other than the defaults: `rank.top_k` 2\n" in end
