@@ -9,14 +9,16 @@ from dataclasses import replace
 
 from core.config.knobs import Knobs, ReadKnobs
 from core.config.questions import checked_query
+from core.config.run_knobs import Method
 from core.errors import BadInput, ReadFailed, SearchFailed
+from core.methods.agent import find_passages_by_steps
 from core.methods.phases import answer_and_check, index_and_rank, rank_index
-from core.model import Author, Extractor, Hit, Phase, Query, Severity
+from core.model import AnswerFrom, Author, Extractor, Hit, Phase, Query, Severity
 from core.pipeline import run_outcome
 from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Listener, Recorder
-from core.run.state import Run
+from core.run.state import Run, RunStatus
 from core.stages.read import read
 from core.stages.search import search
 from core.stages.streams import collected, stream
@@ -138,6 +140,37 @@ async def answer_again(
         if recorder.run.ranking is None and run.pages:
             await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
         await answer_and_check(run.question, knobs, ports, recorder)
+    return recorder.run
+
+
+def is_unfinished(run: Run) -> bool:
+    """Whether `go_on` has something to do: the run is steered by steps, and ended before the last of them."""
+    by_steps = run.knobs.run.method is Method.AGENT and not (
+        run.turn and run.turn.answer_from is AnswerFrom.PAGES
+    )
+    return by_steps and not run.live and run.status is not RunStatus.DONE
+
+
+def require_unfinished(run: Run) -> None:
+    """Raise `BadInput` when there is nothing to go on with in a run."""
+    if not is_unfinished(run):
+        raise BadInput("There is nothing to go on with in this run.", hint="Ask the question again.")
+
+
+async def go_on(run: Run, ports: Ports, listen: Listener | None = None) -> Run:
+    """Go on with an unfinished run of the method agent at its step. What it has is not asked for again.
+
+    Its limits are those of the whole run.
+
+    Raises:
+        BadInput: as `require_unfinished` does.
+    """
+    require_unfinished(run)
+    recorder = Recorder(listen, run)
+    recorder.emit(e.RunResumed(run.knobs))
+    async with run_outcome(recorder):
+        await find_passages_by_steps(run.question, run.knobs, ports, recorder)
+        await answer_and_check(run.question, run.knobs, ports, recorder)
     return recorder.run
 
 

@@ -200,6 +200,21 @@ class RunRegistry(StoredWork):
 
         self._follow_up(run_id, bind, access, quota_subject, knobs=retuned.knobs if retuned else None)
 
+    def go_on(self, run_id: str, access: Access = NO_ACCESS, *, quota_subject: str = "") -> None:
+        """Go on with an unfinished run at its step, once a slot is free.
+
+        Raises:
+            BadInput: when there is nothing to go on with.
+            LimitReached: when a budget of the quota subject is used up.
+        """
+
+        def bind(run: Run) -> FollowUp:
+            followups.require_unfinished(run)
+            self.quotas.require_budget(quota_subject)
+            return partial(followups.go_on, run)
+
+        self._follow_up(run_id, bind, access, quota_subject, queue=self._slots)
+
     def queued(self) -> tuple[str, ...]:
         """Ids of the runs that wait for a free slot, in order of arrival."""
         return tuple(job.run.id for job in self._jobs.all() if job.run.status is RunStatus.QUEUED)

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from core.config.access import Access
 from core.config.knobs import Knobs
@@ -15,7 +17,7 @@ from core.run.state import Run
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.runtime.job_table import JobTable
-from core.runtime.jobs import Job, RunObserver
+from core.runtime.jobs import NO_QUEUE, Job, RunObserver
 from core.runtime.quotas import Quotas
 from core.runtime.side_jobs.retuning import start_job
 from core.storage.run_store import RunStore
@@ -43,10 +45,11 @@ class StoredWork:
         quota_subject: str = "",
         *,
         knobs: Knobs | None = None,
+        queue: AbstractAsyncContextManager[Any] = NO_QUEUE,
     ) -> bool:
         """Start a follow-up of a finished run. False, and nothing happens, while other work on it is under way.
 
-        `bind` gets the run once no other work can change it, and may refuse by raising.
+        It waits until `queue` lets it in. `bind` gets the run once no other work can change it, and may refuse by raising.
         """
         job = self._jobs.get(run_id)
         if job is None or not job.claim():
@@ -58,7 +61,7 @@ class StoredWork:
             raise
         job.access, job.target_knobs = access, knobs or job.run.knobs
         listen = self._listener(job, quota_subject)
-        start_job(self._loop, self.engine, job, lambda ports: follow_up(self._storing(ports), listen))
+        start_job(self._loop, self.engine, job, lambda ports: follow_up(self._storing(ports), listen), queue)
         return True
 
     def _listener(self, job: Job, quota_subject: str, observer: RunObserver | None = None) -> Listener:

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -83,7 +84,10 @@ def html_reply(html: str = "<html><body>Hello</body></html>", *, status: int = 2
 
 @dataclass
 class Request:
-    """What the server received. Header names are lower case. `abandoned` is set when the client hung up early."""
+    """What the server received. Header names are lower case. `abandoned` is set when the client hung up early.
+
+    `received` is in seconds of `time.perf_counter`.
+    """
 
     method: str
     path: str
@@ -91,6 +95,7 @@ class Request:
     headers: dict[str, str]
     body: bytes
     abandoned: threading.Event = field(default_factory=threading.Event)
+    received: float = field(default_factory=time.perf_counter)
 
     @property
     def json(self) -> Any:
