@@ -57,3 +57,8 @@ def answered_from(run: Run) -> str:
         case AnswerFrom.BOTH:
             words = "from the pages in hand and new ones"
     return words if coverage is None else f"{words}, coverage {decimal(coverage, 2)}"
+
+
+def understood(run: Run) -> str:
+    """How a follow-up was understood and what it was answered from, in a sentence; empty for a first question."""
+    return f"Understood as “{run.question}”: {answered_from(run)}." if run.turn else ""

@@ -9,13 +9,16 @@ from typing import Annotated, NamedTuple
 from fastapi import Depends, Request
 from fastapi.sse import EventSourceResponse
 
+from core.api.conversation import Conversation
 from core.api.problems import CLIENT_GONE, Refusal
 from core.api.responses.answers import answer_of, nothing_found
 from core.api.service import ServiceOf, SessionOf
 from core.config.knobs import Backend, Knobs
-from core.model import Answer
+from core.errors import BadInput
+from core.model import Answer, AnswerFrom, Exchange
 from core.run.events import Record
 from core.run.state import Run, RunStatus
+from core.stages.conversation.follow_up import FollowUpDraft
 from core.stages.time_budget import UNLIMITED, TimeBudget
 
 EVENT_STREAM = EventSourceResponse.media_type
@@ -45,10 +48,14 @@ class RunFollower:
         queries: Sequence[str] = (),
         answers: MutableMapping[str, Answer] | None = None,
         budget: TimeBudget = UNLIMITED,
+        said: Sequence[Exchange] | None = None,
+        answer_from: AnswerFrom | None = None,
     ) -> AsyncGenerator[RunStep]:
         """Start a run, and yield its steps. The first has no event; the last has the finished run.
 
         Closing this before the end stops the run. `queries`, `answers` and `budget` are as in `RunRegistry.start`.
+        A question that follows others is rewritten first: `said` are those that the client sent with it; None: the
+        session remembers them. It is answered from what `answer_from` says; None: as its coverage suggests.
 
         Raises:
             BadInput: when the question cannot be asked.
@@ -60,19 +67,37 @@ class RunFollower:
             with contextlib.suppress(RuntimeError):  # the server's loop may end before the run does
                 loop.call_soon_threadsafe(steps.put_nowait, RunStep(record, run))
 
+        owner = self.request.scope["openquery.owner"]
+        conversation = (
+            Conversation.of_session(self.session)
+            if said is None
+            else Conversation.of_messages(said, self.session, owner)
+        )
+        asked, turn = question, None
+        if conversation.is_continued_by(question):
+            draft = await self._draft(conversation, question, knobs, budget)
+            if queries and draft.turn.answer_from is AnswerFrom.PAGES:
+                draft = draft.changed(answer_from=AnswerFrom.BOTH)
+            asked, turn = draft.question, draft.changed(answer_from=answer_from).turn
+        if answer_from is AnswerFrom.PAGES and not (turn and turn.follows):
+            raise BadInput(
+                "There are no pages in hand.", hint="Leave answer_from out, so that some are searched."
+            )
         # Not in a thread: a client that disconnects meanwhile would leave a run without a follower.
         run_id = runs.start(
-            question,
+            asked,
             knobs,
             self.session.access,
             queries=queries,
             observer=observe,
-            quota_subject=self.request.scope["openquery.owner"],
-            user=self.request.scope["openquery.owner"],
+            quota_subject=owner,
+            user=owner,
             answers=answers,
             budget=budget,
+            turn=turn,
         )
-        run, ended = Run(id=run_id, question=question, knobs=knobs, status=RunStatus.QUEUED), False
+        run = Run(id=run_id, question=asked, knobs=knobs, turn=turn, status=RunStatus.QUEUED)
+        ended = False
         self.session.add_message("user", question, run_id)
         try:
             yield RunStep(None, run)
@@ -86,22 +111,38 @@ class RunFollower:
                     run, ended = step.run, step.record is None
                     if ended:
                         self.session.add_message("assistant", answer_of(run), run_id)
+                        if run.answer:
+                            conversation.add(question, run)
                 yield step
         finally:
             if not ended:
                 # Not awaited: the caller that closes this may itself be cancelled.
                 loop.run_in_executor(None, runs.stop, run_id)
 
-    async def finished(
-        self, question: str, knobs: Knobs, *, queries: Sequence[str] = (), budget: TimeBudget = UNLIMITED
-    ) -> Run:
-        """The finished run of a question.
+    async def _draft(
+        self, conversation: Conversation, question: str, knobs: Knobs, budget: TimeBudget
+    ) -> FollowUpDraft:
+        """The question as a follow-up of its conversation."""
+        drafting = await asyncio.to_thread(
+            self.service.runs.conversations.draft_after,
+            conversation.exchanges,
+            question,
+            knobs,
+            self.session.access,
+            follows=conversation.run,
+            quota_subject=self.request.scope["openquery.owner"],
+            budget=budget,
+        )
+        return await asyncio.wrap_future(drafting)
+
+    async def finished(self, steps: AsyncGenerator[RunStep]) -> Run:
+        """The finished run of the steps.
 
         Raises:
             BadInput, LimitReached: as `steps`.
             Refusal: when the run failed before any text of an answer, or was stopped.
         """
-        run = await self.ended(self.steps(question, knobs, queries=queries, budget=budget))
+        run = await self.ended(steps)
         if refusal := refusal_of(run, self.alternatives(run)):
             raise refusal
         return run

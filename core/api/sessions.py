@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from cachetools import TTLCache
+from cachetools import LRUCache, TTLCache
 from pydantic import BaseModel
 
 from core.api.strict_json import plain, with_knobs
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
-from core.model import Answer
+from core.model import Answer, Exchange
 
 IDLE_SECONDS = 3600.0
 """A session without requests for this long is ended."""
@@ -30,6 +30,9 @@ HEADER = "X-OpenQuery-Session"
 MESSAGES = 200
 """Messages in the history of a session; the oldest are dropped."""
 
+
+REPLIES = 1000
+"""Conversations of chat clients in a session whose runs are known; the least recently used are forgotten."""
 
 ANSWERS = 200
 """Recent answers in a session; the least recently used are dropped."""
@@ -91,6 +94,13 @@ class ChatTurn(ChatMessage):
     at: datetime
 
 
+class RunExchange(NamedTuple):
+    """A question with its answer, and the id of the run that gave it."""
+
+    exchange: Exchange
+    run: str
+
+
 @dataclass(slots=True)
 class Session:
     """One caller's session. `knobs` apply to every method without an entry in `methods`, in place of its defaults."""
@@ -105,6 +115,10 @@ class Session:
     """False for the one that all callers without a session share."""
     methods: dict[Method, Knobs] = field(default_factory=dict)
     messages: deque[ChatTurn] = field(default_factory=lambda: deque(maxlen=MESSAGES))
+    history: deque[RunExchange] = field(default_factory=lambda: deque(maxlen=MESSAGES // 2))
+    """The answered questions of `messages`: the history of later ones."""
+    replies: MutableMapping[str, RunExchange] = field(default_factory=lambda: LRUCache(REPLIES))
+    """The latest exchange of conversations whose messages the client keeps, by the digest of the conversation."""
     answers: MutableMapping[str, Answer] | None = None
     """Recent answers of chat models to questions of this session, which no other session sees."""
 
@@ -131,6 +145,11 @@ class Session:
         """Append a message to the history."""
         if self.keeps_messages:
             self.messages.append(ChatTurn(role=role, content=content, run=run, at=datetime.now(UTC)))
+
+    def add_exchange(self, exchange: RunExchange) -> None:
+        """Append an answered question to the history of later ones."""
+        if self.keeps_messages:
+            self.history.append(exchange)
 
 
 class Sessions(TTLCache[str, Session]):

@@ -20,6 +20,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from core.config.knobs import Knobs
 from core.config.questions import MOST_QUERIES, QUERY_LIMIT, QUESTION_LIMIT
+from core.model import AnswerFrom
 from core.text.sanitize import SEEN
 
 _KNOBS = TypeAdapter(Knobs)
@@ -74,6 +75,16 @@ Question = Annotated[str, StringConstraints(min_length=1, max_length=QUESTION_LI
 Queries = Annotated[
     tuple[Annotated[str, StringConstraints(min_length=1, max_length=QUERY_LIMIT, pattern=SEEN)], ...],
     Field(max_length=MOST_QUERIES, strict=False),  # JSON has no tuples
+]
+
+
+FromPagesOrSearch = Annotated[
+    AnswerFrom | None,
+    Field(
+        strict=False,  # JSON has no enums
+        description="What a follow-up in a session is answered from: the pages of earlier questions, a new search, or "
+        "both. Null: from the pages where they cover it, else from both.",
+    ),
 ]
 
 

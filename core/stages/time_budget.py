@@ -4,9 +4,9 @@ import math
 import time
 from dataclasses import dataclass, field
 
-STEPS_SHARE, RETRIEVAL_SHARE, EMBEDDING_SHARE, WRITING_SHARE = 0.5, 0.6, 0.75, 0.9
-"""The shares of the time that have passed when an agent takes no further step, and when pages, vectors and the chat
-model are no longer waited for.
+REWRITING_SHARE, STEPS_SHARE, RETRIEVAL_SHARE, EMBEDDING_SHARE, WRITING_SHARE = 0.2, 0.5, 0.6, 0.75, 0.9
+"""The shares of the time that have passed when a standalone question is no longer waited for, when an agent takes no
+further step, and when pages, vectors and the chat model are no longer waited for.
 
 What follows the last of them, quoting from the sources and checking the citations, takes tenths of a second.
 """
@@ -18,6 +18,11 @@ class TimeBudget:
 
     seconds: float = math.inf
     began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def rewriting_left(self) -> float:
+        """Seconds until a follow-up is no longer waited for to be rewritten."""
+        return self._left(REWRITING_SHARE)
 
     @property
     def steps_left(self) -> float:

@@ -11,7 +11,7 @@ from core.api.strict_json import Strict
 from core.config.knobs import MOST_ANSWER_TOKENS, Knobs
 from core.config.questions import checked_question
 from core.errors import BadInput
-from core.model import Role
+from core.model import Exchange, Role
 
 MODEL = "openquery"
 
@@ -72,7 +72,7 @@ TokenLimit = Annotated[int, Field(ge=1)]
 
 
 class ChatRequest(_LenientModel):
-    """The last message of the user is the question; what was said before it is not looked at."""
+    """The last message of the user is the question; what user and assistant said before it is its history."""
 
     model: str
     messages: Annotated[list[ClientMessage], Field(min_length=1)]
@@ -141,6 +141,21 @@ def question_of(request: ChatRequest) -> str:
     except BadInput as error:
         fault = Fault(field="messages", message="The last message of the user is the question.")
         raise Refusal(400, error.message, error.hint, errors=[fault]) from error
+
+
+def said_before(request: ChatRequest) -> tuple[Exchange, ...]:
+    """What the user asked before the last time, with all that the assistant said to it."""
+    answers: list[tuple[str, list[str]]] = []
+    for message in request.messages:
+        if message.role == "user":
+            answers.append((message.text, []))
+        elif message.role == "assistant" and answers and message.text:
+            answers[-1][1].append(message.text)
+    return tuple(
+        Exchange(question=question, answer="\n".join(texts))
+        for question, texts in answers[:-1]
+        if question.strip()
+    )
 
 
 def _unsupported_parameters(request: ChatRequest) -> Iterator[Fault]:

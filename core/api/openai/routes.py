@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Response
 
-from core.api.openai.requests import ChatRequest, check_model, question_of
+from core.api.openai.requests import ChatRequest, check_model, question_of, said_before
 from core.api.openai.responses import (
     ChatCompletion,
     Model,
@@ -51,12 +51,15 @@ async def get_model(name: str) -> Model:
     },
 )
 async def chat_completions(body: ChatRequest, follower: FollowerOf) -> Response | ChatCompletion:
-    """Answer the user's last message. What would change the kind of answer is refused; hints to a model are ignored."""
+    """Answer the user's last message; those before it are its history.
+
+    What would change the kind of answer is refused; hints to a model are ignored.
+    """
     question, knobs = question_of(body), body.knobs(follower.session.knobs_for(Method.CHAT))
+    steps = follower.steps(question, knobs, said=said_before(body))
     if not body.stream:
-        run = await follower.finished(question, knobs)
+        run = await follower.finished(steps)
         return completion(run, await follower.unsaved(run))
-    steps = follower.steps(question, knobs)
     with_usage = bool(body.stream_options and body.stream_options.include_usage)
     return await streamed(steps, _pieces(follower, steps, with_usage=with_usage))
 

@@ -73,7 +73,7 @@ def agent_response(run: Run, unsaved: str = "") -> AgentResponse:
         if answer.kind is AnswerKind.WRITTEN or answer.model
     ]
     return AgentResponse(
-        query=run.question,
+        query=run.written,
         agent_messages=[*_plan(run), *answer_messages],
         iterations=len(answers),
         execution_time=run.seconds,

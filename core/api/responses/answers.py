@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from core.analysis.conversation import understood
 from core.api.responses.scores import Scores
-from core.api.strict_json import Queries, Question, Strict
+from core.api.strict_json import FromPagesOrSearch, Queries, Question, Strict
 from core.config.knobs import MOST_COLLECTIONS, Knobs, Origin
 from core.model import AnswerKind, Source
 from core.model.passage_urls import document_url, passage_at_url
@@ -44,6 +45,7 @@ class ResultRange(Strict):
     """The collections of the library to search; an empty list: all of them."""
     queries: Queries = ()
     """What to search for in place of the question."""
+    answer_from: FromPagesOrSearch = None
 
     def restrict(self, knobs: Knobs, top_k: int | None) -> Knobs:
         """The session's knobs with the range, and with `top_k` where one is given; else theirs, from 1 to 20."""
@@ -229,19 +231,23 @@ def nothing_found(run: Run) -> bool:
 def note_fields(run: Run, unsaved: str) -> dict[str, Any]:
     """The fields `notes` and `stored` that every form of a run has. `unsaved` says why it is not stored, if it is not.
 
-    `notes` are the run's notices as text; the first says so where the demo library answered, the last where no
-    search found anything, and why the run is not stored where it is not.
+    `notes` are the run's notices as text; the first says how a follow-up was understood, the next so where the demo
+    library answered, the last where no search found anything, and why the run is not stored where it is not.
     """
+    follow_up = understood(run)
     demo = DEMO_NOTE if run.backend == "demo" else None
     nothing = str(run.error) if run.error and nothing_found(run) else None
-    return {"notes": [*filter(None, (demo, *map(str, run.notices), nothing, unsaved))], "stored": not unsaved}
+    return {
+        "notes": [*filter(None, (follow_up, demo, *map(str, run.notices), nothing, unsaved))],
+        "stored": not unsaved,
+    }
 
 
 def qa_response(run: Run, alternatives: Sequence[str] = (), unsaved: str = "") -> QAResponse:
     """The response of `POST /qa`, also for a run that failed. `alternatives` are other backends to search."""
     scores = Scores(run)
     return QAResponse(
-        question=run.question,
+        question=run.written,
         answer=answer_of(run),
         sources=[
             QASource(
@@ -267,7 +273,7 @@ def query_response(run: Run, unsaved: str = "") -> QueryResponse:
     """The response of `POST /query`."""
     scores = Scores(run)
     return QueryResponse(
-        query=run.question,
+        query=run.written,
         answer=answer_of(run),
         retrieved_chunks=[
             Chunk(

@@ -77,6 +77,11 @@ class RunView(BaseModel):
 
     id: str
     question: str
+    """Of a follow-up, what it was rewritten to."""
+    written: str
+    """The question as it was asked."""
+    conversation: str
+    """The id of the first run of its conversation, which is its own when it follows none."""
     status: RunStatus
     started: str
     seconds: float
@@ -136,6 +141,8 @@ def run_view(run: Run, prices: Prices, unsaved: str = "") -> RunView:
     return RunView(
         id=run.id,
         question=run.question,
+        written=run.written,
+        conversation=run.conversation,
         status=run.status,
         started=run.started,
         seconds=run.seconds,

@@ -33,7 +33,8 @@ async def ask_method(method: Method, body: Message, follower: FollowerOf) -> Age
         session = follower.session
         follower.session = replace(session, access=replace(session.access, api_key=body.api_key))
     try:
-        run = await follower.finished(body.user_query, follower.session.knobs_for(method))
+        steps = follower.steps(body.user_query, follower.session.knobs_for(method))
+        run = await follower.finished(steps)
     except Refusal as refusal:
         failed = await asyncio.to_thread(follower.service.runs.get, refusal.run) if refusal.run else None
         if failed is None or failed.error is None:

@@ -22,7 +22,16 @@ from core.api.responses.answers import (
 from core.api.responses.run_view import RunView, run_view
 from core.api.run_following import EVENT_STREAM, FollowerOf, RunFollower, RunStep, streamed
 from core.api.sessions import Method
-from core.api.strict_json import Queries, Question, SomeKnobs, Strict, StrictRoute, with_knobs
+from core.api.strict_json import (
+    FromPagesOrSearch,
+    Queries,
+    Question,
+    SomeKnobs,
+    Strict,
+    StrictRoute,
+    with_knobs,
+)
+from core.config.run_knobs import Method as RunMethod
 from core.run.codec import event_to_json
 from core.run.events import Indexed, Record
 from core.run.state import Run
@@ -42,6 +51,9 @@ class ResearchRequest(Strict):
     """The knobs to turn, by group; every other one is as `GET /config` says."""
     queries: Queries = ()
     """What to search for, in place of queries of the chat model."""
+    method: Annotated[RunMethod | None, Field(strict=False)] = None
+    """How the run is steered, as the knob `run.method`, which it takes the place of."""
+    answer_from: FromPagesOrSearch = None
 
 
 @router.post("/qa", responses=_FAILURES)
@@ -54,7 +66,10 @@ async def ask_qa(body: QARequest, follower: FollowerOf) -> QAResponse:
     session, cached_seconds = follower.session, follower.service.settings().answer_cache_seconds
     knobs = body.knobs(session.knobs_for(Method.QA))
     answers = None if body.fresh else session.recent_answers(cached_seconds)
-    run = await follower.ended(follower.steps(body.question, knobs, queries=body.queries, answers=answers))
+    steps = follower.steps(
+        body.question, knobs, queries=body.queries, answers=answers, answer_from=body.answer_from
+    )
+    run = await follower.ended(steps)
     unsaved = await follower.unsaved(run)
     if not run.error or nothing_found(run):
         return qa_response(run, unsaved=unsaved)
@@ -73,7 +88,10 @@ async def ask_query(body: QueryRequest, follower: FollowerOf) -> QueryResponse:
     seconds = follower.service.settings().query_seconds
     budget = TimeBudget(seconds) if seconds else UNLIMITED
     knobs = body.knobs(follower.session.knobs_for(Method.QUERY))
-    run = await follower.finished(body.query, knobs, queries=body.queries, budget=budget)
+    steps = follower.steps(
+        body.query, knobs, queries=body.queries, budget=budget, answer_from=body.answer_from
+    )
+    run = await follower.finished(steps)
     if run.error and not nothing_found(run):
         raise Refusal.of(run.error, run.id)
     return query_response(run, await follower.unsaved(run))
@@ -97,10 +115,12 @@ async def research(
 ) -> Response | RunView:
     """Answer a question with every knob of the page. Closing the connection stops the run."""
     knobs = with_knobs(follower.session.knobs_for(Method.RESEARCH), body.knobs)
+    if body.method:
+        knobs = replace(knobs, run=replace(knobs.run, method=body.method))
+    steps = follower.steps(body.question, knobs, queries=body.queries, answer_from=body.answer_from)
     if EVENT_STREAM not in accept:
-        run = await follower.finished(body.question, knobs, queries=body.queries)
+        run = await follower.finished(steps)
         return run_view(run, follower.service.prices, await follower.unsaved(run))
-    steps = follower.steps(body.question, knobs, queries=body.queries)
     return await streamed(steps, _events(steps, follower))
 
 

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from core.config.access import NO_ACCESS, Access
-from core.config.knobs import Knobs
+from core.config.knobs import Knobs, Origin
 from core.config.questions import checked_question
 from core.errors import BadInput
-from core.model import Exchange
+from core.model import AnswerFrom, Exchange
 from core.run.conversation import GetRun
 from core.run.events import Emit
 from core.run.state import Run
@@ -17,6 +17,7 @@ from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.runtime.quotas import Quotas
 from core.stages.conversation.follow_up import FollowUpDraft, draft_after, draft_follow_up
+from core.stages.time_budget import UNLIMITED, TimeBudget
 
 
 class Conversations:
@@ -76,12 +77,29 @@ class Conversations:
         knobs: Knobs,
         access: Access = NO_ACCESS,
         *,
+        follows: str = "",
         quota_subject: str = "",
+        budget: TimeBudget = UNLIMITED,
     ) -> Future[FollowUpDraft]:
-        """As `draft`, after exchanges of which no run is here; `knobs` are those of the run to come."""
+        """As `draft`, after exchanges that a client or a session has kept.
+
+        Args:
+            history: the exchanges, oldest first.
+            written, access, quota_subject: as there.
+            knobs, budget: those of the run to come.
+            follows: the run of the latest exchange. Where it is gone, or none is named, no page is in hand. One that
+                searched other collections, or the web in place of them, has no pages that answer.
+
+        Raises:
+            BadInput, LimitReached: as there.
+        """
+        earlier = self._get(follows) if follows else None
+        is_elsewhere = earlier is not None and _range(earlier.knobs) != _range(knobs)
 
         async def drafted(charge: Emit) -> FollowUpDraft:
-            return await draft_after(history, written, await self._engine.ports(knobs, access), charge)
+            ports = await self._engine.ports(knobs, access, earlier)
+            draft = await draft_after(history, written, ports, charge, earlier=earlier, budget=budget)
+            return draft.changed(answer_from=AnswerFrom.SEARCH) if is_elsewhere else draft
 
         return self._submit(written, drafted, quota_subject)
 
@@ -94,3 +112,7 @@ class Conversations:
         checked_question(written)
         self._quotas.require_budget(quota_subject)
         return self._loop.submit(drafted(partial(self._quotas.charge, quota_subject)))
+
+
+def _range(knobs: Knobs) -> tuple[Origin, tuple[str, ...]]:
+    return knobs.search.origin, knobs.search.collections

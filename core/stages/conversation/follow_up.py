@@ -13,6 +13,7 @@ from core.stages.conversation.coverage import Coverage, embedded_coverage
 from core.stages.conversation.history import recent
 from core.stages.conversation.standalone_question import HISTORY_TOKENS, standalone_question
 from core.stages.egress import admitted_history
+from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.text.sanitize import CHARACTERS_A_TOKEN
 
 
@@ -61,6 +62,7 @@ async def draft_after(
     *,
     earlier: Run | None = None,
     older: int = 0,
+    budget: TimeBudget = UNLIMITED,
 ) -> FollowUpDraft:
     """As `draft_follow_up`, after exchanges of which no run may be here.
 
@@ -69,6 +71,7 @@ async def draft_after(
         written, ports, emit: as there.
         earlier: the run of the latest exchange; None: it was asked elsewhere, so no page is in hand.
         older: how many exchanges come before `history`.
+        budget: of the run to come, a part of which the rewrite may take.
     """
     turn_notes: list[str] = []
     usage: list[ModelUsage] = []
@@ -82,7 +85,7 @@ async def draft_after(
         emit(event)
 
     admitted = admitted_history(history, ports.chat, ports, emit)
-    standalone = await standalone_question(written, admitted, ports.chat, collect, older=older)
+    standalone = await standalone_question(written, admitted, ports.chat, collect, older=older, budget=budget)
     if standalone.note:
         collect(Note(Phase.PLAN, standalone.note))
     measured, answer_from = None, AnswerFrom.SEARCH

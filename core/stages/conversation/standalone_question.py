@@ -1,5 +1,6 @@
 """A follow-up question as a question that stands alone: rewritten by the chat model, or joined with terms."""
 
+import asyncio
 import re
 import secrets
 import time
@@ -16,6 +17,7 @@ from core.stages.answering.answer_prompt import history_blocks
 from core.stages.conversation.history import dropped_note, recent
 from core.stages.conversation.joined_terms import joined_question
 from core.stages.metered_models import MeteredChat
+from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
 from core.text.query_parser import QueryReader
 from core.text.sanitize import one_line
 
@@ -43,11 +45,17 @@ class StandaloneQuestion:
 
 
 async def standalone_question(
-    follow_up: str, history: Sequence[Exchange], chat: Chat | None, emit: Emit, *, older: int = 0
+    follow_up: str,
+    history: Sequence[Exchange],
+    chat: Chat | None,
+    emit: Emit,
+    *,
+    older: int = 0,
+    budget: TimeBudget = UNLIMITED,
 ) -> StandaloneQuestion:
     """Rewrite a follow-up by the exchanges before it, oldest first; `older` ones come before these and are not given.
 
-    The chat model writes it. Without one, or where its reply is empty, too long, a refusal or an error, the follow-up
+    The chat model writes it. Without one, or where its reply is empty, too long, too late, a refusal or an error, the follow-up
     is joined with the terms that it lacks (`joined_question`), and `note` says why. A history that is longer than
     `HISTORY_TOKENS` loses its oldest exchanges, which is a `Note`. Never raises `ChatFailed`.
 
@@ -64,11 +72,15 @@ async def standalone_question(
     trouble = "No chat model is connected."
     if chat:
         try:
-            if text := await _rewritten(follow_up, exchanges, MeteredChat(chat, Phase.PLAN, emit)):
+            async with asyncio.timeout(timeout_of(budget.rewriting_left)):
+                text = await _rewritten(follow_up, exchanges, MeteredChat(chat, Phase.PLAN, emit))
+            if text:
                 return StandaloneQuestion(
                     text=text, author=chat.identity, seconds=time.perf_counter() - start
                 )
             trouble = f"{chat.identity} wrote no question of at most {QUESTION_LIMIT:,} characters."
+        except TimeoutError:
+            trouble = f"{chat.identity} did not rewrite the follow-up in time."
         except ChatFailed as error:
             trouble = f"The follow-up could not be rewritten: {error}"
     text = joined_question(follow_up, exchanges)

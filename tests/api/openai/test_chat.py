@@ -17,8 +17,6 @@ pytestmark = pytest.mark.slow
 
 ASKED = [
     {"role": "system", "content": "You are a helpful assistant."},
-    {"role": "user", "content": "Hello?"},
-    {"role": "assistant", "content": "Hello."},
     {"role": "user", "content": QUESTION},
 ]
 

@@ -19,7 +19,8 @@ OTHER = "What does BM25 reward?"
 
 def test_a_session_keeps_what_was_said_in_it(api: Api, fake_openai: FakeOpenAI) -> None:
     header = api.session(fake_openai)
-    fake_openai.chats.extend([streamed("Overlap keeps facts whole [1]."), streamed("Rare words [1].")])
+    replies = ("Overlap keeps facts whole [1].", OTHER, "Rare words [1].")
+    fake_openai.chats.extend(map(streamed, replies))
     run = api.post("/research", json={"question": QUESTION}, headers=header).json()
     api.post("/qa", json={"question": OTHER}, headers=header).raise_for_status()
     messages = api.get("/session", headers=header).json()["messages"]
