@@ -225,8 +225,13 @@ def domains(text: str) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def within(url: str, rules: frozenset[str]) -> bool:
     """Whether the address's host is one of the domains or below one of them."""
-    try:
-        labels = (urlsplit(url).hostname or "").rstrip(".").split(".")
-    except ValueError:
-        return False
+    labels = host_of(url).split(".")
     return any(".".join(labels[start:]) in rules for start in range(len(labels)))
+
+
+def host_of(url: str) -> str:
+    """The host by which rules on domains see the address; empty where it has none."""
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
