@@ -4,7 +4,7 @@ Each takes the run and returns its new state. Errors are in the returned run, no
 cancelled leaves the ranking and the answer that the run had, where it has made no new ones.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from core.config.knobs import Knobs, ReadKnobs
@@ -12,12 +12,15 @@ from core.config.questions import checked_query
 from core.config.run_knobs import Method
 from core.errors import BadInput, ReadFailed, SearchFailed
 from core.methods.agent import find_passages_by_steps
+from core.methods.deep import approved_sub_questions, research_sections
 from core.methods.phases import answer_and_check, index_and_rank, rank_index
+from core.methods.plan import propose_plan
 from core.model import AnswerFrom, Author, Extractor, Hit, Phase, Query, Severity
 from core.pipeline import run_outcome
 from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Listener, Recorder
+from core.run.reports.plan_events import PlanApproved
 from core.run.state import Run, RunStatus
 from core.stages.read import read
 from core.stages.search import search
@@ -32,7 +35,7 @@ async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None =
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed(knobs))
     async with run_outcome(recorder):
-        if run.index is not None and knobs.chunk == run.knobs.chunk:
+        if run.index is not None and knobs.chunk == run.knobs.chunk and not run.part:
             await rank_index(run.question, run.index, knobs, ports, recorder, previous=run.ranking)
         else:
             await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
@@ -137,18 +140,39 @@ async def answer_again(
         recorder.emit(e.Indexed(retuned.index))
         recorder.emit(e.Ranked(retuned.ranking))
     async with run_outcome(recorder):
-        if recorder.run.ranking is None and run.pages:
+        if (run.part or recorder.run.ranking is None) and run.pages:
             await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
         await answer_and_check(run.question, knobs, ports, recorder)
     return recorder.run
 
 
+async def research_plan(
+    run: Run, sub_questions: Sequence[str], ports: Ports, listen: Listener | None = None
+) -> Run:
+    """Research the sub-questions that a person has approved for a planned run, and write one report.
+
+    Raises:
+        BadInput: as `approved_sub_questions` does.
+    """
+    approved = approved_sub_questions(run, sub_questions)
+    recorder = Recorder(listen, run)
+    recorder.emit(PlanApproved(approved))
+    async with run_outcome(recorder):
+        await research_sections(ports, recorder)
+    return recorder.run
+
+
 def is_unfinished(run: Run) -> bool:
-    """Whether `go_on` has something to do: the run is steered by steps, and ended before the last of them."""
-    by_steps = run.knobs.run.method is Method.AGENT and not (
-        run.turn and run.turn.answer_from is AnswerFrom.PAGES
-    )
-    return by_steps and not run.live and run.status is not RunStatus.DONE
+    """Whether `go_on` has something to do: the run is steered by steps or sections, and not all of them are done."""
+    from_pages = run.turn is not None and run.turn.answer_from is AnswerFrom.PAGES
+    match run.knobs.run.method:
+        case Method.AGENT if not from_pages:
+            undone = False
+        case Method.DEEP if not run.waits_for_approval:
+            undone = any(section.answer is None for section in run.sections)
+        case _:
+            return False
+    return not run.live and (undone or run.status is not RunStatus.DONE)
 
 
 def require_unfinished(run: Run) -> None:
@@ -158,9 +182,10 @@ def require_unfinished(run: Run) -> None:
 
 
 async def go_on(run: Run, ports: Ports, listen: Listener | None = None) -> Run:
-    """Go on with an unfinished run of the method agent at its step. What it has is not asked for again.
+    """Go on with an unfinished run of the method agent or deep at its step. What it has is not asked for again.
 
-    Its limits are those of the whole run.
+    The limits of an agent are those of its whole run. Sections that are not written are researched, with the budget
+    anew, and the report is written once more.
 
     Raises:
         BadInput: as `require_unfinished` does.
@@ -169,8 +194,13 @@ async def go_on(run: Run, ports: Ports, listen: Listener | None = None) -> Run:
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed(run.knobs))
     async with run_outcome(recorder):
-        await find_passages_by_steps(run.question, run.knobs, ports, recorder)
-        await answer_and_check(run.question, run.knobs, ports, recorder)
+        if run.sections:
+            await research_sections(ports, recorder)
+        elif run.knobs.run.method is Method.DEEP:
+            await propose_plan(run.question, run.knobs, ports, recorder)
+        else:
+            await find_passages_by_steps(run.question, run.knobs, ports, recorder)
+            await answer_and_check(run.question, run.knobs, ports, recorder)
     return recorder.run
 
 

@@ -12,7 +12,8 @@ from core.config.questions import checked_queries, checked_question
 from core.config.run_knobs import Method
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError
 from core.methods.agent import find_passages_by_steps
-from core.methods.phases import answer_and_check, find_passages, index_and_rank
+from core.methods.phases import answer_and_check, find_passages
+from core.methods.plan import propose_plan
 from core.model import AnswerFrom, Turn
 from core.ports import Ports
 from core.run import events as e
@@ -21,8 +22,8 @@ from core.run.state import Run
 from core.stages.conversation.pages_in_hand import add_pages_in_hand
 from core.stages.partial_results import rank_so_far
 from core.stages.rank import sources
-from core.stages.streams import stream
 from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.storage.run_summaries import RunSummary
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ async def research(
     budget: TimeBudget = UNLIMITED,
     turn: Turn | None = None,
     earlier: Run | None = None,
+    earlier_runs: Sequence[RunSummary] = (),
 ) -> Run:
     """Answer a question from the web.
 
@@ -51,9 +53,11 @@ async def research(
         budget: the time after which the run answers with what it has.
         turn: of a follow-up question: its place in a conversation.
         earlier: the run before it, whose pages are in hand.
+        earlier_runs: of this installation, which the estimate of a plan goes by.
 
     Returns:
-        The run with status done or failed. Errors are in it, not raised. A cancelled run has status stopped:
+        The run with status done or failed; planned, where its method is deep: `core.followups.research_plan` goes on
+        with it once its plan is approved. Errors are in it, not raised. A cancelled run has status stopped:
         what it has embedded so far is ranked, and what it has written is a partial answer. All of its events
         have gone to `listen`.
 
@@ -66,18 +70,17 @@ async def research(
     recorder = Recorder(listen)
     recorder.emit(_run_started(question, knobs, run_id, turn))
     async with run_outcome(recorder):
-        if knobs.run.method is Method.DEEP:
-            raise BadInput(f"The method {knobs.run.method} is not there yet.", hint="Choose pipeline.")
-        if queries and knobs.run.method is not Method.PIPELINE:
+        method = knobs.run.method
+        if queries and method is not Method.PIPELINE:
             raise BadInput(
-                f"The method {knobs.run.method} writes its own queries.",
-                hint="Give none, or choose pipeline.",
+                f"The method {method} writes its own queries.", hint="Give none, or choose pipeline."
             )
         if turn and earlier and turn.answer_from is not AnswerFrom.SEARCH:
             add_pages_in_hand(earlier, recorder)
-        if turn and turn.answer_from is AnswerFrom.PAGES:
-            await index_and_rank(question, stream(recorder.run.ranked_pages), knobs, ports, recorder, budget)
-        elif knobs.run.method is Method.AGENT:
+        if method is Method.DEEP:
+            await propose_plan(question, knobs, ports, recorder, earlier_runs)
+            return recorder.run
+        if method is Method.AGENT and not (turn and turn.answer_from is AnswerFrom.PAGES):
             await find_passages_by_steps(question, knobs, ports, recorder, budget)
         else:
             await find_passages(question, knobs, ports, recorder, budget, queries)
@@ -141,4 +144,5 @@ async def run_outcome(recorder: Recorder) -> AsyncIterator[None]:
     except Exception as error:
         recorder.emit(failure(error))
     else:
-        recorder.emit(e.RunDone())
+        if recorder.run.live:
+            recorder.emit(e.RunDone())

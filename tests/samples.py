@@ -31,6 +31,7 @@ from core.model import (
     Usage,
 )
 from core.run import events as e
+from core.run.reports import plan_events as p
 from core.run.step_events import ModelDecided, StepEnded, StepStarted
 
 QUERY = Query(text="overlap of passages", author=Author.MODEL)
@@ -133,6 +134,14 @@ EVENTS: tuple[e.Event, ...] = (
     e.Checked(CHECK),
     e.RunDone(),
     e.RunResumed(Knobs()),
+    p.PlanProposed(
+        sub_questions=("What is it?", "Why?"), estimate=p.Estimate(tokens=900, seconds=2.5), author="m@h"
+    ),
+    p.PlanApproved(("What is it?", "Why?")),
+    p.SectionStarted(1),
+    p.SectionWritten(1, ANSWER, (SOURCE,), 40),
+    p.SectionLeftOut(2, "It broke."),
+    p.BriefStarted(),
     e.RunStopped(),
     e.RunFailed("answer", "It broke.", "Try again.", 6),
 )

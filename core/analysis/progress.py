@@ -58,6 +58,8 @@ def spoken_state(run: Run) -> str:
             return "Writing the answer."
     if run.error:
         return f"The run failed: {run.error.message}"
+    if run.status is RunStatus.PLANNED:
+        return "The plan waits for approval."
     if run.status is not RunStatus.DONE:
         return f"The run was {run.status}."
     complete = f"The answer is complete, with {pluralize(len(run.sources), 'source')}"

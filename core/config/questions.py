@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from core.errors import BadInput
-from core.text.sanitize import sanitize
+from core.text.sanitize import sanitize, truncate
 
 QUESTION_LIMIT = 1000
 """The longest question, in characters."""
@@ -13,6 +13,9 @@ QUERY_LIMIT = 400
 
 MOST_QUERIES = 10
 """The most search queries that a run begins with."""
+
+MOST_SUB_QUESTIONS, SUB_QUESTION_LIMIT = 12, 300
+"""The most sub-questions of a plan, and the longest one in characters."""
 
 
 def checked_question(question: str) -> str:
@@ -63,3 +66,29 @@ def checked_query(text: str) -> str:
             hint="Shorten it to the words that matter.",
         )
     return text
+
+
+def checked_sub_questions(texts: Sequence[str]) -> tuple[str, ...]:
+    """The sub-questions that a person approves, each once and on one line; empty ones are left out.
+
+    Raises:
+        BadInput: when there is none, there are more than `MOST_SUB_QUESTIONS`, or one of them is too long.
+    """
+    unique: dict[str, str] = {}
+    for text in texts:
+        line = " ".join(sanitize(text).split())
+        if len(line) > SUB_QUESTION_LIMIT:
+            raise BadInput(
+                f"A sub-question has {len(line):,} characters; the limit is {SUB_QUESTION_LIMIT}.",
+                hint=f"Shorten it, or divide it: “{truncate(line, 60)}”.",
+            )
+        if line:
+            unique.setdefault(line.casefold(), line)
+    if not unique:
+        raise BadInput("The plan has no sub-question.", hint="Keep or add at least one.")
+    if len(unique) > MOST_SUB_QUESTIONS:
+        raise BadInput(
+            f"The plan has {len(unique):,} sub-questions; the limit is {MOST_SUB_QUESTIONS}.",
+            hint="Take some of them out, or ask them as another question.",
+        )
+    return tuple(unique.values())

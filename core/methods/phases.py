@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
 from core.config.knobs import Knobs, Strategy
-from core.model import Index, Page, Phase, Ranking, source_numbers
+from core.model import Answer, AnswerFrom, Index, Page, Phase, Ranking, Source, source_numbers
 from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Recorder
+from core.run.state import Run
 from core.stages.answer import AnswerBrokeOff, answer
 from core.stages.check import check
 from core.stages.chunk import chunk
@@ -21,6 +22,7 @@ from core.stages.read import read
 from core.stages.rerank import rank_and_rerank
 from core.stages.search import search
 from core.stages.spending import Spending
+from core.stages.streams import stream
 from core.stages.time_budget import UNLIMITED, TimeBudget
 
 
@@ -35,9 +37,13 @@ async def find_passages(  # noqa: PLR0917  # what a run is made of, in one order
     """Write queries unless some are given, search them, read the pages, and rank their passages.
 
     Pages that the run has already are not fetched again, and are ranked with the new ones. When no new one can be
-    read, a note says so.
+    read, a note says so. A follow-up that is answered from the pages in hand searches nothing.
     """
-    emit = recorder.emit
+    emit, turn = recorder.emit, recorder.run.turn
+    if turn and turn.answer_from is AnswerFrom.PAGES:
+        in_hand = stream(recorder.run.ranked_pages)
+        await index_and_rank(question, in_hand, knobs, ports, recorder, budget)
+        return
     planned = plan(question, knobs.plan, ports.chat, emit, queries)
     hits = search(planned, knobs.search, ports.search, emit)
     pages = read(unread(hits, recorder.run), knobs.read, ports.web, ports.extract, emit, budget)
@@ -109,34 +115,63 @@ async def answer_and_check(
     question: str, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
 ) -> None:
     """Number the sources of the run's ranking, write the answer from them, and check its citations."""
-    run, emit = recorder.run, recorder.emit
-    if run.index is None or run.ranking is None:
+    emit = recorder.emit
+    if recorder.run.ranking is None:
         return
-    numbered = sources(run.ranking, run.index, run.pages, knobs.rank, run.numbers)
+    numbered = numbered_sources(recorder.run)
     emit(e.SourcesChosen(numbered))
-    admitted, chat = admitted_sources(numbered, ports, emit)
     try:
-        text = await answer(
-            question,
-            admitted,
-            knobs.answer,
-            chat,
-            ports.embed,
-            emit,
-            history=admitted_history(run.turn.history, chat, ports, emit) if run.turn else (),
-            answers=ports.answers,
-            budget=budget,
-            spending=Spending(knobs=knobs.run, prices=ports.prices, run=recorder.run, since=run.before),
-        )
+        text = await answer_from(numbered, question, knobs, ports, recorder, budget)
     except AnswerBrokeOff as error:
         emit(e.Answered(error.partial))
         emit(e.Checked(check(error.partial.text, source_numbers(numbered))))
         raise
     except asyncio.CancelledError:
-        if partial := written_so_far(recorder.run, chat):
+        if partial := written_so_far(recorder.run, ports.chat):
             emit(e.Answered(partial))
             emit(e.Checked(check(partial.text, source_numbers(numbered))))
         raise
+    answered_and_checked(text, numbered, recorder)
+
+
+def numbered_sources(run: Run) -> tuple[Source, ...]:
+    """The sources of the run's ranking, none before there is one. Passages that have a number keep it."""
+    if run.index is None or run.ranking is None:
+        return ()
+    return sources(run.ranking, run.index, run.pages, run.knobs.rank, run.numbers)
+
+
+async def answer_from(  # noqa: PLR0917
+    numbered: Sequence[Source],
+    question: str,
+    knobs: Knobs,
+    ports: Ports,
+    recorder: Recorder,
+    budget: TimeBudget = UNLIMITED,
+) -> Answer:
+    """Answer from those sources that the chat model may be given, within what is left of the run's budget.
+
+    Raises as `core.stages.answer.answer` does.
+    """
+    run, emit = recorder.run, recorder.emit
+    admitted, chat = admitted_sources(numbered, ports, emit)
+    return await answer(
+        question,
+        admitted,
+        knobs.answer,
+        chat,
+        ports.embed,
+        emit,
+        history=admitted_history(run.turn.history, chat, ports, emit) if run.turn else (),
+        answers=ports.answers,
+        budget=budget,
+        spending=Spending(knobs=knobs.run, prices=ports.prices, run=run, since=run.before),
+    )
+
+
+def answered_and_checked(text: Answer, numbered: Sequence[Source], recorder: Recorder) -> None:
+    """Give the run its answer, and check its citations."""
+    emit = recorder.emit
     emit(e.Answered(text))
     emit(e.PhaseStarted(Phase.CHECK))
     emit(e.Checked(check(text.text, source_numbers(numbered))))

@@ -22,6 +22,7 @@ from core.model import (
     Source,
     Turn,
 )
+from core.run.reports.plan_events import PlanEvent
 from core.run.step_events import StepEvent
 
 
@@ -282,13 +283,13 @@ Event = (
     | Answered
     | Checked
     | StepEvent
+    | PlanEvent
     | RunDone
     | RunStopped
     | RunFailed
 )
 
-Emit = Callable[[Event], None]
-"""The callback through which a stage reports an event. Returns at once and never raises."""
+Emit = Callable[[Event], None]  # how a stage reports an event: returns at once, and never raises
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,8 @@ from core.model import (
 )
 from core.run.codec import DERIVED, FORMAT, NOT_EXPORTED, READABLE_VERSIONS
 from core.run.events import QueryFailed
-from core.run.state import Run
+from core.run.reports.sections import SectionState
+from core.run.state import Run, RunStatus
 from core.run.upgrades import upgrade
 from core.text.lenient_json import count_values
 
@@ -157,6 +158,12 @@ def _inconsistencies(run: Run) -> Iterator[str]:
         yield "timeline ends before it begins"
     if [step.number for step in run.steps] != list(range(1, len(run.steps) + 1)):
         yield "steps are not numbered from 1"
+    if (run.sections and not run.plan) or (run.status is RunStatus.PLANNED and not run.waits_for_approval):
+        yield "the plan is not that of the run"
+    if any(
+        (section.state is SectionState.WRITTEN) != (section.answer is not None) for section in run.sections
+    ):
+        yield "sections are written without an answer"
     yield from _check_urls(run)
     for page in run.pages.values():
         yield from _check_article(page)
@@ -167,7 +174,8 @@ def _inconsistencies(run: Run) -> Iterator[str]:
     if not all(_matches_page(passage, run.pages) for passage in passages):
         yield "passages are not in their pages"
     # Not that its text is there: the page may have been read again, by another extractor, since the answer.
-    if not all(source.place.start >= 0 and source.place.page in run.pages for source in run.sources):
+    sources = [*run.sources, *(source for section in run.sections for source in section.sources)]
+    if not all(source.place.start >= 0 and source.place.page in run.pages for source in sources):
         yield "sources are not of its pages"
     if run.ranking is not None:
         yield from _check_ranking(run.ranking, run.index)
@@ -185,6 +193,7 @@ def _is_timestamp(text: str) -> bool:
 
 def _check_urls(run: Run) -> Iterator[str]:
     sources = [*run.sources, *(source for version in run.earlier_answers for source in version.sources)]
+    sources += (source for section in run.sections for source in section.sources)
     urls = [hit.url for hit in run.hits] + [page.url for page in run.pages.values()]
     urls += [skip.url for skip in run.skips.values()] + [source.url for source in sources]
     urls += [result.url for reply in run.replies.values() for result in reply.results]

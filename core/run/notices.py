@@ -34,6 +34,7 @@ def notices(run: Run) -> tuple[Notice, ...]:
         *_of_search(run),
         *_of_reading(run),
         *_of_embedding(run),
+        *_of_sections(run),
         *_of_answer(run),
     )
     return tuple(sorted(dict.fromkeys(unordered), key=lambda notice: _ORDER[notice.phase]))
@@ -107,6 +108,18 @@ def _of_embedding(run: Run) -> Iterator[Notice]:
             Phase.EMBED,
             f"{passages} {plural(count, 'is', 'are')} not ranked, for lack of a vector: {message}",
             hint,
+        )
+
+
+def _of_sections(run: Run) -> Iterator[Notice]:
+    """Which sections of a report were not researched, and why."""
+    reasons = [f"“{one_line(part.question, 80)}” ({part.reason})" for part in run.sections if part.reason]
+    if reasons:
+        count = f"{len(reasons)} of {pluralize(len(run.sections), 'sub-question')}"
+        yield _warning(
+            Phase.ANSWER,
+            f"{count} {plural(len(reasons), 'was', 'were')} not researched: {_some(reasons, '; ')}.",
+            "Go on with the run to research them, with its budget anew.",
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import assert_never
 
 from core.config.knobs import Knobs
@@ -30,21 +29,20 @@ from core.model.passage_urls import collection_at_url
 from core.run import events as e
 from core.run.hit_merging import merge_hits
 from core.run.notices import notices
+from core.run.reports import plan_events as p
+from core.run.reports.sections import IN_BRIEF, Section
 from core.run.step_events import ModelDecided, Step, StepEnded, StepStarted, folded_steps
 from core.run.timeline import Timeline
-from core.run.transitions import summed_usage, usage_of, with_answer_of, with_ranking_of, without_results_of
+from core.run.transitions import (
+    RunStatus,
+    ended_early,
+    summed_usage,
+    usage_of,
+    with_section,
+    without_results_of,
+)
 
-
-class RunStatus(StrEnum):
-    """How far a run is, or how it ended."""
-
-    QUEUED = "queued"  # waits for a free slot
-    RUNNING = "running"
-    DONE = "done"
-    STOPPED = "stopped"
-    FAILED = "failed"
-    INTERRUPTED = "interrupted"
-    """The process ended while the run was under way."""
+__all__ = ["AnswerVersion", "Run", "RunStatus"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +104,12 @@ class Run:
     decisions: tuple[ModelDecided, ...] = ()
     """The replies of the chat model of an agent. Their calls, one after the other, are its `steps`."""
     steps: tuple[Step, ...] = ()
+    plan: p.PlanProposed | None = None
+    """Of a deep run: what waits, or has waited, for approval."""
+    sections: tuple[Section, ...] = ()
+    """Those of the report of a deep run whose plan is approved."""
+    part: str = ""
+    """The heading of the part of the report that is under way, for which passages are ranked; empty: none is."""
     error: e.RunFailed | None = None
     vectors_reused: int = 0
     vectors_computed: int = 0
@@ -117,6 +121,11 @@ class Run:
     def live(self) -> bool:
         """Whether the run is queued or under way."""
         return self.status in (RunStatus.QUEUED, RunStatus.RUNNING)
+
+    @property
+    def waits_for_approval(self) -> bool:
+        """Whether it has a plan that nobody has approved."""
+        return self.plan is not None and not self.sections
 
     @property
     def last_complete(self) -> Run:
@@ -158,8 +167,9 @@ class Run:
 
     @property
     def numbers(self) -> Mapping[str, int]:
-        """The source numbers that are taken by earlier turns, by passage id."""
-        return self.turn.numbers if self.turn else {}
+        """The source numbers that are taken by earlier turns, and by sections of the report, by passage id."""
+        taken = dict(self.turn.numbers) if self.turn else {}
+        return taken | {source.passage.id: source.number for part in self.sections for source in part.sources}
 
     @property
     def context_numbers(self) -> Mapping[int, int]:
@@ -206,13 +216,15 @@ class Run:
                 return replace(run, started=start.at, status=RunStatus.RUNNING)
             case e.RunResumed(knobs=knobs):
                 before = ended_early(self, RunStatus.INTERRUPTED) if self.before else self
-                return replace(run, knobs=knobs, status=RunStatus.RUNNING, error=None, before=before)
+                return replace(run, knobs=knobs, status=RunStatus.RUNNING, error=None, before=before, part="")
             case e.PhaseStarted(phase=phase):
                 return without_results_of(run, phase)
             case e.Note() as note:
                 return replace(run, notes=(*run.notes, note))
             case e.ModelUsed() as used:
                 return replace(run, model_usage=summed_usage(run.model_usage, used))
+            case e.QueryPlanned(query=query) if query in run.queries:
+                return run  # another section has planned it
             case e.QueryPlanned(query=query):
                 return replace(run, queries=(*run.queries, query))
             case e.SearchAnswered(query=query, reply=reply):
@@ -260,8 +272,18 @@ class Run:
                 return replace(run, decisions=(*run.decisions, decision))
             case StepStarted() | StepEnded() as event:
                 return replace(run, steps=folded_steps(run.steps, run.decisions, event, record.at))
+            case p.PlanProposed() as plan:
+                return replace(run, plan=plan, status=RunStatus.PLANNED)
+            case p.PlanApproved(sub_questions=questions):
+                sections = tuple(Section(question=question) for question in questions)
+                return replace(run, sections=sections, status=RunStatus.RUNNING, error=None)
+            case p.SectionStarted() | p.SectionWritten() | p.SectionLeftOut() as event:
+                return with_section(run, event, record.at)
+            case p.BriefStarted():
+                return replace(run, part=IN_BRIEF)
             case e.RunDone():
-                return replace(run, status=RunStatus.DONE, before=None)
+                status = RunStatus.PLANNED if run.waits_for_approval else RunStatus.DONE
+                return replace(run, status=status, before=None, part="")
             case e.RunStopped():
                 return ended_early(run, RunStatus.STOPPED)
             case e.RunFailed() as error:
@@ -276,24 +298,3 @@ class Run:
             return self
         version = AnswerVersion(answer=self.answer, sources=self.sources, check=self.check)
         return replace(self, earlier_answers=(*self.earlier_answers, version), answer=None)
-
-
-def ended_early(run: Run, status: RunStatus) -> Run:
-    """The run after work that was cut short.
-
-    A follow-up that has made no new ranking leaves the passages and the ranking of before, and one that has
-    written nothing leaves the answer of before. One that was stopped and leaves both also leaves the status of
-    before.
-    """
-    before, run = run.before, replace(run, status=status, before=None)
-    if before is None:
-        return run
-    unranked = run.ranking is None or run.ranking is before.ranking
-    if unranked:
-        run = with_ranking_of(run, before)
-    if run.answer is None and not run.text:
-        run = with_answer_of(run, before)
-    unchanged = unranked and run.answer is before.answer and run.text == before.text
-    if status is RunStatus.STOPPED and unchanged and not before.live:
-        run = replace(run, status=before.status, error=before.error)
-    return run

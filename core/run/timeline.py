@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from core.model import Phase
 from core.run import events as e
+from core.run.reports.plan_events import PlanApproved, PlanProposed
 from core.run.step_events import StepEnded, StepStarted
 from core.text.sanitize import pluralize
 
@@ -65,7 +66,7 @@ class Timeline:
         """The timeline after `record`; unchanged when the event starts or ends nothing."""
         seconds = record.at
         match record.event:
-            case e.RunStarted() | e.RunResumed():
+            case e.RunStarted() | e.RunResumed() | PlanApproved():
                 return replace(self, resumed=seconds)
             case e.ModelRetry(phase=phase, retry=retry, batch=batch):
                 wait = Wait(
@@ -111,7 +112,7 @@ class Timeline:
                 return self._end(f"embed {batch}", seconds)
             case e.BatchFailed(batch=batch):
                 return self._end(f"embed {batch}", seconds, failed=True)
-            case e.RunDone() | e.RunStopped() | e.RunFailed():
+            case e.RunDone() | e.RunStopped() | e.RunFailed() | PlanProposed():
                 return self.closed(seconds)
             case _:
                 return self

@@ -1,15 +1,32 @@
-"""Steps from one state of a run to the next that several events share."""
+"""The status of a run, and steps from one state to the next that several events share."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from core.model import CitationCheck, Phase, Turn
 from core.run.events import ModelUsed
+from core.run.reports.plan_events import SectionLeftOut, SectionStarted, SectionWritten
+from core.run.reports.sections import folded_sections, heading, report
 
 if TYPE_CHECKING:
     from core.run.state import Run
+
+
+class RunStatus(StrEnum):
+    """How far a run is, or how it ended."""
+
+    QUEUED = "queued"  # waits for a free slot
+    RUNNING = "running"
+    PLANNED = "planned"  # a deep run: its plan waits for approval
+    DONE = "done"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    """The process ended while the run was under way."""
+
 
 _RANKING_PHASES = frozenset({Phase.CHUNK, Phase.EMBED, Phase.RANK})
 _RANKING_FIELDS = (
@@ -27,7 +44,8 @@ def without_results_of(run: Run, phase: Phase) -> Run:
         case Phase.EMBED:
             return replace(run, live_cosine={}, vectors_reused=0, vectors_computed=0, embed_faults=())
         case Phase.ANSWER:
-            return replace(run, prompt=(), text="", answer=None, check=CitationCheck())
+            text = f"{report(run.sections)}\n\n{heading(run.part)}".lstrip() if run.part else ""
+            return replace(run, prompt=(), text=text, answer=None, check=CitationCheck())
         case _:
             return run
 
@@ -42,6 +60,35 @@ def with_ranking_of(run: Run, other: Run) -> Run:
 def with_answer_of(run: Run, other: Run) -> Run:
     """The run with the answers of another state of it."""
     return _with_fields_of(run, other, _ANSWER_FIELDS)
+
+
+def ended_early(run: Run, status: RunStatus) -> Run:
+    """The run after work that was cut short.
+
+    A follow-up that has made no new ranking leaves the passages and the ranking of before, and one that has
+    written nothing leaves the answer of before. One that was stopped and leaves both also leaves the status of
+    before.
+    """
+    before, run = run.before, replace(run, status=status, before=None)
+    if before is None:
+        return run
+    unranked = run.ranking is None or run.ranking is before.ranking
+    if unranked:
+        run = with_ranking_of(run, before)
+    if run.answer is None and not run.text:
+        run = with_answer_of(run, before)
+    unchanged = unranked and run.answer is before.answer and run.text == before.text
+    if status is RunStatus.STOPPED and unchanged and not before.live:
+        run = replace(run, status=before.status, error=before.error)
+    return run
+
+
+def with_section(run: Run, event: SectionStarted | SectionWritten | SectionLeftOut, seconds: float) -> Run:
+    """The run after an event of one section of its report, whose text is that of the sections so far."""
+    sections = folded_sections(run.sections, event, seconds)
+    if isinstance(event, SectionStarted):
+        return replace(run, sections=sections, part=sections[event.number - 1].question)
+    return replace(run, sections=sections, text=report(sections))
 
 
 def summed_usage(totals: tuple[ModelUsed, ...], used: ModelUsed) -> tuple[ModelUsed, ...]:

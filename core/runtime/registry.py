@@ -6,12 +6,13 @@ from collections.abc import Coroutine, Iterable, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from core import followups, pipeline
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.config.questions import checked_queries, checked_question
+from core.config.run_knobs import Method
 from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
 from core.export.bundle import recorded_run
@@ -30,17 +31,19 @@ from core.runtime.run_comparisons import RunComparisons
 from core.runtime.side_jobs.conversations import Conversations
 from core.runtime.side_jobs.retuning import Retuning, start_job
 from core.runtime.side_jobs.side_answers import SideAnswers
-from core.runtime.stored_work import FollowUp, StoredWork
+from core.runtime.stepwise_work import StepwiseWork
+from core.runtime.stored_work import FollowUp
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.storage.label_store import LabelStore
 from core.storage.presets import Presets
 from core.storage.run_store import RUNS, RunStore
 from core.storage.run_summaries import RunSummary
 
-T = TypeVar("T")
+RUNS_IN_ESTIMATE = 20
+"""The latest runs that an estimate goes by."""
 
 
-class RunRegistry(StoredWork):
+class RunRegistry(StepwiseWork):
     """Start, continue, retune, stop and look up runs. Every method may be called from any thread."""
 
     def __init__(self, settings: Settings) -> None:
@@ -107,6 +110,8 @@ class RunRegistry(StoredWork):
         listen = self._listener(job, quota_subject, observer)
 
         asked = partial(pipeline.research, question, knobs, queries=queries, run_id=run_id, budget=budget)
+        if knobs.run.method is Method.DEEP:
+            asked = partial(asked, earlier_runs=self.history(RUNS_IN_ESTIMATE, user or None))
 
         def work(ports: Ports) -> Coroutine[Any, Any, Run]:
             return asked(replace(self._storing(ports), answers=answers), listen, turn=turn, earlier=earlier)
@@ -199,21 +204,6 @@ class RunRegistry(StoredWork):
             return partial(followups.answer_again, run, retuned=retuned)
 
         self._follow_up(run_id, bind, access, quota_subject, knobs=retuned.knobs if retuned else None)
-
-    def go_on(self, run_id: str, access: Access = NO_ACCESS, *, quota_subject: str = "") -> None:
-        """Go on with an unfinished run at its step, once a slot is free.
-
-        Raises:
-            BadInput: when there is nothing to go on with.
-            LimitReached: when a budget of the quota subject is used up.
-        """
-
-        def bind(run: Run) -> FollowUp:
-            followups.require_unfinished(run)
-            self.quotas.require_budget(quota_subject)
-            return partial(followups.go_on, run)
-
-        self._follow_up(run_id, bind, access, quota_subject, queue=self._slots)
 
     def queued(self) -> tuple[str, ...]:
         """Ids of the runs that wait for a free slot, in order of arrival."""

@@ -21,6 +21,7 @@ QUESTION_CHARACTERS = 160
 STATUS_WORDS = {
     RunStatus.QUEUED: "◌ queued",
     RunStatus.RUNNING: "◌ running",
+    RunStatus.PLANNED: "◇ planned",
     RunStatus.DONE: "✓ done",
     RunStatus.STOPPED: "■ stopped",
     RunStatus.FAILED: "✕ failed",

@@ -34,6 +34,7 @@ CURSOR = " ▍"
 STREAMED_CHARACTERS = 8_000
 """Characters of an answer under way that are drawn. The whole of it is shown once it is complete."""
 ENDS = {
+    RunStatus.PLANNED: ("checklist", "blue"),
     RunStatus.DONE: ("check", "green"),
     RunStatus.STOPPED: ("stop_circle", "orange"),
     RunStatus.FAILED: ("error", "red"),

@@ -1,0 +1,145 @@
+"""The method deep: each sub-question of an approved plan is researched by the phases of a run, and one report is written.
+
+Every section is on disk before the next one begins, so that a run that was interrupted goes on at its section.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from core.config.knobs import Length
+from core.config.questions import checked_sub_questions
+from core.errors import BadInput, OpenQueryError
+from core.methods.phases import (
+    answer_from,
+    answered_and_checked,
+    find_passages,
+    index_and_rank,
+    numbered_sources,
+)
+from core.model import Answer, AnswerKind, Phase, Severity, Source
+from core.ports import Ports
+from core.run.events import Note, SourcesChosen
+from core.run.recorder import Recorder
+from core.run.reports.plan_events import BriefStarted, SectionLeftOut, SectionStarted, SectionWritten
+from core.run.reports.sections import report
+from core.run.state import Run
+from core.stages.answer import AnswerBrokeOff
+from core.stages.partial_results import written_so_far
+from core.stages.spending import Spending
+from core.stages.streams import stream
+from core.stages.time_budget import TimeBudget
+
+
+def approved_sub_questions(run: Run, sub_questions: Sequence[str]) -> tuple[str, ...]:
+    """The sub-questions that a person approves for a run.
+
+    Raises:
+        BadInput: when its plan does not wait for approval, or as `checked_sub_questions` does.
+    """
+    if run.plan is None:
+        raise BadInput("This run has no plan to approve.", hint="Ask the question by the method deep.")
+    if run.sections or run.live:
+        raise BadInput(
+            "The plan of this run was approved before.",
+            hint="Look at the sub-questions that are researched, or ask the question again.",
+        )
+    return checked_sub_questions(sub_questions)
+
+
+async def research_sections(ports: Ports, recorder: Recorder) -> None:
+    """Research each section that is not written, and then write the report.
+
+    A section that fails, or for which nothing is left of the budget, stays in the report as a heading with the reason.
+    A run that is cancelled keeps the sections that are written, and what there is of the one under way.
+
+    Raises:
+        OpenQueryError: the first failure, when no section could be written.
+    """
+    faults: list[OpenQueryError] = []
+    try:
+        for number, section in enumerate(recorder.run.sections, 1):
+            if section.answer is None:
+                await ports.stored()
+                try:
+                    await _research_section(number, section.question, ports, recorder)
+                except OpenQueryError as error:
+                    recorder.emit(SectionLeftOut(number, error.message))
+                    faults.append(error)
+        if faults and not any(section.answer for section in recorder.run.sections):
+            raise faults[0]
+        await ports.stored()
+        await _write_report(ports, recorder)
+    except asyncio.CancelledError:
+        run = recorder.run
+        if run.answer is None and (partial := written_so_far(run, ports.chat)):
+            answered_and_checked(partial, run.sources, recorder)
+        raise
+
+
+async def _research_section(number: int, question: str, ports: Ports, recorder: Recorder) -> None:
+    emit, knobs = recorder.emit, recorder.run.knobs
+    spending = _spending(ports, recorder.run)
+    if reason := spending.exhausted():
+        emit(SectionLeftOut(number, reason))
+        return
+    budget = TimeBudget(spending.seconds_left)
+    emit(SectionStarted(number))
+    await find_passages(question, knobs, ports, recorder, budget)
+    numbered = numbered_sources(recorder.run)
+    emit(SourcesChosen(_shared(recorder.run, numbered)))
+    try:
+        answer = await answer_from(numbered, question, knobs, ports, recorder, budget)
+    except AnswerBrokeOff as error:
+        emit(Note(Phase.ANSWER, f"“{question}”: {error.message}", error.hint, Severity.WARNING))
+        answer = error.partial
+    tokens = _spending(ports, recorder.run).tokens - spending.tokens
+    emit(SectionWritten(number, answer, numbered, tokens))
+
+
+async def _write_report(ports: Ports, recorder: Recorder) -> None:
+    """Rank all pages for the main question, answer it in brief from the best sources of the sections, and join all."""
+    emit, knobs = recorder.emit, recorder.run.knobs
+    brief: Answer | None = None
+    emit(BriefStarted())
+    if recorder.run.pages:
+        question = recorder.run.question
+        await index_and_rank(question, stream(recorder.run.ranked_pages), knobs, ports, recorder)
+        emit(SourcesChosen(_shared(recorder.run)))
+        short = replace(knobs, answer=replace(knobs.answer, length=Length.SHORT))
+        try:
+            brief = await answer_from(_best_sources(recorder.run), question, short, ports, recorder)
+        except AnswerBrokeOff as error:
+            brief = error.partial
+        except OpenQueryError as error:
+            message = f"The answer in brief could not be written: {error.message}"
+            emit(Note(Phase.ANSWER, message, error.hint, Severity.WARNING))
+    run = recorder.run
+    answers = [answer for answer in (brief, *(section.answer for section in run.sections)) if answer]
+    whole = Answer(
+        kind=answers[0].kind if answers else AnswerKind.NOT_FOUND,
+        text=report(run.sections, brief.text if brief else ""),
+        model=answers[0].model if answers else "",
+        complete=all(answer.complete for answer in answers),
+    )
+    answered_and_checked(whole, run.sources, recorder)
+
+
+def _spending(ports: Ports, run: Run) -> Spending:
+    return Spending(knobs=run.knobs.run, prices=ports.prices, run=run, since=run.before)
+
+
+def _shared(run: Run, further: Iterable[Source] = ()) -> tuple[Source, ...]:
+    """The sources of all sections, and further ones, each once, by number."""
+    numbered = {source.number: source for source in further}
+    numbered |= {source.number: source for part in reversed(run.sections) for source in part.sources}
+    return tuple(numbered[number] for number in sorted(numbered))
+
+
+def _best_sources(run: Run) -> tuple[Source, ...]:
+    """The sources of the run that its ranking puts first, as many as the knobs ask for, by number."""
+    if run.index is None or run.ranking is None:
+        return ()
+    order = {run.index.passages[row].id: place for place, row in enumerate(run.ranking.order.tolist())}
+    best = sorted(run.sources, key=lambda source: order.get(source.passage.id, len(order)))
+    return tuple(sorted(best[: run.knobs.rank.top_k], key=lambda source: source.number))

@@ -1,0 +1,140 @@
+"""The plan of a deep run: sub-questions that the chat model proposes, with an estimate of what each takes."""
+
+import re
+from collections.abc import Sequence
+from contextlib import aclosing
+from statistics import median
+
+from core.config.knobs import Knobs, Length
+from core.config.prices import Prices
+from core.config.questions import MOST_SUB_QUESTIONS, SUB_QUESTION_LIMIT
+from core.config.run_knobs import Method
+from core.errors import BadInput, ChatFailed
+from core.model import Message, Phase, Severity, Usage
+from core.ports import Chat, Ports
+from core.run.events import Note, PhaseEnded, PhaseStarted
+from core.run.recorder import Recorder
+from core.run.reports.plan_events import Estimate, PlanProposed
+from core.run.state import RunStatus
+from core.stages.answering.answer_prompt import SOURCE_TOKENS
+from core.stages.metered_models import MeteredChat
+from core.storage.run_summaries import RunSummary
+from core.text.query_parser import QueryReader
+from core.text.sanitize import estimated_tokens, one_line
+
+LINES_READ = 60
+"""The most sub-questions of a reply that are read; `MOST_SUB_QUESTIONS` of them are kept."""
+
+_MAX_TOKENS = 2000
+"""Leaves room for a reasoning model."""
+_LABEL = re.compile(r"^(?:sub-?)?question\s*#?\d{0,2}\s*[:.]\s*", re.IGNORECASE)
+
+_INSTRUCTIONS = 900
+"""Estimated tokens of the prompts for queries and for an answer, without the sources."""
+_SOURCE_HEAD = 60
+"""Estimated tokens of a source's title, address and tags."""
+_WRITTEN = {Length.SHORT: 200, Length.NORMAL: 500, Length.LONG: 1400}
+"""Estimated tokens of queries and an answer, by the words that the prompts ask for."""
+_WRITING_SECONDS = 15.0
+"""What two replies of a chat model take, where no earlier run tells."""
+
+
+async def propose_plan(
+    question: str, knobs: Knobs, ports: Ports, recorder: Recorder, earlier_runs: Sequence[RunSummary] = ()
+) -> None:
+    """Ask the chat model for sub-questions, and end the first part of the run with them.
+
+    Where it writes none, or fails, the question itself is the only one, and a note says why. The `earlier_runs` are
+    what the estimate goes by.
+
+    Raises:
+        BadInput: when no chat model is connected.
+    """
+    emit, chat = recorder.emit, ports.chat
+    if chat is None:
+        raise BadInput(
+            "The method deep needs a chat model, and none is connected.",
+            hint="Connect one, or choose pipeline as the method.",
+        )
+    emit(PhaseStarted(Phase.PLAN))
+    sub_questions: tuple[str, ...] = ()
+    trouble, hint = f"{chat.identity} wrote no plan.", ""
+    try:
+        sub_questions = await _written_plan(question, MeteredChat(chat, Phase.PLAN, emit))
+    except ChatFailed as error:
+        trouble, hint = f"No plan could be written: {error.message}", error.hint
+    if not sub_questions:
+        emit(Note(Phase.PLAN, f"{trouble} The question itself is the plan: edit it.", hint, Severity.WARNING))
+    if (written := len(sub_questions)) > MOST_SUB_QUESTIONS:
+        kept = (
+            f"{chat.identity} proposed {written}{' or more' if written == LINES_READ else ''} sub-questions"
+        )
+        emit(Note(Phase.PLAN, f"{kept}. The first {MOST_SUB_QUESTIONS} are kept."))
+    emit(PhaseEnded(Phase.PLAN))
+    emit(
+        PlanProposed(
+            sub_questions=sub_questions[:MOST_SUB_QUESTIONS] or (one_line(question, len(question)),),
+            estimate=estimate(knobs, ports.prices, chat.identity, earlier_runs),
+            author=chat.identity if sub_questions else "",
+        )
+    )
+
+
+async def _written_plan(question: str, chat: Chat) -> tuple[str, ...]:
+    """The different sub-questions of the model's reply, at most `LINES_READ`; the rest of it is not awaited."""
+    reader = QueryReader(LINES_READ, SUB_QUESTION_LIMIT)
+    finish = None
+    async with aclosing(chat(plan_prompt(question), max_tokens=_MAX_TOKENS, temperature=0.0)) as chunks:
+        async for chunk in chunks:
+            finish = chunk.finish or finish
+            reader.read(chunk.text_delta)
+            if reader.done:
+                break
+    if finish != "length":  # else the last line may be half a question
+        reader.end()
+    return tuple(filter(None, (_LABEL.sub("", text) for text in reader.queries)))
+
+
+def plan_prompt(question: str) -> tuple[Message, ...]:
+    """The messages that ask for sub-questions, one a line."""
+    system = (
+        "You plan the research for a report. You divide the question into sub-questions that are researched one by "
+        "one, each by searches of its own, and that together answer it.\n\n"
+        "Rules\n"
+        "- Write 3 to 7 sub-questions, as few as the question needs, in the order in which a reader wants them.\n"
+        "- Each can be understood, and searched for, without the question and without the others.\n"
+        "- No two ask for the same thing, and none asks for a summary or a conclusion.\n"
+        "- Use the language and the names of the question.\n"
+        "- Reply with the sub-questions only, one a line, without numbers, headings or comments."
+    )
+    user = f"Question: {question}\n\nThe sub-questions, one a line:"
+    return Message(role="system", content=system), Message(role="user", content=user)
+
+
+def estimate(knobs: Knobs, prices: Prices, model: str, earlier_runs: Sequence[RunSummary] = ()) -> Estimate:
+    """What a sub-question takes under these knobs.
+
+    What the model reads follows from the knobs; what it writes, and the time, is the median of the earlier runs by
+    the method pipeline that a model has answered, where there are any.
+    """
+    done = [
+        (run.usage.completion_tokens, run.seconds)
+        for run in earlier_runs
+        if run.status is RunStatus.DONE
+        and run.knobs
+        and run.knobs.run.method is Method.PIPELINE
+        and run.usage
+        and run.usage.completion_tokens
+    ]
+    source = estimated_tokens(knobs.chunk.size + 2 * knobs.rank.surroundings)
+    read = _INSTRUCTIONS + knobs.rank.top_k * (_SOURCE_HEAD + min(source, SOURCE_TOKENS))
+    written = round(median(tokens for tokens, _ in done)) if done else _WRITTEN[knobs.answer.length]
+    seconds = median(s for _, s in done) if done else knobs.read.page_timeout + _WRITING_SECONDS
+    usage = Usage(prompt_tokens=read, completion_tokens=written)
+    price = prices.price(model)
+    return Estimate(
+        tokens=usage.total_tokens,
+        seconds=seconds,
+        dollars=price.of(usage).dollars if price else None,
+        runs=len(done),
+    )
