@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 import httpx
 
 from core.adapters.cache.disk_cache import DiskCache
+from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.page_cache import CachedExtract, CachedWeb
 from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.adapters.qdrant.backend_choice import collections
@@ -24,13 +25,14 @@ from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
 from core.config.access import NO_ACCESS, Access, Admission
 from core.config.egress import EVERY_COLLECTION, EgressPolicy, searched_origins
-from core.config.knobs import Knobs, SearchKnobs
+from core.config.knobs import Knobs, Origin, SearchKnobs
 from core.config.memory import memory_budget
+from core.config.run_knobs import Method
 from core.config.settings import HANDBOOK, Settings
-from core.errors import LibraryFailed
+from core.errors import BadInput, LibraryFailed
 from core.library.passage_documents import LibraryExtract, LibraryWeb
 from core.library.session_files import SessionFilesPool
-from core.ports import Embed, Ports
+from core.ports import Chat, Embed, Ports, Search
 from core.run.state import Run
 from core.runtime.choices.collections import CollectionChoice
 from core.runtime.choices.model_servers import ModelServers
@@ -109,11 +111,26 @@ class Engine:
             extract=LibraryExtract(CachedExtract(self.workers, self.write_cache)),
             embed=embed,
             chat=chat,
+            library=await self._library_of_agent(knobs, access, embed, chat),
             rerank=rerank,
             egress=self.egress,
             egress_note=note,
             prices=self.prices.read(),
         )
+
+    async def _library_of_agent(
+        self, knobs: Knobs, access: Access, embed: CachedEmbed, chat: Chat | None
+    ) -> Search | None:
+        """The collections beside the web, for an agent; None where there are none that its models may read."""
+        if chat is None or knobs.run.method is not Method.AGENT or knobs.search.origin is not Origin.WEB:
+            return None
+        searchable = self.searchable.for_visitor(access)
+        try:
+            names = knobs.search.collections or await searchable.collections.names()
+            withheld = [self.egress.withheld(port.host, names) for port in (chat, embed)]
+        except (BadInput, LibraryFailed):  # the policy refuses, or there is no database
+            return None
+        return self.searches.library(knobs, embed, access) if set(names).difference(*withheld) else None
 
     async def origins(self, search: SearchKnobs, access: Access, run: Run | None = None) -> frozenset[str]:
         """Where the texts of a run may come from: where it searches, and where it has some from."""

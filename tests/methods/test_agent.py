@@ -11,6 +11,7 @@ import pytest
 from core.config.access import Access
 from core.config.knobs import Knobs
 from core.config.settings import Settings
+from core.library.ingests import Upload
 from core.model import AnswerFrom, AnswerKind, Phase, SkipReason
 from core.pipeline import research
 from core.run import events as e
@@ -292,3 +293,42 @@ async def test_pages_of_earlier_questions_are_a_start(engine: Engine, fake_opena
         "1 page of earlier questions"
         in fake_openai.chat_requests[asked_before].json["messages"][1]["content"]
     )
+
+
+NOTES = "The meter of the barn heat pump reads 2.3 on cold days. " * 8
+
+
+async def with_notes(engine: Engine) -> None:
+    ingest = await engine.library.ingests.add("notes", [Upload("meter.txt", NOTES.encode())])
+    await ingest.wait()
+
+
+async def test_documents_of_the_person_are_a_tool_and_are_not_carried_away_in_an_address(
+    engine: Engine, fake_openai: FakeOpenAI, site: LoopbackWeb
+) -> None:
+    await with_notes(engine)
+    replies = [
+        called(("library", {"query": "meter of the heat pump"})),
+        called(("open", {"url": site.url("/?note=2.3")})),
+        called(("open", {"url": site.url("/mills")})),
+        streamed("DONE"),
+    ]
+    question = f"What does the meter of the barn read? Compare {site.url('/mills')}"
+    run = await asked(engine, fake_openai, replies, question)
+    assert run.status is RunStatus.DONE, run.error
+    assert [step.error for step in run.steps] == [False, True, False]
+    assert "reads 2.3 on cold days" in run.steps[0].result
+    assert "only addresses are opened that a search has found" in run.steps[1].result
+    assert any(source.url.startswith("https://library.") for source in run.sources)
+    assert site.count("/?note=2.3") == 0
+
+
+async def test_private_documents_are_not_offered_to_a_hosted_model(
+    warm_folder: Path, fake_openai: FakeOpenAI
+) -> None:
+    settings = Settings(data=warm_folder, ollama_url="", private_collections="notes", own_hosts="", workers=1)
+    async with Engine(settings) as engine:
+        await with_notes(engine)
+        await asked(engine, fake_openai, [called(("open", {"url": OVERLAP})), streamed("DONE")])
+    offered = {tool["function"]["name"] for tool in fake_openai.chat_requests[0].json["tools"]}
+    assert offered == {"search", "open", "find"}

@@ -39,11 +39,15 @@ class Searches:
     async def port(self, knobs: Knobs, embed: CachedEmbed, access: Access = NO_ACCESS) -> Search:
         """The search over the web, the library, or both, as `knobs.search.origin` says."""
         origin = knobs.search.origin
-        library = LibrarySearch(self._collections.for_visitor(access), embed, knobs.rank.top_k)
+        library = self.library(knobs, embed, access)
         if origin is Origin.LIBRARY:
             return library
         web = self.web_search(await self.resolve_backend(knobs.search.backend, access), access)
         return web if origin is Origin.WEB else WebAndLibrary(web, library)
+
+    def library(self, knobs: Knobs, embed: CachedEmbed, access: Access = NO_ACCESS) -> LibrarySearch:
+        """The search over the visitor's collections."""
+        return LibrarySearch(self._collections.for_visitor(access), embed, knobs.rank.top_k)
 
     async def resolve_backend(self, backend: Backend, access: Access = NO_ACCESS) -> Backend:
         """The backend that is asked: `auto` is the connected SearXNG; without one, ddgs or the demo library.
