@@ -6,8 +6,16 @@ from core.analysis.progress import RunStage, run_stage, spoken_state
 from core.errors import OpenQueryError
 from core.run.state import Run
 from pages.parts import address, browser, runtime
+from pages.parts.conversation import follow_up, turns
 from pages.parts.problems import problem
-from pages.parts.research import answer_view, question_box, results_pane, status_line, stepper
+from pages.parts.research import (
+    answer_sources,
+    answer_view,
+    question_box,
+    results_pane,
+    status_line,
+    stepper,
+)
 from pages.parts.sidebar import controls, presets
 
 # The browser needs seconds to load Plotly for the first chart, so an invisible one loads it while the question is typed.
@@ -39,6 +47,7 @@ if run is None:
 question_box.question_box(run)
 asked: Run = run
 run_id, now, cited = run.id, run_stage(run), st.session_state.get("cited")
+conversation = turns.turns_of(run)
 knobs = controls.live_knobs(run)
 address.keep_settings(address.SETTINGS, run.knobs, knobs, controls.TUNED)
 job = runtime.tuned(run, knobs)
@@ -102,10 +111,10 @@ def progress() -> None:
 def answer_column() -> None:
     """The answer, its losses, sources and notes."""
     run = latest()
-    answer_view.answer(run, runtime.clock(run))
-    answer_view.losses(run, runtime.runs().store.problem)
-    answer_view.sources(run, cited)
-    answer_view.notes(run)
+    answer_view.answer(run, runtime.clock(run), turns.turn_line(conversation, run))
+    answer_sources.losses(run, runtime.runs().store.problem)
+    answer_sources.sources(run, cited)
+    answer_sources.notes(run)
 
 
 @st.fragment(run_every=every(0.4 if gathering else None), key="results")
@@ -118,7 +127,12 @@ def results_column() -> None:
 progress()
 left, right = st.columns([1, 1.25], gap="medium")
 with left:
+    turns.head(conversation)
+    turns.before(conversation, run)
     answer_column()
+    turns.after(conversation, run)
+    if not conversation or conversation[-1].id == run.id:
+        follow_up.follow_up(run)
 with right, st.container(key="results"):
     results_column()
 browser.citation_clicks(cited, cite)

@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import streamlit as st
 
+from core.analysis.conversation import latest_turns
 from core.analysis.history import all_tags, matching_runs
 from core.errors import OpenQueryError
 from core.run.importer import LIMIT
@@ -98,7 +99,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="history_fil
         )
 
 
-found = matching_runs(runs, words or "", statuses, tags)
+found = latest_turns(matching_runs(runs, words or "", statuses, tags))
 refusal()
 asked_again()
 if found:
@@ -106,8 +107,11 @@ if found:
     selected = history_table(found, open_run)
     with actions:
         history_actions(selected, runs)
-    count = f"{len(found):,} of " if len(found) < len(runs) else ""
+    entries = len(latest_turns(runs))
+    count = f"{len(found):,} shown of " if len(found) < entries else ""
     count += pluralize(len(runs), "run")
+    if entries < len(runs):
+        count += f" in {pluralize(entries, 'conversation')}"
     st.caption(f"{count}. The latest {MAX_RUNS} are listed." if len(runs) == MAX_RUNS else count)
 else:
     none = "No run matches." if runs else "No runs yet. Ask a question on the Research page."

@@ -9,10 +9,11 @@ import pytest
 
 from core.adapters.models.openai_chat import OpenAIChat, list_models
 from core.config.knobs import AnswerKnobs, Length, PlanKnobs
-from core.model import AnswerKind, Message, StreamChunk
-from core.run.events import Event, Note, Prompted, QueryPlanned, TokensWritten
+from core.model import AnswerKind, Exchange, Message, StreamChunk
+from core.run.events import Event, ModelUsed, Note, Prompted, QueryPlanned, TokensWritten
 from core.stages.answer import answer
 from core.stages.check import check
+from core.stages.conversation.standalone_question import standalone_question
 from core.stages.plan import plan
 from core.stages.streams import collected
 from tests.services.small_model import SmallModel
@@ -77,4 +78,16 @@ async def test_a_real_reply_can_be_stopped_and_the_next_one_begins_at_once(small
         again = await collected(chat(ask, max_tokens=4, temperature=0.0))
     assert again[-1].finish == "length"
     assert 1 <= len([delta for delta in again if delta.text_delta]) <= 4
+    await chat.aclose()
+
+
+async def test_a_real_model_rewrites_a_follow_up(small_model: SmallModel) -> None:
+    chat = OpenAIChat(small_model.name, small_model.base_url)
+    history = (Exchange(question=QUESTION, answer="It lifts recall for facts that straddle a boundary [1]."),)
+    events: list[Event] = []
+    rewritten = await standalone_question("and what does it cost?", history, Brief(chat, 60), events.append)
+    assert rewritten.text.strip() and "\n" not in rewritten.text
+    assert (rewritten.author == chat.identity) != bool(rewritten.note)
+    (used,) = [event for event in events if isinstance(event, ModelUsed)]
+    assert used.usage.tokens.prompt_tokens > 50 and not used.usage.estimated
     await chat.aclose()

@@ -30,18 +30,12 @@ def thread(turns: Sequence[RunSummary], run_id: str) -> tuple[RunSummary, ...]:
     return tuple(chain)
 
 
-def latest_turns(runs: Sequence[RunSummary]) -> tuple[tuple[RunSummary, int], ...]:
-    """One run for each conversation, its newest, with the number of its turns; newest first.
-
-    Args:
-        runs: newest first, as the history lists them.
-    """
-    counts: dict[str, int] = {}
+def latest_turns(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
+    """The newest of the runs of each conversation. `runs` are newest first, as the history lists them."""
     newest: dict[str, RunSummary] = {}
     for run in runs:
         newest.setdefault(run.conversation, run)
-        counts[run.conversation] = counts.get(run.conversation, 0) + 1
-    return tuple((run, counts[conversation]) for conversation, run in newest.items())
+    return tuple(newest.values())
 
 
 def answered_from(run: Run) -> str:

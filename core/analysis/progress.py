@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.analysis.run_activity import passage_counts, retry_text
-from core.model import Hit, Notice, Page, Phase, Severity, Skip
+from core.model import Author, Hit, Notice, Page, Phase, Severity, Skip
 from core.model.passage_urls import site
 from core.run.notices import TIME_SKIPS
 from core.run.state import Run, RunStatus
@@ -169,7 +169,7 @@ def _detail(run: Run, phase: Phase) -> str:
 def _count(run: Run, phase: Phase) -> tuple[str, str]:
     match phase:
         case Phase.PLAN:
-            return _number(len(run.queries)), ""
+            return _number(sum(query.author is not Author.CONVERSATION for query in run.queries)), ""
         case Phase.SEARCH:
             return _number(len(run.hits)), plural(len(run.hits), "hit")
         case Phase.READ:

@@ -20,7 +20,9 @@ TAG_LIMIT = 30
 """The longest tag, in characters."""
 
 LIST = """SELECT id, question, started, status, seconds, knobs, pages, passages, sources,
-    coalesce(conversation, id), coalesce(follows, ''), prompt_tokens, completion_tokens, cost, model_usage,
+    coalesce(conversation, id), coalesce(follows, ''),
+    (SELECT count(*) FROM runs AS turn WHERE turn.conversation = runs.conversation),
+    prompt_tokens, completion_tokens, cost, model_usage,
     (SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run = id ORDER BY folded_tag)),
     (SELECT process FROM run_processes WHERE run = id)
     FROM runs WHERE (?1 IS NULL OR id IN (SELECT run FROM run_users WHERE user = ?1))
@@ -53,6 +55,8 @@ class RunSummary:
     """The id of the first run of its conversation; its own when it follows none."""
     follows: str = ""
     """The id of the run before it in the conversation; empty: none."""
+    turns: int = 1
+    """How many runs its conversation has."""
     usage: Usage | None = None
     """Tokens and cost, as providers state it, on model servers; None when no server was asked."""
     model_usage: tuple[ModelUsed, ...] = ()
@@ -79,7 +83,7 @@ def write_summary(db: sqlite3.Connection, run: Run, *, insert: bool = False) -> 
 def summary(row: Sequence[Any]) -> RunSummary:
     """The summary in a row of `LIST`, without its process."""
     run_id, question, started, status, seconds, knobs, pages, passages, sources, *rest, tags = row
-    conversation, follows, prompt_tokens, completion_tokens, cost, model_usage = rest
+    conversation, follows, turns, prompt_tokens, completion_tokens, cost, model_usage = rest
     usage = (
         None
         if prompt_tokens is None
@@ -97,6 +101,7 @@ def summary(row: Sequence[Any]) -> RunSummary:
         sources=sources,
         conversation=conversation,
         follows=follows,
+        turns=max(turns, 1),
         usage=usage,
         model_usage=_model_usage(model_usage) if model_usage else (),
         tags=tuple(json.loads(tags)),

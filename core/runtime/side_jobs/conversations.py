@@ -18,6 +18,7 @@ from core.runtime.event_loop import BackgroundLoop
 from core.runtime.quotas import Quotas
 from core.stages.conversation.follow_up import FollowUpDraft, draft_after, draft_follow_up
 from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.stages.conversation.next_questions import written_next_questions
 
 
 class Conversations:
@@ -102,6 +103,28 @@ class Conversations:
             return draft.changed(answer_from=AnswerFrom.SEARCH) if is_elsewhere else draft
 
         return self._submit(written, drafted, quota_subject)
+
+    def write_next_questions(
+        self, run_id: str, access: Access = NO_ACCESS, *, quota_subject: str = ""
+    ) -> Future[tuple[str, ...]]:
+        """Start to have the chat model write what may be asked next, from the pages in hand and only from those.
+
+        Raises:
+            BadInput: when the run is not there, or has no ranking. The future raises it where the egress policy refuses.
+            LimitReached: when the quota subject has no tokens left.
+        """
+        run = self.followed(run_id)
+        if run.index is None or run.ranking is None:
+            raise BadInput("This run has no passages to ask about.", hint="Ask another question.")
+        index, ranking = run.index, run.ranking
+
+        async def written(charge: Emit) -> tuple[str, ...]:
+            ports = await self._engine.ports(run.knobs, access, run)
+            asked = [run.question, run.written]
+            return await written_next_questions(index, ranking, run.pages, asked, ports, charge)
+
+        self._quotas.require_tokens(quota_subject)
+        return self._loop.submit(written(partial(self._quotas.charge, quota_subject)))
 
     def _submit(
         self,

@@ -27,6 +27,8 @@ MAX_NAMED = 5
 def history_actions(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) -> None:
     """Draw the actions on the selected runs; `runs` are all, whose tags are offered."""
     ids = tuple(run.id for run in selected)
+    conversations = {run.conversation for run in selected}
+    turns = tuple(run for run in reversed(runs) if run.conversation in conversations)
     with st.container(key="history_actions", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(
             f":small[:gray[{len(selected)} selected]]"
@@ -58,20 +60,20 @@ def history_actions(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) 
         _compare(selected)
         st.download_button(
             "Export",
-            data=lambda: exported(ids),
-            file_name=export_name(selected[0].question, ".json") if len(ids) == 1 else "openquery-runs.zip",
-            mime="application/json" if len(ids) == 1 else "application/zip",
+            data=lambda: exported([turn.id for turn in turns]),
+            file_name=export_name(turns[0].question, ".json") if len(turns) == 1 else "openquery-runs.zip",
+            mime="application/json" if len(turns) == 1 else "application/zip",
             icon=":material/download:",
             type="tertiary",
             on_click="ignore",
             key="history_export",
-            disabled=len(ids) > MAX_EXPORTED,
-            help="One run is a JSON file, several are a ZIP file of them."
-            if len(ids) <= MAX_EXPORTED
+            disabled=len(turns) > MAX_EXPORTED,
+            help="One run is a JSON file, several are a ZIP file of them. A conversation is all of its turns."
+            if len(turns) <= MAX_EXPORTED
             else f"At most {MAX_EXPORTED} runs can be exported at once.",
         )
         _tags(selected, runs)
-        _delete(selected)
+        _delete(turns)
 
 
 def _ask_again(run_id: str) -> None:
@@ -157,6 +159,7 @@ def _change_tags(ids: Sequence[str], before: Sequence[str], key: str) -> None:
 
 
 def _delete(selected: Sequence[RunSummary]) -> None:
+    """A conversation is deleted with all of its turns."""
     runs_label = "this run" if len(selected) == 1 else f"these {len(selected)} runs"
     with st.popover("Delete", icon=":material/delete:", type="tertiary", key="history_delete"):
         bullets = "".join(f"\n- {markdown_label(run.question, 100)}" for run in selected[:MAX_NAMED])

@@ -72,6 +72,7 @@ def _cells(run: RunSummary, usage: RunUsage, defaults: Knobs) -> dict[str, Any]:
         "question": tables.text_in_view(run.question, QUESTION_CHARACTERS),
         "when": datetime.fromisoformat(run.started) if run.started else None,
         "status": STATUS_WORDS[run.status] + (" elsewhere" if run.elsewhere else ""),
+        "turns": run.turns,
         "tags": list(run.tags),
         "changed settings": list(changed_settings(run, defaults)),
         "pages": run.pages,
@@ -94,6 +95,7 @@ def _columns(tags: Sequence[str]) -> dict[str, Any]:
             width=96 if narrow else 136,
         ),
         "status": column.TextColumn("status", width=66 if narrow else 102),
+        "turns": column.NumberColumn("turns", width=50, help="Questions of its conversation"),
         "tags": column.MultiselectColumn("tags", options=list(tags), color="auto", width=124),
         "changed settings": column.ListColumn(
             "changed settings", width=200, help="Settings that differ from the defaults"

@@ -3,26 +3,20 @@
 from dataclasses import replace
 
 import streamlit as st
-from htpy import Element, Node, a, b, div, em, h1, h2, i, li, p, span, ul
+from htpy import Element, b, div, h1, h2, i, p, span, style
 
 from core.analysis.answers.answer_export import answer_document, export_name
 from core.analysis.answers.answer_stats import AnswerStats, answer_stats, partial_version
 from core.analysis.answers.source_cards import (
-    SourceCard,
-    SourceDocument,
     bm25_fallback,
-    passages_of_documents,
     snippets_only,
-    source_cards,
-    source_documents,
 )
 from core.analysis.progress import warnings
 from core.analysis.run_activity import current_activity
 from core.analysis.run_usage import run_usage
-from core.model import AnswerKind, Notice, Phase, Severity, source_numbers
+from core.model import AnswerKind, Phase, source_numbers
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
-from core.text.display import decimal
 from core.text.markdown import safe_markdown
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.markdown.tail import tail_of_markdown
@@ -42,14 +36,28 @@ ENDS = {
 }
 
 
-def answer(run: Run, now: float) -> None:
-    """Draw the question, its answer, and what can be done with it."""
+def answer(run: Run, now: float, turn: str = "") -> None:
+    """Draw the question, its answer, and what can be done with it; `turn` is its place in a conversation."""
     with st.container(border=True, key="answer_card"):
         _head(run, now)
-        markup.show(h1(".oq-question", dir="auto")[run.question], h2(".oq-unseen")["Answer"])
+        written = run.turn.written if run.turn and run.turn.written != run.question else ""
+        markup.show(
+            turn and div(".oq-turn-head")[turn],
+            h1(".oq-question", dir="auto")[run.question],
+            written and p(".oq-written", dir="auto")["You wrote ", span[f"“{written}”"]],
+            h2(".oq-unseen")["Answer"],
+        )
+        _outline_earlier_citations(run)
         _body(run, now)
         if version := partial_version(run):
             markup.show(markup.facts(*_stats(answer_stats(version), run)))
+
+
+def _outline_earlier_citations(run: Run) -> None:
+    """Outline the citations of passages that an earlier turn has cited; those of new ones are filled."""
+    earlier = [source.number for source in run.sources if source.passage.id in run.numbers]
+    if links := ", ".join(rf".st-key-answer_body a[href=\#src-{number}]:not(.oq-on)" for number in earlier):
+        markup.show(style[f"{links} {{ background: none; box-shadow: inset 0 0 0 1.5px var(--accent); }}"])
 
 
 def _head(run: Run, now: float) -> None:
@@ -206,91 +214,3 @@ def _stats(stats: AnswerStats, run: Run) -> list[Element]:
     if stats.author and stats.author != "extractive":
         parts.append(markup.author(stats.author))
     return parts
-
-
-# --- sources ----------------------------------------------------------------------------------------------
-
-
-def sources(run: Run, cited: int | None) -> None:
-    """Draw the cards of the sources, by page."""
-    cards = source_cards(run)
-    if not cards:
-        return
-    used = sum(bool(card.citations) for card in cards)
-    markup.show(
-        markup.kicker("Sources", f"{passages_of_documents(cards)}, {used} cited"),
-        div(".oq-sources", role="group", aria_label="Sources")[
-            (_document(document, cited) for document in source_documents(cards))
-        ],
-    )
-    if run.earlier_answers and not run.live:
-        earlier = pluralize(len(run.earlier_answers), "earlier answer")
-        st.page_link(
-            "pages/explain.py",
-            label=f"Compare with {earlier}",
-            icon=":material/difference:",
-            query_params={"run": run.id, "view": "answers"},
-        )
-
-
-def _document(document: SourceDocument, cited: int | None) -> Element:
-    columns = f"--cards:{len(document.cards)}"
-    return div(".oq-source-page", role="group", aria_label=document.title, style=columns)[
-        div(".head")[b(dir="auto", title=document.title)[document.title], span(dir="auto")[document.site]],
-        div(".cards")[(_card(card, on=card.number == cited) for card in document.cards)],
-    ]
-
-
-def _card(card: SourceCard, *, on: bool) -> Element:
-    cosine = None if card.cosine is None else f" · {decimal(card.cosine, 2)}"
-    where = " · ".join(part for part in (f"page {card.page}" if card.page else "", card.section) if part)
-    return a(
-        class_=["oq-source", {"used": card.citations > 0, "on": on}],
-        id=f"src-{card.number}",
-        href=f"#src-{card.number}",
-        title="Show the passage",
-        data_source=f"Source {card.number}: {card.title}, {card.site}",
-    )[
-        span(".n")[card.number],
-        span(".b")[
-            where and span(".t", dir="auto")[where],
-            span(".s", dir="auto")[card.snippet],
-            span(".d")[
-                span[f"cited {card.citations}×" if card.citations else "not cited", cosine],
-                span[card.other_sites and f"also on {', '.join(card.other_sites[:2])}"],
-            ],
-            markup.meter(card.cosine or 0.0),
-        ],
-    ]
-
-
-# --- notices ----------------------------------------------------------------------------------------------
-
-
-def losses(run: Run, problem: str) -> None:
-    """What is missing from the answer or may be wrong in it, open to see; `problem` is the run store's."""
-    if problem:
-        st.warning(markdown_label(problem, 400), icon=":material/save:")
-    if run_warnings := warnings(run):
-        flags = (
-            div(".oq-flag.loss")[markup.icon("warning"), div[_notice(notice)]] for notice in run_warnings
-        )
-        markup.show(div(".oq-losses", role="group", aria_label="Warnings")[flags])
-
-
-def notes(run: Run) -> None:
-    """How the answer was made: the notices that are no warnings."""
-    remarks = [notice for notice in run.notices if notice.severity is Severity.INFO]
-    if remarks:
-        with st.expander(
-            pluralize(len(remarks), "note"), icon=":material/info:", key="notes", type="compact"
-        ):
-            markup.show(ul(".oq-notes")[(li[_notice(notice)] for notice in remarks)])
-
-
-def _notice(notice: Notice) -> Node:
-    return (
-        b[str(notice.phase).capitalize()],
-        " ",
-        span[notice.message, notice.hint and (" ", em[notice.hint])],
-    )

@@ -1,0 +1,1 @@
+"""The parts of a conversation on the Research page."""

@@ -1,0 +1,241 @@
+"""The follow-up question at the end of a conversation: as written, as it will run, and what it is answered from."""
+
+import difflib
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+
+import streamlit as st
+from htpy import Element, Node, div, i, mark, p, span
+
+from core.errors import OpenQueryError
+from core.model import AnswerFrom
+from core.run.state import Run
+from core.stages.conversation.coverage import ENOUGH_COVERAGE, Coverage
+from core.stages.conversation.follow_up import FollowUpDraft
+from core.text.display import decimal
+from core.text.markdown.safe_markdown import markdown_label
+from core.text.sanitize import pluralize
+from pages.parts import markup, runtime
+from pages.parts.conversation import next_questions
+from pages.parts.problems import problem
+from pages.parts.sidebar import controls
+
+ANSWER_FROM = {
+    AnswerFrom.PAGES: "The pages in hand",
+    AnswerFrom.SEARCH: "Search again",
+    AnswerFrom.BOTH: "Both",
+}
+FIRST_WAIT = 0.3
+"""Seconds that a page waits for a draft, which without a chat model takes less, before it is drawn without one."""
+POLL = 0.3
+DRAFT = "follow_up_draft"
+"""In the session state: the follow-up that is being drafted, or was."""
+
+
+@dataclass(frozen=True)
+class Drafting:
+    """A follow-up of a run, and its draft to come."""
+
+    run_id: str
+    written: str
+    draft: Future[FollowUpDraft]
+
+
+def follow_up(run: Run) -> None:
+    """Draw the field for a follow-up of a run that has ended, the draft of one, and suggested questions.
+
+    Args:
+        run: the last turn of the conversation.
+    """
+    if run.live or not run.pages:
+        return
+    drafting: Drafting | None = st.session_state.get(DRAFT)
+    with st.container(key="follow_up"):
+        if drafting is None or drafting.run_id != run.id:
+            _form(run)
+        elif not drafting.draft.done():
+            _waiting(drafting)
+        else:
+            try:
+                draft = drafting.draft.result()
+            except OpenQueryError as error:
+                problem(error)
+                _form(run)
+            else:
+                _draft(draft)
+                return
+        next_questions.next_questions(run, start)
+
+
+def _form(run: Run) -> None:
+    with (
+        st.form("follow_up_form", border=False),
+        st.container(key="follow_up_line", horizontal=True, vertical_alignment="center", gap="small"),
+    ):
+        st.text_input(
+            "Follow-up",
+            key="follow_up_text",
+            label_visibility="collapsed",
+            placeholder="Ask a follow-up",
+            icon=":material/chat:",
+            width="stretch",
+            autocomplete="off",
+        )
+        st.form_submit_button(
+            "Follow up",
+            key="follow_up_go",
+            icon=":material/arrow_forward:",
+            icon_position="right",
+            on_click=start,
+            args=(run.id,),
+        )
+
+
+def start(run_id: str, question: str | None = None) -> None:
+    """Have a follow-up rewritten, and wait for it a moment. The question is that of the field where none is given."""
+    written = st.session_state.get("follow_up_text", "") if question is None else question
+    for name in ("standalone", "answer_from"):
+        st.session_state.pop(name, None)
+    try:
+        draft = runtime.runs().conversations.draft(
+            run_id, written, runtime.access(), quota_subject=runtime.quota_subject()
+        )
+    except OpenQueryError as error:
+        runtime.refuse(error.message, error.hint)
+    else:
+        st.session_state[DRAFT] = Drafting(run_id, written, draft)
+        wait([draft], FIRST_WAIT)
+
+
+@st.fragment(run_every=POLL, key="follow_up_waiting")
+def _waiting(drafting: Drafting) -> None:
+    if drafting.draft.done():
+        st.rerun()
+    markup.show(markup.busy("edit_note", f"Rewriting “{drafting.written}” so that it stands alone …"))
+    _cancel_button()
+
+
+def _draft(draft: FollowUpDraft) -> None:
+    st.session_state.setdefault("standalone", draft.question)
+    st.session_state.setdefault("answer_from", draft.turn.answer_from)
+    with st.container(border=True, key="follow_up_card"):
+        markup.show(p(".oq-written", dir="auto")["You wrote ", span[f"“{draft.turn.written}”"]])
+        by = f"rewritten by {draft.turn.author}" if draft.turn.author else ""
+        with st.container(horizontal=True, vertical_alignment="center", key="runs_as"):
+            markup.show(markup.kicker("Runs as", by))
+            if draft.question != draft.turn.written:
+                st.button(
+                    "Use my words",
+                    key="my_words",
+                    type="tertiary",
+                    on_click=_set_question,
+                    args=(draft.turn.written,),
+                )
+        st.text_area("Runs as", key="standalone", label_visibility="collapsed", height="content")
+        if added := _added(draft):
+            markup.show(added)
+        for note in draft.turn.notes:
+            st.caption(f":material/info: {markdown_label(note, 400)}")
+        coverage = draft.coverage
+        markup.show(
+            markup.kicker(
+                "Answer from",
+                f"with a coverage of {decimal(ENOUGH_COVERAGE, 2)} or more no search is needed"
+                if coverage
+                else "",
+            )
+        )
+        st.segmented_control(
+            "Answer from",
+            list(ANSWER_FROM),
+            format_func=lambda choice: (
+                f"{ANSWER_FROM[choice]} (suggested)"
+                if choice is draft.turn.answer_from
+                else ANSWER_FROM[choice]
+            ),
+            key="answer_from",
+            required=True,
+            label_visibility="collapsed",
+            width="stretch",
+        )
+        if coverage:
+            markup.show(_coverage(coverage))
+        with st.container(horizontal=True, horizontal_alignment="right", key="draft_actions"):
+            _cancel_button()
+            st.button(
+                "Ask",
+                key="follow_up_ask",
+                icon=":material/arrow_forward:",
+                icon_position="right",
+                type="primary",
+                shortcut="Ctrl+Enter",
+                on_click=_ask,
+                args=(draft,),
+            )
+
+
+def _added(draft: FollowUpDraft) -> Node:
+    """The standalone question with the words that the person did not write marked; nothing where none was added."""
+    written, words = draft.turn.written.casefold().split(), draft.question.split()
+    matcher = difflib.SequenceMatcher(None, written, [word.casefold() for word in words], autojunk=False)
+    if draft.question == draft.turn.written:
+        return None
+    pieces: list[Node] = []
+    for kind, _, _, start, end in matcher.get_opcodes():
+        text = " ".join(words[start:end])
+        pieces += [text if kind == "equal" else mark[text], " "] if text else []
+    return p(".oq-added", dir="auto")[pieces]
+
+
+def _coverage(coverage: Coverage) -> Element:
+    terms = (
+        span(class_=["oq-term", {"missing": not term.passages}])[
+            term.term, " ", span[pluralize(term.passages, "passage") if term.passages else "none"]
+        ]
+        for term in coverage.terms
+    )
+    return div(".oq-coverage")[
+        div(".figure")[
+            "Coverage of the pages in hand ",
+            span(".value")[decimal(coverage.value, 2)],
+            div(".oq-meter", role="img", aria_label=f"Coverage {decimal(coverage.value, 2)}")[
+                i(style=f"width:{coverage.value:.1%}"), span(style=f"left:{ENOUGH_COVERAGE:.0%}")
+            ],
+        ],
+        div(".terms")[terms],
+        coverage.note and p[coverage.note],
+    ]
+
+
+def _set_question(question: str) -> None:
+    st.session_state["standalone"] = question
+
+
+def _cancel_button() -> None:
+    st.button("Cancel", key="cancel_follow_up", type="tertiary", on_click=_cancel)
+
+
+def _cancel() -> None:
+    if drafting := st.session_state.pop(DRAFT, None):
+        drafting.draft.cancel()
+
+
+def _ask(draft: FollowUpDraft) -> None:
+    asked = draft.changed(
+        question=st.session_state["standalone"], answer_from=AnswerFrom(st.session_state["answer_from"])
+    )
+    try:
+        run_id = runtime.runs().start(
+            asked.question,
+            controls.knobs(),
+            runtime.access(),
+            quota_subject=runtime.quota_subject(),
+            user=runtime.history_user(),
+            turn=asked.turn,
+        )
+    except OpenQueryError as error:
+        runtime.refuse(error.message, error.hint)
+    else:
+        _cancel()
+        st.session_state.pop("follow_up_text", None)
+        runtime.show_run(run_id)

@@ -1,0 +1,84 @@
+"""What may be asked next, from the pages in hand."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+
+import streamlit as st
+
+from core.errors import OpenQueryError
+from core.run.state import Run
+from core.stages.conversation.next_questions import next_questions as questions_from_headings
+from core.text.markdown.safe_markdown import markdown_label
+from pages.parts import markup, runtime
+from pages.parts.problems import problem
+
+WRITING = "next_questions"
+"""In the session state: a run, and next questions that the chat model writes for it."""
+POLL = 0.3
+
+
+def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:
+    """Draw buttons with what may be asked next: made of headings, or written by the chat model when it is asked to.
+
+    Args:
+        run: the last turn of the conversation.
+        ask: called with the id of the run and the question that was chosen.
+    """
+    writing: tuple[str, Future[tuple[str, ...]]] | None = st.session_state.get(WRITING)
+    written = writing[1] if writing and writing[0] == run.id else None
+    if written is not None and not written.done():
+        _waiting_for_questions(written)
+        return
+    questions = _written(written) if written else _from_headings(run)
+    model = run.answer.model if run.answer else ""
+    if not questions and (written or not model):
+        return
+    markup.show(markup.kicker("Next questions", "from the pages in hand, and only from those"))
+    with st.container(key="next_questions", horizontal=True, gap="small"):
+        for number, question in enumerate(questions, 1):
+            st.button(
+                markdown_label(question, 120),
+                key=f"next_question_{number}",
+                on_click=ask,
+                args=(run.id, question),
+            )
+        if model and not written:
+            st.button(
+                f"Have {markdown_label(model, 60)} write some",
+                key="write_questions",
+                icon=":material/auto_awesome:",
+                on_click=_write,
+                args=(run.id,),
+            )
+
+
+def _from_headings(run: Run) -> tuple[str, ...]:
+    if run.index is None or run.ranking is None:
+        return ()
+    return questions_from_headings(run.index, run.ranking, run.pages, [run.question, run.written])
+
+
+def _written(written: Future[tuple[str, ...]]) -> tuple[str, ...]:
+    try:
+        return written.result()
+    except OpenQueryError as error:
+        problem(error)
+        return ()
+
+
+def _write(run_id: str) -> None:
+    try:
+        written = runtime.runs().conversations.write_next_questions(
+            run_id, runtime.access(), quota_subject=runtime.quota_subject()
+        )
+    except OpenQueryError as error:
+        runtime.refuse(error.message, error.hint)
+    else:
+        st.session_state[WRITING] = (run_id, written)
+
+
+@st.fragment(run_every=POLL, key="next_questions_waiting")
+def _waiting_for_questions(written: Future[tuple[str, ...]]) -> None:
+    if written.done():
+        st.rerun()
+    markup.show(markup.busy("auto_awesome", "Writing next questions from the pages in hand …"))

@@ -1,0 +1,112 @@
+"""The turns of a conversation before and after the one that is shown, folded, and what it took as a whole."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+from htpy import div, p, span
+
+from core.analysis.conversation import answered_from, thread
+from core.errors import OpenQueryError
+from core.run.state import Run
+from core.storage.run_summaries import RunSummary
+from core.text.markdown.safe_markdown import markdown_label
+from core.text.sanitize import one_line, pluralize
+from pages.parts import markup, runtime
+from pages.parts.problems import problem
+
+UNFOLDED_TURNS = 6
+"""Turns on each side of the one that is shown that have their answer's beginning; further ones are in an expander."""
+ANSWER_CHARACTERS = 180
+
+
+def turns_of(run: Run) -> tuple[RunSummary, ...]:
+    """The conversation of a run, oldest turn first; the run alone where it is the only one."""
+    try:
+        return thread(runtime.runs().history(limit=1000, conversation=run.conversation), run.id)
+    except OpenQueryError as error:
+        problem(error)
+        return ()
+
+
+def head(turns: Sequence[RunSummary]) -> None:
+    """What the conversation took, above its first turn; nothing for a single question."""
+    if len(turns) < 2:
+        return
+    used = [turn.usage for turn in turns if turn.usage]
+    costs = [usage.cost for usage in used if usage.cost is not None]
+    facts = [pluralize(len(turns), "turn")]
+    if used:
+        facts.append(f"{sum(usage.total_tokens for usage in used):,} tokens")
+    if costs:
+        facts.append(f"${sum(costs):.4f}")
+    markup.show(markup.kicker("Conversation", ", ".join(facts)))
+
+
+def before(turns: Sequence[RunSummary], run: Run) -> None:
+    """The turns before the one that is shown."""
+    place = _place(turns, run)
+    _folded(turns, range(place), nearest_last=True)
+
+
+def after(turns: Sequence[RunSummary], run: Run) -> None:
+    """The turns after the one that is shown."""
+    _folded(turns, range(_place(turns, run) + 1, len(turns)), nearest_last=False)
+
+
+def turn_line(turns: Sequence[RunSummary], run: Run) -> str:
+    """Which turn a run is, and what it was answered from; empty for a single question."""
+    return f"Turn {_place(turns, run) + 1} of {len(turns)}, {answered_from(run)}" if len(turns) > 1 else ""
+
+
+def _place(turns: Sequence[RunSummary], run: Run) -> int:
+    return next((place for place, turn in enumerate(turns) if turn.id == run.id), 0)
+
+
+def _folded(turns: Sequence[RunSummary], places: range, *, nearest_last: bool) -> None:
+    near = places[-UNFOLDED_TURNS:] if nearest_last else places[:UNFOLDED_TURNS]
+    far = [place for place in places if place not in near]
+    if far and nearest_last:
+        _far(turns, far, "earlier")
+    for place in near:
+        _turn(turns[place], place + 1)
+    if far and not nearest_last:
+        _far(turns, far, "later")
+
+
+def _far(turns: Sequence[RunSummary], places: Sequence[int], which: str) -> None:
+    with st.expander(
+        pluralize(len(places), f"{which} turn"), icon=":material/unfold_more:", key=f"{which}_turns"
+    ):
+        for place in places:
+            _open_button(turns[place], f"{place + 1}. {markdown_label(turns[place].question, 120)}")
+
+
+def _turn(turn: RunSummary, number: int) -> None:
+    run = runtime.runs().get(turn.id)
+    with st.container(border=True, key=f"turn_{number}", gap="xsmall"):
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small", key=f"turn_head_{number}"
+        ):
+            origin = f"{answered_from(run)} · " if run else ""
+            markup.show(
+                div(".oq-turn-head")[
+                    span[f"Turn {number}"], f"{origin}{turn.status}, {markup.duration(turn.seconds)}"
+                ]
+            )
+            _open_button(turn, "Show")
+        answer = one_line(run.text, ANSWER_CHARACTERS) if run and run.text else "No answer."
+        markup.show(
+            div(".oq-turn")[p(".question", dir="auto")[turn.question], p(".text", dir="auto")[answer]]
+        )
+
+
+def _open_button(turn: RunSummary, label: str) -> None:
+    st.button(
+        label,
+        key=f"open_turn_{turn.id}",
+        help=f"Show this turn: {markdown_label(turn.question, 200)}",
+        type="tertiary",
+        icon=":material/unfold_more:" if label == "Show" else None,
+        on_click=runtime.show_run,
+        args=(turn.id,),
+    )
