@@ -123,7 +123,7 @@ class Conversations:
             asked = [run.question, run.written]
             return await written_next_questions(index, ranking, run.pages, asked, ports, charge)
 
-        self._quotas.require_tokens(quota_subject)
+        self._quotas.require_budget(quota_subject)
         return self._loop.submit(written(partial(self._quotas.charge, quota_subject)))
 
     def _submit(

@@ -6,6 +6,7 @@ import streamlit as st
 from htpy import div, p, span
 
 from core.analysis.conversation import answered_from, thread
+from core.analysis.run_usage import run_usage
 from core.errors import OpenQueryError
 from core.run.state import Run
 from core.storage.run_summaries import RunSummary
@@ -32,13 +33,12 @@ def head(turns: Sequence[RunSummary]) -> None:
     """What the conversation took, above its first turn; nothing for a single question."""
     if len(turns) < 2:
         return
-    used = [turn.usage for turn in turns if turn.usage]
-    costs = [usage.cost for usage in used if usage.cost is not None]
+    usage = run_usage([call for turn in turns for call in turn.model_usage], runtime.prices())
     facts = [pluralize(len(turns), "turn")]
-    if used:
-        facts.append(f"{sum(usage.total_tokens for usage in used):,} tokens")
-    if costs:
-        facts.append(f"${sum(costs):.4f}")
+    if usage.tokens:
+        facts.append(f"{'≈' if usage.estimated else ''}{usage.tokens.total_tokens:,} tokens")
+    if usage.cost_text:
+        facts.append(f"cost {usage.cost_text}")
     markup.show(markup.kicker("Conversation", ", ".join(facts)))
 
 
