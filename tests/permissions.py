@@ -33,6 +33,9 @@ ON_SCREEN = [
     "evaluate_use",
     "trace",
     "sign_in_*",
+    "my_words",
+    "cancel_follow_up",
+    "open_turn_*",
 ]
 """Buttons that change what their visitor sees, or the settings of their next question, and nothing that is kept."""
 
@@ -40,7 +43,7 @@ BUTTONS: dict[Action, list[str]] = {
     action: names.split()
     for action, names in {
         Action.ASK: "go example_* ask_with_* evaluate_ask answer_without answer_both stop_both ask_judge "
-        "extraction_fetch_again import_* history_ask_again",
+        "extraction_fetch_again import_* history_ask_again follow_up_go follow_up_ask next_question_* write_questions",
         Action.OPEN_RUN: "history_export what_is_new_export export_markdown export_json attribution_csv",
         Action.CHANGE_RUN: "stop fetch_late answer_again answer_now search_more extraction_switch history_delete_confirmed",
         Action.KEEP_LABELS: "grade_* labels_export labels_import preset_apply_* preset_delete_* preset_save_* preset_rename_* preset_undo_*",

@@ -17,8 +17,8 @@ from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.runtime.quotas import Quotas
 from core.stages.conversation.follow_up import FollowUpDraft, draft_after, draft_follow_up
-from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.stages.conversation.next_questions import written_next_questions
+from core.stages.time_budget import UNLIMITED, TimeBudget
 
 
 class Conversations:
