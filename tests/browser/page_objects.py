@@ -292,6 +292,14 @@ class App:
         box.fill(question)
         box.press("Control+Enter")
 
+    def finished_turn(self) -> None:
+        """Wait for the end of a turn, which may have skipped phases."""
+        self.until(
+            "document.querySelector('.st-key-follow_up_line')?.checkVisibility()",
+            "document.querySelector('.st-key-go button')?.checkVisibility()",
+            AT_REST,
+        )
+
     def finished(self) -> None:
         self.until(
             "document.querySelector('.st-key-go button')?.checkVisibility()",

@@ -18,6 +18,7 @@ DROPPED = "Overlap must be smaller than the chunk size, or the cutting window ne
 NOWHERE = "A heron slept on one leg behind the granary while the miller was away."
 ADDED = "passage boundaries at sentences"
 LEFT_OUT = "Chunk Overlap"
+FOLLOW_UP = "and what does it cost?"
 WORDS = {2: "two", 3: "three", 5: "five", 6: "six", 36: "thirty-six", 60: "sixty"}
 ORDINALS = {7: "seventh"}
 
@@ -56,6 +57,7 @@ class Tour:
             self.extraction,
             self.compare,
             self.versions,
+            self.follow_up,
         ):
             step()
 
@@ -228,6 +230,26 @@ class Tour:
         app.own("figures").wait_for()
         expect(app.keyed("version_choice")).to_be_visible()
         self.show("versions", "")
+
+    def follow_up(self) -> None:
+        says(f"> {FOLLOW_UP}")
+        app = self.app
+        app.page.get_by_role("link", name="Answer", exact=True).click()
+        app.finished()
+        first = app.shown_run()
+        app.field("follow_up_line").fill(FOLLOW_UP)
+        app.field("follow_up_line").press("Enter")
+        app.own("added").wait_for()
+        choice = app.keyed("answer_from").get_by_role("radio", name="The pages in hand")
+        expect(choice).to_be_checked()
+        says("The passages in hand cover the question, so nothing is searched or fetched.")
+        self.show("follow-up", "follow_up")
+        app.button("follow_up_ask").click()
+        app.until(f"!location.search.includes('run={first}')")
+        app.finished_turn()
+        expect(app.keyed("answer_card")).to_contain_text("Turn 2 of 2, from the pages in hand")
+        expect(app.keyed("turn_1")).to_be_visible()
+        self.show("conversation", "turn_1")
 
     # --- on the Explain page ------------------------------------------------------------------------------
 
