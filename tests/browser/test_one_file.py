@@ -1,25 +1,33 @@
 """The run in one file, in Chromium: it ranks as the server does, asks nothing of a network, and tells when it was changed."""
 
 import random
-from dataclasses import asdict
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from core.config.knobs import RankKnobs
-from core.export.ranking_part import ranking_part
+from core.evaluation.labels.qrels import from_qrels
+from core.export.one_file import one_file
+from core.model import AnswerFrom, Grade, Turn
+from core.run import events as e
 from core.run.state import Run
 from core.stages.rank import rank
+from tests.browser.axe import findings
 from tests.export.synthetic_runs import random_knobs, synthetic_run
+from tests.samples import EVENTS, records, until
 
 SIZES = (60, 500, 2400)
 SETTINGS = 500
-SCRIPT = Path(__file__).parents[2] / "core" / "export" / "assets" / "ranking.js"
+OPENING_SECONDS = 3
 
 RANK_ALL = """
-([part, settings]) => {
-  const data = rankingData(part);
+settings => {
+  const data = rankingData(JSON.parse(partText("ranking")));
   return settings.map(knobs => { const { order, context, strategy } = ranked(data, knobs); return { order, context, strategy }; });
 }
 """
@@ -30,17 +38,37 @@ def run(request: pytest.FixtureRequest) -> Run:
     return synthetic_run(request.param)
 
 
+Open = Callable[..., Page]
+
+
 @pytest.fixture
-def page(chromium: Browser) -> Page:
-    page = chromium.new_page()
-    page.add_script_tag(content=SCRIPT.read_text("utf-8"))
-    return page
+def opened(chromium: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Opens a file from disk. At the end nothing was asked, no dialog came and no error was written."""
+    troubles: list[str] = []
+    pages: list[Page] = []
+
+    def open_file(html: str, **context: object) -> Page:
+        file = tmp_path / f"{len(pages)}.html"
+        file.write_text(html, "utf-8")
+        page = chromium.new_context(**context).new_page()  # type: ignore[arg-type]
+        pages.append(page)
+        page.on("dialog", lambda dialog: (troubles.append(dialog.message), dialog.dismiss()))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("request", lambda request: troubles.append(request.url))
+        page.goto(file.as_uri())
+        troubles.remove(file.as_uri())
+        return page
+
+    yield open_file
+    for page in pages:
+        page.context.close()
+    assert [trouble for trouble in troubles if not trouble.startswith(("data:", "blob:"))] == []
 
 
 def differences(page: Page, run: Run, settings: list[RankKnobs], compared: tuple[str, ...]) -> int:
     """Under how many settings the file and the server differ in one of what is compared."""
     assert run.index is not None
-    ranked = page.evaluate(RANK_ALL, [ranking_part(run), [asdict(knobs) for knobs in settings]])
+    ranked = page.evaluate(RANK_ALL, [asdict(knobs) for knobs in settings])
     count = 0
     for knobs, in_file in zip(settings, ranked, strict=True):
         ranking = rank(run.question, run.index, knobs, run.pages)
@@ -53,13 +81,148 @@ def differences(page: Page, run: Run, settings: list[RankKnobs], compared: tuple
     return count
 
 
-def test_the_file_ranks_as_the_server_does_to_the_last_rank(page: Page, run: Run) -> None:
+def test_the_file_ranks_as_the_server_does_to_the_last_rank(opened: Open, run: Run) -> None:
     dice = random.Random(1)
     settings = [random_knobs(run, dice) for _ in range(SETTINGS)]
-    assert differences(page, run, settings, ("order", "context", "strategy")) == 0
+    assert differences(opened(one_file(run)), run, settings, ("order", "context", "strategy")) == 0
 
 
-def test_with_diversity_the_context_is_the_servers_in_98_of_100_settings(page: Page, run: Run) -> None:
+def test_with_diversity_the_context_is_the_servers_in_98_of_100_settings(opened: Open, run: Run) -> None:
     dice = random.Random(2)
     settings = [random_knobs(run, dice, diversity=True) for _ in range(SETTINGS)]
-    assert differences(page, run, settings, ("context", "strategy")) <= 0.02 * SETTINGS
+    assert differences(opened(one_file(run)), run, settings, ("context", "strategy")) <= 0.02 * SETTINGS
+
+
+def test_it_opens_from_disk_in_three_seconds_without_a_fault_of_access(opened: Open) -> None:
+    html = one_file(synthetic_run(max(SIZES)))
+    for scheme in ("light", "dark"):
+        began = time.monotonic()
+        page = opened(html, color_scheme=scheme)
+        expect(page.get_by_role("row")).not_to_have_count(0)
+        assert time.monotonic() - began < OPENING_SECONDS
+        assert page.get_by_role("table", name="").locator("tbody tr").count() < 100
+        assert findings(page, scheme) == ()
+        page.locator("details.more summary").click()
+        page.get_by_role("button", name="cosine", exact=True).click()
+        page.locator(".cite").first.click()
+        expect(page.locator(".tuned")).to_be_visible()
+        assert findings(page, f"{scheme}, tuned") == ()
+
+
+def test_a_phone_has_one_column_and_no_line_is_wider(opened: Open) -> None:
+    page = opened(one_file(synthetic_run(60)), viewport={"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert findings(page, "phone") == ()
+
+
+def test_rows_far_down_come_when_they_are_scrolled_to(opened: Open) -> None:
+    page = opened(one_file(synthetic_run(500)))
+    page.locator(".list").evaluate("list => list.scrollTop = list.scrollHeight")
+    expect(page.locator(".list tbody tr:not(.space)").last).to_have_attribute("aria-rowindex", "501")
+
+
+def test_knobs_change_sources_citations_and_context_and_go_back(opened: Open) -> None:
+    run = synthetic_run(60)
+    page = opened(one_file(run))
+    shown = page.locator(".srcs").first.locator(".src")
+    numbers = [str(source.number) for source in run.sources]
+    assert shown.locator(".nbox").all_text_contents() == numbers
+    page.get_by_role("slider", name="Passages in the context").fill("3")
+    assert shown.locator(".nbox").all_text_contents() == numbers[:3]
+    expect(page.locator(".tuned")).to_contain_text("3 of 8 citations keep their passage")
+    expect(page.get_by_role("button", name="Source 4, left the context")).to_be_visible()
+    page.locator(".tuned").get_by_role("button", name="As it was").click()
+    assert shown.locator(".nbox").all_text_contents() == numbers
+    expect(page.locator(".tuned")).to_be_hidden()
+
+
+def test_a_citation_opens_its_passage_and_its_label_leaves_as_qrels(opened: Open, tmp_path: Path) -> None:
+    run = synthetic_run(60)
+    page = opened(one_file(run))
+    page.get_by_role("button", name="Source 2", exact=True).click()
+    reader = page.get_by_label("Passage reader")
+    expect(reader.locator("mark.own")).to_have_text(run.sources[1].passage.text)
+    page.keyboard.press("2")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export 1 label").click()
+    download.value.save_as(tmp_path / "labels.qrels")
+    (label,) = from_qrels((tmp_path / "labels.qrels").read_text("utf-8"), run.question, run.pages).labels
+    assert (label.place, label.grade) == (run.sources[1].passage.place, Grade.PARTLY)
+
+
+@pytest.mark.parametrize("part", ["run", "ranking", "texts", "map", "manifest"])
+def test_one_changed_byte_is_refused_and_told(opened: Open, part: str) -> None:
+    html = one_file(synthetic_run(60))
+    begin = html.index(f'id="part-{part}">')
+    place = next(
+        digit.start() for digit in re.finditer(r"[0-8](?=[0-9])", html) if digit.start() > begin + 60
+    )
+    page = opened(f"{html[:place]}{int(html[place]) + 1}{html[place + 1 :]}")
+    expect(page.get_by_role("alert")).to_contain_text("This file was changed after it was written.")
+    assert page.locator(".ans, .list, .knobs").count() == 0
+    assert findings(page, "changed") == ()
+
+
+def test_a_changed_script_does_not_run_and_the_page_says_why(opened: Open) -> None:
+    page = opened(one_file(synthetic_run(60)).replace('"use strict";', '"use strict"; alert(1);', 1))
+    expect(page.get_by_role("main")).to_contain_text("the browser refuses it")
+    assert page.locator(".ans").count() == 0
+
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<!--<script>alert(1)//-->",
+    "\"'><img src=x onerror=alert(1)>",
+    "\\u003cimg src=x onerror=alert(1)>",
+    "]]></style><svg onload=alert(1)>",
+    "line\u2028end\u2029&lt;b&gt; ${alert(1)} `",
+)
+
+
+def test_texts_of_pages_questions_and_answers_stay_texts(opened: Open) -> None:
+    run = synthetic_run(60)
+    attack = " ".join(HOSTILE)
+    key = run.sources[0].passage.place.page
+    hostile_page = replace(
+        run.pages[key], title=attack, article=replace(run.pages[key].article, text=attack * 20)
+    )
+    text = f"{attack} [1] [x](javascript:alert(1)) ![x](https://a.example/x.png)"
+    run = replace(run, question=attack, text=text, pages={**run.pages, key: hostile_page})
+    page = opened(one_file(run))
+    expect(page.get_by_role("heading", level=1)).to_contain_text(HOSTILE[0])
+    page.get_by_role("button", name="Source 1", exact=True).click()
+    expect(page.get_by_label("Passage reader")).to_contain_text("onerror=alert(1)")
+    assert page.locator("img, iframe, object, [onerror], [onload], a[href^='javascript']").count() == 0
+    assert page.locator("script").count() == one_file(run).count("</script>")
+
+
+TURN = Turn(conversation="run-0", follows="run-0", number=2, written="And now?", answer_from=AnswerFrom.BOTH)
+
+
+@pytest.mark.parametrize(
+    ("events", "seen"),
+    [
+        (until(e.RunStarted), "No answer: the run ended before one was written."),
+        (until(e.PageRead), "No answer: the run ended before one was written."),
+        ((*until(e.PageRead), e.RunFailed("search", "It broke.", "Try again.", 3)), "It broke."),
+        ((*until(e.Ranked), e.RunStopped()), "No answer: the run ended before one was written."),
+        (EVENTS[:-4], "Delta holds"),
+        ((replace(EVENTS[0], turn=TURN), *EVENTS[1:-4]), "asked as “And now?”"),  # type: ignore[type-var]
+    ],
+    ids=["begun", "read", "failed", "stopped", "answered", "follow-up"],
+)
+def test_a_run_in_any_state_can_be_looked_at(opened: Open, events: tuple[e.Event, ...], seen: str) -> None:
+    page = opened(one_file(Run.from_records(records(*events))))
+    expect(page.get_by_role("main")).to_contain_text(seen)
+    assert findings(page, seen) == ()
+
+
+def test_without_vectors_bm25_alone_ranks(opened: Open) -> None:
+    run = synthetic_run(60)
+    assert run.index is not None
+    index = replace(run.index, vectors=None, question=None)
+    ranking = rank(run.question, index, run.knobs.rank, run.pages)
+    page = opened(one_file(replace(run, index=index, ranking=ranking)))
+    expect(page.get_by_role("button", name="cosine", exact=True)).to_be_disabled()
+    expect(page.locator(".knobs")).to_contain_text("BM25 alone ranks")
+    assert page.locator("svg.map").count() == 0

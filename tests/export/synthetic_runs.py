@@ -15,6 +15,7 @@ from core.model import (
     Index,
     Page,
     Passage,
+    Phase,
     Place,
     Query,
     Result,
@@ -50,7 +51,7 @@ def synthetic_run(passages: int, *, width: int = 384, knobs: RankKnobs | None = 
     ranking = rank(QUESTION, index, every_knob.rank, by_key)
     chosen = sources(ranking, index, by_key, every_knob.rank)
     numbers = [source.number for source in chosen]
-    text = "\n\n".join(f"Claim {number} is **held** by its source [{number}]." for number in numbers)
+    text = "\n\n".join(f"A claim is **held** by its source [{number}]." for number in numbers)
     query = Query(text="heat pumps winter", author=Author.MODEL)
     results = tuple(
         Result(url=page.url, title=page.title, snippet="", rank=rank_of)
@@ -59,6 +60,7 @@ def synthetic_run(passages: int, *, width: int = 384, knobs: RankKnobs | None = 
     return Run.from_records(
         records(
             e.RunStarted(f"run-{passages}", QUESTION, every_knob, "2026-01-02T03:04:05+00:00"),
+            e.PhaseStarted(Phase.PLAN),
             e.QueryPlanned(query),
             e.SearchAnswered(query, SearchReply(backend="searxng", results=results)),
             *(e.PageRead(page) for page in pages),

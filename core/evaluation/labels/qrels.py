@@ -64,8 +64,13 @@ def from_qrels(text: str, question: str, pages: Mapping[str, Page]) -> ImportedL
     return ImportedLabels(labels=tuple(labels), other_questions=other_questions, other_pages=other_pages)
 
 
+def page_name(key: str) -> str:
+    """A page's key as lines of qrels have it, before `#char=`."""
+    return quote(key, safe=":/?&=#@!$,;+~()*")
+
+
 def _document(place: Place) -> str:
-    return f"{quote(place.page, safe=':/?&=#@!$,;+~()*')}#char={place.start},{place.end}"
+    return f"{page_name(place.page)}#char={place.start},{place.end}"
 
 
 def _parsed(line: str, number: int) -> tuple[str, Place, int]:

@@ -53,12 +53,17 @@ def rewritten(text: str, style: BlockStyle, *, cited: bool) -> str:
 
     Only the first `LIMIT` characters are kept, and a line says so. With `cited`, marks in words become short first.
     """
-    text = "\n".join(map(_visible_line, text.splitlines())).strip("\n")
+    text = visible_text(text)
     tokens = markdown_tokens(short_marks(text[:LIMIT]) if cited else text)
     blocks = "\n\n".join(_Blocks(tokens, style).until(""))
     if len(text) <= LIMIT:
         return blocks
     return f"{blocks}\n\n*Cut here: the text is longer than {LIMIT:,} characters.*"
+
+
+def visible_text(text: str) -> str:
+    """Markdown without characters that a reader cannot see, its lines as they were."""
+    return "\n".join(map(_visible_line, text.splitlines())).strip("\n")
 
 
 def _visible_line(line: str) -> str:

@@ -1,0 +1,171 @@
+"""A run as the values that one HTML file shows: what was asked, done, found and answered."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from core import __version__
+from core.analysis.answers.answer_stats import answer_seconds, answer_stats, partial_version
+from core.analysis.embedding_map.pca import project
+from core.analysis.progress import hit_progress, phase_progress
+from core.analysis.rankings.ranked_passages import passage_in_context
+from core.evaluation.labels.qrels import page_name, question_id
+from core.export.ranking_part import page_keys, ranking_part
+from core.model import Place, source_numbers
+from core.model.passage_urls import site
+from core.run.state import Run
+from core.text.display import embedder_name
+from core.text.markdown.elements import elements
+from core.text.markdown.safe_markdown import web_address
+from core.text.sanitize import json_without_surrogates, one_line, plural
+
+SURROUNDINGS = 800
+"""Characters on each side of a passage of the context that stay when full texts are left out."""
+
+
+def run_parts(run: Run, *, full_texts: bool = True) -> dict[str, Any]:
+    """The parts of the file by name, as JSON values; those of the ranking are None for a run without one.
+
+    `texts` has the pages with pieces of their text, each with its offset, and the places of the passages by row.
+    Offsets count characters as Python does. Without `full_texts` the pieces are the passages of the context with
+    `SURROUNDINGS`.
+    """
+    ranking = ranking_part(run)
+    parts = {
+        "run": _run(run, full_texts=full_texts),
+        "ranking": ranking,
+        "texts": _texts(run, full_texts=full_texts) if ranking else None,
+        "map": _map(run),
+    }
+    return {name: json_without_surrogates(value) for name, value in parts.items()}
+
+
+def _run(run: Run, *, full_texts: bool) -> dict[str, Any]:
+    return {
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "version": __version__,
+        "id": run.id,
+        "question": run.question,
+        "question_id": question_id(run.question),
+        "started": run.started,
+        "status": run.status,
+        "seconds": run.seconds,
+        "turn": {"number": run.turn.number, "written": run.turn.written} if run.turn else None,
+        "phases": [
+            _without(asdict(phase), "detail", "waiting") for phase in phase_progress(run, run.seconds)
+        ],
+        "queries": [{"text": query.text, "author": query.author} for query in run.queries],
+        "hits": [
+            {
+                "title": one_line(progress.hit.title) or progress.site,
+                "site": progress.site,
+                "url": web_address(progress.hit.url),
+                "outcome": progress.outcome,
+                "reason": f"{progress.skip.reason}" if progress.skip else "",
+            }
+            for progress in hit_progress(run)
+        ],
+        "notices": [asdict(notice) for notice in run.notices],
+        "error": {"message": run.error.message, "hint": run.error.hint} if run.error else None,
+        "answer": elements(run.text, source_numbers(run.sources)),
+        "facts": list(_facts(run)),
+        "cited": list(run.check.cited),
+        "numbers": _numbers(run),
+        "knobs": asdict(run.knobs.rank),
+        "embedder": embedder_name(run.index.embedder) if run.index and run.index.vectors is not None else "",
+        "full_texts": full_texts,
+    }
+
+
+def _facts(run: Run) -> Iterator[tuple[str, str]]:
+    """Figures of the answer with what they count; the last one, without a figure, names its author and time."""
+    if (version := partial_version(run)) is None:
+        return
+    stats, seconds = answer_stats(version), answer_seconds(run)
+    yield f"{stats.citations:,}", plural(stats.citations, "citation")
+    yield f"{stats.sentences_cited}/{stats.sentences}", f"{plural(stats.sentences, 'sentence')} cited"
+    yield f"{stats.words:,}", plural(stats.words, "word")
+    if not version.answer.complete:
+        yield "incomplete", ""
+    yield (
+        "",
+        ", ".join(part for part in (f"{seconds:.1f} s" if seconds else "", one_line(stats.author)) if part),
+    )
+
+
+def _numbers(run: Run) -> list[tuple[int, int]]:
+    """Rows of the index with their source numbers: those of the answer, else those that an answer would have."""
+    if run.index is None:
+        return []
+    rows = {passage.id: row for row, passage in enumerate(run.index.passages)}
+    of_answer = [
+        (rows[source.passage.id], source.number) for source in run.sources if source.passage.id in rows
+    ]
+    return of_answer or list(run.context_numbers.items())
+
+
+def _texts(run: Run, *, full_texts: bool) -> dict[str, Any]:
+    passages = run.index.passages if run.index else ()
+    kept = {row for row, _ in _numbers(run)} | set(run.ranking.context if run.ranking else ())
+    by_page: dict[str, list[Place]] = {}
+    for row in sorted(kept):
+        by_page.setdefault(passages[row].place.page, []).append(passages[row].place)
+    own_texts = {passage.place.page: (passage.place.start, passage.text) for passage in passages}
+    pages = []
+    for key in page_keys(passages):
+        page = run.pages.get(key)
+        if page is None:
+            pieces = [own_texts[key]]
+        elif full_texts:
+            pieces = [(0, page.text)]
+        else:
+            pieces = list(_pieces(run, key, by_page.get(key, [])))
+        pages.append(
+            {
+                "title": one_line(page.title if page else "") or site(key),
+                "site": site(page.url if page else key),
+                "url": web_address(page.url) if page else "",
+                "qrels": page_name(key),
+                "pieces": pieces,
+            }
+        )
+    return {"pages": pages, "places": [(passage.place.start, passage.place.end) for passage in passages]}
+
+
+def _pieces(run: Run, key: str, places: list[Place]) -> Iterator[tuple[int, str]]:
+    """What stays of a page around these places: offsets and texts. Where two of them meet, they are one."""
+    text = run.pages[key].text
+    spans: list[tuple[int, int]] = []
+    for place in sorted(places, key=lambda place: place.start):
+        around = passage_in_context(run.pages[key], place, SURROUNDINGS)
+        start, end = place.start - len(around.before), place.end + len(around.after)
+        if spans and start <= spans[-1][1]:
+            first, last = spans.pop()
+            start, end = first, max(last, end)
+        spans.append((start, end))
+    yield from ((start, text[start:end]) for start, end in spans)
+
+
+def _map(run: Run) -> dict[str, Any] | None:
+    index = run.index
+    if (
+        index is None
+        or run.ranking is None
+        or index.vectors is None
+        or index.question is None
+        or not index.passages
+    ):
+        return None
+    projection = project(np.nan_to_num(index.vectors), index.question)
+    return {
+        "points": projection.points.astype(float).round(4).tolist(),
+        "question": projection.question.astype(float).round(4).tolist(),
+        "explained": sum(projection.explained),
+    }
+
+
+def _without(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in names}
