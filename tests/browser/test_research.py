@@ -288,6 +288,10 @@ def test_a_run_is_exported_whole(answered: App) -> None:
     document = Path(coming.value.path()).read_text("utf-8")
     assert document.startswith(f"# {QUESTION}\n")
     assert "](#source-1)" in document and "\n### Source 1\n" in document
+    with answered.page.expect_download() as coming:
+        answered.button("export_one_file").click()
+    assert coming.value.suggested_filename == "how-does-chunk-overlap-affect-retrieval.html"
+    assert 'id="part-manifest"' in Path(coming.value.path()).read_text("utf-8")
 
 
 def test_a_great_table_scrolls_inside_its_card_and_reads_from_its_own_side(

@@ -14,6 +14,7 @@ from core.analysis.answers.source_cards import (
 from core.analysis.progress import warnings
 from core.analysis.run_activity import current_activity
 from core.analysis.run_usage import run_usage
+from core.export.one_file import one_file
 from core.model import AnswerKind, Phase, source_numbers
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
@@ -125,28 +126,65 @@ def _demo_help(run: Run) -> str:
     return f"The offline demo library was searched, not the web. {reasons or 'It is the selected search backend.'}"
 
 
+ONE_FILE_HELP = (
+    "One HTML file without a server: question, answer, passages, map and the knobs of the ranking."
+)
+SHORT_FILE_HELP = (
+    "The same, of whose pages only the passages of the context and what surrounds them can be read."
+)
+
+
 def _export(run: Run) -> None:
     with st.popover("Export", icon=":material/download:", type="tertiary", key="export"):
-        st.download_button(
-            "Answer as Markdown",
-            data=lambda: answer_document(run, runtime.prices()).encode(),
-            file_name=export_name(run.question, ".md"),
-            mime="text/markdown",
-            icon=":material/description:",
-            on_click="ignore",
-            key="export_markdown",
-            width="stretch",
-        )
-        st.download_button(
-            "Run as JSON",
-            data=lambda: run_to_json(run),
-            file_name=export_name(run.question, ".json"),
-            mime="application/json",
-            icon=":material/data_object:",
-            on_click="ignore",
-            key="export_json",
-            width="stretch",
-        )
+        for key, label, write, ending, media_type, symbol, hint in (
+            (
+                "one_file",
+                "Run in one file",
+                lambda: one_file(run),
+                ".html",
+                "text/html",
+                "web",
+                ONE_FILE_HELP,
+            ),
+            (
+                "short_file",
+                "Run in one file, without full texts",
+                lambda: one_file(run, full_texts=False),
+                ".excerpts.html",
+                "text/html",
+                "short_text",
+                SHORT_FILE_HELP,
+            ),
+            (
+                "markdown",
+                "Answer as Markdown",
+                lambda: answer_document(run, runtime.prices()),
+                ".md",
+                "text/markdown",
+                "description",
+                None,
+            ),
+            (
+                "json",
+                "Run as JSON",
+                lambda: run_to_json(run),
+                ".json",
+                "application/json",
+                "data_object",
+                None,
+            ),
+        ):
+            st.download_button(
+                label,
+                data=write,
+                file_name=export_name(run.question, ending),
+                mime=media_type,
+                icon=f":material/{symbol}:",
+                help=hint,
+                on_click="ignore",
+                key=f"export_{key}",
+                width="stretch",
+            )
 
 
 def _body(run: Run, now: float) -> None:
