@@ -39,11 +39,10 @@ class Cost(NamedTuple):
     """By a price table, not as the provider states it."""
 
     def __str__(self) -> str:
-        """Such as `$0.41`, or `~$0.0040` for an estimate."""
+        """Such as `$0.41`, `~$0.0040` for an estimate, or `<$0.0001`."""
         if 0 < self.dollars < 0.0001:
-            amount = "<$0.0001"
-        else:
-            amount = f"${self.dollars:,.{2 if self.dollars >= 0.1 or not self.dollars else 4}f}"
+            return "<$0.0001"
+        amount = f"${self.dollars:,.{2 if self.dollars >= 0.1 or not self.dollars else 4}f}"
         return f"{'~' if self.estimated else ''}{amount}"
 
 

@@ -402,3 +402,20 @@ def test_reranked_passages_are_drawn_wherever_there_is_a_ranking(
         assert {"rerank", "diverse"} <= set(research.dataframe[0].value.dropna(axis=1, how="all").columns)
         for page in ("explain", "compare"):
             assert not opened(page, run=run.id).exception
+
+
+def test_the_prompt_tab_shows_what_fills_the_context(registry: RunRegistry, fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(streamed("chunk overlap recall"))
+    fake_openai.chats.append(streamed("Overlap keeps facts whole [1].", usage=(900, 200)))
+    access = Access(base_url=fake_openai.base_url, chat_model=MODEL)
+    app = opened(session={"results_tabs": TABS[-1]}, run=answered(registry, access=access).id)
+    assert not app.exception
+    shown = html(app)
+    for text in (
+        "What fills the context",
+        "Instructions",
+        "Source 1",
+        "Question",
+        "900 counted by the server",
+    ):
+        assert text in shown

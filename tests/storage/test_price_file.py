@@ -56,7 +56,7 @@ def test_reasoning_that_is_in_the_total_alone_costs_what_writing_costs() -> None
     ("cost", "text"),
     [
         (Cost(0), "$0.00"),
-        (Cost(0.00001, estimated=True), "~<$0.0001"),
+        (Cost(0.00001, estimated=True), "<$0.0001"),
         (Cost(0.00403, estimated=True), "~$0.0040"),
         (Cost(0.41), "$0.41"),
         (Cost(1234.5), "$1,234.50"),

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 import streamlit as st
 from htpy import pre
 
+from core.analysis.context_usage import context_usage
 from core.analysis.progress import RunStage
 from core.run.state import Run
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime
 from pages.parts.research import live_results, passage_table, timeline_view
+from pages.parts.research.context_view import context_bar
 
 TABS = (
     ":material/scatter_plot: Passages",
@@ -53,11 +55,16 @@ def _read_more(run_id: str, keys: Iterable[str]) -> None:
 
 
 def prompt(run: Run) -> None:
-    """The exact messages that were sent to the chat model."""
-    if not run.prompt:
+    """What fills the context of the chat model, and the exact messages that were sent to it."""
+    usage = context_usage(run, runtime.prices())
+    if usage is None:
         text = "Not sent yet." if run.live else "No prompt: the answer was not written by a chat model."
         markup.show(markup.empty(text, "terminal"))
         return
+    markup.show(
+        markup.kicker("What fills the context", "tokens are estimated at four characters each"),
+        context_bar(usage),
+    )
     for message in run.prompt:
         markup.show(
             markup.kicker(message.role, pluralize(len(message.content), "character")),

@@ -23,7 +23,7 @@ def price_table() -> None:
     """Draw the prices with their date; an operator may change them, and go back to those of OpenQuery."""
     file = runtime.runs().engine.prices
     prices = file.read()
-    markup.show(markup.kicker("Prices", prices.dated))
+    markup.show(markup.kicker("Model prices", prices.dated))
     if prices.problem:
         st.warning(markdown_label(prices.problem, 400), icon=":material/error:")
     editable = runtime.caller().may(Action.SET_PRICES)
@@ -42,10 +42,10 @@ def price_table() -> None:
                 "model", required=True, max_chars=LONGEST_NAME, help="Its name, or a pattern with *"
             ),
             "prompt": column.NumberColumn(
-                "read", required=True, min_value=0, max_value=MOST_DOLLARS, format="$%.4g", help=HELP
+                "read", required=True, min_value=0, max_value=MOST_DOLLARS, format="$%.3f", help=HELP
             ),
             "completion": column.NumberColumn(
-                "written", required=True, min_value=0, max_value=MOST_DOLLARS, format="$%.4g", help=HELP
+                "written", required=True, min_value=0, max_value=MOST_DOLLARS, format="$%.3f", help=HELP
             ),
             "as_of": column.DateColumn(
                 "as of",

@@ -1,0 +1,120 @@
+"""What fills the context of an answer: the parts of its prompt, with their tokens and what they cost."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.config.prices import Cost, Prices
+from core.model import Message, Usage
+from core.run.state import Run
+from core.text.sanitize import estimated_tokens, one_line
+
+_RULES = re.compile(r'<source-(\w+) number="…">')
+"""How the rules of a prompt show the tags of its sources, with the code that no page knows."""
+
+
+class ContextPart(StrEnum):
+    """Kinds of parts of a prompt, in the order in which they stand there."""
+
+    INSTRUCTIONS = "instructions"
+    HISTORY = "history"
+    SOURCE = "source"
+    QUESTION = "question"
+
+
+_TITLES: Mapping[ContextPart | int, str] = {
+    ContextPart.INSTRUCTIONS: "rules of the answer and its citations",
+    ContextPart.HISTORY: "earlier questions and answers of the conversation",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartUsage:
+    """A part of a prompt. Tokens are estimated from its characters, tags included."""
+
+    part: ContextPart
+    number: int = 0
+    """The number of a source; 0 of other parts."""
+    title: str
+    """What it is, on one line: of a source, the title of its page; of the question, its words."""
+    tokens: int
+    share: float
+    """Of the tokens of the prompt, 0 to 1."""
+    cost: Cost | None
+    """None where the price of the model is unknown."""
+
+    @property
+    def name(self) -> str:
+        """The part in words, such as `Source 3`."""
+        return f"Source {self.number}" if self.number else str(self.part).capitalize()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextUsage:
+    """The parts of a prompt, and its total."""
+
+    parts: tuple[PartUsage, ...]
+    tokens: int
+    """Estimated, as those of its parts."""
+    cost: Cost | None
+    counted: int | None
+    """The tokens of the prompt as the server of the model counted them; None where it did not."""
+
+
+def context_usage(run: Run, prices: Prices) -> ContextUsage | None:
+    """What fills the prompt of the run's latest answer by a chat model; None where none was asked."""
+    if not run.prompt:
+        return None
+    characters = Counter[tuple[ContextPart, int]]()
+    for part, number, length in _lengths(run.prompt):
+        characters[part, number] += length
+    order = list(ContextPart)
+    tokens = {
+        key: estimated_tokens(characters[key])
+        for key in sorted(characters, key=lambda key: order.index(key[0]))
+        if characters[key]
+    }
+    total = sum(tokens.values())
+    price = prices.price(run.answer.model) if run.answer and run.answer.model else None
+    titles = {**_TITLES, ContextPart.QUESTION: one_line(run.question)} | {
+        source.number: one_line(source.title) for source in run.sources
+    }
+
+    def cost(count: int) -> Cost | None:
+        return price.of(Usage(prompt_tokens=count)) if price else None
+
+    return ContextUsage(
+        parts=tuple(
+            PartUsage(
+                part=part,
+                number=number,
+                title=titles.get(number or part, ""),
+                tokens=count,
+                share=count / total,
+                cost=cost(count),
+            )
+            for (part, number), count in tokens.items()
+        ),
+        tokens=total,
+        cost=cost(total),
+        counted=run.answer.usage.prompt_tokens if run.answer and run.answer.usage else None,
+    )
+
+
+def _lengths(messages: Sequence[Message]) -> Iterator[tuple[ContextPart, int, int]]:
+    """Parts with the number of a source, and their characters. What stands between no tags is an instruction, or the
+    question where the user says it."""
+    rules = next(filter(None, (_RULES.search(message.content) for message in messages)), None)
+    block = rules and re.compile(
+        rf'<(source|question|answer)-{rules[1]}(?: number="(\d+)")?>\n.*?</\1-{rules[1]}>', re.DOTALL
+    )
+    for message in messages:
+        rest = len(message.content)
+        for match in block.finditer(message.content) if block else ():
+            part = ContextPart.SOURCE if match[1] == "source" else ContextPart.HISTORY
+            yield part, int(match[2] or 0), len(match[0])
+            rest -= len(match[0])
+        asked = message.role == "user"
+        yield ContextPart.QUESTION if asked else ContextPart.INSTRUCTIONS, 0, rest
