@@ -150,6 +150,16 @@ def test_a_citation_opens_its_passage_and_its_label_leaves_as_qrels(opened: Open
     assert (label.place, label.grade) == (run.sources[1].passage.place, Grade.PARTLY)
 
 
+def test_numbers_are_those_of_the_conversation(opened: Open) -> None:
+    run = synthetic_run(60)
+    sources = tuple(replace(source, number=source.number + 10) for source in run.sources)
+    page = opened(one_file(replace(run, sources=sources, text="It is so [12]. Not so [2].")))
+    page.get_by_role("button", name="Source 12", exact=True).click()
+    expect(page.get_by_label("Passage reader").locator("mark.own")).to_have_text(sources[1].passage.text)
+    assert page.locator(".ans .cite:visible").all_text_contents() == ["12"]
+    assert page.locator(".srcs .nbox").all_text_contents() == [str(source.number) for source in sources]
+
+
 @pytest.mark.parametrize("part", ["run", "ranking", "texts", "map", "manifest"])
 def test_one_changed_byte_is_refused_and_told(opened: Open, part: str) -> None:
     html = one_file(synthetic_run(60))

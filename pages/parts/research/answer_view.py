@@ -126,61 +126,26 @@ def _demo_help(run: Run) -> str:
     return f"The offline demo library was searched, not the web. {reasons or 'It is the selected search backend.'}"
 
 
-ONE_FILE_HELP = (
-    "One HTML file without a server: question, answer, passages, map and the knobs of the ranking."
-)
-SHORT_FILE_HELP = (
-    "The same, of whose pages only the passages of the context and what surrounds them can be read."
-)
-
-
 def _export(run: Run) -> None:
+    short = "Run in one file, without full texts"
     with st.popover("Export", icon=":material/download:", type="tertiary", key="export"):
-        for key, label, write, ending, media_type, symbol, hint in (
-            (
-                "one_file",
-                "Run in one file",
-                lambda: one_file(run),
-                ".html",
-                "text/html",
-                "web",
-                ONE_FILE_HELP,
-            ),
-            (
-                "short_file",
-                "Run in one file, without full texts",
-                lambda: one_file(run, full_texts=False),
-                ".excerpts.html",
-                "text/html",
-                "short_text",
-                SHORT_FILE_HELP,
-            ),
+        for key, label, ending, symbol, write in (
+            ("one_file", "Run in one file", ".html", "web", lambda: one_file(run)),
+            ("short_file", short, ".excerpts.html", "short_text", lambda: one_file(run, full_texts=False)),
             (
                 "markdown",
                 "Answer as Markdown",
-                lambda: answer_document(run, runtime.prices()),
                 ".md",
-                "text/markdown",
                 "description",
-                None,
+                lambda: answer_document(run, runtime.prices()),
             ),
-            (
-                "json",
-                "Run as JSON",
-                lambda: run_to_json(run),
-                ".json",
-                "application/json",
-                "data_object",
-                None,
-            ),
+            ("json", "Run as JSON", ".json", "data_object", lambda: run_to_json(run)),
         ):
             st.download_button(
                 label,
                 data=write,
                 file_name=export_name(run.question, ending),
-                mime=media_type,
                 icon=f":material/{symbol}:",
-                help=hint,
                 on_click="ignore",
                 key=f"export_{key}",
                 width="stretch",
