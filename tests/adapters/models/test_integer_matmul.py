@@ -48,9 +48,10 @@ def weight_only_model() -> bytes:
 
 
 def run(model: bytes, ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
-    return list(
-        onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"]).run(None, {"ids": ids})
-    )
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.x64quantprecision", "1")  # as the embedder does
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return list(session.run(None, {"ids": ids}))
 
 
 def test_only_the_inputs_of_products_are_rounded() -> None:
