@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.model import AnswerFrom
+from core.model import AnswerFrom, Turn
 from core.run.state import Run
 from core.storage.run_summaries import RunSummary
 from core.text.display import decimal
@@ -40,10 +40,14 @@ def latest_turns(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
 
 def answered_from(run: Run) -> str:
     """What a run was answered from, in a few words, with the coverage that was measured before it."""
-    if run.turn is None:
-        return f"searched, {pluralize(run.full_pages, 'page')}" if run.hits else "searched"
-    coverage = run.turn.coverage
-    match run.turn.answer_from:
+    if run.turn:
+        return _decision(run.turn)
+    return f"searched, {pluralize(run.full_pages, 'page')}" if run.hits else "searched"
+
+
+def _decision(turn: Turn) -> str:
+    coverage = turn.coverage
+    match turn.answer_from:
         case AnswerFrom.PAGES:
             words = "from the pages in hand"
         case AnswerFrom.SEARCH:
@@ -53,6 +57,6 @@ def answered_from(run: Run) -> str:
     return words if coverage is None else f"{words}, coverage {decimal(coverage, 2)}"
 
 
-def understood(run: Run) -> str:
-    """How a follow-up was understood and what it was answered from, in a sentence; empty for a first question."""
-    return f"Understood as “{run.question}”: {answered_from(run)}." if run.turn else ""
+def understood(question: str, turn: Turn | None) -> str:
+    """How a follow-up was understood and what it is answered from, in a sentence; empty for a first question."""
+    return f"Understood as “{question}”: {_decision(turn)}." if turn else ""

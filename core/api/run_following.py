@@ -76,9 +76,8 @@ class RunFollower:
         asked, turn = question, None
         if conversation.is_continued_by(question):
             draft = await self._draft(conversation, question, knobs, budget)
-            if queries and draft.turn.answer_from is AnswerFrom.PAGES:
-                draft = draft.changed(answer_from=AnswerFrom.BOTH)
-            asked, turn = draft.question, draft.changed(answer_from=answer_from).turn
+            draft = draft.changed(answer_from=answer_from, queries=queries)
+            asked, turn = draft.question, draft.turn
         if answer_from is AnswerFrom.PAGES and not (turn and turn.follows):
             raise BadInput(
                 "There are no pages in hand.", hint="Leave answer_from out, so that some are searched."

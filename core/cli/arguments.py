@@ -8,6 +8,7 @@ from core import __version__
 from core.cli.evaluation_arguments import add_evaluation
 from core.cli.shared_arguments import EXIT_CODES, add_connections, period
 from core.config.schema import Parameter, parameters
+from core.model import AnswerFrom
 
 FLAGS = {
     "run.method": ("--method",),
@@ -49,6 +50,16 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
     ask = commands.add_parser("ask", help="answer a question", epilog=EXIT_CODES)
     ask.set_defaults(command="ask")
     _add_ask_arguments(ask)
+
+    _add_chat_arguments(
+        commands.add_parser(
+            "chat",
+            help="hold a conversation: each line is a follow-up of the one before",
+            description="Read questions from stdin, one a line, and answer each as a follow-up of the one before, until "
+            "a line is empty. The runs are in the history.",
+            epilog=EXIT_CODES,
+        )
+    )
 
     _add_watch_arguments(
         commands.add_parser(
@@ -111,6 +122,7 @@ def _add_ask_arguments(ask: argparse.ArgumentParser) -> None:
         help="ask again under the settings of this run, with every page fetched anew, and print what changed since: the "
         "id of a run in the history, or the file of an exported one. With --json the changes are JSON",
     )
+    _add_conversation(ask, "answer the question as a follow-up of this run")
     lengths = ask.add_mutually_exclusive_group()
     for flags, length, described in (
         (("-s", "--short"), "short", "one paragraph"),
@@ -139,9 +151,44 @@ def _add_ask_arguments(ask: argparse.ArgumentParser) -> None:
             flag, dest="output", action="store_const", const=output, default="answer", help=described
         )
     add_connections(ask)
-    knobs = ask.add_argument_group("knobs")
+    _add_knobs(ask, without="answer.length")
+
+
+def _add_chat_arguments(chat: argparse.ArgumentParser) -> None:
+    chat.set_defaults(command="chat")
+    _add_conversation(chat, "go on with the conversation of this run")
+    chat.add_argument("-v", "--verbose", action="store_true", help="every step on stderr, one a line")
+    chat.add_argument(
+        "--json",
+        dest="output",
+        action="store_const",
+        const="run",
+        default="answer",
+        help="print each whole run as JSON instead of its answer",
+    )
+    add_connections(chat)
+    _add_knobs(chat)
+
+
+def _add_conversation(target: argparse.ArgumentParser, described: str) -> None:
+    target.add_argument(
+        "--follow",
+        metavar="RUN",
+        default="",
+        help=f"{described}, under its settings: the id of a run in the history, or the file of an exported one",
+    )
+    target.add_argument(
+        "--answer-from",
+        choices=[choice.value for choice in AnswerFrom],
+        help="what a follow-up is answered from: the pages of the questions before it, a new search, or both (default: "
+        "the pages where they cover it, else both)",
+    )
+
+
+def _add_knobs(target: argparse.ArgumentParser, without: str = "") -> None:
+    knobs = target.add_argument_group("knobs")
     for parameter in parameters():
-        if parameter.path != "answer.length":
+        if parameter.path != without:
             _add_knob(knobs, parameter)
 
 

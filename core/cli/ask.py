@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 
 from core.analysis.answers.source_cards import passages_of_documents, source_cards
 from core.analysis.answers.source_context import source_context
@@ -17,7 +18,7 @@ from core.cli.progress_lines import PhaseLines, counts, detail, phase_times
 from core.config.knobs import Backend, Knobs
 from core.config.prices import Prices
 from core.config.settings import Settings
-from core.model import AnswerKind, Notice, Phase, Severity, Source
+from core.model import AnswerKind, Notice, Phase, Severity, Source, Turn
 from core.model.passage_urls import passage_at_url
 from core.pipeline import research, retrieve
 from core.run import events as e
@@ -56,12 +57,17 @@ async def answer_in_terminal(
         run, terminal = await ask_showing_progress(
             engine, question, knobs, queries=queries, verbose=verbose, output=output
         )
-        others = other_backends(engine, run)
+        print_outcome(engine, run, terminal, output)
+    return run.error.exit_code if run.error else 0
+
+
+def print_outcome(engine: Engine, run: Run, terminal: Terminal, output: Output) -> None:
+    """Print the whole run as JSON, or what is left to print below its answer."""
     if output is Output.RUN:
         sys.stdout.buffer.write(run_to_json(run) + b"\n")
+        sys.stdout.flush()
     else:
-        terminal.finish(run, others)
-    return run.error.exit_code if run.error else 0
+        terminal.finish(run, other_backends(engine, run))
 
 
 async def ask_showing_progress(
@@ -72,10 +78,15 @@ async def ask_showing_progress(
     queries: Sequence[str] = (),
     verbose: bool = False,
     output: Output = Output.ANSWER,
+    turn: Turn | None = None,
+    earlier: Run | None = None,
 ) -> tuple[Run, Terminal]:
-    """The run that answers a question, and the terminal that has shown its progress. Raises as `answer_in_terminal`."""
+    """The run that answers a question, and the terminal that has shown its progress.
+
+    `turn` and `earlier` are as in `research`. Raises as `answer_in_terminal`.
+    """
     task = asyncio.current_task()
-    ports = await engine.ports(knobs)
+    ports = await engine.ports(knobs, run=earlier)
     steps = PhaseLines(
         min(knobs.embed.batch, ports.embed.batch),
         last_step="" if output is Output.CONTEXT else "Generating answer...",
@@ -87,7 +98,7 @@ async def ask_showing_progress(
         stream=output is Output.ANSWER,
         closed=lambda: task and task.cancel(),
     )
-    work = retrieve if output is Output.CONTEXT else research
+    work = retrieve if output is Output.CONTEXT else partial(research, turn=turn, earlier=earlier)
     try:
         return await work(question, knobs, ports, terminal.show, queries=queries), terminal
     except asyncio.CancelledError:

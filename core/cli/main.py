@@ -18,6 +18,7 @@ from core.config.knobs import Knobs
 from core.config.schema import nested
 from core.config.settings import Settings
 from core.errors import OpenQueryError, disk_failure
+from core.model import AnswerFrom
 from core.runtime.event_loop import run_async
 
 Work = Coroutine[Any, Any, int]
@@ -100,6 +101,8 @@ def _ask(options: argparse.Namespace) -> Work:
         options.refuse("the following arguments are required: question")
     settings = _settings(options)
     given = {path: value for path, value in vars(options).items() if "." in path and value is not None}
+    if options.since and options.follow:
+        options.refuse("argument --since: not allowed with argument --follow")
     if options.since:
         from core.cli.ask_since import ask_since_in_terminal
 
@@ -114,6 +117,23 @@ def _ask(options: argparse.Namespace) -> Work:
             verbose=options.verbose,
             as_json=options.output == Output.RUN,
         )
+    if options.follow:
+        from core.cli.conversation import follow_in_terminal
+
+        if options.output == Output.CONTEXT:
+            options.refuse("argument --follow: not allowed with argument --context")
+        return follow_in_terminal(
+            options.follow,
+            options.question,
+            lambda knobs: _knobs({**knob_values(knobs), **given}),
+            settings,
+            queries=options.given_queries,
+            answer_from=_answer_from(options),
+            verbose=options.verbose,
+            output=Output(options.output),
+        )
+    if options.answer_from:
+        options.refuse("argument --answer-from: needs --follow, the run whose pages are in hand")
     return answer_in_terminal(
         options.question,
         _knobs({**settings.knobs, **given}),
@@ -124,8 +144,29 @@ def _ask(options: argparse.Namespace) -> Work:
     )
 
 
+def _answer_from(options: argparse.Namespace) -> AnswerFrom | None:
+    return AnswerFrom(options.answer_from) if options.answer_from else None
+
+
 def _knobs(values: Mapping[str, Any]) -> Knobs:
     return Knobs.parse(nested(values), lambda path: flags_of(path)[-1])
+
+
+def _chat(options: argparse.Namespace) -> int:
+    from core.cli.ask import Output
+    from core.cli.conversation import chat_in_terminal
+
+    settings = _settings(options)
+    given = {path: value for path, value in vars(options).items() if "." in path and value is not None}
+    first = {} if options.follow else settings.knobs
+    return chat_in_terminal(
+        options.follow,
+        lambda knobs: _knobs({**knob_values(knobs), **first, **given}),
+        settings,
+        answer_from=_answer_from(options),
+        verbose=options.verbose,
+        output=Output(options.output),
+    )
 
 
 def _watch(options: argparse.Namespace) -> Work:
@@ -219,6 +260,7 @@ async def _interruptible(work: Work) -> int:
 COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | Work]] = {
     "page": _page,
     "ask": _ask,
+    "chat": _chat,
     "watch": _watch,
     "check": _check,
     "ingest": _ingest,

@@ -234,7 +234,7 @@ def note_fields(run: Run, unsaved: str) -> dict[str, Any]:
     `notes` are the run's notices as text; the first says how a follow-up was understood, the next so where the demo
     library answered, the last where no search found anything, and why the run is not stored where it is not.
     """
-    follow_up = understood(run)
+    follow_up = understood(run.question, run.turn)
     demo = DEMO_NOTE if run.backend == "demo" else None
     nothing = str(run.error) if run.error and nothing_found(run) else None
     return {

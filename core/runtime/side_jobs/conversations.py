@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from core.config.access import NO_ACCESS, Access
-from core.config.knobs import Knobs, Origin
+from core.config.knobs import Knobs
 from core.config.questions import checked_question
 from core.errors import BadInput
-from core.model import AnswerFrom, Exchange
+from core.model import Exchange
 from core.run.conversation import GetRun
 from core.run.events import Emit
 from core.run.state import Run
@@ -88,19 +88,18 @@ class Conversations:
             history: the exchanges, oldest first.
             written, access, quota_subject: as there.
             knobs, budget: those of the run to come.
-            follows: the run of the latest exchange. Where it is gone, or none is named, no page is in hand. One that
-                searched other collections, or the web in place of them, has no pages that answer.
+            follows: the run of the latest exchange. Where it is gone, or none is named, no page is in hand.
 
         Raises:
             BadInput, LimitReached: as there.
         """
         earlier = self._get(follows) if follows else None
-        is_elsewhere = earlier is not None and _range(earlier.knobs) != _range(knobs)
 
         async def drafted(charge: Emit) -> FollowUpDraft:
             ports = await self._engine.ports(knobs, access, earlier)
-            draft = await draft_after(history, written, ports, charge, earlier=earlier, budget=budget)
-            return draft.changed(answer_from=AnswerFrom.SEARCH) if is_elsewhere else draft
+            return await draft_after(
+                history, written, ports, charge, earlier=earlier, knobs=knobs, budget=budget
+            )
 
         return self._submit(written, drafted, quota_subject)
 
@@ -135,7 +134,3 @@ class Conversations:
         checked_question(written)
         self._quotas.require_budget(quota_subject)
         return self._loop.submit(drafted(partial(self._quotas.charge, quota_subject)))
-
-
-def _range(knobs: Knobs) -> tuple[Origin, tuple[str, ...]]:
-    return knobs.search.origin, knobs.search.collections

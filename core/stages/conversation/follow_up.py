@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from core.config.knobs import Knobs, Origin
 from core.model import AnswerFrom, Exchange, ModelUsage, Phase, Turn
 from core.ports import Ports
 from core.run.conversation import GetRun, exchanges, next_turn, recent_turns, turn_number
@@ -28,15 +29,25 @@ class FollowUpDraft:
     coverage: Coverage | None = None
     """Of the question by the passages in hand; None: there are none, or the question is another one."""
 
-    def changed(self, *, question: str = "", answer_from: AnswerFrom | None = None) -> "FollowUpDraft":
-        """The draft as the person changed it. No model has written their question, and its coverage is unknown."""
-        turn = replace(self.turn, answer_from=answer_from or self.turn.answer_from)
+    def changed(
+        self, *, question: str = "", answer_from: AnswerFrom | None = None, queries: Sequence[str] = ()
+    ) -> "FollowUpDraft":
+        """The draft as the person changed it. No model has written their question, and its coverage is unknown.
+
+        Queries of theirs are searched also where the pages in hand would suffice.
+        """
+        chosen = answer_from or self.turn.answer_from
+        if queries and chosen is AnswerFrom.PAGES:
+            chosen = AnswerFrom.BOTH
+        turn = replace(self.turn, answer_from=chosen)
         if question in ("", self.question):
             return replace(self, turn=turn)
         return FollowUpDraft(question=question, turn=replace(turn, author="", coverage=None))
 
 
-async def draft_follow_up(written: str, earlier: Run, get: GetRun, ports: Ports, emit: Emit) -> FollowUpDraft:
+async def draft_follow_up(
+    written: str, earlier: Run, get: GetRun, ports: Ports, emit: Emit, *, knobs: Knobs | None = None
+) -> FollowUpDraft:
     """Rewrite a follow-up into a question that stands alone, and measure how far the pages in hand cover it.
 
     Args:
@@ -45,13 +56,17 @@ async def draft_follow_up(written: str, earlier: Run, get: GetRun, ports: Ports,
         get: loads the runs before that one, which are its history.
         ports: made with `earlier`.
         emit: called with what the models took, and with notes, which are also those of the turn.
+        knobs: of the run to come; None: those of `earlier`. Where they search other collections, or the web in place of
+            them, the pages in hand do not answer.
 
     Raises:
         BadInput: when the follow-up is empty or too long, or the egress policy refuses the history.
     """
     turns = await asyncio.to_thread(recent_turns, earlier, get, HISTORY_TOKENS * CHARACTERS_A_TOKEN)
     older = turn_number(turns[0]) - 1
-    return await draft_after(exchanges(turns), written, ports, emit, earlier=earlier, older=older)
+    return await draft_after(
+        exchanges(turns), written, ports, emit, earlier=earlier, older=older, knobs=knobs
+    )
 
 
 async def draft_after(
@@ -62,13 +77,14 @@ async def draft_after(
     *,
     earlier: Run | None = None,
     older: int = 0,
+    knobs: Knobs | None = None,
     budget: TimeBudget = UNLIMITED,
 ) -> FollowUpDraft:
     """As `draft_follow_up`, after exchanges of which no run may be here.
 
     Args:
         history: the exchanges, oldest first.
-        written, ports, emit: as there.
+        written, ports, emit, knobs: as there.
         earlier: the run of the latest exchange; None: it was asked elsewhere, so no page is in hand.
         older: how many exchanges come before `history`.
         budget: of the run to come, a part of which the rewrite may take.
@@ -91,7 +107,8 @@ async def draft_after(
     measured, answer_from = None, AnswerFrom.SEARCH
     if earlier and earlier.index:
         measured = await embedded_coverage(standalone.text, earlier.index, ports.embed, collect)
-        answer_from = AnswerFrom.PAGES if measured.enough else AnswerFrom.BOTH
+        if knobs is None or _range(knobs) == _range(earlier.knobs):
+            answer_from = AnswerFrom.PAGES if measured.enough else AnswerFrom.BOTH
         if measured.note:
             collect(Note(Phase.PLAN, measured.note))
     turn = next_turn(
@@ -105,3 +122,7 @@ async def draft_after(
         usage=usage,
     )
     return FollowUpDraft(question=standalone.text, turn=turn, coverage=measured)
+
+
+def _range(knobs: Knobs) -> tuple[Origin, tuple[str, ...]]:
+    return knobs.search.origin, knobs.search.collections

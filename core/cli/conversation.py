@@ -1,0 +1,163 @@
+"""`openquery ask --follow RUN` and `openquery chat`: follow-up questions in the terminal, stored in the history."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import sys
+from collections.abc import Callable, Iterator, Sequence
+
+from core.analysis.conversation import understood
+from core.cli.ask import Output, ask_showing_progress, print_outcome
+from core.cli.ask_since import save, stored_run
+from core.cli.printing import print_text
+from core.config.knobs import Knobs
+from core.config.settings import Settings
+from core.errors import OpenQueryError
+from core.model import AnswerFrom
+from core.run.state import Run
+from core.runtime.engine import Engine
+from core.runtime.event_loop import new_loop
+from core.stages.conversation.follow_up import draft_follow_up
+from core.storage.run_store import RUNS, RunStore
+
+
+class TerminalConversation:
+    """Asks questions of a conversation, prints what each was understood as and its answer, and stores the runs."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        answer_from: AnswerFrom | None = None,
+        verbose: bool = False,
+        output: Output = Output.ANSWER,
+    ) -> None:
+        self.store = RunStore(settings.folder / RUNS)
+        self.engine = Engine(settings)
+        self._answer_from = answer_from
+        self._verbose = verbose
+        self._output = output
+
+    async def ask(
+        self, written: str, knobs: Knobs, earlier: Run | None = None, queries: Sequence[str] = ()
+    ) -> Run:
+        """The run of a question that follows `earlier`, or none.
+
+        Raises:
+            BadInput: when the question is empty or too long.
+            StoreFailed: when the run cannot be stored.
+            BrokenPipeError: as `answer_in_terminal`.
+        """
+        question, turn = written, None
+        if earlier:
+            ports = await self.engine.ports(knobs, run=earlier)
+            draft = await draft_follow_up(
+                written, earlier, self.store.load, ports, lambda _: None, knobs=knobs
+            )
+            draft = draft.changed(answer_from=self._answer_from, queries=queries)
+            question, turn = draft.question, draft.turn
+            print_text(understood(question, turn), to=sys.stderr)
+        run, terminal = await ask_showing_progress(
+            self.engine,
+            question,
+            knobs,
+            queries=queries,
+            verbose=self._verbose,
+            output=self._output,
+            turn=turn,
+            earlier=earlier,
+        )
+        print_outcome(self.engine, run, terminal, self._output)
+        await asyncio.to_thread(save, run, self.store)
+        return run
+
+    async def aclose(self) -> None:
+        """Close the connections, the workers and the history."""
+        await self.engine.aclose()
+        self.store.close()
+
+
+async def follow_in_terminal(
+    reference: str,
+    question: str,
+    override: Callable[[Knobs], Knobs],
+    settings: Settings,
+    *,
+    queries: Sequence[str] = (),
+    answer_from: AnswerFrom | None = None,
+    verbose: bool = False,
+    output: Output = Output.ANSWER,
+) -> int:
+    """Answer a follow-up of a stored run in the terminal, and return the exit code.
+
+    Args:
+        reference: the id of a run in the history, or the path of an exported one.
+        question: the follow-up as it was written.
+        override: the knobs to ask under, from those of the run.
+        settings: where the history is, and what is connected.
+        queries: what to search for, as in `research`.
+        answer_from: what it is answered from; None: as its coverage suggests.
+        verbose: print every step on stderr.
+        output: what to print on stdout.
+
+    Raises:
+        BadInput: when there is no such run.
+    """
+    conversation = TerminalConversation(settings, answer_from=answer_from, verbose=verbose, output=output)
+    try:
+        earlier = stored_run(reference, conversation.store)
+        run = await conversation.ask(question, override(earlier.knobs), earlier, queries)
+    finally:
+        await conversation.aclose()
+    _print_next(run)
+    return run.error.exit_code if run.error else 0
+
+
+def chat_in_terminal(
+    reference: str,
+    override: Callable[[Knobs], Knobs],
+    settings: Settings,
+    *,
+    answer_from: AnswerFrom | None = None,
+    verbose: bool = False,
+    output: Output = Output.ANSWER,
+) -> int:
+    """Answer the lines of stdin, each as a follow-up of the one before, until one is empty or stdin ends.
+
+    A line that cannot be asked is said to be so, and the next one is read. The arguments are those of
+    `follow_in_terminal`; without a `reference` the first line begins a conversation.
+    """
+    conversation = TerminalConversation(settings, answer_from=answer_from, verbose=verbose, output=output)
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        try:
+            earlier = stored_run(reference, conversation.store) if reference else None
+            knobs = override(earlier.knobs if earlier else Knobs())
+            for line in _lines():
+                try:
+                    run = runner.run(conversation.ask(line, knobs, earlier))
+                except OpenQueryError as error:
+                    print_text(f"openquery: {error}", to=sys.stderr)
+                    continue
+                earlier = run if run.answer else earlier
+        finally:
+            runner.run(conversation.aclose())
+    if earlier:
+        _print_next(earlier)
+    return 0
+
+
+def _lines() -> Iterator[str]:
+    """The lines of stdin up to an empty one. A person is shown where to type."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
+    while True:
+        if sys.stdin.isatty():
+            print_text("> ", end="", to=sys.stderr)
+        if not (line := sys.stdin.readline().strip()):
+            return
+        yield line
+
+
+def _print_next(run: Run) -> None:
+    print_text(f"The run is in the history: {run.id}", to=sys.stderr)
