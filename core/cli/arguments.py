@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from core import __version__
-from core.cli.evaluation_arguments import add_evaluation
+from core.cli.evaluation.evaluation_arguments import add_evaluation
 from core.cli.shared_arguments import EXIT_CODES, add_connections, period
 from core.config.schema import Parameter, parameters
 from core.model import AnswerFrom

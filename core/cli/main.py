@@ -194,7 +194,7 @@ def _ingest(options: argparse.Namespace) -> Work:
 
 
 def _evaluate(options: argparse.Namespace) -> Work:
-    from core.cli.evaluate import evaluate_in_terminal
+    from core.cli.evaluation.evaluate import evaluate_in_terminal
 
     settings = _settings(options)
     return evaluate_in_terminal(
@@ -203,13 +203,13 @@ def _evaluate(options: argparse.Namespace) -> Work:
 
 
 def _freeze(options: argparse.Namespace) -> Work:
-    from core.cli.evaluate import freeze_in_terminal
+    from core.cli.evaluation.evaluate import freeze_in_terminal
 
     return freeze_in_terminal(options.data, options.knobs, options.out, _settings(options))
 
 
 def _evaluate_answers(options: argparse.Namespace) -> int | Work:
-    from core.cli.evaluate_answers import JudgeOptions, answers_in_terminal, print_judge_prompt
+    from core.cli.evaluation.evaluate_answers import JudgeOptions, answers_in_terminal, print_judge_prompt
 
     if options.judge_prompt:
         return print_judge_prompt()
@@ -218,7 +218,7 @@ def _evaluate_answers(options: argparse.Namespace) -> int | Work:
 
 
 def _check_results(options: argparse.Namespace) -> Work:
-    from core.cli.evaluate import check_in_terminal
+    from core.cli.evaluation.evaluate import check_in_terminal
 
     return check_in_terminal(
         options.folder,
@@ -233,7 +233,7 @@ def _check_results(options: argparse.Namespace) -> Work:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from core.cli.evaluate import compare_in_terminal
+    from core.cli.evaluation.evaluate import compare_in_terminal
 
     return compare_in_terminal(options.folders, options.metric, options.baseline)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.analysis.answers.llm_judge import Judge, example_prompt
-from core.cli.evaluate import named_data_set, one_setting, print_failed
+from core.cli.evaluation.evaluate import named_data_set, one_setting, print_failed
 from core.cli.printing import print_text
 from core.config.knobs import Backend, Knobs
 from core.config.settings import Settings

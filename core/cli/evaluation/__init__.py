@@ -1,0 +1,1 @@
+"""The commands `openquery eval ...`: settings and answers measured, compared and checked."""
