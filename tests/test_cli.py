@@ -103,7 +103,8 @@ def test_a_command_line_that_cannot_be_parsed_is_exit_code_2(folder: Path, argum
 def test_the_options_used_most_have_a_letter(length: str) -> None:
     words = ["--chunks", "3", "--results", "5", "--queries", "2", f"--{length}", "--verbose"]
     letters = ["-c", "3", "-r", "5", "-q", "2", f"-{length[0]}", "-v"]
-    assert parser().parse_args(["ask", QUESTION, *letters]) == parser().parse_args(["ask", QUESTION, *words])
+    parse = parser().parse_args
+    assert parse(["ask", QUESTION, *letters]) == parse(["ask", QUESTION, *words])
 
 
 def test_the_numbers_of_a_run_are_flags() -> None:

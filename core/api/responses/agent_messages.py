@@ -3,6 +3,7 @@
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
+from core.analysis.steps import step_rows
 from core.api.responses.answers import answer_of, note_fields
 from core.model import Answer, AnswerKind, Author, Phase, Usage
 from core.run.state import Run
@@ -10,7 +11,7 @@ from core.text.sanitize import pluralize
 
 
 class ToolUse(BaseModel):
-    """A search that a planned query led to, and its outcome."""
+    """A tool that a model called, or a search that a query of its led to, and the outcome."""
 
     name: str
     input: str
@@ -20,8 +21,9 @@ class ToolUse(BaseModel):
 class TokenUsage(BaseModel):
     """Tokens of one call, and its cost in US dollars where the provider states one."""
 
-    prompt_tokens: int
-    completion_tokens: int
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    """None for a step of an agent, of which the total alone is known."""
     total_tokens: int
     cost: float | None = None
 
@@ -31,7 +33,7 @@ class ResponseMetadata(TypedDict, total=False):
 
     model: str
     token_usage: TokenUsage | None
-    """None where the provider gave no counts."""
+    """None where the provider gave no counts, or where those of other steps are among them."""
 
 
 class AgentMessage(BaseModel):
@@ -51,7 +53,7 @@ class AgentResponse(BaseModel):
     query: str = ""
     agent_messages: list[AgentMessage] = []
     iterations: int = 0
-    """How often the question was answered."""
+    """How often an agent decided on its next steps, and how often the question was answered."""
     execution_time: float = 0.0
     """Seconds."""
     content: str = ""
@@ -74,13 +76,44 @@ def agent_response(run: Run, unsaved: str = "") -> AgentResponse:
     ]
     return AgentResponse(
         query=run.written,
-        agent_messages=[*_plan(run), *answer_messages],
-        iterations=len(answers),
+        agent_messages=[*_rewrite(run), *(_steps(run) if run.steps else _plan(run)), *answer_messages],
+        iterations=len(run.decisions) + len(answers),
         execution_time=run.seconds,
         content=answer_of(run),
         error=str(run.error or ""),
         **note_fields(run, unsaved),
     )
+
+
+def _rewrite(run: Run) -> list[AgentMessage]:
+    """The question that a model rewrote, where the run is a follow-up."""
+    if run.turn is None or not run.turn.author:
+        return []
+    used = next((usage for usage in run.turn.usage if usage.model == run.turn.author), None)
+    tokens = used.tokens if used and not used.estimated else None
+    return [
+        AgentMessage(
+            agent="rewrite",
+            content=run.question,
+            response_metadata=_metadata(run.turn.author, tokens),
+        )
+    ]
+
+
+def _steps(run: Run) -> list[AgentMessage]:
+    model = next((used.usage.model for used in run.model_usage if not used.usage.local), "")
+    return [
+        AgentMessage(
+            agent="agent",
+            content=row.reason,
+            tools=[ToolUse(name=row.tool, input=row.arguments, output=row.outcome)],
+            response_metadata=ResponseMetadata(
+                model=model, token_usage=TokenUsage(total_tokens=row.tokens) if row.tokens else None
+            ),
+            execution_time=row.seconds,
+        )
+        for row in step_rows(run)
+    ]
 
 
 def _plan(run: Run) -> list[AgentMessage]:
@@ -104,8 +137,14 @@ def _plan(run: Run) -> list[AgentMessage]:
 
 
 def _plan_metadata(run: Run) -> ResponseMetadata:
-    used = next((step.usage for step in run.model_usage if step.phase is Phase.PLAN), None)
-    return _metadata(used.model, None if used.estimated else used.tokens) if used else ResponseMetadata()
+    """Of the chat model. What it took to rewrite a follow-up is in the same sum, which then tells nothing of the plan."""
+    used = next(
+        (call.usage for call in run.model_usage if call.phase is Phase.PLAN and not call.usage.local), None
+    )
+    if used is None:
+        return ResponseMetadata()
+    is_summed = used.estimated or (run.turn is not None and used.model == run.turn.author)
+    return _metadata(used.model, None if is_summed else used.tokens)
 
 
 def _metadata(model: str, usage: Usage | None) -> ResponseMetadata:

@@ -4,7 +4,7 @@ import pytest
 
 from core.api.sessions import Method
 from tests.api.conftest import QUESTION, Api, Visitor
-from tests.services.openai_server import failure, streamed
+from tests.services.openai_server import called, failure, streamed
 
 pytestmark = pytest.mark.slow
 
@@ -79,3 +79,43 @@ def test_what_is_wrong_with_a_question_is_named(
     reply = api.post(path, json=body)
     assert reply.status_code == 422
     assert [fault["field"].rpartition(".")[2] for fault in reply.json()["errors"]] == [field]
+
+
+def test_an_agent_has_a_message_for_each_of_its_steps(visitor: Visitor) -> None:
+    visitor.model.chats.extend(
+        [
+            called(("search", {"query": "chunk overlap"}), text="I look for pages.", usage=(90, 10)),
+            called(("open", {"url": "https://handbook.openquery.example/chunk-overlap"})),
+            streamed("DONE"),
+            streamed("Overlap keeps facts whole [1]."),
+        ]
+    )
+    run = visitor.post("/research", json={"question": QUESTION, "method": "agent"}).json()
+    response = visitor.get(f"/runs/{run['id']}?form=agent").json()
+    search, read, answer = response["agent_messages"]
+    assert (search["agent"], search["content"]) == ("agent", "I look for pages.")
+    assert [(tool["name"], tool["input"]) for tool in search["tools"]] == [
+        ("search", '{"query": "chunk overlap"}')
+    ]
+    assert search["tools"][0]["output"].endswith("hits")
+    assert search["response_metadata"]["token_usage"]["total_tokens"] == 100
+    assert search["response_metadata"]["model"].startswith("fake-chat")
+    assert 0 < search["execution_time"] <= response["execution_time"]
+    assert (read["tools"][0]["name"], answer["agent"]) == ("open", "answer")
+    assert response["iterations"] == 4, "three decisions and an answer"
+
+
+def test_a_follow_up_has_a_message_for_its_rewrite(visitor: Visitor) -> None:
+    visitor.model.chats.append(streamed("Overlap keeps facts whole [1]."))
+    visitor.post("/qa", json={"question": QUESTION}).raise_for_status()
+    standalone = "How large should the overlap of chunks be?"
+    visitor.model.chats.extend([streamed(standalone, usage=(70, 8)), streamed("A tenth [1].")])
+    response = visitor.post("/qa/query", json={"user_query": "And how large?"}).json()
+    rewrite, answer = response["agent_messages"]
+    assert (response["query"], rewrite["agent"], rewrite["content"]) == (
+        "And how large?",
+        "rewrite",
+        standalone,
+    )
+    assert rewrite["response_metadata"]["token_usage"]["total_tokens"] == 78
+    assert answer["content"] == "A tenth [1]."
