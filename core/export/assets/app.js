@@ -136,7 +136,7 @@ function rankedRun(run, part, exported, isSame) {
     table.draw(result.order, tableRow);
     map?.draw({ context, lost, number, chosen });
     curve.draw(result, Math.max(knobs.threshold, cosineOf(knobs.min_similarity, data.rules.calibration)));
-    curveKind.textContent = STRATEGIES[result.strategy] ?? result.strategy;
+    curveKind.textContent = STRATEGIES[result.decidedBy] ?? result.decidedBy;
     exported.disabled = !labels.size;
     exported.querySelector("span").textContent = labels.size ? `Export ${plural(labels.size, "label")}` : "No labels yet";
     paper.replaceChildren(...paperSources(context.map(card)));

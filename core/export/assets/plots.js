@@ -59,16 +59,16 @@ function star(x, y, radius) {
 /** The deciding scores in their order, with the passages of the context on the line. */
 function curveView() {
   const picture = el("svg", { viewBox: `0 0 ${CURVE.width} ${CURVE.height}`, role: "img", class: "curve" });
-  function draw({ order, scores, context, strategy }, least) {
+  function draw({ order, scores, context, decidedBy }, least) {
     const { width, height, left, right, bottom, top } = CURVE;
-    const values = [...order].map(row => scores[row]).map(value => (isNaN(value) ? 0 : value));
+    const values = order.map(row => scores[row]).filter(value => !isNaN(value));  // rows without a score come last
     const low = Math.min(0, ...values), high = Math.max(...values, 1e-9) * 1.06;
     const x = place => left + (place / Math.max(1, values.length - 1)) * (width - left - right);
     const y = value => top + (1 - (value - low) / (high - low)) * (height - top - bottom);
-    const place = new Map([...order].map((row, index) => [row, index]));
-    const last = context.length ? Math.max(...context.map(row => place.get(row))) : null;
+    const place = new Map(order.map((row, index) => [row, index])), onLine = context.filter(row => place.get(row) < values.length);
+    const last = onLine.length ? Math.max(...onLine.map(row => place.get(row))) : null;
     const path = values.map((value, index) => `${x(index).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
-    picture.setAttribute("aria-label", `Scores by rank, ${strategy}`);
+    picture.setAttribute("aria-label", `Scores by rank, ${decidedBy}`);
     picture.replaceChildren(
       ...ticks(low, high).flatMap(tick => [
         el("line", { class: "grid", x1: left, x2: width - 4, y1: y(tick), y2: y(tick) }),
@@ -76,9 +76,9 @@ function curveView() {
       ]),
       el("polygon", { class: "area", points: `${left},${y(Math.max(low, 0))} ${path} ${x(values.length - 1)},${y(Math.max(low, 0))}` }),
       el("polyline", { class: "line", points: path }),
-      ...(strategy === "cosine" && least > -1 ? [el("line", { class: "least", x1: left, x2: width - 4, y1: y(least), y2: y(least) })] : []),
+      ...(decidedBy === "cosine" && least > -1 ? [el("line", { class: "least", x1: left, x2: width - 4, y1: y(least), y2: y(least) })] : []),
       ...(last === null ? [] : [el("line", { class: "limit", x1: x(last + 0.5), x2: x(last + 0.5), y1: 4, y2: height - bottom })]),
-      ...context.map(row => el("circle", { class: "kept", cx: x(place.get(row)), cy: y(values[place.get(row)]), r: 4 })),
+      ...onLine.map(row => el("circle", { class: "kept", cx: x(place.get(row)), cy: y(values[place.get(row)]), r: 4 })),
       ...rankTicks(values.length).map(rank => el("text", { x: x(rank - 1), y: height - 8, "text-anchor": "middle" }, String(rank))),
     );
   }

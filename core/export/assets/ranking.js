@@ -21,7 +21,7 @@ function rankingData(part) {
 
 /**
  * The passages ranked under `knobs`, the values of RankKnobs: `order` and `context` are rows, best first, `scores` is
- * what the order falls by (before diversity), by row, and `reasons` says why a row is not in the context, by row.
+ * what the order falls by, by row (`decidedBy` names it), and `reasons` says why a row is not in the context, by row.
  */
 function ranked(data, knobs) {
   const byBm25 = !data.cosine || knobs.strategy === "bm25";
@@ -33,8 +33,12 @@ function ranked(data, knobs) {
     const reranked = new Set(bestFirst(scores).filter(row => !isNaN(scores[row])));
     order = [...reranked, ...order.filter(row => !reranked.has(row))];
   }
-  if (knobs.diversity && data.vectors) order = diversified(data, order, relevance(scores, strategy), knobs.diversity);
-  return { strategy, scores, order, ...selected(data, order, knobs, byBm25) };
+  let decidedBy = strategy;
+  if (knobs.diversity && data.vectors) {
+    decidedBy = "marginal relevance";
+    [order, scores] = diversified(data, order, relevance(scores, strategy), knobs.diversity);
+  }
+  return { strategy, decidedBy, scores, order, ...selected(data, order, knobs, byBm25) };
 }
 
 /** Rows by falling score, equal ones by row, those without a score last. */
@@ -64,13 +68,14 @@ function relevance(scores, strategy) {
   return scores.map(score => Math.fround(score - low) / span);
 }
 
-/** The order with its best passages picked by maximal marginal relevance. */
+/** The order with its best passages picked by maximal marginal relevance, and the value by row with which each was picked. */
 function diversified({ vectors, width, unit, rules }, order, relevant, diversity) {
   const pool = order.slice(0, rules.mmr_pool);
   const vectorOf = row => Float32Array.from(vectors.subarray(row * width, (row + 1) * width), step => step * unit);
   const pooled = pool.map(vectorOf);
   const gains = pool.map(row => (1 - diversity) * (isNaN(relevant[row]) ? -1 : relevant[row]));
   const nearest = new Float64Array(pool.length), left = new Set(pool.keys()), picked = [];
+  const values = new Float32Array(relevant.length).fill(NaN);
   while (left.size) {
     let best = -1, most = -Infinity;
     for (const place of left) {
@@ -79,6 +84,7 @@ function diversified({ vectors, width, unit, rules }, order, relevant, diversity
     }
     left.delete(best);
     picked.push(pool[best]);
+    values[pool[best]] = most;
     const last = pooled[best];
     for (const place of left) {
       const other = pooled[place];
@@ -87,7 +93,7 @@ function diversified({ vectors, width, unit, rules }, order, relevant, diversity
       nearest[place] = Math.max(nearest[place], Math.min(Math.max(product, 0), 1));
     }
   }
-  return [...picked, ...order.slice(rules.mmr_pool)];
+  return [[...picked, ...order.slice(rules.mmr_pool)], values];
 }
 
 // --- the context -------------------------------------------------------------------------------------------
