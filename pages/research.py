@@ -11,6 +11,7 @@ from pages.parts.problems import problem
 from pages.parts.research import (
     answer_sources,
     answer_view,
+    plan_view,
     question_box,
     results_pane,
     status_line,
@@ -112,6 +113,7 @@ def answer_column() -> None:
     """The answer, its losses, sources and notes."""
     run = latest()
     answer_view.answer(run, runtime.clock(run), turns.turn_line(conversation, run))
+    plan_view.plan(run)
     answer_sources.losses(run, runtime.runs().store.problem)
     answer_sources.sources(run, cited)
     answer_sources.notes(run)

@@ -32,6 +32,8 @@ ON_SCREEN = [
     "reset_stopped",
     "evaluate_use",
     "trace",
+    "plan_add",
+    "plan_arrow_*_*",
     "sign_in_*",
     "my_words",
     "cancel_follow_up",
@@ -45,7 +47,8 @@ BUTTONS: dict[Action, list[str]] = {
         Action.ASK: "go example_* ask_with_* evaluate_ask answer_without answer_both stop_both ask_judge "
         "extraction_fetch_again import_* history_ask_again follow_up_go follow_up_ask next_question_* write_questions",
         Action.OPEN_RUN: "history_export what_is_new_export export_* attribution_csv",
-        Action.CHANGE_RUN: "stop fetch_late answer_again answer_now search_more extraction_switch history_delete_confirmed",
+        Action.CHANGE_RUN: "stop fetch_late answer_again answer_now search_more extraction_switch history_delete_confirmed "
+        "plan_approve run_go_on",
         Action.KEEP_LABELS: "grade_* labels_export labels_import preset_apply_* preset_delete_* preset_save_* preset_rename_* preset_undo_*",
         Action.EVALUATE_LABELS: "evaluate_start",
         Action.EVALUATE_DATA_SETS: "evaluate_start",
@@ -63,7 +66,7 @@ ENDPOINTS: dict[Action, tuple[str, ...]] = {
     Action.ASK: ("POST /qa", "POST /query", "POST /research", "POST /{method}/query", "POST /v1/chat/completions"),
     Action.OPEN_RUN: ("GET /runs/{id}",),
     Action.LIST_RUNS: ("GET /runs",),
-    Action.CHANGE_RUN: ("DELETE /runs/{id}",),
+    Action.CHANGE_RUN: ("POST /runs/{id}/plan", "DELETE /runs/{id}"),
     Action.NAME_SERVERS: ("POST /connect",),
     Action.USE_SESSION: (
         "POST /connect", "DELETE /connect", "GET /session", "DELETE /session", "GET /session/files",

@@ -14,7 +14,7 @@ import pytest
 
 import core
 from core.cli.main import PIPE_CLOSED, parser, with_command
-from tests.services.command_line import Done, environment, openquery
+from tests.services.command_line import Done, Stream, environment, openquery
 from tests.services.loopback import Gate, Loopback, Reply, Request, json_reply
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 
@@ -344,3 +344,59 @@ def test_a_reader_that_has_enough_ends_the_run_without_a_traceback(
     gate.open()
     assert process.wait(timeout=20) == PIPE_CLOSED
     assert process.stderr.read() == ""
+
+
+# --- the method deep --------------------------------------------------------------------------------------
+
+PLAN = f"{QUESTION}\nWhat does BM25 reward?"
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """A person at a terminal types this."""
+    terminal = Stream("utf-8", terminal=True)
+    terminal.write(text)
+    terminal.seek(0)
+    monkeypatch.setattr("sys.stdin", terminal)
+
+
+def test_a_plan_is_approved_in_advance(folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]) -> None:
+    fake_openai.chats.extend(map(streamed, (PLAN, "Overlap [1].", "BM25 [7].", "Both [1][7].")))
+    done = openquery(
+        folder, "ask", QUESTION, "--method", "deep", "--yes", "--queries", "1", "--search", "demo", **model
+    )
+    assert done.code == 0
+    assert f"## {QUESTION}\n\nOverlap [1]." in done.out
+    assert "## In brief\n\nBoth [1][7]." in done.out
+    assert "2. What does BM25 reward?" in done.err
+
+
+def test_a_plan_is_edited_in_the_terminal(
+    folder: Path, fake_openai: FakeOpenAI, model: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, "e\nHow large should the overlap be?\n\n")
+    fake_openai.chats.extend(map(streamed, (PLAN, "Half [1].", "Half [1].")))
+    done = openquery(
+        folder, "ask", QUESTION, "--method", "deep", "--queries", "1", "--search", "demo", **model
+    )
+    assert "## How large should the overlap be?" in done.out
+    assert "What does BM25 reward?" not in done.out
+
+
+def test_a_plan_that_is_not_approved_searches_nothing(
+    folder: Path, fake_openai: FakeOpenAI, model: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, "n\n")
+    fake_openai.chats.append(streamed(PLAN))
+    done = openquery(folder, "ask", QUESTION, "--method", "deep", "--search", "demo", **model)
+    assert (done.code, done.out) == (0, "")
+    assert "nothing was searched" in done.err
+
+
+def test_without_a_terminal_a_plan_is_refused_before_a_model_is_asked(
+    folder: Path, fake_openai: FakeOpenAI, model: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", Stream("utf-8"))
+    done = openquery(folder, "ask", QUESTION, "--method", "deep", **model)
+    assert done.code == 2
+    assert "--yes" in done.err
+    assert fake_openai.requests == []

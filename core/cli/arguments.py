@@ -138,6 +138,7 @@ def _add_ask_arguments(ask: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="search for this, in place of queries that the chat model writes; may be repeated",
     )
+    ask.add_argument("--yes", action="store_true", help="approve the plan of the method deep as it is")
     outputs = ask.add_mutually_exclusive_group()
     for flag, output, described in (
         (

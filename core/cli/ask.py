@@ -13,16 +13,21 @@ from core.analysis.answers.source_cards import passages_of_documents, source_car
 from core.analysis.answers.source_context import source_context
 from core.analysis.progress import phase_progress
 from core.analysis.run_usage import RunUsage, run_usage
+from core.cli.plan_approval import approved, require_terminal
 from core.cli.printing import print_text
 from core.cli.progress_lines import PhaseLines, counts, detail, phase_times
 from core.config.knobs import Backend, Knobs
 from core.config.prices import Prices
+from core.config.run_knobs import Method
 from core.config.settings import Settings
+from core.followups import research_plan
 from core.model import AnswerKind, Notice, Phase, Severity, Source, Turn
 from core.model.passage_urls import passage_at_url
 from core.pipeline import research, retrieve
 from core.run import events as e
 from core.run.codec import run_to_json
+from core.run.reports.plan_events import SectionLeftOut
+from core.run.reports.sections import heading
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from core.text.sanitize import pluralize
@@ -47,15 +52,19 @@ async def answer_in_terminal(
     queries: Sequence[str] = (),
     verbose: bool = False,
     output: Output = Output.ANSWER,
+    approve: bool = False,
 ) -> int:
     """Answer a question in the terminal and return the exit code. `queries` are as in `research`.
 
+    A plan of sub-questions is researched at once with `approve`; else a person is asked for approval.
+
     Raises:
+        BadInput: when a person would have to be asked, and there is no terminal.
         BrokenPipeError: when the reader of stdout or stderr has closed it; the run is then stopped.
     """
     async with Engine(settings) as engine:
         run, terminal = await ask_showing_progress(
-            engine, question, knobs, queries=queries, verbose=verbose, output=output
+            engine, question, knobs, queries=queries, verbose=verbose, output=output, approve=approve
         )
         print_outcome(engine, run, terminal, output)
     return run.error.exit_code if run.error else 0
@@ -80,11 +89,14 @@ async def ask_showing_progress(
     output: Output = Output.ANSWER,
     turn: Turn | None = None,
     earlier: Run | None = None,
+    approve: bool = False,
 ) -> tuple[Run, Terminal]:
     """The run that answers a question, and the terminal that has shown its progress.
 
     `turn` and `earlier` are as in `research`. Raises as `answer_in_terminal`.
     """
+    if knobs.run.method is Method.DEEP and output is not Output.CONTEXT and not approve:
+        require_terminal()
     task = asyncio.current_task()
     ports = await engine.ports(knobs, run=earlier)
     steps = PhaseLines(
@@ -100,7 +112,12 @@ async def ask_showing_progress(
     )
     work = retrieve if output is Output.CONTEXT else partial(research, turn=turn, earlier=earlier)
     try:
-        return await work(question, knobs, ports, terminal.show, queries=queries), terminal
+        run = await work(question, knobs, ports, terminal.show, queries=queries)
+        if run.plan:
+            terminal.print_troubles(run)
+            if sub_questions := approved(run.plan, ask=not approve):
+                run = await research_plan(run, sub_questions, ports, terminal.show)
+        return run, terminal
     except asyncio.CancelledError:
         if terminal.pipe_error:
             raise terminal.pipe_error from None
@@ -156,6 +173,12 @@ class Terminal:
             if self._stream:
                 print_text(event.text, end="")
             return
+        if self._stream and event == e.PhaseStarted(Phase.ANSWER) and run.part:
+            self._clear_progress()
+            print_text(f"\n\n{heading(run.part)}", end="")
+        elif self._stream and isinstance(event, SectionLeftOut):
+            self._clear_progress()
+            print_text(f"\n\n{run.sections[event.number - 1].markdown}")
         self._phase = (step := self._steps.line(event, run)) or self._phase
         if event == e.PhaseStarted(Phase.ANSWER):
             self._print_notices(run)

@@ -32,12 +32,14 @@ class TerminalConversation:
         answer_from: AnswerFrom | None = None,
         verbose: bool = False,
         output: Output = Output.ANSWER,
+        approve: bool = False,
     ) -> None:
         self.store = RunStore(settings.folder / RUNS)
         self.engine = Engine(settings)
         self._answer_from = answer_from
         self._verbose = verbose
         self._output = output
+        self._approve = approve
 
     async def ask(
         self, written: str, knobs: Knobs, earlier: Run | None = None, queries: Sequence[str] = ()
@@ -65,6 +67,7 @@ class TerminalConversation:
             queries=queries,
             verbose=self._verbose,
             output=self._output,
+            approve=self._approve,
             turn=turn,
             earlier=earlier,
         )
@@ -88,6 +91,7 @@ async def follow_in_terminal(
     answer_from: AnswerFrom | None = None,
     verbose: bool = False,
     output: Output = Output.ANSWER,
+    approve: bool = False,
 ) -> int:
     """Answer a follow-up of a stored run in the terminal, and return the exit code.
 
@@ -100,11 +104,14 @@ async def follow_in_terminal(
         answer_from: what it is answered from; None: as its coverage suggests.
         verbose: print every step on stderr.
         output: what to print on stdout.
+        approve: as in `answer_in_terminal`.
 
     Raises:
         BadInput: when there is no such run.
     """
-    conversation = TerminalConversation(settings, answer_from=answer_from, verbose=verbose, output=output)
+    conversation = TerminalConversation(
+        settings, answer_from=answer_from, verbose=verbose, output=output, approve=approve
+    )
     try:
         earlier = stored_run(reference, conversation.store)
         run = await conversation.ask(question, override(earlier.knobs), earlier, queries)

@@ -131,6 +131,7 @@ def _ask(options: argparse.Namespace) -> Work:
             answer_from=_answer_from(options),
             verbose=options.verbose,
             output=Output(options.output),
+            approve=options.yes,
         )
     if options.answer_from:
         options.refuse("argument --answer-from: needs --follow, the run whose pages are in hand")
@@ -141,6 +142,7 @@ def _ask(options: argparse.Namespace) -> Work:
         queries=options.given_queries,
         verbose=options.verbose,
         output=Output(options.output),
+        approve=options.yes,
     )
 
 

@@ -213,7 +213,11 @@ def document_address(source: Source) -> str:
 
 
 def answer_of(run: Run) -> str:
-    """The answer's text; the fixed sentence where there is none in the sources."""
+    """The answer's text; the fixed sentence where there is none in the sources; a plan that waits for approval."""
+    if run.plan and run.waits_for_approval:
+        return "\n".join(
+            [f"A plan that waits for approval: POST /runs/{run.id}/plan", *run.plan.sub_questions]
+        )
     nothing = run.answer.kind is AnswerKind.NOT_FOUND if run.answer else nothing_found(run)
     return NOT_FOUND if nothing else run.text
 

@@ -10,6 +10,8 @@ from core.api.responses.scores import Scores
 from core.api.strict_json import plain
 from core.config.prices import Cost, Prices
 from core.model import AnswerKind, Phase, Usage
+from core.run.reports.plan_events import PlanProposed
+from core.run.reports.sections import SectionState
 from core.run.state import Run, RunStatus
 
 
@@ -72,6 +74,29 @@ class RunTokens(TokenCounts):
     by_phase: list[PhaseTokens]
 
 
+class RunPlan(BaseModel):
+    """The plan of a run of the method deep, and what each of its sub-questions takes by an estimate."""
+
+    sub_questions: list[str]
+    tokens: int
+    seconds: float
+    dollars: float | None
+    """None where the price of the model is unknown."""
+    earlier_runs: int
+    """How many earlier runs the estimate goes by; 0: it follows from the knobs."""
+
+
+class RunSection(BaseModel):
+    """A section of a report."""
+
+    question: str
+    state: SectionState
+    reason: str
+    """Why it was not researched; empty where it was."""
+    sources: list[int]
+    """Their numbers, which are those of the whole report."""
+
+
 class RunView(BaseModel):
     """A run in short. The whole of it is `GET /runs/{id}?form=full`."""
 
@@ -93,6 +118,10 @@ class RunView(BaseModel):
     passages: int
     skipped: list[RunSkip]
     notes: list[str]
+    plan: RunPlan | None
+    """None of every other method."""
+    sections: list[RunSection]
+    """Empty before a plan is approved."""
     answer: str
     kind: AnswerKind | None
     model: str
@@ -135,6 +164,17 @@ def _counts(tokens: Usage, cost: Cost | None) -> dict[str, Any]:
     }
 
 
+def _plan(plan: PlanProposed) -> RunPlan:
+    estimate = plan.estimate
+    return RunPlan(
+        sub_questions=list(plan.sub_questions),
+        tokens=estimate.tokens,
+        seconds=estimate.seconds,
+        dollars=estimate.dollars,
+        earlier_runs=estimate.runs,
+    )
+
+
 def run_view(run: Run, prices: Prices, unsaved: str = "") -> RunView:
     """The run in short, with its cost by `prices` where a provider does not state it. `unsaved` says why it is not stored, where it is not."""
     scores = Scores(run)
@@ -154,6 +194,16 @@ def run_view(run: Run, prices: Prices, unsaved: str = "") -> RunView:
         passages=len(run.index.passages) if run.index else len(run.passages),
         skipped=[RunSkip(url=s.url, reason=s.reason, detail=s.detail) for s in run.skips.values()],
         **note_fields(run, unsaved),
+        plan=run.plan and _plan(run.plan),
+        sections=[
+            RunSection(
+                question=section.question,
+                state=section.state,
+                reason=section.reason,
+                sources=[source.number for source in section.sources],
+            )
+            for section in run.sections
+        ],
         answer=run.text,
         kind=run.answer.kind if run.answer else None,
         model=run.answer.model if run.answer else "",

@@ -1,17 +1,18 @@
-"""Runs that were: `GET /runs`, `GET /runs/{id}`, `DELETE /runs/{id}`."""
+"""Runs that were: `GET /runs`, `GET /runs/{id}`, `POST /runs/{id}/plan`, `DELETE /runs/{id}`."""
 
 import asyncio
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from core.api.problems import Refusal, documented
 from core.api.responses.agent_messages import AgentResponse, agent_response
 from core.api.responses.run_view import RunView, run_view
-from core.api.service import CallerOf, Service, ServiceOf
-from core.api.strict_json import StrictRoute
+from core.api.service import CallerOf, Service, ServiceOf, SessionOf
+from core.api.strict_json import Strict, StrictRoute
 from core.config.permissions import Action
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
@@ -71,6 +72,31 @@ async def get_run(
             return agent_response(run, await service.unsaved(run_id))
         case Form.FULL:
             return Response(await asyncio.to_thread(run_to_json, run), media_type="application/json")
+
+
+class Approval(Strict):
+    """The body of `POST /runs/{id}/plan`."""
+
+    sub_questions: Annotated[list[str], Field(min_length=1, max_length=1000)]
+    """What is researched, in this order: those of the plan, or others."""
+
+
+@router.post("/runs/{id}/plan", status_code=202, responses=documented(403, 404, 409, 413, 422, 429, 503))
+async def approve_plan(
+    run_id: RunId, body: Approval, service: ServiceOf, caller: CallerOf, session: SessionOf
+) -> RunView:
+    """Approve a plan of the method deep, and begin to research it; `GET /runs/{id}` tells how far it is.
+
+    On a shared server the plans of the caller's own runs alone.
+    """
+    run = await _stored_run(service, run_id)
+    caller.require(Action.CHANGE_RUN, await asyncio.to_thread(service.runs.store.user, run_id))
+    if not run.waits_for_approval:
+        raise Refusal(409, "No plan of this run waits for approval.", "See GET /runs/{id}.", run=run_id)
+    approve = partial(service.runs.approve_plan, run_id, body.sub_questions, session.access)
+    await asyncio.to_thread(approve, quota_subject=caller.name)
+    run = await _stored_run(service, run_id)
+    return run_view(run, service.prices, await service.unsaved(run_id))
 
 
 @router.delete("/runs/{id}", status_code=204, responses=documented(403, 404, 422, 503))

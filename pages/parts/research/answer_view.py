@@ -166,6 +166,8 @@ def _body(run: Run, now: float) -> None:
         elif run.live:
             lines = (i(style=f"width:{width}%") for width in (96, 88, 93, 54))
             markup.show(div(".oq-skeleton", role="status", aria_label=current_activity(run, now))[lines])
+        elif run.waits_for_approval:
+            markup.show(p(".oq-reading")["The plan below waits for your approval."])
         elif run.error is None:
             markup.show(p(".oq-reading")["No answer: the run ended before one was written."], best)
     if run.error:

@@ -41,6 +41,7 @@ def live(run: Run) -> None:
     """Results so far of a search: queries, and hits with their outcome, in a list that scrolls by itself."""
     if not run.queries:
         text = "Writing search queries …" if run.live else "The run ended before a query was written."
+        text = "Nothing is searched before the plan is approved." if run.waits_for_approval else text
         markup.show(markup.empty(text, "edit_note"))
         return
     progress = hit_progress(run)

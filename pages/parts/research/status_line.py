@@ -40,7 +40,9 @@ def status_line(run: Run, tuned: Run, job: Job | None, now: float) -> None:
             _kept(tuned)
         elif offer := answer_offer(run):
             _offer(run, tuned, offer)
-        elif (diff := context_diff(run, tuned)) and (tuned is not run or context_differs(run, tuned)):
+        elif (diff := context_diff(run, tuned)) and (
+            tuned is not run or (not run.sections and context_differs(run, tuned))
+        ):  # the sources of a report are those of its sections
             tuning_bar.tuning(run, tuned, diff)
         else:
             _line("leaderboard", _summary(run))

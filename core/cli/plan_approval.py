@@ -1,0 +1,46 @@
+"""The plan of a deep run in the terminal: printed, and approved by a person."""
+
+import sys
+
+from core.cli.printing import print_text
+from core.config.prices import Cost
+from core.config.questions import checked_sub_questions
+from core.errors import BadInput
+from core.run.reports.plan_events import PlanProposed
+
+
+def require_terminal() -> None:
+    """Raise `BadInput` when nobody can be asked for approval."""
+    if not sys.stdin.isatty():
+        raise BadInput(
+            "A plan has to be approved, and there is no terminal to ask on.",
+            hint="Approve it in advance with --yes.",
+        )
+
+
+def approved(plan: PlanProposed, *, ask: bool) -> tuple[str, ...]:
+    """Print a plan, and return the sub-questions that a person approves; none when they do not, all without `ask`."""
+    estimate, count = plan.estimate, len(plan.sub_questions)
+    for number, text in enumerate(plan.sub_questions, 1):
+        _print(f"{number:3}. {text}")
+    cost = f", {Cost(count * estimate.dollars, estimated=True)}" if estimate.dollars else ""
+    _print(f"By an estimate {count * estimate.tokens:,} tokens{cost}, {count * estimate.seconds:.0f} s.")
+    while ask:
+        _print("Research these sub-questions? [y]es, [n]o, [e]dit:")
+        match sys.stdin.readline().strip().casefold()[:1]:
+            case "y":
+                break
+            case "e":
+                _print("Type the sub-questions, one a line, and then an empty line:")
+                try:
+                    return checked_sub_questions([*iter(lambda: sys.stdin.readline().strip(), "")])
+                except BadInput as error:
+                    _print(str(error))
+            case _:
+                _print("The plan was not approved, so nothing was searched.")
+                return ()
+    return plan.sub_questions
+
+
+def _print(line: str) -> None:
+    print_text(line, to=sys.stderr)

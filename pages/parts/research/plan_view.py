@@ -1,0 +1,215 @@
+"""The plan of a deep run, to be edited and approved, and afterwards the sections of its report with their sources."""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+from htpy import Element, b, div, li, ol, span, table, tbody, td, th, thead, tr
+
+from core.analysis.report_sections import citing_sections
+from core.config.prices import Cost
+from core.config.questions import MOST_SUB_QUESTIONS, SUB_QUESTION_LIMIT
+from core.config.run_knobs import RunKnobs
+from core.followups import is_unfinished
+from core.run.reports.plan_events import Estimate
+from core.run.reports.sections import Section, SectionState
+from core.run.state import Run
+from core.text.sanitize import one_line, pluralize
+from pages.parts import markup, runtime
+
+_STATES = {
+    SectionState.WAITING: ("schedule", "waiting"),
+    SectionState.RESEARCHING: ("progress_activity", "busy"),
+    SectionState.WRITTEN: ("check_circle", "done"),
+    SectionState.LEFT_OUT: ("hourglass_disabled", "cut"),
+}
+
+
+def plan(run: Run) -> None:
+    """Draw the plan that waits for approval, or the sections of the report; nothing for a run without a plan."""
+    if run.waits_for_approval:
+        with st.container(border=True, key="plan"):
+            _plan(run)
+    elif run.sections:
+        with st.container(border=True, key="sections"):
+            _sections(run)
+    if is_unfinished(run):
+        st.button("Go on", key="run_go_on", icon=":material/resume:", on_click=_go_on, args=(run.id,))
+
+
+# --- the plan ---------------------------------------------------------------------------------------------
+
+
+def _plan(run: Run) -> None:
+    rows = _rows(run)
+    markup.show(markup.kicker("Plan", "Nothing is searched before you approve it. Edit it first."))
+    kept = [text for place, row in enumerate(rows) if (text := _row(run, rows, place, row))]
+    if len(rows) < MOST_SUB_QUESTIONS:
+        st.button(
+            "Add a sub-question",
+            key="plan_add",
+            icon=":material/add:",
+            type="tertiary",
+            on_click=_add,
+            args=(rows,),
+        )
+    if run.plan:
+        _budget(run.plan.estimate, len(kept) + 1, run.knobs.run)
+    st.button(
+        f"Approve and research {pluralize(len(kept), 'sub-question')}",
+        key="plan_approve",
+        icon=":material/play_arrow:",
+        type="primary",
+        disabled=not kept,
+        on_click=_approve,
+        args=(run.id, kept),
+    )
+
+
+def _rows(run: Run) -> list[int]:
+    """The rows of the plan in the visitor's order. Rows of the proposed plan are numbered first, then added ones."""
+    proposed = len(run.plan.sub_questions) if run.plan else 0
+    rows: list[int] = st.session_state.setdefault(f"plan_rows_{run.id}", list(range(proposed)))
+    return rows
+
+
+def _row(run: Run, rows: list[int], place: int, row: int) -> str:
+    """Draw a row, and return its sub-question; empty where it is taken out."""
+    proposed = run.plan.sub_questions if run.plan else ()
+    name = f"sub-question {place + 1}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"plan_row_{row}"):
+        takes_part = st.checkbox(
+            f"Research {name}",
+            value=True,
+            key=f"plan_take_{row}_{run.id}",
+            label_visibility="collapsed",
+            persist_state="session",
+            width="content",
+        )
+        text = st.text_input(
+            name.capitalize(),
+            value=proposed[row] if row < len(proposed) else "",
+            key=f"plan_text_{row}_{run.id}",
+            label_visibility="collapsed",
+            placeholder="What should be found out?",
+            max_chars=SUB_QUESTION_LIMIT,
+            disabled=not takes_part,
+            persist_state="session",
+        )
+        for symbol, step in (("arrow_upward", -1), ("arrow_downward", 1)):
+            st.button(
+                f"Move {name} {'up' if step < 0 else 'down'}",
+                icon=f":material/{symbol}:",
+                key=f"plan_arrow_{row}_{step}",
+                type="tertiary",
+                disabled=not 0 <= place + step < len(rows),
+                on_click=_move,
+                args=(rows, place, step),
+            )
+    return text.strip() if takes_part else ""
+
+
+def _move(rows: list[int], place: int, step: int) -> None:
+    rows[place], rows[place + step] = rows[place + step], rows[place]
+
+
+def _add(rows: list[int]) -> None:
+    rows.append(max(rows, default=-1) + 1)
+
+
+def _budget(estimate: Estimate, parts: int, knobs: RunKnobs) -> None:
+    """The estimate for the sub-questions and the answer in brief, each against the run's budget."""
+    tokens, seconds = parts * estimate.tokens, parts * estimate.seconds
+    amounts: list[tuple[str, str, str, float, float]] = [
+        ("Tokens", f"~{tokens:,}", f"{knobs.token_budget:,}", tokens, knobs.token_budget),
+        (
+            "Time",
+            f"~{markup.duration(seconds)}",
+            markup.duration(knobs.time_budget),
+            seconds,
+            knobs.time_budget,
+        ),
+    ]
+    if estimate.dollars:
+        dollars = Cost(parts * estimate.dollars)
+        amounts.append(
+            ("Money", f"~{dollars}", str(Cost(knobs.dollar_budget)), dollars.dollars, knobs.dollar_budget)
+        )
+    known = f"from {pluralize(estimate.runs, 'earlier run')}" if estimate.runs else "from the settings alone"
+    markup.show(
+        markup.kicker("Estimate against the budget", known),
+        div(".oq-estimate")[
+            (
+                div(class_=["over" if budget and amount > budget else ""])[
+                    span[label],
+                    markup.meter(amount / budget if budget else 0),
+                    span[b[words], f" of {limit}" if budget else " without a limit"],
+                ]
+                for label, words, limit, amount, budget in amounts
+            )
+        ],
+    )
+
+
+def _approve(run_id: str, sub_questions: Sequence[str]) -> None:
+    runtime.continue_run(
+        run_id,
+        lambda: runtime.runs().approve_plan(
+            run_id, sub_questions, runtime.access(), quota_subject=runtime.quota_subject()
+        ),
+    )
+
+
+def _go_on(run_id: str) -> None:
+    runtime.continue_run(
+        run_id,
+        lambda: runtime.runs().go_on(run_id, runtime.access(), quota_subject=runtime.quota_subject()),
+    )
+
+
+# --- the sections -----------------------------------------------------------------------------------------
+
+
+def _sections(run: Run) -> None:
+    written = sum(section.state is SectionState.WRITTEN for section in run.sections)
+    markup.show(
+        markup.kicker("Sub-questions", f"{written} of {len(run.sections)} researched"),
+        ol(".oq-sections")[(_section(run, section) for section in run.sections)],
+    )
+    if cited := citing_sections(run):
+        markup.show(
+            markup.kicker("Sources by section", "A source has one number in the whole report."),
+            markup.region("oq-cited-by", "Sources by section")[_matrix(run, cited)],
+        )
+
+
+def _section(run: Run, section: Section) -> Element:
+    symbol, tone = _STATES[section.state]
+    words = section.reason or str(section.state)
+    if section.state is SectionState.RESEARCHING and not run.live:
+        symbol, tone, words = "power_off", "cut", "interrupted"
+    if section.state is SectionState.WRITTEN:
+        sources = pluralize(len(section.sources), "source")
+        seconds = markup.duration((section.end or section.start) - section.start)
+        words = f"{sources}, {section.tokens:,} tokens, {seconds}"
+    return li(class_=tone)[markup.icon(symbol), div[b(dir="auto")[section.question], span[words]]]
+
+
+def _matrix(run: Run, cited: Mapping[int, tuple[int, ...]]) -> Element:
+    """A row for each source that a section cites, with a mark in the column of each section that does."""
+    titles = {source.number: source.title for section in run.sections for source in section.sources}
+    columns = range(1, len(run.sections) + 1)
+    return table[
+        thead[tr[th["Source"], (th(title=run.sections[n - 1].question)[f"§{n}"] for n in columns)]],
+        tbody[
+            (
+                tr(class_="shared" if len(sections) > 1 else "")[
+                    th(scope="row", dir="auto")[b[str(number)], one_line(titles[number], 80)],
+                    (
+                        td[span(role="img", aria_label=f"cited in section {n}") if n in sections else ""]
+                        for n in columns
+                    ),
+                ]
+                for number, sections in cited.items()
+            )
+        ],
+    ]
