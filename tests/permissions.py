@@ -64,7 +64,7 @@ BUTTONS: dict[Action, list[str]] = {
 """By the keys of buttons and uploads, `*` standing for what differs between those of one kind."""
 ENDPOINTS: dict[Action, tuple[str, ...]] = {
     Action.ASK: ("POST /qa", "POST /query", "POST /research", "POST /{method}/query", "POST /v1/chat/completions"),
-    Action.OPEN_RUN: ("GET /runs/{id}",),
+    Action.OPEN_RUN: ("GET /runs/{id}", "GET /runs/{id}/export",),
     Action.LIST_RUNS: ("GET /runs",),
     Action.CHANGE_RUN: ("POST /runs/{id}/plan", "DELETE /runs/{id}"),
     Action.NAME_SERVERS: ("POST /connect",),

@@ -72,6 +72,8 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
         )
     )
 
+    _add_sharing(commands)
+
     check = commands.add_parser("check", help="report which connections and parts work", epilog=EXIT_CODES)
     check.set_defaults(command="check")
     add_connections(check)
@@ -102,6 +104,28 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
     serve.set_defaults(command="serve")
     _add_address(serve, "8000")
     return top
+
+
+def _add_sharing(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    export = commands.add_parser(
+        "export",
+        help="write a run as a file",
+        description="Write a run as a file. The ending of its name says the format: .zip is a bundle, which opens in any "
+        "OpenQuery with every view alive; .json the run; .md and .answer.html the answer with its numbered sources; .csv "
+        "and .parquet the passages with their scores; .bib, .ris and .csl.json the sources for a bibliography.",
+        epilog=EXIT_CODES,
+    )
+    export.set_defaults(command="export")
+    export.add_argument("run", metavar="RUN", help="the id of a run in the history, or an exported file")
+    export.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write")
+    opening = commands.add_parser(
+        "open",
+        help="add the run of a bundle or a JSON file to the history",
+        description="Add the run of a bundle or a JSON file to the history, and print the address of its page.",
+        epilog=EXIT_CODES,
+    )
+    opening.set_defaults(command="open")
+    opening.add_argument("file", type=Path, metavar="FILE", help="a file of openquery export, .zip or .json")
 
 
 def _add_address(target: argparse.ArgumentParser, default_port: str) -> None:

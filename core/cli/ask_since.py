@@ -13,7 +13,7 @@ from core.cli.printing import print_text
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
-from core.run.importer import run_from_json
+from core.export.bundle import recorded_run
 from core.run.repeat import repeat
 from core.run.state import Run
 from core.runtime.engine import Engine
@@ -87,7 +87,7 @@ def stored_run(reference: str, store: RunStore) -> Run:
     """
     run = store.load(reference)
     if run is None and Path(reference).is_file():
-        run = run_from_json(Path(reference).read_bytes())
+        run = recorded_run(Path(reference).read_bytes()).run
     if run is None:
         raise BadInput(
             f"There is no run {one_line(reference, 60)} in the history, and no such file.",

@@ -183,6 +183,18 @@ def _watch(options: argparse.Namespace) -> Work:
     )
 
 
+def _export(options: argparse.Namespace) -> int:
+    from core.cli.export import export_in_terminal
+
+    return export_in_terminal(options.run, options.out, _settings(options))
+
+
+def _open(options: argparse.Namespace) -> int:
+    from core.cli.export import open_in_terminal
+
+    return open_in_terminal(options.file, _settings(options))
+
+
 def _check(options: argparse.Namespace) -> Work:
     from core.cli.check import check_in_terminal
 
@@ -264,6 +276,8 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | Work]] = {
     "ask": _ask,
     "chat": _chat,
     "watch": _watch,
+    "export": _export,
+    "open": _open,
     "check": _check,
     "ingest": _ingest,
     "eval run": _evaluate,

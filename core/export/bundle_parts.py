@@ -91,7 +91,7 @@ class PartsReader:
                 return {**value, "article": {**article, "text": text}}
             case {"place": {"page": str(page), "start": int(start), "end": int(end)}} if "text" not in value:
                 return {**value, "text": self._passage(page, start, end)}
-            case {"part": str(name)}:
+            case {"part": str(name), **others} if not others:
                 return _array_json(self._part(VECTORS, name))
             case dict():
                 return {name: self._restored(inner) for name, inner in value.items()}

@@ -242,7 +242,7 @@ class RunRegistry(StepwiseWork):
         recorded = recorded or RecordedRun.folded((), run)
         labels: tuple[Label, ...] = ()
         with suppress(StoreFailed):  # without a store there are no labels, but there is a run to save
-            labels = self.labels.of(run.question, user)
+            labels = self.labels.of(run.question, self._label_user(user))
         return replace(
             recorded, labels=tuple(label for label in labels if label.place.page in recorded.run.pages)
         )
@@ -257,15 +257,20 @@ class RunRegistry(StepwiseWork):
         """
         exported = recorded_run(document).with_id(secrets.token_urlsafe(16))
         run = exported.run
-        own_places = {label.place for label in self.labels.of(run.question, user)} if exported.labels else ()
-        new_labels = [label for label in exported.labels if label.place not in own_places]
-        if new_labels:
-            self.labels.add(run.question, run.id, *new_labels, user=user)
+        if exported.labels:
+            owner = self._label_user(user)
+            own_places = {label.place for label in self.labels.of(run.question, owner)}
+            new_labels = [label for label in exported.labels if label.place not in own_places]
+            self.labels.add(run.question, run.id, *new_labels, user=owner)
         self.store.save_recorded(exported)
         if user:
             self.store.set_user(run.id, user)
         self._jobs.add(run.id, Job(run))
         return run.id
+
+    def _label_user(self, user: str) -> str:
+        """Whose labels this user sees: where the server is not shared, all have the same."""
+        return user if self.settings.shared else ""
 
     def delete(self, run_id: str) -> None:
         """Stop the run, and delete it from memory and store."""

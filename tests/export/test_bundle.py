@@ -82,6 +82,11 @@ def test_a_run_that_begins_with_a_document_keeps_it_beside_its_later_events() ->
     assert read.base is not None and read.base.seconds < read.run.seconds == 91.5
 
 
+def test_a_run_that_failed_is_a_bundle_too() -> None:
+    recorded = RecordedRun.folded(records(*TOLD[:10], e.RunFailed("read", "No page.", "Try again.", 4)))
+    assert same(from_bundle(to_bundle(recorded)), recorded)
+
+
 def test_a_page_that_was_read_twice_has_the_passages_of_each_reading() -> None:
     again = replace(
         PAGE, article=replace(PAGE.article, text="Alpha beta gamma.", extractor=Extractor.VISIBLE)
@@ -223,7 +228,7 @@ def test_a_bundle_opens_in_another_openquery_with_its_events_and_its_labels(tmp_
     exported = first.recorded(run.id, "ada")
     assert exported is not None and exported.labels == (LABEL,)
     first.close()
-    second = RunRegistry(Settings(data=tmp_path / "second", ollama_url=""))
+    second = RunRegistry(Settings(data=tmp_path / "second", ollama_url="", shared=True))
     own = replace(LABEL, grade=Grade.PARTLY)
     second.labels.add(DONE.question, "earlier", own, user="bob")
     run_id = second.import_run(to_bundle(exported), "bob")

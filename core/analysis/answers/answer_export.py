@@ -80,6 +80,11 @@ def answer_document(run: Run, prices: Prices = SHIPPED) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+def heading_anchor(heading: str) -> str:
+    """The anchor that GitHub and most viewers of Markdown give the first heading of these words."""
+    return re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-")
+
+
 def _anchors(run: Run) -> dict[int, str]:
     """The anchors of the headings `Source n`. A heading of the answer with the same words comes first, and a
     viewer then counts."""
@@ -88,9 +93,7 @@ def _anchors(run: Run) -> dict[int, str]:
         run.question,
         *(token.content for before, token in pairwise(tokens) if before.type == "heading_open"),
     ]
-    anchors = Counter(
-        re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
-    )
+    anchors = Counter(map(heading_anchor, headings))
     return {
         source.number: f"source-{source.number}"
         + (f"-{count}" if (count := anchors[f"source-{source.number}"]) else "")

@@ -1,19 +1,23 @@
-"""Runs that were: `GET /runs`, `GET /runs/{id}`, `POST /runs/{id}/plan`, `DELETE /runs/{id}`."""
+"""Runs that were: `GET /runs`, `GET /runs/{id}`, its plan and its export, `DELETE /runs/{id}`."""
 
 import asyncio
+import re
 from enum import StrEnum
 from functools import partial
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from core.analysis.answers.answer_export import export_name
 from core.api.problems import Refusal, documented
 from core.api.responses.agent_messages import AgentResponse, agent_response
 from core.api.responses.run_view import RunView, run_view
 from core.api.service import CallerOf, Service, ServiceOf, SessionOf
 from core.api.strict_json import Strict, StrictRoute
 from core.config.permissions import Action
+from core.export.formats import FORMATS, export
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
 
@@ -99,6 +103,32 @@ async def approve_plan(
     return run_view(run, service.prices, await service.unsaved(run_id))
 
 
+@router.get(
+    "/runs/{id}/export",
+    response_class=Response,
+    responses={
+        **documented(404, 422, 503),
+        200: {"content": {form.media_type: {} for form in FORMATS.values()}, "description": "The file."},
+    },
+)
+async def export_run(
+    run_id: RunId,
+    service: ServiceOf,
+    caller: CallerOf,
+    ending: Annotated[str, Query(pattern=f"^({'|'.join(map(re.escape, FORMATS))})$")] = ".zip",
+) -> Response:
+    """One run as a file, with the caller's labels where the format has labels."""
+    recorded = await asyncio.to_thread(service.runs.recorded, run_id, caller.name)
+    if recorded is None:
+        raise _no_run()
+    name = quote(export_name(recorded.run.question, ending))
+    return Response(
+        await asyncio.to_thread(export, recorded, ending),
+        media_type=FORMATS[ending].media_type,
+        headers={"Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
+    )
+
+
 @router.delete("/runs/{id}", status_code=204, responses=documented(403, 404, 422, 503))
 async def delete_run(run_id: RunId, service: ServiceOf, caller: CallerOf) -> None:
     """Stop the run if it is under way, and forget it; on a shared server the caller's own alone."""
@@ -110,5 +140,9 @@ async def delete_run(run_id: RunId, service: ServiceOf, caller: CallerOf) -> Non
 async def _stored_run(service: Service, run_id: str) -> Run:
     run = await asyncio.to_thread(service.runs.get, run_id)
     if run is None:
-        raise Refusal(404, "There is no run of this id.", "It may have been deleted; see GET /runs.")
+        raise _no_run()
     return run
+
+
+def _no_run() -> Refusal:
+    return Refusal(404, "There is no run of this id.", "It may have been deleted; see GET /runs.")

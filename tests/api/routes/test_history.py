@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.export.bundle import from_bundle
 from tests.api.conftest import DEMO, QUESTION, Api, Serve, Visitor
 from tests.services.loopback import Gate
 from tests.services.openai_server import streamed
@@ -55,6 +56,17 @@ def test_the_full_form_is_the_whole_run(api: Api) -> None:
     assert run["pages"][0]["article"]["text"]
     assert run["ranking"]["order"]
     assert run["timeline"]["phases"]["embed"]["end"]
+
+
+def test_a_run_is_exported_by_the_ending_of_a_file(api: Api) -> None:
+    run_id = asked(api)
+    bundle = api.get(f"/runs/{run_id}/export")
+    assert bundle.headers["content-disposition"].endswith("how-does-chunk-overlap-affect-retrieval.zip")
+    assert from_bundle(bundle.content).run.id == run_id
+    table = api.get(f"/runs/{run_id}/export", params={"ending": ".csv"})
+    assert table.headers["content-type"].startswith("text/csv") and "cosine" in table.text
+    assert api.get(f"/runs/{run_id}/export", params={"ending": ".exe"}).status_code == 422
+    assert api.get("/runs/nobody/export").status_code == 404
 
 
 def test_the_agent_form_has_a_message_for_every_step_of_a_model(visitor: Visitor) -> None:

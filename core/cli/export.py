@@ -1,0 +1,90 @@
+"""`openquery export` and `openquery open`: a run leaves as a file, and a file becomes a run of the history."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.cli.printing import print_text
+from core.config.settings import Settings
+from core.errors import BadInput, StoreFailed
+from core.export.bundle import recorded_run
+from core.export.formats import ending_of, export
+from core.run.importer import LIMIT
+from core.run.recorded_run import RecordedRun
+from core.runtime.registry import RunRegistry
+from core.storage.atomic_write import atomic_write
+from core.text.sanitize import one_line
+
+PAGES = "http://127.0.0.1:8501"
+"""Where `openquery` serves the pages when nothing else is said."""
+
+
+def export_in_terminal(reference: str, out: Path, settings: Settings) -> int:
+    """Write a run as a file of the format that its ending says, and return the exit code.
+
+    Args:
+        reference: the id of a run in the history, or the path of an exported one.
+        out: the file; one that is there is replaced.
+        settings: where the history is.
+
+    Raises:
+        BadInput: when there is no such run or format, or the run has nothing of that kind.
+        StoreFailed: when the history cannot be read.
+        OSError: when a file cannot be read or written.
+    """
+    ending = ending_of(out.name)
+    with _registry(settings) as runs:
+        recorded = runs.recorded(reference) or _in_file(reference)
+    body = export(recorded, ending)
+    atomic_write(out, body)
+    print_text(f"{out}: {len(body):,} bytes", to=sys.stderr)
+    return 0
+
+
+def open_in_terminal(file: Path, settings: Settings) -> int:
+    """Store the run of a bundle or a JSON file, print the address of its page, and return the exit code.
+
+    Raises:
+        BadInput: when the file is no exported run.
+        StoreFailed: when the run cannot be stored.
+        OSError: when the file cannot be read.
+    """
+    with _registry(settings) as runs:
+        run_id = runs.import_run(read_bounded(file))
+        if problem := runs.unsaved(run_id):
+            raise StoreFailed(problem)
+    print_text(f"{PAGES}/?run={run_id}")
+    print_text("The run is in the history. `openquery` serves its page.", to=sys.stderr)
+    return 0
+
+
+def read_bounded(file: Path) -> bytes:
+    """The content of a file, as far as is needed to tell that it is too large.
+
+    Raises:
+        BadInput: when there is no such file.
+        OSError: when it cannot be read.
+    """
+    if not file.is_file():
+        raise BadInput(f"There is no file {one_line(str(file), 200)}.", hint="Check its path.")
+    with file.open("rb") as opened:
+        return opened.read(LIMIT + 1)
+
+
+def _in_file(reference: str) -> RecordedRun:
+    if not Path(reference).is_file():
+        raise BadInput(
+            f"There is no run {one_line(reference, 60)} in the history, and no such file.",
+            hint="Copy the id from the address of its page, or name the file of an exported run.",
+        )
+    return recorded_run(read_bounded(Path(reference)))
+
+
+@contextmanager
+def _registry(settings: Settings) -> Iterator[RunRegistry]:
+    runs = RunRegistry(settings)
+    try:
+        yield runs
+    finally:
+        runs.close()

@@ -1,0 +1,104 @@
+"""References in the forms of reference managers: BibTeX (biblatex), RIS and CSL-JSON, each as UTF-8.
+
+The forms are those of the biblatex manual, of Research Information Systems' format specification, and of the
+schema of the Citation Style Language.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote
+
+import orjson
+
+from core.export.references import Reference
+
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\textbraceleft{}",
+    "}": r"\textbraceright{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{mark: f"\\{mark}" for mark in "$&#%_"},
+}
+_TEX_MARK = re.compile(r"[\\{}~^$&#%_]")
+
+
+def bibtex(entries: Iterable[Reference]) -> bytes:
+    """An `@online` entry for each reference."""
+    return "\n".join(map(_bibtex_entry, entries)).encode()
+
+
+def ris(entries: Iterable[Reference]) -> bytes:
+    """An `ELEC` record for each reference."""
+    return "".join(f"{tag}  - {value}\r\n" for entry in entries for tag, value in _ris_lines(entry)).encode()
+
+
+def csl_json(entries: Iterable[Reference]) -> bytes:
+    """A list with an item for each reference."""
+    return orjson.dumps([_csl_item(entry) for entry in entries], option=orjson.OPT_INDENT_2)
+
+
+def _bibtex_entry(entry: Reference) -> str:
+    fields = {
+        "title": f"{{{_tex(entry.title)}}}",  # in braces twice: as it is written, upper and lower case too
+        "author": " and ".join(f"{{{_tex(author)}}}" for author in entry.authors),
+        "organization": _tex(entry.container),
+        "date": _iso(entry.issued),
+        "url": _address(entry.url),
+        "urldate": _iso(entry.accessed),
+        "langid": _tex(entry.language),
+        "note": _tex(_numbered(entry)),
+    }
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value)
+    return f"@online{{{entry.key},\n{lines}}}\n"
+
+
+def _ris_lines(entry: Reference) -> Iterator[tuple[str, str]]:
+    yield "TY", "ELEC"
+    yield "TI", entry.title
+    yield from (("AU", author) for author in entry.authors)
+    optional = {
+        "T2": entry.container,
+        "PY": f"{entry.issued[0]:04}" if entry.issued else "",
+        "DA": _iso(entry.issued).replace("-", "/"),
+        "UR": _address(entry.url),
+        "Y2": _iso(entry.accessed).replace("-", "/"),
+        "LA": entry.language,
+        "N1": _numbered(entry),
+    }
+    yield from ((tag, value) for tag, value in optional.items() if value)
+    yield "ER", ""
+
+
+def _csl_item(entry: Reference) -> dict[str, object]:
+    item = {
+        "id": entry.key,
+        "type": "webpage" if entry.url else "document",
+        "title": entry.title,
+        "author": [{"literal": author} for author in entry.authors],
+        "container-title": entry.container,
+        "URL": entry.url,
+        "issued": {"date-parts": [entry.issued]} if entry.issued else None,
+        "accessed": {"date-parts": [entry.accessed]} if entry.accessed else None,
+        "language": entry.language,
+        "note": _numbered(entry),
+    }
+    return {name: value for name, value in item.items() if value}
+
+
+def _numbered(entry: Reference) -> str:
+    return f"Source {', '.join(f'[{number}]' for number in entry.numbers)}"
+
+
+def _iso(date: tuple[int, ...]) -> str:
+    return "-".join(f"{part:0{4 if n == 0 else 2}}" for n, part in enumerate(date))
+
+
+def _tex(text: str) -> str:
+    """`text` as literal words in a field of BibTeX, whose braces have to be balanced."""
+    return _TEX_MARK.sub(lambda mark: _TEX[mark[0]], text)
+
+
+def _address(url: str) -> str:
+    """The address without what ends a field or a line."""
+    return quote(url, safe="!#$%&'()*+,-./:;=?@[]_~|", errors="replace")

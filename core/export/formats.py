@@ -1,0 +1,81 @@
+"""The files that a run can leave as, by their endings: the one table of the command line, the pages and the HTTP API."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from core.analysis.answers.answer_export import answer_document
+from core.errors import BadInput
+from core.export.answer_page import answer_page
+from core.export.bibliography import bibtex, csl_json, ris
+from core.export.bundle import to_bundle
+from core.export.passage_table import passages_csv, passages_parquet
+from core.export.references import references
+from core.run.codec import run_to_json
+from core.run.recorded_run import RecordedRun
+from core.text.sanitize import encodable
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A form of a run as a file."""
+
+    title: str
+    media_type: str
+    write: Callable[[RecordedRun], bytes]
+    """Raises `BadInput` when the run has nothing of this kind."""
+
+
+FORMATS: Mapping[str, Format] = {
+    ".zip": Format("Bundle, with every view alive", "application/zip", to_bundle),
+    ".json": Format("Run as JSON", "application/json", lambda recorded: run_to_json(recorded.run)),
+    ".md": Format(
+        "Answer as Markdown",
+        "text/markdown",
+        lambda recorded: encodable(answer_document(recorded.run)).encode(),
+    ),
+    ".answer.html": Format("Answer as HTML", "text/html", lambda recorded: answer_page(recorded.run)),
+    ".csv": Format("Passages as CSV", "text/csv", lambda recorded: passages_csv(recorded.run)),
+    ".parquet": Format(
+        "Passages as Parquet",
+        "application/vnd.apache.parquet",
+        lambda recorded: passages_parquet(recorded.run),
+    ),
+    ".bib": Format(
+        "Sources as BibTeX", "application/x-bibtex", lambda recorded: bibtex(references(recorded.run))
+    ),
+    ".ris": Format(
+        "Sources as RIS",
+        "application/x-research-info-systems",
+        lambda recorded: ris(references(recorded.run)),
+    ),
+    ".csl.json": Format(
+        "Sources as CSL-JSON",
+        "application/vnd.citationstyles.csl+json",
+        lambda recorded: csl_json(references(recorded.run)),
+    ),
+}
+"""By the ending of the file's name. Where one ending ends another, the longer one counts."""
+
+
+def ending_of(name: str) -> str:
+    """The ending of a file's name that says its format.
+
+    Raises:
+        BadInput: when there is no such format.
+    """
+    endings = [ending for ending in FORMATS if name.lower().endswith(ending)]
+    if not endings:
+        raise BadInput(
+            f"A run cannot be exported as {name[-80:]!r}.",
+            hint=f"The name has to end in {', '.join(FORMATS)}.",
+        )
+    return max(endings, key=len)
+
+
+def export(recorded: RecordedRun, ending: str) -> bytes:
+    """The run as a file with this ending, a key of `FORMATS`.
+
+    Raises:
+        BadInput: when the run has nothing of this kind, such as no sources for a bibliography.
+    """
+    return FORMATS[ending].write(recorded)

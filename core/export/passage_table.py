@@ -1,0 +1,81 @@
+"""The ranked passages as a table, with their scores: CSV for spreadsheets, Parquet for programs."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.analysis.rankings.ranked_passages import SCORES, ranked_passages
+from core.errors import BadInput
+from core.run.state import Run
+from core.text.sanitize import encodable
+
+_NUMBERS = ("rank", "source", "start", "end")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""With these a spreadsheet takes a text for a formula (OWASP, CSV injection)."""
+
+
+def passages_csv(run: Run) -> bytes:
+    """A row a passage, best first, as UTF-8 with a byte order mark. A text that a spreadsheet would run as a formula begins
+    with an apostrophe. Raises as `_columns`."""
+    columns = _columns(run)
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(columns)
+    writer.writerows(map(_cell, row) for row in zip(*columns.values(), strict=True))
+    return file.getvalue().encode("utf-8-sig")
+
+
+def passages_parquet(run: Run) -> bytes:
+    """The same rows as Parquet, with the passage's unit vector in `vector` where the run has vectors.
+
+    Raises:
+        BadInput: when the run has no ranked passages, or pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise BadInput("Parquet needs the package pyarrow.", hint="pip install pyarrow") from error
+    columns = _columns(run)
+    types = dict.fromkeys(SCORES, pa.float32()) | dict.fromkeys(_NUMBERS, pa.int32())
+    table = pa.table({name: pa.array(column, types.get(name)) for name, column in columns.items()})
+    if run.index is not None and run.index.vectors is not None and run.ranking is not None:
+        vectors = run.index.vectors[run.ranking.order]
+        table = table.append_column(
+            "vector", pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+        )
+    file = io.BytesIO()
+    parquet.write_table(table, file, compression="zstd")
+    return file.getvalue()
+
+
+def _columns(run: Run) -> Mapping[str, Sequence[Any]]:
+    """The columns of the table by their names.
+
+    Raises:
+        BadInput: when the run has no ranked passages.
+    """
+    rows = ranked_passages(run)
+    if run.index is None or not rows:
+        raise BadInput("This run has no ranked passages.", hint="Export it as .json or .zip.")
+    places = [run.index.passages[row.row].place for row in rows]
+    return {
+        "rank": [row.rank for row in rows],
+        "source": [row.number for row in rows],
+        **{
+            name: [getattr(row, name) for row in rows]
+            for name in SCORES
+            if getattr(run.ranking, name) is not None
+        },
+        "title": [encodable(row.title) for row in rows],
+        "site": [row.site for row in rows],
+        "url": [row.url for row in rows],
+        "start": [place.start for place in places],
+        "end": [place.end for place in places],
+        "text": [encodable(row.text) for row in rows],
+    }
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

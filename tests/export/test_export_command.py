@@ -1,0 +1,40 @@
+"""`openquery export` and `openquery open`, as a person calls them."""
+
+from pathlib import Path
+
+import pytest
+
+from core.export.bundle import from_bundle
+from tests.export.test_bundle import BUNDLE, RECORDED, same
+from tests.services.command_line import openquery
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_bundle_is_opened_and_exported_again_from_the_history(tmp_path: Path) -> None:
+    file, out = tmp_path / "run.zip", tmp_path / "again.zip"
+    file.write_bytes(BUNDLE)
+    opened = openquery(tmp_path / "data", "open", str(file))
+    assert opened.code == 0
+    address, run_id = opened.out.strip().split("?run=")
+    assert address == "http://127.0.0.1:8501/"
+    assert openquery(tmp_path / "data", "export", run_id, "--out", str(out)).code == 0
+    assert same(from_bundle(out.read_bytes()), RECORDED.with_id(run_id))
+    assert openquery(tmp_path / "data", "export", str(out), "--out", str(tmp_path / "run.csl.json")).code == 0
+    assert b"a.example" in (tmp_path / "run.csl.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("open", "nowhere.zip"), "There is no file nowhere.zip."),
+        (("export", "nowhere", "--out", "run.zip"), "There is no run nowhere in the history"),
+        (("export", "nowhere", "--out", "run.exe"), "has to end in .zip, .json"),
+    ],
+)
+def test_what_is_not_there_or_not_possible_is_told_in_words(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    done = openquery(tmp_path, *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
