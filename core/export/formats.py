@@ -8,6 +8,7 @@ from core.errors import BadInput
 from core.export.answer_page import answer_page
 from core.export.bibliography import bibtex, csl_json, ris
 from core.export.bundle import to_bundle
+from core.export.one_file import one_file
 from core.export.passage_table import passages_csv, passages_parquet
 from core.export.references import references
 from core.run.codec import run_to_json
@@ -32,6 +33,12 @@ FORMATS: Mapping[str, Format] = {
         "Answer as Markdown",
         "text/markdown",
         lambda recorded: encodable(answer_document(recorded.run)).encode(),
+    ),
+    ".html": Format("Run in one file", "text/html", lambda recorded: one_file(recorded.run).encode()),
+    ".excerpts.html": Format(
+        "Run in one file, without full texts",
+        "text/html",
+        lambda recorded: one_file(recorded.run, full_texts=False).encode(),
     ),
     ".answer.html": Format("Answer as HTML", "text/html", lambda recorded: answer_page(recorded.run)),
     ".csv": Format("Passages as CSV", "text/csv", lambda recorded: passages_csv(recorded.run)),
