@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -11,6 +11,7 @@ from core.analysis.answers.answer_stats import answer_author
 from core.analysis.run_usage import run_usage
 from core.config.prices import SHIPPED, Prices
 from core.config.schema import parameters
+from core.model import Source
 from core.model.passage_urls import passage_at_url, site
 from core.run.state import Run
 from core.text.display import embedder_name
@@ -59,21 +60,9 @@ def answer_document(run: Run, prices: Prices = SHIPPED) -> str:
 
     What the answer cost is as providers state it, else by `prices`. A citation is a link to the heading of its source, by the anchors that GitHub and most viewers give headings.
     """
-    anchors = _anchors(run)
+    anchors = source_anchors([run.question], [run.text], run.sources)
     parts = [f"# {file_text(one_line(run.question, 1000))}", file_markdown(run.text, anchors, deeper=1)]
-    if run.sources:
-        parts.append("## Sources")
-    for source in run.sources:
-        title = file_text(one_line(source.title)) or file_text(site(source.url)) or "Untitled"
-        library_passage = passage_at_url(source.url)
-        where = f" in the collection {file_text(library_passage[0])}" if library_passage else ""
-        link = title if library_passage else file_link(title, source.url)
-        passage = file_markdown(source.text)
-        parts += [
-            f"### Source {source.number}",
-            f"{link}{where}",
-            re.sub("^", "> ", passage, flags=re.MULTILINE),
-        ]
+    parts += source_parts(run.sources)
     if run.notices:
         parts += ["## Notices", "\n".join(f"- {file_text(str(notice))}" for notice in run.notices)]
     parts += ["## About this answer", "\n".join(f"- {name}: {value}" for name, value in _facts(run, prices))]
@@ -85,19 +74,39 @@ def heading_anchor(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-")
 
 
-def _anchors(run: Run) -> dict[int, str]:
-    """The anchors of the headings `Source n`. A heading of the answer with the same words comes first, and a
-    viewer then counts."""
-    tokens = markdown_tokens(run.text)
-    headings = [
-        run.question,
-        *(token.content for before, token in pairwise(tokens) if before.type == "heading_open"),
-    ]
-    anchors = Counter(map(heading_anchor, headings))
+def source_parts(sources: Sequence[Source]) -> Iterator[str]:
+    """The paragraphs of a list of sources: a heading, and for each its number, title, address and passage."""
+    if sources:
+        yield "## Sources"
+    for source in sources:
+        title = file_text(one_line(source.title)) or file_text(site(source.url)) or "Untitled"
+        library_passage = passage_at_url(source.url)
+        where = f" in the collection {file_text(library_passage[0])}" if library_passage else ""
+        link = title if library_passage else file_link(title, source.url)
+        yield f"### Source {source.number}"
+        yield f"{link}{where}"
+        yield re.sub("^", "> ", file_markdown(source.text), flags=re.MULTILINE)
+
+
+def source_anchors(
+    headings: Sequence[str], answers: Sequence[str], sources: Sequence[Source]
+) -> dict[int, str]:
+    """The anchors of the headings `Source n`, by number.
+
+    A heading of the document or of an answer with the same words comes first, and a viewer then counts.
+    """
+    tokens = [markdown_tokens(answer) for answer in answers]
+    of_answers = (
+        token.content
+        for answer in tokens
+        for before, token in pairwise(answer)
+        if before.type == "heading_open"
+    )
+    anchors = Counter(map(heading_anchor, (*headings, *of_answers)))
     return {
         source.number: f"source-{source.number}"
         + (f"-{count}" if (count := anchors[f"source-{source.number}"]) else "")
-        for source in run.sources
+        for source in sources
     }
 
 

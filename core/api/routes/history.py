@@ -7,10 +7,12 @@ from functools import partial
 from typing import Annotated
 from urllib.parse import quote
 
+import orjson
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.analysis.answers.answer_export import export_name
+from core.analysis.answers.conversation_export import conversation_document, conversation_json
 from core.api.problems import Refusal, documented
 from core.api.responses.agent_messages import AgentResponse, agent_response
 from core.api.responses.run_view import RunView, run_view
@@ -19,7 +21,9 @@ from core.api.strict_json import Strict, StrictRoute
 from core.config.permissions import Action
 from core.export.formats import FORMATS, export
 from core.run.codec import run_to_json
+from core.run.conversation import turns_up_to
 from core.run.state import Run, RunStatus
+from core.text.sanitize import json_without_surrogates
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])
 
@@ -27,11 +31,14 @@ RunId = Annotated[str, Path(alias="id", min_length=1, max_length=64, pattern=r"^
 
 
 class Form(StrEnum):
-    """`short` is what POST /research answers, `full` the whole run, `agent` a message for each step of a model."""
+    """`short` is what POST /research answers, `full` the whole run, `agent` a message for each step of a model,
+    `conversation` the questions and answers up to this run, `conversation_markdown` the same as Markdown."""
 
     SHORT = "short"
     FULL = "full"
     AGENT = "agent"
+    CONVERSATION = "conversation"
+    CONVERSATION_MARKDOWN = "conversation_markdown"
 
 
 class RunLine(BaseModel):
@@ -76,6 +83,15 @@ async def get_run(
             return agent_response(run, await service.unsaved(run_id))
         case Form.FULL:
             return Response(await asyncio.to_thread(run_to_json, run), media_type="application/json")
+        case Form.CONVERSATION:
+            turns = await asyncio.to_thread(turns_up_to, run, service.runs.get)
+            return Response(
+                orjson.dumps(json_without_surrogates(conversation_json(turns))), media_type="application/json"
+            )
+        case Form.CONVERSATION_MARKDOWN:
+            turns = await asyncio.to_thread(turns_up_to, run, service.runs.get)
+            text = await asyncio.to_thread(conversation_document, turns)
+            return Response(text, media_type="text/markdown; charset=utf-8")
 
 
 class Approval(Strict):

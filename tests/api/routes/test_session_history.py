@@ -99,3 +99,16 @@ def test_a_method_is_a_field_of_research(visitor: Visitor) -> None:
     assert run["knobs"]["run"]["method"] == "pipeline"
     reply = visitor.post("/research", json={"question": QUESTION, "method": "guess"})
     assert [fault["field"] for fault in reply.json()["errors"]] == ["method"]
+
+
+def test_a_conversation_leaves_as_json_and_as_markdown(asked: Visitor) -> None:
+    run = asked.post("/research", json={"question": WRITTEN}).json()
+    value = asked.get(f"/runs/{run['id']}?form=conversation").json()
+    assert [(turn["written"], turn["answer"]) for turn in value["turns"]] == [
+        (QUESTION, "Overlap keeps facts whole [1]."),
+        (WRITTEN, "A tenth [1]."),
+    ]
+    assert value["conversation"] == value["turns"][0]["run"] == run["conversation"]
+    document = asked.get(f"/runs/{run['id']}?form=conversation_markdown")
+    assert document.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert f"## 2. {WRITTEN}" in document.text and "A tenth [[1]](#source-1)." in document.text

@@ -1,0 +1,67 @@
+"""A conversation as a file: its questions and answers in order, with one list of sources under their numbers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.analysis.answers.answer_export import source_anchors, source_parts
+from core.analysis.conversation import understood
+from core.model import Source
+from core.run.state import Run
+from core.text.markdown.file_markdown import file_markdown, file_text
+from core.text.sanitize import one_line
+
+CONVERSATION_FORMAT = "openquery-conversation"
+
+
+def conversation_document(turns: Sequence[Run]) -> str:
+    """The conversation as Markdown that loads and runs nothing; `turns` are its runs, oldest first.
+
+    Citations link to the headings of their sources, which keep their numbers from turn to turn.
+    """
+    sources = _sources(turns)
+    questions = [f"{number}. {one_line(run.written, 1000)}" for number, run in enumerate(turns, 1)]
+    title = one_line(turns[0].written, 1000)
+    anchors = source_anchors([title, *questions], [run.text for run in turns], sources)
+    parts = [f"# {file_text(title)}"]
+    for question, run in zip(questions, turns, strict=True):
+        parts += [
+            f"## {file_text(question)}",
+            file_text(understood(run.question, run.turn)),
+            file_markdown(run.text, anchors, deeper=2),
+            "\n".join(f"- {file_text(str(notice))}" for notice in run.notices),
+        ]
+    parts += source_parts(sources)
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def conversation_json(turns: Sequence[Run]) -> dict[str, Any]:
+    """The conversation as a JSON value; `turns` are its runs, oldest first."""
+    return {
+        "format": CONVERSATION_FORMAT,
+        "conversation": turns[0].conversation,
+        "turns": [
+            {
+                "run": run.id,
+                "asked": run.started,
+                "written": run.written,
+                "question": run.question,
+                "answer_from": run.turn.answer_from if run.turn else None,
+                "coverage": run.turn.coverage if run.turn else None,
+                "answer": run.text,
+                "cited": list(run.check.cited),
+                "sources": [source.number for source in run.sources],
+                "notes": [str(notice) for notice in run.notices],
+            }
+            for run in turns
+        ],
+        "sources": [
+            {"number": source.number, "title": source.title, "url": source.url, "text": source.text}
+            for source in _sources(turns)
+        ],
+    }
+
+
+def _sources(turns: Sequence[Run]) -> list[Source]:
+    """The sources of all turns, each number once."""
+    numbered = {source.number: source for run in turns for source in run.sources}
+    return [numbered[number] for number in sorted(numbered)]
