@@ -8,7 +8,7 @@ from core import __version__
 from core.cli.evaluation.evaluation_arguments import add_evaluation
 from core.cli.shared_arguments import EXIT_CODES, add_connections, period
 from core.config.schema import Parameter, parameters
-from core.model import AnswerFrom
+from core.model import AnswerFrom, Phase
 
 FLAGS = {
     "run.method": ("--method",),
@@ -126,6 +126,28 @@ def _add_sharing(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     opening.set_defaults(command="open")
     opening.add_argument("file", type=Path, metavar="FILE", help="a file of openquery export, .zip or .json")
+    replay = commands.add_parser(
+        "replay",
+        help="show a run again as it happened",
+        description="Show a run again as it happened, without a network or a model: its phases and its answer, with the "
+        "original timing or faster.",
+        epilog=EXIT_CODES,
+    )
+    replay.set_defaults(command="replay")
+    replay.add_argument("run", metavar="RUN", help="a bundle, or the id of a run in the history")
+    replay.add_argument(
+        "--speed", type=float, default=1.0, metavar="X", help="2 is twice as fast (default 1)"
+    )
+    replay.add_argument(
+        "--pause-at",
+        action="append",
+        type=Phase,
+        choices=list(Phase),
+        default=[],
+        metavar="PHASE",
+        help=f"wait for Enter when this phase begins: {', '.join(Phase)}. May be repeated",
+    )
+    replay.add_argument("-v", "--verbose", action="store_true", help="every step on stderr, one a line")
 
 
 def _add_address(target: argparse.ArgumentParser, default_port: str) -> None:

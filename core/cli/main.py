@@ -184,15 +184,22 @@ def _watch(options: argparse.Namespace) -> Work:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from core.cli.export import export_in_terminal
+    from core.cli.sharing.export import export_in_terminal
 
     return export_in_terminal(options.run, options.out, _settings(options))
 
 
 def _open(options: argparse.Namespace) -> int:
-    from core.cli.export import open_in_terminal
+    from core.cli.sharing.export import open_in_terminal
 
     return open_in_terminal(options.file, _settings(options))
+
+
+def _replay(options: argparse.Namespace) -> Work:
+    from core.cli.sharing.replay import replay_in_terminal
+
+    settings = _settings(options)
+    return replay_in_terminal(options.run, settings, options.speed, options.pause_at, options.verbose)
 
 
 def _check(options: argparse.Namespace) -> Work:
@@ -278,6 +285,7 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | Work]] = {
     "watch": _watch,
     "export": _export,
     "open": _open,
+    "replay": _replay,
     "check": _check,
     "ingest": _ingest,
     "eval run": _evaluate,

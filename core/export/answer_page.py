@@ -7,6 +7,7 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 
 from core.analysis.answers.answer_export import answer_document, heading_anchor
+from core.config.prices import Prices
 from core.run.state import Run
 from core.text.sanitize import one_line
 
@@ -17,10 +18,10 @@ _STYLE = (
 )
 
 
-def answer_page(run: Run) -> bytes:
+def answer_page(run: Run, prices: Prices) -> bytes:
     """`answer_document` as HTML, whose citations are links to their sources."""
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
-    tokens = parser.parse(answer_document(run))
+    tokens = parser.parse(answer_document(run, prices))
     counts: Counter[str] = Counter()
     for opening, heading in pairwise(tokens):
         if opening.type == "heading_open":

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from core.analysis.answers.answer_export import answer_document
+from core.config.prices import SHIPPED, Prices
 from core.errors import BadInput
 from core.export.answer_page import answer_page
 from core.export.bibliography import bibtex, csl_json, ris
@@ -22,43 +23,47 @@ class Format:
 
     title: str
     media_type: str
-    write: Callable[[RecordedRun], bytes]
+    write: Callable[[RecordedRun, Prices], bytes]
     """Raises `BadInput` when the run has nothing of this kind."""
 
 
 FORMATS: Mapping[str, Format] = {
-    ".zip": Format("Bundle, with every view alive", "application/zip", to_bundle),
-    ".json": Format("Run as JSON", "application/json", lambda recorded: run_to_json(recorded.run)),
+    ".zip": Format(
+        "Bundle, with every view alive", "application/zip", lambda recorded, _: to_bundle(recorded)
+    ),
+    ".json": Format("Run as JSON", "application/json", lambda recorded, _: run_to_json(recorded.run)),
     ".md": Format(
         "Answer as Markdown",
         "text/markdown",
-        lambda recorded: encodable(answer_document(recorded.run)).encode(),
+        lambda recorded, prices: encodable(answer_document(recorded.run, prices)).encode(),
     ),
-    ".html": Format("Run in one file", "text/html", lambda recorded: one_file(recorded.run).encode()),
+    ".html": Format("Run in one file", "text/html", lambda recorded, _: one_file(recorded.run).encode()),
     ".excerpts.html": Format(
         "Run in one file, without full texts",
         "text/html",
-        lambda recorded: one_file(recorded.run, full_texts=False).encode(),
+        lambda recorded, _: one_file(recorded.run, full_texts=False).encode(),
     ),
-    ".answer.html": Format("Answer as HTML", "text/html", lambda recorded: answer_page(recorded.run)),
-    ".csv": Format("Passages as CSV", "text/csv", lambda recorded: passages_csv(recorded.run)),
+    ".answer.html": Format(
+        "Answer as HTML", "text/html", lambda recorded, prices: answer_page(recorded.run, prices)
+    ),
+    ".csv": Format("Passages as CSV", "text/csv", lambda recorded, _: passages_csv(recorded.run)),
     ".parquet": Format(
         "Passages as Parquet",
         "application/vnd.apache.parquet",
-        lambda recorded: passages_parquet(recorded.run),
+        lambda recorded, _: passages_parquet(recorded.run),
     ),
     ".bib": Format(
-        "Sources as BibTeX", "application/x-bibtex", lambda recorded: bibtex(references(recorded.run))
+        "Sources as BibTeX", "application/x-bibtex", lambda recorded, _: bibtex(references(recorded.run))
     ),
     ".ris": Format(
         "Sources as RIS",
         "application/x-research-info-systems",
-        lambda recorded: ris(references(recorded.run)),
+        lambda recorded, _: ris(references(recorded.run)),
     ),
     ".csl.json": Format(
         "Sources as CSL-JSON",
         "application/vnd.citationstyles.csl+json",
-        lambda recorded: csl_json(references(recorded.run)),
+        lambda recorded, _: csl_json(references(recorded.run)),
     ),
 }
 """By the ending of the file's name. Where one ending ends another, the longer one counts."""
@@ -79,10 +84,10 @@ def ending_of(name: str) -> str:
     return max(endings, key=len)
 
 
-def export(recorded: RecordedRun, ending: str) -> bytes:
-    """The run as a file with this ending, a key of `FORMATS`.
+def export(recorded: RecordedRun, ending: str, prices: Prices = SHIPPED) -> bytes:
+    """The run as a file with this ending, a key of `FORMATS`. `prices` say what its tokens cost.
 
     Raises:
         BadInput: when the run has nothing of this kind, such as no sources for a bibliography.
     """
-    return FORMATS[ending].write(recorded)
+    return FORMATS[ending].write(recorded, prices)

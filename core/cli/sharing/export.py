@@ -34,9 +34,8 @@ def export_in_terminal(reference: str, out: Path, settings: Settings) -> int:
         OSError: when a file cannot be read or written.
     """
     ending = ending_of(out.name)
-    with _registry(settings) as runs:
-        recorded = runs.recorded(reference) or _in_file(reference)
-    body = export(recorded, ending)
+    with registry(settings) as runs:
+        body = export(recorded_at(reference, runs), ending, runs.engine.prices.read())
     atomic_write(out, body)
     print_text(f"{out}: {len(body):,} bytes", to=sys.stderr)
     return 0
@@ -50,7 +49,7 @@ def open_in_terminal(file: Path, settings: Settings) -> int:
         StoreFailed: when the run cannot be stored.
         OSError: when the file cannot be read.
     """
-    with _registry(settings) as runs:
+    with registry(settings) as runs:
         run_id = runs.import_run(read_bounded(file))
         if problem := runs.unsaved(run_id):
             raise StoreFailed(problem)
@@ -72,7 +71,16 @@ def read_bounded(file: Path) -> bytes:
         return opened.read(LIMIT + 1)
 
 
-def _in_file(reference: str) -> RecordedRun:
+def recorded_at(reference: str, runs: RunRegistry) -> RecordedRun:
+    """The run of an id in the history, or of an exported file, with its events.
+
+    Raises:
+        BadInput: when there is none.
+        StoreFailed: when the history cannot be read.
+        OSError: when the file cannot be read.
+    """
+    if recorded := runs.recorded(reference):
+        return recorded
     if not Path(reference).is_file():
         raise BadInput(
             f"There is no run {one_line(reference, 60)} in the history, and no such file.",
@@ -82,7 +90,8 @@ def _in_file(reference: str) -> RecordedRun:
 
 
 @contextmanager
-def _registry(settings: Settings) -> Iterator[RunRegistry]:
+def registry(settings: Settings) -> Iterator[RunRegistry]:
+    """The runs of the data folder, closed at the end."""
     runs = RunRegistry(settings)
     try:
         yield runs

@@ -1,0 +1,67 @@
+"""`openquery replay`: a run happens again in the terminal, at its own pace, without a network or a model."""
+
+import asyncio
+import sys
+from collections.abc import Collection
+
+from core.cli.ask import Terminal
+from core.cli.printing import print_text
+from core.cli.progress_lines import PhaseLines
+from core.cli.sharing.export import recorded_at, registry
+from core.config.settings import Settings
+from core.errors import BadInput
+from core.export.replay import TICK, Playhead, phase_starts, replay
+from core.model import Phase
+
+
+async def replay_in_terminal(
+    reference: str, settings: Settings, speed: float, pause_at: Collection[Phase] = (), verbose: bool = False
+) -> int:
+    """Show a run as `answer_in_terminal` has shown it, and return the exit code, which is that of the run.
+
+    Args:
+        reference: the id of a run in the history, or the path of a bundle.
+        settings: where the history is.
+        speed: how many seconds of the run pass in one.
+        pause_at: phases where it waits for the Enter key once they have begun.
+        verbose: print every step.
+
+    Raises:
+        BadInput: when there is no such run, it has no events, or the speed is not above 0.
+        BrokenPipeError: when the reader of stdout or stderr has closed it.
+    """
+    if not 0 < speed < float("inf"):
+        raise BadInput("A replay needs a speed above 0.", hint="1 is as it was, 2 twice as fast.")
+    with registry(settings) as runs:
+        recorded, prices = recorded_at(reference, runs), runs.engine.prices.read()
+    playhead = Playhead(speed=speed, halts=phase_starts(recorded, pause_at))
+
+    async def sleep(seconds: float) -> None:
+        if playhead.halted:
+            print_text("Paused. Press Enter to go on.", to=sys.stderr)
+            await _enter()
+            playhead.play()
+        else:
+            await asyncio.sleep(min(seconds, TICK))
+
+    terminal = Terminal(
+        PhaseLines(recorded.run.knobs.embed.batch), prices, verbose=verbose, stream=True, closed=lambda: None
+    )
+    async for record, run in replay(recorded, playhead, sleep):
+        terminal.show(record, run)
+        if terminal.pipe_error:
+            raise terminal.pipe_error
+    terminal.finish(recorded.run)
+    return recorded.run.error.exit_code if recorded.run.error else 0
+
+
+async def _enter() -> None:
+    """Wait for a line on stdin, or for its end."""
+    pressed = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(sys.stdin, pressed.set)
+    try:
+        await pressed.wait()
+        sys.stdin.readline()
+    finally:
+        loop.remove_reader(sys.stdin)
