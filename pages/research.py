@@ -16,6 +16,7 @@ from pages.parts.research import (
     results_pane,
     status_line,
     stepper,
+    trace_view,
 )
 from pages.parts.sidebar import controls, presets
 
@@ -112,6 +113,7 @@ def progress() -> None:
 def answer_column() -> None:
     """The answer, its losses, sources and notes."""
     run = latest()
+    trace_view.steps(run)
     answer_view.answer(run, runtime.clock(run), turns.turn_line(conversation, run))
     plan_view.plan(run)
     answer_sources.losses(run, runtime.runs().store.problem)

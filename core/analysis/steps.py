@@ -26,6 +26,7 @@ class StepRow:
     """Until `now` while it is under way."""
     tokens: int
     """Of the model's decision for it; 0 where an earlier step of the same decision has them."""
+    ended: bool
     error: bool
     reason: str
     """What the model wrote when it called the tool."""
@@ -48,6 +49,7 @@ def step_rows(run: Run, now: float | None = None) -> Iterator[StepRow]:
             outcome=_outcome(step),
             seconds=(max(run.seconds, now or 0.0) if step.end is None else step.end) - step.start,
             tokens=step.tokens,
+            ended=step.end is not None,
             error=step.error,
             reason=step.reason.strip(),
             arguments=step.arguments,
@@ -56,13 +58,13 @@ def step_rows(run: Run, now: float | None = None) -> Iterator[StepRow]:
 
 
 def _argument(arguments: str) -> str:
-    """The values of a JSON object; anything else as it is."""
+    """The values of a JSON object, an address without its usual scheme; anything else as it is."""
     try:
         values = orjson.loads(arguments)
     except orjson.JSONDecodeError:
         values = arguments
     text = ", ".join(map(str, values.values())) if isinstance(values, dict) else str(values)
-    return one_line(text, 120)
+    return one_line(text.removeprefix("https://"), 120)
 
 
 def _outcome(step: Step) -> str:

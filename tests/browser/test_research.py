@@ -12,9 +12,10 @@ from playwright.sync_api import expect
 from core.run.events import Answered, Checked, Record
 from core.stages.check import check
 from tests.browser.page_objects import QUESTION, App
+from tests.methods.agent_runs import OVERLAP
 from tests.seeding import store_copy
 from tests.services.loopback import Gate
-from tests.services.openai_server import FakeOpenAI, streamed
+from tests.services.openai_server import FakeOpenAI, called, streamed
 
 PHASES = ("plan", "search", "read", "chunk", "embed", "rank", "answer")
 TEXT = 220
@@ -428,3 +429,27 @@ def test_a_page_is_excluded_with_one_click_and_the_ranking_follows(answered: App
     expect(answered.page.get_by_role("button", name="Include")).to_be_visible()
     answered.page.get_by_role("button", name="Include").click()
     expect(answered.own("tuned")).to_have_count(0)
+
+
+def test_the_steps_of_an_agent_grow_and_open_with_the_keyboard(model_app: App, model: FakeOpenAI) -> None:
+    gate = Gate()
+    model.chats += [
+        called(("search", {"query": "chunk overlap"}), text="I look for pages."),
+        called(("open", {"url": OVERLAP}), ("open", {"url": "http://169.254.10.1/status"})),
+        streamed("", gate),
+    ]
+    model_app.open()
+    model_app.use_demo_library()
+    model_app.keyed("knob_run_method").get_by_text("agent").click()
+    model_app.at_rest()
+    model_app.field("question").fill(QUESTION)
+    model_app.field("question").press("Control+Enter")
+    rows = model_app.own("tool-calls").locator("li")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(2)).to_contain_text("failed")
+    rows.nth(1).locator("summary").focus()
+    model_app.page.keyboard.press("Enter")
+    expect(rows.nth(1).get_by_role("region", name="Result of step 2")).to_contain_text("characters in")
+    gate.open()
+    model_app.finished()
+    expect(rows).to_have_count(3)

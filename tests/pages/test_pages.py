@@ -17,9 +17,10 @@ from pages.parts import markup, runtime
 from pages.parts.research.results_pane import TABS
 from pages.parts.sidebar.knob_control import key as control_key
 from tests import samples
+from tests.methods.agent_runs import KNOBS, OVERLAP
 from tests.pages.conftest import answered, opened
 from tests.services.loopback import Gate
-from tests.services.openai_server import MODEL, FakeOpenAI, streamed
+from tests.services.openai_server import MODEL, FakeOpenAI, called, streamed
 from tests.services.process import closed_port
 from tests.services.reranker import Judge
 
@@ -264,6 +265,28 @@ def test_a_run_that_failed_is_shown_with_its_reason_and_what_it_reached(registry
     assert run.error is not None
     assert run.error.message in app.error[0].value
     assert run.question in html(app)
+
+
+def test_the_steps_of_an_agent_are_a_table_with_what_each_tool_was_told_and_said(
+    registry: RunRegistry, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.chats += [
+        called(("open", {"url": OVERLAP}), text="I look there first."),
+        called(("open", {"url": "http://10.0.0.1/<img/src=x>"})),
+        streamed("DONE"),
+    ]
+    run = answered(registry, knobs=KNOBS, access=Access(base_url=fake_openai.base_url, chat_model=MODEL))
+    app = opened(run=run.id)
+    assert not app.exception
+    page = html(app)
+    assert "2 of 12 steps at most" in page
+    assert "I look there first." in page
+    assert "6 passages" in page
+    assert page.count('class="bad"') == 1, "the refused call keeps its row"
+    assert "address not allowed" in page
+    assert "<img" not in page
+    opened_page = run.steps[0].result.splitlines()[0]
+    assert opened_page in page.partition("Result, as data")[2]
 
 
 def test_a_failed_search_offers_another_backend_and_takes_none_by_itself(
