@@ -14,6 +14,7 @@ from core.export.passage_table import passages_csv, passages_parquet
 from core.export.references import references
 from core.run.codec import run_to_json
 from core.run.recorded_run import RecordedRun
+from core.run.state import Run
 from core.text.sanitize import encodable
 
 
@@ -25,6 +26,16 @@ class Format:
     media_type: str
     write: Callable[[RecordedRun, Prices], bytes]
     """Raises `BadInput` when the run has nothing of this kind."""
+    available: Callable[[Run], bool] = lambda run: True
+    """Whether the run has something of this kind."""
+
+
+def _is_ranked(run: Run) -> bool:
+    return run.ranking is not None
+
+
+def _has_sources(run: Run) -> bool:
+    return bool(run.sources)
 
 
 FORMATS: Mapping[str, Format] = {
@@ -46,24 +57,30 @@ FORMATS: Mapping[str, Format] = {
     ".answer.html": Format(
         "Answer as HTML", "text/html", lambda recorded, prices: answer_page(recorded.run, prices)
     ),
-    ".csv": Format("Passages as CSV", "text/csv", lambda recorded, _: passages_csv(recorded.run)),
+    ".csv": Format("Passages as CSV", "text/csv", lambda recorded, _: passages_csv(recorded.run), _is_ranked),
     ".parquet": Format(
         "Passages as Parquet",
         "application/vnd.apache.parquet",
         lambda recorded, _: passages_parquet(recorded.run),
+        _is_ranked,
     ),
     ".bib": Format(
-        "Sources as BibTeX", "application/x-bibtex", lambda recorded, _: bibtex(references(recorded.run))
+        "Sources as BibTeX",
+        "application/x-bibtex",
+        lambda recorded, _: bibtex(references(recorded.run)),
+        _has_sources,
     ),
     ".ris": Format(
         "Sources as RIS",
         "application/x-research-info-systems",
         lambda recorded, _: ris(references(recorded.run)),
+        _has_sources,
     ),
     ".csl.json": Format(
         "Sources as CSL-JSON",
         "application/vnd.citationstyles.csl+json",
         lambda recorded, _: csl_json(references(recorded.run)),
+        _has_sources,
     ),
 }
 """By the ending of the file's name. Where one ending ends another, the longer one counts."""
@@ -82,6 +99,11 @@ def ending_of(name: str) -> str:
             hint=f"The name has to end in {', '.join(FORMATS)}.",
         )
     return max(endings, key=len)
+
+
+def formats_of(run: Run) -> dict[str, Format]:
+    """The formats that this run can be exported as, by their endings."""
+    return {ending: form for ending, form in FORMATS.items() if form.available(run)}
 
 
 def export(recorded: RecordedRun, ending: str, prices: Prices = SHIPPED) -> bytes:

@@ -284,13 +284,13 @@ def test_a_run_is_exported_whole(answered: App) -> None:
     assert run["question"] == QUESTION
     assert len(run["pages"]) == 5
     with answered.page.expect_download() as coming:
-        answered.button("export_markdown").click()
+        answered.button("export_md").click()
     assert coming.value.suggested_filename == "how-does-chunk-overlap-affect-retrieval.md"
     document = Path(coming.value.path()).read_text("utf-8")
     assert document.startswith(f"# {QUESTION}\n")
     assert "](#source-1)" in document and "\n### Source 1\n" in document
     with answered.page.expect_download() as coming:
-        answered.button("export_one_file").click()
+        answered.button("export_html").click()
     assert coming.value.suggested_filename == "how-does-chunk-overlap-affect-retrieval.html"
     assert 'id="part-manifest"' in Path(coming.value.path()).read_text("utf-8")
 

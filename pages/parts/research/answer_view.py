@@ -1,11 +1,12 @@
 """The answer with its citations, counts, sources and notes."""
 
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 from htpy import Element, b, div, h1, h2, i, p, span, style
 
-from core.analysis.answers.answer_export import answer_document, export_name
+from core.analysis.answers.answer_export import export_name
 from core.analysis.answers.answer_stats import AnswerStats, answer_stats, partial_version
 from core.analysis.answers.source_cards import (
     bm25_fallback,
@@ -14,9 +15,8 @@ from core.analysis.answers.source_cards import (
 from core.analysis.progress import warnings
 from core.analysis.run_activity import current_activity
 from core.analysis.run_usage import run_usage
-from core.export.one_file import one_file
+from core.export.formats import export, formats_of
 from core.model import AnswerKind, Phase, source_numbers
-from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
 from core.text.markdown import safe_markdown
 from core.text.markdown.safe_markdown import markdown_label
@@ -127,29 +127,23 @@ def _demo_help(run: Run) -> str:
 
 
 def _export(run: Run) -> None:
-    short = "Run in one file, without full texts"
     with st.popover("Export", icon=":material/download:", type="tertiary", key="export"):
-        for key, label, ending, symbol, write in (
-            ("one_file", "Run in one file", ".html", "web", lambda: one_file(run)),
-            ("short_file", short, ".excerpts.html", "short_text", lambda: one_file(run, full_texts=False)),
-            (
-                "markdown",
-                "Answer as Markdown",
-                ".md",
-                "description",
-                lambda: answer_document(run, runtime.prices()),
-            ),
-            ("json", "Run as JSON", ".json", "data_object", lambda: run_to_json(run)),
-        ):
+        for ending, form in formats_of(run).items():
             st.download_button(
-                label,
-                data=write,
+                form.title,
+                data=partial(_exported, run.id, ending),
                 file_name=export_name(run.question, ending),
-                icon=f":material/{symbol}:",
+                mime=form.media_type,
                 on_click="ignore",
-                key=f"export_{key}",
-                width="stretch",
+                key=f"export_{ending[1:].replace('.', '_')}",
+                type="tertiary",
             )
+
+
+def _exported(run_id: str, ending: str) -> bytes:
+    """The run as a file; empty when it was deleted meanwhile."""
+    recorded = runtime.runs().recorded(run_id, runtime.label_user())
+    return export(recorded, ending, runtime.prices()) if recorded else b""
 
 
 def _body(run: Run, now: float) -> None:
