@@ -50,7 +50,7 @@ def test_a_second_experiment_stays_on_screen_its_rows_are_clicked_and_its_deleti
         first = run_experiment(app)
         second = run_experiment(app)
         assert first != second
-        assert shown_experiment(app) == second
+        expect(app.page).to_have_url(re.compile(f"experiment={second}"))
         app.page.reload()
         ended(app)
         assert shown_experiment(app) == second

@@ -243,7 +243,7 @@ class Tour:
         choice = app.keyed("answer_from").get_by_role("radio", name="The pages in hand")
         expect(choice).to_be_checked()
         says("The passages in hand cover the question, so nothing is searched or fetched.")
-        self.show("follow-up", "follow_up")
+        self.show("draft", "follow_up")
         app.button("follow_up_ask").click()
         app.until(f"!location.search.includes('run={first}')")
         app.finished_turn()

@@ -127,13 +127,16 @@ def _demo_help(run: Run) -> str:
 
 
 def _export(run: Run) -> None:
-    with st.popover("Export", icon=":material/download:", type="tertiary", key="export"):
+    """The menu of formats. Closed, it is not sent."""
+    menu = st.popover("Export", icon=":material/download:", type="tertiary", key="export", on_change="rerun")
+    if not menu.open:
+        return
+    with menu:
         for ending, form in formats_of(run).items():
             st.download_button(
                 form.title,
                 data=partial(_exported, run.id, ending),
                 file_name=export_name(run.question, ending),
-                mime=form.media_type,
                 on_click="ignore",
                 key=f"export_{ending[1:].replace('.', '_')}",
                 type="tertiary",

@@ -28,7 +28,8 @@ async def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.
         umap_projection(projected)
 
 
-@pytest.mark.slow  # compiles for half a minute
+@pytest.mark.slow
+@pytest.mark.timeout(400)  # compiles for half a minute, for minutes on a busy machine
 async def test_umap_gives_the_same_picture_each_time() -> None:
     projected = await embedding_map(MANY, WordEmbed())
     assert projected is not None
