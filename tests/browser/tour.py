@@ -240,6 +240,7 @@ class Tour:
         app.field("follow_up_line").fill(FOLLOW_UP)
         app.field("follow_up_line").press("Enter")
         app.own("added").wait_for()
+        app.at_rest()
         choice = app.keyed("answer_from").get_by_role("radio", name="The pages in hand")
         expect(choice).to_be_checked()
         says("The passages in hand cover the question, so nothing is searched or fetched.")

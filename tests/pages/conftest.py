@@ -55,7 +55,9 @@ def opened(
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     app._bidi_component_manager = _components()
     app.user = {"is_logged_in": True, **user} if user else {}
-    groups = {f"group_{name}": True for name, _, _ in controls.NEXT}  # open, or their controls are not sent
+    groups = {
+        f"group_{name}": True for name in ("run", *(group for group, _, _ in controls.NEXT))
+    }  # open, or their controls are not sent
     for key, held in {**groups, **(session or {})}.items():
         app.session_state[key] = held
     for name, value in query.items():

@@ -83,7 +83,7 @@ async def standalone_question(
             trouble = f"{chat.identity} did not rewrite the follow-up in time."
         except ChatFailed as error:
             trouble = f"The follow-up could not be rewritten: {error}"
-    text = joined_question(follow_up, exchanges)
+    text = one_line(joined_question(follow_up, exchanges), QUESTION_LIMIT)
     outcome = (
         "The question stands as you typed it."
         if text == follow_up
