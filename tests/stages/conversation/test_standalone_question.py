@@ -235,9 +235,9 @@ def test_the_newest_exchanges_are_kept_and_the_oldest_answer_of_them_is_cut() ->
 async def test_a_conversation_of_500_turns_is_cut_with_a_note_and_fast() -> None:
     history = tuple(exchange(f"Question {number} about pumps?", "An answer. " * 200) for number in range(500))
     chat = ScriptedChat(REWRITTEN)
-    start = time.perf_counter()
+    start = time.process_time()
     _, events = await rewritten(chat, history)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     (note,) = [event for event in events if isinstance(event, Note)]
     assert "earlier questions" in note.message
     assert "Question 499" in chat.asked[0][1].content and "Question 400 " not in chat.asked[0][1].content
