@@ -189,6 +189,15 @@ class TestVerdict:
             expected = {Verdict.BETTER: ours > theirs, Verdict.WORSE: ours < theirs}
             assert expected.get(verdict, ours == pytest.approx(theirs))
 
+    def test_passages_of_one_grade_that_change_places_make_no_difference(self) -> None:
+        grades = {"f": 2, "b": 2, "a": 0, "k": 2}
+        verdicts = {
+            compare(ranked("fbak", grades), ranked(other, grades)).verdict
+            for other in itertools.permutations("fbak")
+            if other[2] == "a"
+        }
+        assert verdicts == {Verdict.EQUAL}
+
     @given(ids, some_grades, st.randoms(use_true_random=False))
     def test_both_values_and_their_difference_stay_within_the_bounds(
         self, order: tuple[str, ...], grades: dict[str, int], dice: random.Random

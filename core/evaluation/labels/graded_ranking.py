@@ -12,6 +12,8 @@ from core.model import Grade, Index, Place, Ranking
 
 DEPTH = 10
 """The k of nDCG, MRR and of what is proposed for labelling."""
+_ROUNDING = 1e-12
+"""Sums of the same discounts in another order differ by less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +105,9 @@ class NdcgComparison:
     def verdict(self) -> Verdict:
         """What is so whatever the labels that are missing will be."""
         low, high = self.difference.low, self.difference.high
-        if low == high == 0:
+        if -_ROUNDING < low <= high < _ROUNDING:
             return Verdict.EQUAL
-        return Verdict.BETTER if low > 0 else Verdict.WORSE if high < 0 else Verdict.OPEN
+        return Verdict.BETTER if low > _ROUNDING else Verdict.WORSE if high < -_ROUNDING else Verdict.OPEN
 
 
 def compare(ranking: GradedRanking, other: GradedRanking) -> NdcgComparison:
