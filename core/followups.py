@@ -35,11 +35,17 @@ async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None =
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed(knobs))
     async with run_outcome(recorder):
-        if run.index is not None and knobs.chunk == run.knobs.chunk and not run.part:
+        if run.index is not None and knobs.chunk == run.knobs.chunk and not run.part and not _left_texts(run):
             await rank_index(run.question, run.index, knobs, ports, recorder, previous=run.ranking)
         else:
             await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
     return recorder.run
+
+
+def _left_texts(run: Run) -> bool:
+    """Whether the index is that of a run that left without its texts, and so without its vectors, and texts are here again."""
+    pages = run.pages.values()
+    return run.index is not None and run.index.vectors is None and any(page.article.digests for page in pages)
 
 
 async def reembed(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:

@@ -9,6 +9,7 @@ from core.errors import BadInput
 from core.export.answer_page import answer_page
 from core.export.bibliography import bibtex, csl_json, ris
 from core.export.bundle import to_bundle
+from core.export.left_out.rewrite import without_texts
 from core.export.one_file import one_file
 from core.export.passage_table import passages_csv, passages_parquet
 from core.export.references import references
@@ -41,6 +42,11 @@ def _has_sources(run: Run) -> bool:
 FORMATS: Mapping[str, Format] = {
     ".zip": Format(
         "Bundle, with every view alive", "application/zip", lambda recorded, _: to_bundle(recorded)
+    ),
+    ".offsets.zip": Format(
+        "Bundle, without others' texts",
+        "application/zip",
+        lambda recorded, _: to_bundle(without_texts(recorded)),
     ),
     ".json": Format("Run as JSON", "application/json", lambda recorded, _: run_to_json(recorded.run)),
     ".md": Format(

@@ -17,7 +17,7 @@ from core.stages.egress import admitted_history, admitted_reranking, admitted_so
 from core.stages.embed import embed
 from core.stages.partial_results import written_so_far
 from core.stages.plan import plan
-from core.stages.rank import sources
+from core.stages.rank import require_texts, sources
 from core.stages.read import read
 from core.stages.rerank import rank_and_rerank
 from core.stages.search import search
@@ -135,9 +135,11 @@ async def answer_and_check(
 
 
 def numbered_sources(run: Run) -> tuple[Source, ...]:
-    """The sources of the run's ranking, none before there is one. Passages that have a number keep it."""
+    """The sources of the run's ranking, none before there is one. Passages that have a number keep it. Raises as
+    `require_texts`."""
     if run.index is None or run.ranking is None:
         return ()
+    require_texts([run.index.passages[row] for row in run.ranking.context], run.pages)
     return sources(run.ranking, run.index, run.pages, run.knobs.rank, run.numbers)
 
 

@@ -25,8 +25,11 @@ from core.model.pages import (
     InjectionKind,
     InjectionSign,
     Page,
+    PassageDigest,
+    PassageState,
     Skip,
     SkipReason,
+    TextDigests,
     Unreadable,
 )
 from core.model.passages import Index, Passage, Place, Ranking, Source, context_numbers, source_numbers
@@ -64,6 +67,8 @@ __all__ = [
     "Notice",
     "Page",
     "Passage",
+    "PassageDigest",
+    "PassageState",
     "Phase",
     "Place",
     "Query",
@@ -80,6 +85,7 @@ __all__ = [
     "SkipReason",
     "Source",
     "StreamChunk",
+    "TextDigests",
     "ToolCall",
     "ToolDefinition",
     "ToolFunction",

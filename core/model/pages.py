@@ -104,6 +104,50 @@ class InjectionSign:
     strong: bool = True
 
 
+class PassageState(StrEnum):
+    """What is known of a passage whose text was left out of a file."""
+
+    LEFT_OUT = "not fetched yet"
+    UNCHANGED = "unchanged"
+    MOVED = "moved"
+    """It stands at another place of its page now."""
+    CHANGED = "changed"
+    """Its page can be read, and does not have it."""
+    GONE = "gone"
+    """Its page cannot be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageDigest:
+    """What stands for the text of a passage at `text[start:end]` of its page."""
+
+    start: int
+    end: int
+    sha256: str
+    fingerprint: int
+    """A rolling hash, by which the text is found at other places (`core.export.fingerprints`)."""
+    state: PassageState = PassageState.LEFT_OUT
+    moved_to: int | None = None
+    """Where it begins now."""
+
+    @property
+    def here(self) -> bool:
+        """Whether its text was fetched again."""
+        return self.state in (PassageState.UNCHANGED, PassageState.MOVED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDigests:
+    """What stands for the text of a page that was left out of a file, and for its passages: digests of UTF-8."""
+
+    sha256: str
+    passages: tuple[PassageDigest, ...] = ()
+    whole: bool = False
+    """Whether the very same text was fetched again."""
+    problem: str = ""
+    """Why the page could not be read again; empty: it was, or nobody has tried."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Article:
     """What a reader would see. Text is NFC, with paragraphs separated by a blank line.
@@ -135,6 +179,8 @@ class Article:
     """CPU seconds of the extraction."""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """What a collection stores with a passage, as it was written: JSON values. Empty for a page of the web."""
+    digests: TextDigests | None = None
+    """Of a text that was left out of a file, for which `text` has as many filling characters; None: it never was."""
 
     def page_at(self, offset: int) -> int | None:
         """The number of the page on which `text[offset]` stands; None where there are no pages."""
@@ -169,6 +215,12 @@ class Page:
     def text(self) -> str:
         """The text of the article, in which places are offsets."""
         return self.article.text
+
+    @property
+    def lacks_text(self) -> bool:
+        """Whether some of its text, or all, was left out and is not here."""
+        digests = self.article.digests
+        return digests is not None and not digests.whole
 
     @property
     def document(self) -> str:

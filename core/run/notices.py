@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from core.model import AnswerKind, Notice, Phase, Severity, SkipReason
+from core.model import AnswerKind, Notice, PassageState, Phase, Severity, SkipReason
 from core.text.named_facts import unsupported_figures
 from core.text.sanitize import one_line, plural, pluralize
 
@@ -33,6 +33,7 @@ def notices(run: Run) -> tuple[Notice, ...]:
         *map(_of_note, run.notes),
         *_of_search(run),
         *_of_reading(run),
+        *_of_left_out_texts(run),
         *_of_embedding(run),
         *_of_sections(run),
         *_of_answer(run),
@@ -94,6 +95,23 @@ def _of_reading(run: Run) -> Iterator[Notice]:
     )
 
 
+def _of_left_out_texts(run: Run) -> Iterator[Notice]:
+    """How many pages lack their texts, and what became of those that were fetched again."""
+    digests = [page.article.digests for page in run.pages.values() if page.article.digests]
+    if lacking := sum(page.lacks_text for page in run.pages.values()):
+        yield _warning(
+            Phase.READ,
+            f"The texts of {lacking:,} of {pluralize(len(run.pages), 'page')} are not here: this run left without the "
+            "texts of others. Their passages cannot be read or ranked again.",
+            "Open the bundle with its texts, or ask the question again.",
+        )
+    states = Counter(passage.state for text in digests for passage in text.passages)
+    if states.total() > states[PassageState.LEFT_OUT]:
+        counts = ", ".join(f"{states[state]:,} {state}" for state in PassageState if states[state])
+        message = f"Texts were fetched again. Of {pluralize(states.total(), 'passage')}: {counts}."
+        yield Notice(phase=Phase.READ, severity=Severity.INFO, message=message)
+
+
 def _of_embedding(run: Run) -> Iterator[Notice]:
     """Passages without a vector, by reason. Where none has one, all are ranked by BM25, and a note says so."""
     is_noted = any(note.phase is Phase.EMBED for note in run.notes)
@@ -130,7 +148,8 @@ def _of_answer(run: Run) -> Iterator[Notice]:
     if run.check.unknown:
         numbers = _some([f"[{number}]" for number in run.check.unknown])
         yield _warning(Phase.CHECK, f"The answer cites {numbers}, but there is no source with that number.")
-    doubts = unsupported_figures(run.check.sentences, run.sources) if run.answer.complete else ()
+    may_doubt = run.answer.complete and not any(page.lacks_text for page in run.pages.values())
+    doubts = unsupported_figures(run.check.sentences, run.sources) if may_doubt else ()
     for sentence, figures in doubts[:NAMED]:
         cited = "the sources it cites" if sentence.cites else "any source"
         yield _warning(

@@ -180,8 +180,8 @@ class Run:
 
     @property
     def ranked_pages(self) -> tuple[Page, ...]:
-        """Pages in the order of their hits."""
-        return tuple(self.pages[hit.key] for hit in self.hits if hit.key in self.pages)
+        """Pages in the order of their hits, without those whose texts are not here."""
+        return tuple(page for hit in self.hits if (page := self.pages.get(hit.key)) and not page.lacks_text)
 
     @property
     def full_pages(self) -> int:

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.config.knobs import RankKnobs, Strategy
-from core.model import Index, Page, Ranking, Source, context_numbers
+from core.errors import BadInput
+from core.model import Index, Page, Passage, Ranking, Source, context_numbers
 from core.run.hit_merging import RRF_K
 from core.stages.answering.surroundings import surrounded
 from core.stages.ranking.bm25 import bm25
@@ -47,7 +48,11 @@ def rank(
     `knobs.diversity` the best are put in a new order by `maximal_marginal_relevance`, where there are vectors to compare
     them by. `core.stages.ranking.context_selection` decides which become sources. `pages` say which
     language a passage is in, and which pages carry the same text.
+
+    Raises:
+        BadInput: as `require_texts`.
     """
+    require_texts(index.passages, pages)
     cosine = _cosine(index)
     alone = bm25_only(knobs, cosine)
     bm25_scores = bm25(question, index.passages) if alone or knobs.strategy is Strategy.FUSED else None
@@ -98,6 +103,16 @@ def rank(
 def bm25_only(knobs: RankKnobs, cosine: Scores | None) -> bool:
     """Whether the ranking is by BM25 only, by choice or because there are no vectors."""
     return cosine is None or knobs.strategy is Strategy.BM25
+
+
+def require_texts(passages: Sequence[Passage], pages: Mapping[str, Page]) -> None:
+    """Raise `BadInput` when a passage is of a page whose text was left out of a file and is not here."""
+    lacking = {key for key, page in pages.items() if page.lacks_text}
+    if lacking and any(passage.place.page in lacking for passage in passages):
+        raise BadInput(
+            "This run left without the texts of its pages, so nothing can be ranked or answered from them.",
+            hint="Open the bundle with its texts, or ask the question again.",
+        )
 
 
 def best_first(scores: Scores) -> Order:

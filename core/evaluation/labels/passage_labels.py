@@ -55,7 +55,7 @@ def label(page: Page, place: Place, grade: Grade) -> Label:
 def place_labels(labels: Iterable[Label], pages: Mapping[str, Page]) -> PlacedLabels:
     """Find the text of each label in the present pages.
 
-    On a page that has changed since it was labelled, a label is put where its exact text stands now, if that is one
+    On a page whose text is not here, a label stays where it was. On a page that has changed since it was labelled, a label is put where its exact text stands now, if that is one
     place only.
     """
     digests: dict[str, str] = {}
@@ -70,7 +70,7 @@ def place_labels(labels: Iterable[Label], pages: Mapping[str, Page]) -> PlacedLa
             elsewhere.append(label)
             continue
         digest = digests.get(key) or digests.setdefault(key, text_digest(page.text))
-        if label.digest == digest:
+        if label.digest == digest or page.lacks_text:
             placed.append(label)
             continue
         start = page.text.find(label.text)
@@ -136,7 +136,13 @@ def labelled_passages(store: RunStore, labels: LabelStore, user: str = "") -> Da
     """
     questions = labels.questions(user)
     runs = dict.fromkeys(name for question in questions for name in question.runs)
-    pages = {key: page for name in runs if (run := store.load(name)) for key, page in run.pages.items()}
+    pages = {
+        key: page
+        for name in runs
+        if (run := store.load(name))
+        for key, page in run.pages.items()
+        if not page.lacks_text
+    }
     if not pages:
         raise BadInput(
             "There are no runs with labelled passages.", hint="Label passages on the Research page first."

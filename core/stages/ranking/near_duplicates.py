@@ -35,9 +35,10 @@ def clusters(pages: Iterable[Page]) -> dict[str, int]:
 
 
 def shingles(text: str) -> frozenset[int]:
-    """The text's shingles as numbers: 32-bit checksums. A text shorter than one shingle is one itself."""
+    """The text's shingles as numbers: 32-bit checksums. A text shorter than one shingle is one itself, and one without words
+    has none."""
     words = tokens(text)
-    runs = (words[start : start + SHINGLE] for start in range(max(len(words) - SHINGLE + 1, 1)))
+    runs = (words[start : start + SHINGLE] for start in range(max(len(words) - SHINGLE + 1, bool(words))))
     return frozenset(crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs)
 
 
