@@ -92,18 +92,14 @@ def exclusion_reasons(
         passages, knobs, least=least_cosine(embedder, knobs), cosine=cosine, bm25_scores=bm25_scores
     )
 
-    def candidates() -> Iterator[tuple[int, PassageGroups, ExclusionReason | None]]:
-        for row in order:
-            page = passages[row].place.page
-            groups = PassageGroups(page, clusters.get(page, page), documents.get(page, page))
-            yield row, groups, reason_of(row, page)
+    def groups(row: int) -> PassageGroups:
+        page = passages[row].place.page
+        return PassageGroups(page, clusters.get(page, page), documents.get(page, page))
 
-    first, again = tee(candidates())  # mostly a few of thousands are looked at
-    budget = ContextBudget(
-        knobs, page_limit((groups for _, groups, reason in first if reason is None), knobs)
-    )
-    for row, groups, reason in again:
-        yield row, reason or budget.admit(groups)
+    first, again = tee((row, reason_of(row)) for row in order)  # mostly a few of thousands are looked at
+    budget = ContextBudget(knobs, page_limit((groups(row) for row, reason in first if not reason), knobs))
+    for row, reason in again:
+        yield row, reason or budget.admit(groups(row))
 
 
 def documents_for(pages: Mapping[str, Page], knobs: RankKnobs) -> Mapping[str, str]:
@@ -160,21 +156,24 @@ def _unfit(
     least: float,
     cosine: Scores | None,
     bm25_scores: Scores | None,
-) -> Callable[[int, str], ExclusionReason | None]:
-    """What tells why a row of a page cannot become a source, however few there are; None for one that can."""
+) -> Callable[[int], ExclusionReason | None]:
+    """What tells why a row cannot become a source, however few there are; None for one that can."""
     allowed, refused = domains(knobs.only_domains), domains(knobs.without_domains)
     excluded = frozenset(knobs.excluded)
+    near = None if cosine is None else (cosine.astype(np.float64) >= least).tolist()
+    has_word = None if bm25_scores is None else (bm25_scores > 0).tolist()
 
-    def reason(row: int, page: str) -> ExclusionReason | None:
+    def reason(row: int) -> ExclusionReason | None:
+        page = passages[row].place.page
         if page in excluded:
             return ExclusionReason.EXCLUDED
         if (allowed and not within(page, allowed)) or (refused and within(page, refused)):
             return ExclusionReason.DOMAIN
-        if len(passages[row].text.strip()) < knobs.min_characters:
+        if knobs.min_characters and len(passages[row].text.strip()) < knobs.min_characters:
             return ExclusionReason.SHORT
-        if cosine is not None and not float(cosine[row]) >= least:
+        if near and not near[row]:
             return ExclusionReason.THRESHOLD
-        return ExclusionReason.NO_WORD if bm25_scores is not None and not bm25_scores[row] > 0 else None
+        return ExclusionReason.NO_WORD if has_word and not has_word[row] else None
 
     return reason
 

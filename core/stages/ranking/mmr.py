@@ -25,14 +25,13 @@ def maximal_marginal_relevance(
     unit = np.nan_to_num(vectors[pool])
     likeness = np.clip(unit @ unit.T, 0, 1)
     nearest = np.zeros(len(pool))
-    left = np.ones(len(pool), dtype=bool)
     values = np.full(len(relevance), np.nan, dtype=np.float32)
     picked = np.empty_like(pool)
     for place in range(len(pool)):
-        value = np.where(left, gain - diversity * nearest, -np.inf)
-        best = int(np.argmax(value))
-        left[best] = False
+        value = gain - diversity * nearest
+        best = value.argmax()
         picked[place] = pool[best]
         values[pool[best]] = value[best]
-        nearest = np.maximum(nearest, likeness[best])
+        gain[best] = -np.inf
+        np.maximum(nearest, likeness[best], out=nearest)
     return np.concatenate([picked, order[POOL:]]), values
