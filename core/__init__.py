@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from core.config.settings import Settings
     from core.errors import OpenQueryError
     from core.followups import answer_again, read_more, retune
-    from core.pipeline import research, retrieve
+    from core.notebook.notebook_run import NotebookRun
+    from core.notebook.session import open_run, research
+    from core.pipeline import retrieve
     from core.run.state import Run
     from core.runtime.engine import Engine
     from core.runtime.registry import RunRegistry
@@ -31,13 +33,15 @@ _HOMES = {
     "Access": ".config.access",
     "Engine": ".runtime.engine",
     "Knobs": ".config.knobs",
+    "NotebookRun": ".notebook.notebook_run",
     "OpenQueryError": ".errors",
     "Run": ".run.state",
     "RunRegistry": ".runtime.registry",
     "Settings": ".config.settings",
     "answer_again": ".followups",
+    "open_run": ".notebook.session",
     "read_more": ".followups",
-    "research": ".pipeline",
+    "research": ".notebook.session",
     "retrieve": ".pipeline",
     "retune": ".followups",
     "source_context": ".analysis.answers.source_context",
@@ -47,11 +51,13 @@ __all__ = [
     "Access",
     "Engine",
     "Knobs",
+    "NotebookRun",
     "OpenQueryError",
     "Run",
     "RunRegistry",
     "Settings",
     "answer_again",
+    "open_run",
     "read_more",
     "research",
     "retrieve",

@@ -123,7 +123,7 @@ def test_the_installed_command_answers_from_an_empty_folder(
 
 
 def test_the_installed_package_exports_the_public_api(environment: dict[str, str], empty: Path) -> None:
-    program = "from openquery import Knobs, Run, Settings, research, retune; print(research.__module__)"
+    program = "from openquery import Knobs, Run, Settings, research, retrieve; print(retrieve.__module__)"
     assert _run([sys.executable, "-c", program], environment, empty) == "openquery.core.pipeline\n"
 
 

@@ -1,7 +1,8 @@
-"""Knobs as changes to other knobs, each written `group.name:value`: in addresses, and in lines of the history."""
+"""Knobs as changes to other knobs: by name, and written `group.name:value` in addresses and lines of the history."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 from core.config.knobs import Knobs
@@ -64,6 +65,30 @@ def apply_changes(original: Knobs, written_changes: Iterable[str], groups: Colle
 def knob_values(knobs: Knobs) -> dict[str, Any]:
     """Every knob's value by its path, such as `rank.top_k`."""
     return {parameter.path: _value(knobs, parameter) for parameter in parameters()}
+
+
+def with_values(knobs: Knobs, values: Mapping[str, Any], groups: Collection[str] = ()) -> Knobs:
+    """The knobs with other values, each by the knob's name or path: `top_k` or `rank.top_k`.
+
+    Raises:
+        BadInput: when there is no such knob, it is of none of these groups where any are given, or out of bounds.
+    """
+    by_name = {name: parameter for parameter in parameters() for name in (parameter.name, parameter.path)}
+    for name in values:
+        if name not in by_name:
+            near = get_close_matches(name, by_name, 3)
+            raise BadInput(
+                f"There is no setting {_shortened(name)}.",
+                hint=f"Did you mean {' or '.join(near)}?"
+                if near
+                else "docs/settings.md and the sidebar list all.",
+            )
+        if groups and by_name[name].group not in groups:
+            raise BadInput(
+                f"The setting {name} applies to the next run only.", hint="Ask the question again."
+            )
+    changed = {by_name[name].path: value for name, value in values.items()}
+    return Knobs.parse(nested(knob_values(knobs) | changed))
 
 
 def allowed(parameter: Parameter) -> str:

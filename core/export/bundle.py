@@ -112,6 +112,16 @@ def recorded_run(document: bytes) -> RecordedRun:
     return RecordedRun(run=run, base=run)
 
 
+def run_of_bundle(document: bytes) -> str:
+    """The id of the run that a file says to be a bundle of; empty when it is none. Its parts are not looked at."""
+    try:
+        return str(
+            _manifest(Archive(document, UNPACKED_LIMIT).read(MANIFEST, _MANIFEST_LIMIT)).get("run", "")
+        )
+    except (BadInput, Unreadable):
+        return ""
+
+
 def _listed(parts: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
     """What the manifest says of each part."""
     return {

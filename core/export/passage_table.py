@@ -50,23 +50,18 @@ def passages_parquet(run: Run) -> bytes:
     return file.getvalue()
 
 
-def _columns(run: Run) -> Mapping[str, Sequence[Any]]:
-    """The columns of the table by their names.
-
-    Raises:
-        BadInput: when the run has no ranked passages.
-    """
+def passage_columns(run: Run) -> dict[str, list[Any]]:
+    """The columns of the table by their names, without rows before there is a ranking. `source` is the number in the
+    context, or None; `start` and `end` are where the passage stands in the text of its page."""
     rows = ranked_passages(run)
-    if run.index is None or not rows:
-        raise BadInput("This run has no ranked passages.", hint="Export it as .json or .zip.")
-    places = [run.index.passages[row.row].place for row in rows]
+    places = [run.index.passages[row.row].place for row in rows] if run.index else []
     return {
         "rank": [row.rank for row in rows],
         "source": [row.number for row in rows],
         **{
             name: [getattr(row, name) for row in rows]
             for name in SCORES
-            if getattr(run.ranking, name) is not None
+            if getattr(run.ranking, name, None) is not None
         },
         "title": [encodable(row.title) for row in rows],
         "site": [row.site for row in rows],
@@ -75,6 +70,14 @@ def _columns(run: Run) -> Mapping[str, Sequence[Any]]:
         "end": [place.end for place in places],
         "text": [encodable(row.text) for row in rows],
     }
+
+
+def _columns(run: Run) -> Mapping[str, Sequence[Any]]:
+    """Raises BadInput: when the run has no ranked passages."""
+    columns = passage_columns(run)
+    if not columns["rank"]:
+        raise BadInput("This run has no ranked passages.", hint="Export it as .json or .zip.")
+    return columns
 
 
 def _cell(value: object) -> object:

@@ -1,4 +1,9 @@
-"""Display of numbers, and of embedders by name: their identity, which stands in keys and files, tells versions apart."""
+"""Display of HTML, numbers and durations, and of embedders by name: their identity, which stands in keys and files,
+tells versions apart."""
+
+from htpy import Node, fragment
+
+from core.text.sanitize import sanitize
 
 BUILT_IN = "MiniLM-L6-v2 (built in)"
 """The model that comes with OpenQuery."""
@@ -24,3 +29,18 @@ def embedder_names(first: str, second: str) -> tuple[str, str]:
 def decimal(value: float, digits: int) -> str:
     """`value` with so many digits after the point, as in "0.25". What rounds to zero has no sign."""
     return f"{value:z.{digits}f}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as milliseconds, seconds or minutes."""
+    if seconds < 0.0995:
+        return f"{1000 * seconds:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def html(*nodes: Node) -> str:
+    """Elements and texts as HTML. htpy escapes the texts; characters that a reader cannot see are removed."""
+    return sanitize(str(fragment[nodes]))

@@ -4,19 +4,15 @@ from typing import Literal
 from urllib.parse import quote, urlsplit
 
 import streamlit as st
-from htpy import Element, Node, a, b, div, fragment, h1, h2, i, p, span
+from htpy import Element, Node, a, b, div, h1, h2, i, p, span
 
 from core.model.passage_urls import passage_at_url
+from core.text import display
 from core.text.markdown.safe_markdown import web_address
-from core.text.sanitize import sanitize
 
+html, duration = display.html, display.duration
 DEMO_HOST = "handbook.openquery.example"
 """Host of the demo library's articles, which the Handbook page shows."""
-
-
-def html(*nodes: Node) -> str:
-    """Elements and texts as HTML. htpy escapes the texts; characters that a reader cannot see are removed."""
-    return sanitize(str(fragment[nodes]))
 
 
 def show(*nodes: Node, width: Literal["stretch", "content"] = "stretch") -> None:
@@ -101,16 +97,6 @@ def scale(low: str, high: str) -> Element:
 def meter(share: float) -> Element:
     """A horizontal bar; `share` is from 0 to 1."""
     return div(".oq-meter")[i(style=f"width:{max(0.0, min(share, 1.0)):.1%}")]
-
-
-def duration(seconds: float) -> str:
-    """Seconds as milliseconds, seconds or minutes."""
-    if seconds < 0.0995:
-        return f"{1000 * seconds:.0f} ms"
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"
 
 
 def size(count: int) -> str:

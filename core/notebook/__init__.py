@@ -1,0 +1,1 @@
+"""OpenQuery in a notebook: questions asked in a cell, runs with rich displays, tables as pandas frames."""

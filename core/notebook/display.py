@@ -1,0 +1,100 @@
+"""What a cell shows of a value: HTML of elements that escape every text, and plain text for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from htpy import Element, Node, b, div, figcaption, fragment, i, style, table, tbody, td, th, thead, tr
+
+from core.text.display import html
+
+T = TypeVar("T")
+
+STYLE = """
+.oq{--accent:#5c6ede;--mark:#d98a00;--bad:#d64550;--good:#1f9d63;--line:rgba(128,128,128,.3);font-size:13px;line-height:1.45;max-width:60rem}
+.oq p,.oq ul,.oq ol{margin:.4em 0}.oq h3{margin:0 0 .3em;font-size:1.2em}.oq .quiet{opacity:.7}
+.oq .bad{color:var(--bad)}.oq .good{color:var(--good)}
+.oq table{border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums}
+.oq th,.oq td{border:0;border-bottom:1px solid var(--line);padding:3px 8px;text-align:left;vertical-align:top;background:none}
+.oq .number{text-align:right;white-space:nowrap}.oq mark{background:rgba(217,138,0,.3);color:inherit}
+.oq .cite{color:var(--accent);font-weight:650;font-size:.85em;padding-left:.15em}
+.oq .bar{display:block;height:9px;border-radius:2px;background:var(--accent);min-width:2px}.oq .bar.lost{background:var(--bad)}
+.oq svg{display:block;max-width:100%;height:auto}.oq svg text{fill:currentColor;font-size:11px;opacity:.75}
+.oq figcaption{opacity:.75;margin-top:.2em}
+"""
+"""Colours that are legible on light and dark; all else is the notebook's. htpy escapes it: it has no `>` and quotes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Display(Generic[T]):
+    """A value with its rich display, for Jupyter, VS Code, marimo and terminals. `value` is the data."""
+
+    value: T
+    content: Node
+    text: str
+
+    def __post_init__(self) -> None:
+        """Make the elements once: generators among them have one life, and a cell may be shown again."""
+        object.__setattr__(self, "content", fragment[self.content].__html__())
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return html(div(".oq")[style[STYLE], self.content])
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, str]:
+        """The representations by media type; IPython drops those that it does not want."""
+        return {"text/html": self._repr_html_(), "text/plain": self.text}
+
+
+def rows_table(head: Sequence[str], rows: Iterable[Sequence[Node]], numbers: Collection[str] = ()) -> Element:
+    """A table. The cells of the columns in `numbers` are aligned to the right."""
+    right = [name in numbers for name in head]
+    return table[
+        thead[
+            tr[(th(class_={"number": is_number})[name] for name, is_number in zip(head, right, strict=True))]
+        ],
+        tbody[
+            (
+                tr[
+                    (
+                        td(class_={"number": is_number}, dir="auto")[cell]
+                        for cell, is_number in zip(row, right, strict=True)
+                    )
+                ]
+                for row in rows
+            )
+        ],
+    ]
+
+
+def bar(share: float, *, lost: bool = False) -> Element:
+    """A horizontal bar; `share` is from 0 to 1."""
+    return i(class_=["bar", {"lost": lost}], style=f"width:{max(0.0, min(share, 1.0)):.1%}")
+
+
+def facts(*pairs: tuple[Any, str]) -> Element:
+    """Figures in a line, each with what it counts."""
+    return div(".quiet")[
+        ((" · " if number else "", b[str(value)], f" {label}") for number, (value, label) in enumerate(pairs))
+    ]
+
+
+def caption(text: str) -> Element:
+    """What a figure shows, in words: where scripts and styles are removed, this is what is left of it."""
+    return figcaption[text]
+
+
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows in columns of equal width."""
+    lines = [tuple(head), *map(tuple, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )

@@ -1,0 +1,117 @@
+"""Questions asked in a notebook, and runs opened in one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+if TYPE_CHECKING:  # all else is imported when it is used: a cell that imports OpenQuery is done at once
+    from core.config.knobs import Knobs
+    from core.notebook.notebook_run import NotebookRun
+    from core.ports import Ports
+    from core.run.recorder import Listener
+    from core.run.state import Run
+
+
+@overload
+async def research(
+    question: str, knobs: Knobs, ports: Ports, listen: Listener | None = None, **options: Any
+) -> Run: ...
+
+
+@overload
+async def research(
+    question: str, knobs: Knobs | None = None, *, queries: Sequence[str] = (), **values: Any
+) -> NotebookRun: ...
+
+
+async def research(
+    question: str,
+    knobs: Knobs | None = None,
+    ports: Ports | None = None,
+    listen: Listener | None = None,
+    *,
+    queries: Sequence[str] = (),
+    **values: Any,
+) -> NotebookRun | Run:
+    """Answer a question, and show its progress meanwhile: `await research("…", top_k=3)` in a notebook.
+
+    The run is in the history, as one of the pages is. Cancelling stops it, and it keeps what is in hand there. With
+    `ports` it is `core.pipeline.research`, which takes `values` as its options, shows nothing and returns a `Run`.
+
+    Args:
+        question: what to answer.
+        knobs: the settings of the run.
+        ports: search, web, extraction, models; those of the environment's settings when None.
+        listen: called with every event and the run after it; with `ports` only.
+        queries: what to search for, in place of queries of the chat model.
+        values: settings by name, such as `top_k=3`, in place of those of `knobs`.
+
+    Raises:
+        BadInput: when the question is empty or too long, or a setting is unknown or out of bounds.
+    """
+    from core import pipeline
+    from core.config.knob_changes import with_values
+    from core.config.knobs import Knobs
+    from core.notebook.live_progress import LiveProgress
+    from core.notebook.run_registry import registry
+
+    if ports is not None:
+        return await pipeline.research(question, knobs or Knobs(), ports, listen, queries=queries, **values)
+    knobs, progress = with_values(knobs or Knobs(), values), LiveProgress()
+    runs = await asyncio.to_thread(registry)
+    run_id = runs.start(question, knobs, queries=queries, observer=progress.observe)
+    try:
+        await progress.show()
+    except asyncio.CancelledError:
+        runs.stop(run_id)
+        raise
+    return _stored_run(run_id)
+
+
+def open_run(reference: str | Path) -> NotebookRun:
+    """A run of a file that was exported as `.zip` or `.json`, or of an id.
+
+    The run of an id is that of a bundle in the current folder, else that of the history. Labels of a file's run are
+    kept in memory; those of a run in the history are stored.
+
+    Raises:
+        BadInput: when there is none, or the file is no exported run.
+        StoreFailed: when the history cannot be read.
+        OSError: when a file cannot be read.
+    """
+    from core.cli.sharing.export import read_bounded
+    from core.errors import BadInput
+    from core.export.bundle import recorded_run, run_of_bundle
+    from core.notebook.notebook_run import NotebookRun
+    from core.notebook.run_registry import registry
+    from core.text.sanitize import one_line
+
+    path = Path(reference)
+    files = [path] if path.is_file() else sorted(Path().glob("*.zip"))
+    for file in files:
+        document = read_bounded(file)
+        if file == path or run_of_bundle(document) == str(reference):
+            return NotebookRun(recorded_run(document))
+    if path.suffix in {".zip", ".json"} or not registry().get(str(reference)):
+        name = one_line(str(reference), 100)
+        raise BadInput(
+            f"There is no run {name}: no such file, no bundle of it in this folder, and none in the history.",
+            hint="Export the run as .zip into the folder of this notebook (Export on its page, or "
+            "`openquery export RUN --out run.zip`), and run this cell again.",
+        )
+    return _stored_run(str(reference))
+
+
+def _stored_run(run_id: str) -> NotebookRun:
+    from core.errors import BadInput
+    from core.notebook.notebook_run import NotebookRun
+    from core.notebook.run_registry import registry
+
+    runs = registry()
+    recorded = runs.recorded(run_id)
+    if recorded is None:
+        raise BadInput("This run was deleted meanwhile.", hint="Ask the question again.")
+    return NotebookRun(recorded, store=lambda label: runs.labels.add(recorded.run.question, run_id, label))

@@ -1,0 +1,95 @@
+"""Questions asked in a notebook or a script, and runs opened by file or id."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import openquery
+from core.config.settings import Settings
+from core.errors import BadInput
+from core.export.bundle import run_of_bundle, to_bundle
+from core.notebook import run_registry
+from core.runtime.registry import RunRegistry
+from tests.export.test_bundle import BUNDLE, RECORDED
+
+QUESTION = "How does chunk overlap affect retrieval?"
+
+
+@pytest.fixture
+def registry(warm_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunRegistry]:
+    runs = RunRegistry(Settings(data=warm_folder, ollama_url=""))
+    monkeypatch.setattr(run_registry, "registry", lambda: runs)
+    yield runs
+    runs.close()
+
+
+async def test_a_question_in_one_line_is_a_run_of_the_history(
+    registry: RunRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await openquery.research(QUESTION, backend="demo", top_k=4)
+    assert isinstance(run, openquery.NotebookRun)
+    assert "overlap" in run.text
+    assert len(run.sources) == run.knobs.rank.top_k == 4
+    assert "done" in repr(run.phases)
+
+    run.label(1, "relevant")
+    again = openquery.open_run(run.id)
+    assert again.metrics().value.grades == run.metrics().value.grades
+    smaller = again.retune(size=300)
+    assert len(smaller.passages) > len(again.passages)
+
+    monkeypatch.chdir(tmp_path)
+    run.export("any name.zip")
+    registry.delete(run.id)
+    assert openquery.open_run(run.id).text == run.text
+
+
+async def test_what_is_wrong_with_a_question_is_said_before_anything_is_asked(registry: RunRegistry) -> None:
+    for question, values in ((" ", {}), (QUESTION, {"top": 3}), (QUESTION, {"top_k": "many"})):
+        with pytest.raises(BadInput):
+            await openquery.research(question, **values)
+    assert registry.live_runs() == 0
+
+
+async def test_a_cell_that_is_interrupted_stops_its_run(registry: RunRegistry) -> None:
+    async with asyncio.timeout(60):
+        question = asyncio.create_task(openquery.research(QUESTION, backend="demo"))
+        while not registry.live_runs():
+            await asyncio.sleep(0)
+        question.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await question
+    assert registry.live_runs() == 0
+
+
+def test_a_run_that_is_not_there_is_told_with_what_to_do(
+    registry: RunRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("other.zip").write_bytes(b"PK no zip at all")
+    for reference in ("kX3v9TqWbR2mLc8yHf0a1A", "run.zip", "run.json"):
+        with pytest.raises(BadInput, match="There is no run") as refused:
+            openquery.open_run(reference)
+        assert "Export the run as .zip into the folder of this notebook" in refused.value.hint
+    with pytest.raises(BadInput, match="cannot be read"):
+        openquery.open_run("other.zip")
+    Path("mine.zip").write_bytes(BUNDLE)
+    assert openquery.open_run(RECORDED.run.id).run.question == RECORDED.run.question
+
+
+def test_the_run_of_a_file_that_is_no_bundle_is_none() -> None:
+    assert run_of_bundle(to_bundle(RECORDED)) == RECORDED.run.id
+    assert [run_of_bundle(document) for document in (b"", b"PK", BUNDLE[:100], BUNDLE[100:])] == [""] * 4
+
+
+def test_importing_openquery_loads_nothing_heavy() -> None:
+    program = (
+        "import sys; from openquery import open_run, research; "
+        "print({'pandas', 'plotly', 'ipywidgets', 'IPython', 'numpy', 'warcio', 'pydantic'} & set(sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert shown.stdout == "set()\n"
