@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from htpy import Element, Node, b, div, figcaption, fragment, i, style, table, tbody, td, th, thead, tr
+from htpy import Element, Node, b, div, figcaption, fragment, i, p, style, table, tbody, td, th, thead, tr
 
 from core.text.display import html
 
@@ -98,3 +98,8 @@ def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     )
+
+
+def empty(value: Any, message: str) -> Display[Any]:
+    """What is shown in the place of something that is not there."""
+    return Display(value=value, content=p(".quiet")[message], text=message)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core import followups
+from core.analysis.answers.attribution import Attribution, attribution
 from core.analysis.rankings.context_membership import context_sources, ranked
 from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.analysis.retrieval.trace import Trace, why_not
@@ -19,7 +20,7 @@ from core.evaluation.labels.graded_ranking import GradedRanking, graded
 from core.evaluation.labels.passage_labels import label, place_labels
 from core.export.formats import ending_of, export
 from core.model import Grade, Label, Notice, Ranking, Source
-from core.notebook import run_display, run_registry
+from core.notebook import plots, run_display, run_registry
 from core.notebook.display import Display
 from core.notebook.frames import hits_frame, pages_frame, passages_frame
 from core.run.recorded_run import RecordedRun
@@ -29,6 +30,9 @@ from core.storage.atomic_write import atomic_write
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from core.analysis.embedding_map.pca import Projection
+    from core.analysis.rankings.score_curve import ScoreCurve
+    from core.analysis.retrieval.attrition import Attrition
     from core.ports import Ports
 
 T = TypeVar("T")
@@ -120,6 +124,27 @@ class NotebookRun:
     def phases(self) -> Display[Run]:
         """The phases with their counts and times."""
         return run_display.progress_display(self.run)
+
+    @property
+    def attrition(self) -> Display[Attrition]:
+        """From search results to citations: what was lost after each step, and why."""
+        return plots.attrition_plot(self.run)
+
+    @property
+    def scores(self) -> Display[ScoreCurve | None]:
+        """Cosine and BM25 by rank, with the cut-off of the context."""
+        return plots.score_plot(self.run)
+
+    @property
+    def map(self) -> Display[Projection | None]:
+        """Question and passages, projected to two dimensions."""
+        return plots.map_plot(self.run)
+
+    @property
+    def attribution(self) -> Display[Attribution]:
+        """The sentences of the answer against its sources, by their vectors, or by words where there is no embedder."""
+        attributed = self.with_ports(self.knobs, lambda ports: attribution(self.run, ports.embed))
+        return plots.attribution_plot(attributed)
 
     def __repr__(self) -> str:
         return run_display.run_display(self.run).text

@@ -18,7 +18,7 @@ from core.analysis.retrieval.trace_steps import StepState, trace_steps
 from core.analysis.run_changes import RunChanges
 from core.evaluation.labels.graded_ranking import DEPTH, GradedRanking
 from core.model import AnswerKind, Ranking, Source, source_numbers
-from core.notebook.display import Display, bar, facts, rows_table, text_table
+from core.notebook.display import Display, bar, empty, facts, rows_table, text_table
 from core.run.state import Run
 from core.text.display import decimal, duration
 from core.text.markdown.elements import elements
@@ -132,7 +132,7 @@ def progress_display(run: Run) -> Display[Run]:
 def ranking_display(run: Run, first: int = SHOWN_PASSAGES) -> Display[Ranking | None]:
     """The best passages with their scores, and all of the context."""
     if run.ranking is None:
-        return _empty(None, "The run has no ranking.")
+        return empty(None, "The run has no ranking.")
     rows = ranked_passages(run)
     shown = [row for row in rows if row.rank <= first or row.number]
     scores = [name for name in SCORES if getattr(run.ranking, name) is not None]
@@ -267,10 +267,6 @@ def metrics_display(ranking: GradedRanking) -> Display[GradedRanking]:
         content=(facts(*pairs), note and p(".quiet")[note]),
         text=" · ".join(f"{value} {name}" for value, name in pairs) + (f". {note}" if note else ""),
     )
-
-
-def _empty(value: Any, message: str) -> Display[Any]:
-    return Display(value=value, content=p(".quiet")[message], text=message)
 
 
 def _seconds(seconds: float | None) -> str:

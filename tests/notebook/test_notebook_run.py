@@ -32,7 +32,7 @@ def notebook_run(run: Run = RUN) -> NotebookRun:
 
 def displays(run: NotebookRun) -> dict[str, object]:
     """Everything that a cell can show of a run, by name."""
-    shown = {name: getattr(run, name) for name in ("answer", "ranking", "phases")}
+    shown = {name: getattr(run, name) for name in DISPLAYS}
     shown |= {f"source {number}": source for number, source in enumerate(run.sources)}
     shown |= {"run": run, "why_not": run.why_not(HOSTILE), "compare": run.compare(NotebookRun(RECORDED))}
     return shown | ({"metrics": run.metrics()} if run.run.ranking else {})
@@ -149,6 +149,7 @@ def test_why_not_says_how_far_a_sentence_came() -> None:
     assert run.why_not("").value.outcome is TraceOutcome.EMPTY_QUERY
 
 
+@pytest.mark.usefixtures("registry")
 def test_displays_are_plain_elements_whatever_stands_in_the_pages() -> None:
     hostile = with_page(title=HOSTILE, text=HOSTILE + DONE_TEXT, site=HOSTILE)
     hostile = replace(hostile, run=replace(hostile.run, question=HOSTILE, text=f"{HOSTILE} [1]"))
@@ -165,4 +166,8 @@ def test_displays_are_plain_elements_whatever_stands_in_the_pages() -> None:
 
 
 DONE_TEXT = RECORDED.run.pages[KEY].text
-SVG_ATTRIBUTES = {"viewbox", "role", "aria-label"}
+DISPLAYS = ("answer", "ranking", "phases", "attrition", "scores", "map", "attribution")
+SVG_ATTRIBUTES = {
+    *("viewbox", "width", "height", "role", "aria-label", "points", "fill", "fill-opacity", "x", "y"),
+    *("text-anchor", "cx", "cy", "r", "x1", "x2", "y1", "y2", "stroke", "stroke-width", "stroke-dasharray"),
+}

@@ -3,28 +3,17 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import openquery
-from core.config.settings import Settings
 from core.errors import BadInput
 from core.export.bundle import run_of_bundle, to_bundle
-from core.notebook import run_registry
 from core.runtime.registry import RunRegistry
 from tests.export.test_bundle import BUNDLE, RECORDED
 
 QUESTION = "How does chunk overlap affect retrieval?"
-
-
-@pytest.fixture
-def registry(warm_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunRegistry]:
-    runs = RunRegistry(Settings(data=warm_folder, ollama_url=""))
-    monkeypatch.setattr(run_registry, "registry", lambda: runs)
-    yield runs
-    runs.close()
 
 
 async def test_a_question_in_one_line_is_a_run_of_the_history(
