@@ -7,7 +7,7 @@ from core.errors import BadInput, OpenQueryError
 from core.runtime.experiments import Experiment, Experiments, ExperimentStatus
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels
-from pages.parts import markup, page_frame, runtime
+from pages.parts import browser, markup, page_frame, runtime
 from pages.parts.evaluate import experiment_results, label_comparison, sweep_form
 from pages.parts.problems import missing, problem, refusal
 
@@ -24,7 +24,7 @@ def choose() -> None:
 def label(experiment: Experiment) -> str:
     """The name of an experiment in the list: its data set, what varies, and when it began."""
     knobs = ", ".join(f"{group}.{name}" for group, values in experiment.swept.items() for name in values)
-    return f"{experiment.data}: {knobs or 'defaults'} ({runtime.local_time(experiment.started)})"
+    return f"{experiment.data}: {knobs or 'defaults'} ({browser.local_time(experiment.started)})"
 
 
 def delete(experiments: Experiments, experiment: Experiment) -> None:

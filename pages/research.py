@@ -18,6 +18,7 @@ from pages.parts.research import (
     stepper,
     trace_view,
 )
+from pages.parts.sharing import replay_bar
 from pages.parts.sidebar import controls, presets
 
 # The browser needs seconds to load Plotly for the first chart, so an invisible one loads it while the question is typed.
@@ -34,8 +35,12 @@ except OpenQueryError as error:
     problem(error)
     st.stop()
 address.keep_history(run)
+replay = None
+stored = run
 if run is not None:
     controls.adopt(run)
+    replay = replay_bar.replay_of(run)
+    run = replay_bar.replayed(replay, run)
 presets.sidebar()
 controls.sidebar(run)
 
@@ -46,7 +51,11 @@ if run is None:
     question_box.examples_and_connections()
     st.stop()
 
-question_box.question_box(run)
+question_box.question_box(stored)
+paused = replay is not None and not replay.ended and replay.playhead.halted
+with st.container(key="replay_slot"):  # always there: what a fragment draws is found by its place on the page
+    if replay is not None:
+        replay_bar.replay_bar(replay, paused=paused)
 asked: Run = run
 run_id, now, cited = run.id, run_stage(run), st.session_state.get("cited")
 conversation = turns.turns_of(run)
@@ -62,7 +71,7 @@ ANSWER_EVERY = {RunStage.QUEUED: 0.4, RunStage.GATHER: 0.6, RunStage.ANSWER: 0.2
 
 def every(seconds: float | None) -> float | None:
     """Seconds between two drawings, more of them on a busy server; None where nothing is drawn again."""
-    return None if seconds is None else runtime.refresh_every(seconds)
+    return None if seconds is None or paused else runtime.refresh_every(seconds)
 
 
 def cite(number: int) -> None:
@@ -78,10 +87,13 @@ def uncite() -> None:
 def latest() -> Run:
     """The current state of the run. A change outside this fragment reruns the whole page, which resets the timers."""
     run = runtime.runs().get(run_id)
+    run = run and replay_bar.replayed(replay, run)
     if (
         run is None
         or st.session_state.get("run_id") != run_id
         or runtime.has_refusal()
+        or runtime.replay_of(run_id) is not replay
+        or (replay is not None and not replay.ended and replay.playhead.halted is not paused)
         or run_stage(run) is not now
         or (now is RunStage.ENDED and run is not asked)
         or (

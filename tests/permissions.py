@@ -38,6 +38,11 @@ ON_SCREEN = [
     "my_words",
     "cancel_follow_up",
     "open_turn_*",
+    "replay_start",
+    "replay_again",
+    "replay_continue",
+    "replay_pause",
+    "replay_end",
 ]
 """Buttons that change what their visitor sees, or the settings of their next question, and nothing that is kept."""
 

@@ -1,11 +1,13 @@
-"""What the browser reports and Streamlit does not: clicks on citations, charts and rows, and the width of the window.
+"""What the browser reports: clicks on citations, charts and rows, the width of the window, and the time zone.
 
 The scripts are in `static/scripts`, which the page loads once.
 """
 
 from collections.abc import Callable
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import streamlit as st
 from htpy import p
@@ -112,3 +114,26 @@ def is_compact() -> bool:
 def _width_limit() -> int | None:
     limit = _reported("screen", "limit")
     return None if limit is None else int(limit)
+
+
+def _time_zone() -> tzinfo:
+    """The visitor's time zone."""
+    try:
+        return ZoneInfo(st.context.timezone or "UTC")
+    except (KeyError, ValueError):
+        return UTC
+
+
+def time_zone_name() -> str:
+    """The visitor's time zone, such as Europe/Vienna."""
+    zone = _time_zone()
+    return zone.key if isinstance(zone, ZoneInfo) else "UTC"
+
+
+def local_time(started: str) -> str:
+    """The start of a run in the visitor's time zone."""
+    return (
+        f"{datetime.fromisoformat(started).astimezone(_time_zone()):%-d %B %Y, %H:%M}"
+        if started
+        else "not started"
+    )

@@ -5,8 +5,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, tzinfo
-from zoneinfo import ZoneInfo
 
 import streamlit as st
 from pydantic import SecretStr
@@ -18,6 +16,7 @@ from core.config.permissions import Action, Caller, Role, person_id
 from core.config.prices import Prices
 from core.config.settings import Settings
 from core.errors import OpenQueryError
+from core.export.replay import Replay
 from core.run.state import Run
 from core.runtime.jobs import Job
 from core.runtime.registry import RunRegistry
@@ -26,6 +25,8 @@ from pages.parts.submission_guard import SubmissionGuard
 
 RESEARCH = "pages/research.py"
 EVALUATE = "pages/evaluate.py"
+REPLAY = "replay"
+"""In the session state: the run that is being replayed."""
 START_TIMEOUT = 5.0
 QUICK_SECONDS = 0.1
 """How long a page waits for a ranking, most of which need no second drawing then, before it shows the old one."""
@@ -189,7 +190,7 @@ def show_run(run_id: str) -> None:
 
 def _forget_run() -> None:
     """Have no current run in this session."""
-    for name in ("run_id", "cited", "passage", "adopted"):
+    for name in ("run_id", "cited", "passage", "adopted", REPLAY):
         st.session_state.pop(name, None)
 
 
@@ -260,10 +261,18 @@ def continue_run(run_id: str, work: Callable[[], None]) -> None:
         time.sleep(0.01)
 
 
+def replay_of(run_id: str) -> Replay | None:
+    """The replay of this run that this session has begun."""
+    replay: Replay | None = st.session_state.get(REPLAY)
+    return replay if replay is not None and replay.recorded.run.id == run_id else None
+
+
 def clock(run: Run, name: str = "") -> float:
     """Seconds of the run's clock now, extrapolated since its last event. Runs on one page have different names."""
     if not run.live:
         return run.seconds
+    if replay := replay_of(run.id):
+        return replay.playhead.position
     event = (run.id, run.seconds)
     since: float
     key = f"clock {name}"
@@ -272,26 +281,3 @@ def clock(run: Run, name: str = "") -> float:
         st.session_state[key] = (event, time.monotonic())
         return run.seconds
     return run.seconds + time.monotonic() - since
-
-
-def _time_zone() -> tzinfo:
-    """The visitor's time zone."""
-    try:
-        return ZoneInfo(st.context.timezone or "UTC")
-    except (KeyError, ValueError):
-        return UTC
-
-
-def time_zone_name() -> str:
-    """The visitor's time zone, such as Europe/Vienna."""
-    zone = _time_zone()
-    return zone.key if isinstance(zone, ZoneInfo) else "UTC"
-
-
-def local_time(started: str) -> str:
-    """The start of a run in the visitor's time zone."""
-    return (
-        f"{datetime.fromisoformat(started).astimezone(_time_zone()):%-d %B %Y, %H:%M}"
-        if started
-        else "not started"
-    )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import BadInput
-from core.export.replay import Playhead, phase_starts, replay
+from core.export.replay import Playhead, Replay, phase_starts, replay
 from core.model import Phase
 from core.run.codec import run_to_json
 from core.run.events import PhaseStarted
@@ -72,6 +72,28 @@ async def test_it_halts_when_a_phase_has_begun_until_it_is_told_to_go_on() -> No
     delays = [times[id(record)] - 100 - record.at for record in RECORDED.records]
     assert delays[: begun + 1] == pytest.approx([0.0] * (begun + 1), abs=0.001)
     assert all(4.5 < delay < 5.5 for delay in delays[begun + 1 :])
+
+
+def test_it_can_be_paused_and_goes_on_at_another_speed_where_it_stood() -> None:
+    clock = Clock()
+    replayed = Replay(RECORDED, playhead := Playhead(speed=2, clock=clock))
+    last = RECORDED.records[-1].at
+    clock.now += last / 4
+    assert replayed.current().live and playhead.position == pytest.approx(last / 2)
+    playhead.pause()
+    clock.now += 1000
+    playhead.change(speed=4, halts=phase_starts(RECORDED, [Phase.ANSWER]))
+    assert playhead.halted and playhead.position == pytest.approx(last / 2)
+    assert replayed.seconds_until_next == float("inf")
+    playhead.play()
+    clock.now += 1000
+    assert playhead.halted and Phase.ANSWER in replayed.current().timeline.phases and not replayed.ended
+    playhead.change(halts=())
+    assert playhead.halted, "other halts do not set it going"
+    playhead.play()
+    clock.now += last / 4
+    assert not replayed.current().live and replayed.ended
+    assert run_to_json(replayed.current()) == run_to_json(RECORDED.run)
 
 
 async def test_a_run_without_events_cannot_be_replayed() -> None:

@@ -12,7 +12,7 @@ from core.runtime.jobs import Job
 from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, one_line
-from pages.parts import markup, page_frame, runtime
+from pages.parts import browser, markup, page_frame, runtime
 from pages.parts.compare import compare_config
 from pages.parts.compare.compare_config import GROUPS, SIDES, CompareConfig, key, prefix
 from pages.parts.sidebar import controls, presets
@@ -108,7 +108,7 @@ def _comparable(run: Run) -> dict[str, str]:
     except OpenQueryError:
         others = ()
     labels = {
-        other.id: f"{one_line(other.question, 60)} ({runtime.local_time(other.started)})"
+        other.id: f"{one_line(other.question, 60)} ({browser.local_time(other.started)})"
         for other in others
         if other.id != run.id and other.status in ("done", "stopped")
     }

@@ -91,7 +91,7 @@ def _columns(tags: Sequence[str]) -> dict[str, Any]:
         "when": column.DatetimeColumn(
             "when",
             format="D MMM, HH:mm" if narrow else "D MMM YYYY, HH:mm",
-            timezone=runtime.time_zone_name(),
+            timezone=browser.time_zone_name(),
             width=96 if narrow else 136,
         ),
         "status": column.TextColumn("status", width=66 if narrow else 102),

@@ -24,6 +24,7 @@ from core.text.markdown.tail import tail_of_markdown
 from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime, services
 from pages.parts.research.live_results import best_passages
+from pages.parts.sharing import replay_bar
 
 CURSOR = " ▍"
 STREAMED_CHARACTERS = 8_000
@@ -141,6 +142,14 @@ def _export(run: Run) -> None:
                 key=f"export_{ending[1:].replace('.', '_')}",
                 type="tertiary",
             )
+        st.button(
+            "Replay as it happened",
+            key="replay_start",
+            icon=":material/replay:",
+            type="tertiary",
+            on_click=replay_bar.start,
+            args=(run.id,),
+        )
 
 
 def _exported(run_id: str, ending: str) -> bytes:

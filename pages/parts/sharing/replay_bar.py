@@ -1,0 +1,115 @@
+"""Replay of a run on the Research page: its events happen again there, at their times, for this browser session alone."""
+
+import streamlit as st
+from htpy import div, span
+
+from core.analysis.progress import PHASES
+from core.errors import OpenQueryError
+from core.export.replay import Playhead, Replay, phase_starts
+from core.model import Phase
+from core.run.state import Run
+from pages.parts import browser, markup, runtime
+
+PARAMETER = "replay"
+"""Of the address: `1` replays the run that is in it."""
+SPEEDS = (0.5, 1.0, 4.0, 16.0)
+TITLES = dict(PHASES)
+
+
+def start(run_id: str) -> None:
+    """Replay the run from its beginning, or say why it cannot be."""
+    st.session_state.pop(runtime.REPLAY, None)
+    st.session_state["cited"] = None
+    try:
+        if recorded := runtime.runs().recorded(run_id):
+            playhead = Playhead(speed=_speed(), halts=phase_starts(recorded, _pause_at()))
+            st.session_state[runtime.REPLAY] = Replay(recorded, playhead)
+            st.query_params[PARAMETER] = "1"
+    except OpenQueryError as error:
+        close()
+        runtime.refuse(error.message, error.hint)
+
+
+def close() -> None:
+    """End the replay. The page shows the run as it is."""
+    st.session_state.pop(runtime.REPLAY, None)
+    st.query_params.pop(PARAMETER, None)
+
+
+def replay_of(run: Run) -> Replay | None:
+    """The replay of this run that the address asks for; one that is opened or loaded again begins anew."""
+    if st.query_params.get(PARAMETER) != "1" or run.live:
+        st.session_state.pop(runtime.REPLAY, None)
+        return None
+    if runtime.replay_of(run.id) is None:
+        start(run.id)
+    return runtime.replay_of(run.id)
+
+
+def replayed(replay: Replay | None, run: Run) -> Run:
+    """The run as the page shows it: as far as its replay is, or, without one and at its end, as it is."""
+    if replay is None:
+        return run
+    current = replay.current()
+    return run if replay.ended else current
+
+
+def replay_bar(replay: Replay, *, paused: bool) -> None:
+    """Draw what is replayed and how fast, and the controls of the replay."""
+    run, playhead = replay.recorded.run, replay.playhead
+    what = f"Replay of the run of {browser.local_time(run.started)}"
+    with st.container(key="replay", horizontal=True, vertical_alignment="center", gap="small", border=True):
+        if replay.ended:
+            state = f"{what}: it has ended."
+        else:
+            now = f"paused at {markup.duration(playhead.position)}" if paused else "running"
+            state = f"{what}, at {_times(playhead.speed)} speed, {now}."
+        markup.show(div(".oq-status-line")[markup.icon("replay"), span[state]])
+        if replay.ended:
+            st.button(
+                "Replay again", key="replay_again", icon=":material/replay:", on_click=start, args=(run.id,)
+            )
+        elif paused:
+            st.button("Continue", key="replay_continue", icon=":material/play_arrow:", on_click=playhead.play)
+        else:
+            st.button("Pause", key="replay_pause", icon=":material/pause:", on_click=playhead.pause)
+        st.segmented_control(
+            "Speed",
+            SPEEDS,
+            default=1.0,
+            format_func=_times,
+            required=True,
+            key="replay_speed",
+            label_visibility="collapsed",
+            on_change=lambda: playhead.change(speed=_speed()),
+        )
+        st.multiselect(
+            "Pause at the beginning of",
+            [phase for phase in TITLES if phase_starts(replay.recorded, [phase])],
+            format_func=TITLES.__getitem__,
+            key="replay_pause_at",
+            label_visibility="collapsed",
+            placeholder="Pause at a phase",
+            on_change=lambda: playhead.change(halts=phase_starts(replay.recorded, _pause_at())),
+            width=240,
+        )
+        st.button(
+            "Close" if replay.ended else "Show the end",
+            key="replay_end",
+            icon=":material/close:",
+            type="tertiary",
+            on_click=close,
+        )
+
+
+def _times(speed: float) -> str:
+    return f"{speed:g}×"
+
+
+def _speed() -> float:
+    speed: float = st.session_state.get("replay_speed") or 1.0
+    return speed
+
+
+def _pause_at() -> list[Phase]:
+    return list(st.session_state.get("replay_pause_at", ()))
