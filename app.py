@@ -8,8 +8,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit import runtime
 
-from pages.parts import browser, sign_in
-from pages.parts.serving import streamlit_patches
+from pages.parts import browser
+from pages.parts.serving import sign_in, streamlit_patches
 
 ROOT = Path(__file__).parent
 

@@ -3,6 +3,8 @@
 Exceptions of one module alone are defined there, below the same root.
 """
 
+from collections.abc import Callable
+from contextlib import ContextDecorator
 from typing import ClassVar
 
 INTERNAL_ERROR = "Something inside OpenQuery went wrong."
@@ -124,3 +126,20 @@ class WorkersFailed(OpenQueryError):
 
     part = "workers"
     exit_code = 10
+
+
+class Handled(ContextDecorator):
+    """A block, or a function that returns nothing, which an error of the core ends: `handle` is called with it."""
+
+    def __init__(self, handle: Callable[[OpenQueryError], object]) -> None:
+        self._handle = handle
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        """End the block. Other errors than those of the core pass."""
+        if isinstance(error, OpenQueryError):
+            self._handle(error)
+            return True
+        return False

@@ -6,7 +6,7 @@ from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passage
 from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.run.state import Run
 from core.text.sanitize import pluralize
-from pages.parts import browser, charts, markup, page_frame
+from pages.parts import browser, charts, markup, page_frame, widgets
 from pages.parts.answers import answer_pair
 from pages.parts.answers.answer_diff import pick as pick_source
 from pages.parts.compare import compare_config, compare_controls, rank_changes
@@ -92,23 +92,15 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     markup.show(
         markup.kicker("Rank changes", "numbers in brackets are positions in the context"), width="stretch"
     )
-    st.button("Swap", key="swap", icon=":material/swap_horiz:", on_click=compare_config.swap, args=(run,))
-    depth = st.segmented_control(
-        "First ranks",
-        DEPTHS,
-        key="bump_depth",
-        default=20,
-        required=True,
-        format_func=lambda number: f"first {number}",
-        label_visibility="collapsed",
+    widgets.button("Swap", "swap_horiz", compare_config.swap, run, key="swap")
+    depth = widgets.choice(
+        "First ranks", DEPTHS, key="bump_depth", default=20, format_func=lambda number: f"first {number}"
     )
 with st.container(key="bump_frame"):
     depth = min(depth or DEPTHS[0], max(found.before.passages, found.after.passages, 1))
-    st.plotly_chart(
+    widgets.chart(
         charts.bump_chart(found.bump_rows(depth), depth, ("A", "B"), dark=page_frame.dark()),
         key="bump",
-        config=page_frame.CONFIG,
-        theme=None,
         alt="Ranks of the passages under A and under B, joined by lines",
     )
 for column, (side, ranked) in zip(st.columns(2, gap="medium"), (("a", first), ("b", second)), strict=True):

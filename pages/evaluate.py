@@ -3,13 +3,13 @@
 import streamlit as st
 
 from core.config.permissions import Action
-from core.errors import BadInput, OpenQueryError
+from core.errors import BadInput
 from core.runtime.experiments import Experiment, Experiments, ExperimentStatus
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels
-from pages.parts import browser, markup, page_frame, runtime
+from pages.parts import browser, markup, page_frame, runtime, widgets
 from pages.parts.evaluate import experiment_results, label_comparison, sweep_form
-from pages.parts.problems import missing, problem, refusal
+from pages.parts.problems import missing, needed, problem, refusal
 
 DELETED = "deleted_experiment"
 """The name in the session state of the experiment that was deleted last."""
@@ -47,13 +47,7 @@ def undo_offer(experiments: Experiments) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="evaluate_deleted"):
         st.markdown(f"**{markdown_label(label(experiment), 200)}** was deleted.", width="stretch")
-        st.button(
-            "Undo",
-            key="evaluate_undo",
-            icon=":material/undo:",
-            on_click=restore,
-            args=(experiments, experiment),
-        )
+        widgets.button("Undo", "undo", restore, experiments, experiment, key="evaluate_undo")
 
 
 def progress(experiments: Experiments, experiment: Experiment) -> None:
@@ -72,29 +66,14 @@ def progress(experiments: Experiments, experiment: Experiment) -> None:
             if not runtime.caller().may(Action.CHANGE_EXPERIMENT, current.user):
                 return
             if current.live:
-                st.button(
-                    "Stop",
-                    key="evaluate_stop",
-                    icon=":material/stop:",
-                    on_click=experiments.stop,
-                    args=(current.id,),
-                )
+                widgets.button("Stop", "stop", experiments.stop, current.id, key="evaluate_stop")
                 return
             if current.status is not ExperimentStatus.DONE:
-                st.button(
-                    "Continue",
-                    key="evaluate_continue",
-                    icon=":material/play_arrow:",
-                    on_click=experiments.resume,
-                    args=(current.id,),
+                widgets.button(
+                    "Continue", "play_arrow", experiments.resume, current.id, key="evaluate_continue"
                 )
-            st.button(
-                "Delete",
-                key="evaluate_delete",
-                icon=":material/delete:",
-                type="tertiary",
-                on_click=delete,
-                args=(experiments, current),
+            widgets.button(
+                "Delete", "delete", delete, experiments, current, key="evaluate_delete", type="tertiary"
             )
         if current.error:
             problem(BadInput(current.error))
@@ -104,7 +83,7 @@ def progress(experiments: Experiments, experiment: Experiment) -> None:
 
 LEAD = "Settings measured on questions with known answers: which is better, by how much, and how certain that is."
 markup.show(markup.title("Evaluate", LEAD))
-try:
+with needed:
     experiments = runtime.runs().experiments
     visitor = runtime.caller()
     found = {
@@ -112,9 +91,6 @@ try:
         for experiment in experiments.all()
         if not experiment.user or visitor.may(Action.CHANGE_EXPERIMENT, experiment.user)
     }
-except OpenQueryError as error:
-    problem(error)
-    st.stop()
 refusal()
 if not visitor.may(Action.EVALUATE_DATA_SETS):
     st.info(sweep_form.LABELS_ALONE, icon=":material/info:")
@@ -146,10 +122,7 @@ st.selectbox(
 if opened is None:
     st.stop()
 progress(experiments, opened)
-try:
+with needed:
     results = experiments.results(opened.id)
-except BadInput as error:
-    problem(error)
-    st.stop()
 if results and results.results:
     experiment_results.show(results)

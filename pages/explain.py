@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.run.state import Run
-from pages.parts import browser, page_frame, runtime
+from pages.parts import browser, page_frame, runtime, widgets
 from pages.parts.answers import answer_diff
 from pages.parts.explain import (
     answers_view,
@@ -126,15 +126,13 @@ FIRST = next(iter(VIEWS))
 if runtime.came_by_history() or st.query_params.get("view") in VIEWS:
     named = st.query_params.get("view")
     st.session_state["view"] = named if named in VIEWS else FIRST
-chosen = st.segmented_control(
+chosen = widgets.choice(
     "View",
     list(VIEWS),
     key="view",
     default=None if st.session_state.get("view") else FIRST,
-    required=True,
     on_change=lambda: st.query_params.update(view=st.session_state["view"]),
     format_func=lambda view: f":material/{VIEWS[view].symbol}: {VIEWS[view].title}",
-    label_visibility="collapsed",
     persist_state="session",
 )
 name = chosen or FIRST

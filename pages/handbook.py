@@ -7,7 +7,7 @@ from htpy import div, h2, p, span
 
 from core.analysis.handbook import Chapter, chapters, matching, neighbours, parts
 from core.config.settings import HANDBOOK
-from pages.parts import address, markup
+from pages.parts import address, markup, widgets
 from pages.parts.problems import missing
 
 PARTS = parts(HANDBOOK)
@@ -20,13 +20,8 @@ def index() -> None:
     """Draw the list of all articles, with a search."""
     lead = "How a question becomes a cited answer, in short articles. The offline demo library searches these articles."
     markup.show(markup.title("Handbook", lead))
-    words = st.text_input(
-        "Search the handbook",
-        key="handbook_words",
-        placeholder=f"Filter {len(ALL)} articles …",
-        icon=":material/search:",
-        label_visibility="collapsed",
-        width=420,
+    words = widgets.search_field(
+        "Search the handbook", f"Filter {len(ALL)} articles …", key="handbook_words", width=420
     )
     if words:
         articles = matching(tuple(ALL.values()), words)

@@ -7,7 +7,7 @@ from core.model import Collection
 from core.model.library import DEFAULT_COLLECTION
 from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
-from pages.parts import document_library, markup, runtime
+from pages.parts import document_library, markup, runtime, widgets
 from pages.parts.library import add_documents, collection_search, document_table, document_view
 from pages.parts.problems import missing, problem, refusal
 
@@ -30,27 +30,21 @@ def choose() -> None:
 def create() -> None:
     """Create the collection whose name was typed, and open it."""
     name = st.session_state.get("new_collection", "")
-    try:
+    with runtime.refusing:
         created = runtime.runs().call(
             document_library.library().create(name, access=runtime.access()), timeout=60
         )
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
-        return
-    document_library.forget_collections()
-    st.session_state["new_collection"] = ""
-    add_documents.select_collection(created.name)
+        document_library.forget_collections()
+        st.session_state["new_collection"] = ""
+        add_documents.select_collection(created.name)
 
 
 def drop(name: str) -> None:
     """Delete a collection."""
-    try:
+    with runtime.refusing:
         runtime.runs().call(document_library.library().drop(name), timeout=60)
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
-        return
-    document_library.forget_collections()
-    add_documents.select_collection("")
+        document_library.forget_collections()
+        add_documents.select_collection("")
 
 
 def header(collections: tuple[str, ...], name: str) -> None:
@@ -69,18 +63,14 @@ def header(collections: tuple[str, ...], name: str) -> None:
         if document_library.may_change_library():
             with st.popover("New", icon=":material/add:", type="tertiary", key="ask_new"):
                 st.text_input("Name of the new collection", key="new_collection", placeholder="field_notes")
-                st.button("Create", key="make_collection", type="primary", on_click=create)
+                widgets.button("Create", "", create, key="make_collection", type="primary")
             if name in collections:
                 with st.popover("Delete", icon=":material/delete:", type="tertiary", key="ask_drop"):
                     st.markdown(
                         f"Delete the collection **{markdown_label(name, 100)}** and all its documents?"
                     )
-                    st.button(
-                        "Delete this collection",
-                        key="drop_collection",
-                        type="primary",
-                        on_click=drop,
-                        args=(name,),
+                    widgets.button(
+                        "Delete this collection", "", drop, name, key="drop_collection", type="primary"
                     )
 
 

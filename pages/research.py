@@ -3,11 +3,10 @@
 import streamlit as st
 
 from core.analysis.progress import RunStage, run_stage, spoken_state
-from core.errors import OpenQueryError
 from core.run.state import Run
 from pages.parts import address, browser, runtime
 from pages.parts.conversation import follow_up, turns
-from pages.parts.problems import problem
+from pages.parts.problems import needed
 from pages.parts.research import (
     answer_sources,
     answer_view,
@@ -29,11 +28,8 @@ with st.container(key="warm"):
         theme=None,
     )
 
-try:
+with needed:
     run = runtime.current()
-except OpenQueryError as error:
-    problem(error)
-    st.stop()
 address.keep_history(run)
 replay = None
 stored = run

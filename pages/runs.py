@@ -12,10 +12,10 @@ from core.run.state import RunStatus
 from core.storage.run_summaries import RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
-from pages.parts import address, markup, runtime
+from pages.parts import address, markup, runtime, widgets
 from pages.parts.history.history_actions import asked_again, history_actions
 from pages.parts.history.history_table import history_table
-from pages.parts.problems import problem, refusal
+from pages.parts.problems import needed, refusal
 
 MAX_RUNS = 500
 LIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
@@ -53,22 +53,13 @@ if opening := st.session_state.pop("opening", ""):
     st.switch_page(runtime.RESEARCH, query_params={"run": opening})
 
 markup.show(markup.title("History", "Every run is stored on this machine, with all of its steps."))
-try:
+with needed:
     runs = runtime.history(MAX_RUNS)
-except OpenQueryError as error:
-    problem(error)
-    st.stop()
 if runtime.runs().store.problem:
     st.warning(markdown_label(runtime.runs().store.problem, 400), icon=":material/save:")
 with st.container(horizontal=True, vertical_alignment="center", key="history_filters"):
-    words = st.text_input(
-        "Search the history",
-        key="history_words",
-        placeholder="Filter questions …",
-        icon=":material/search:",
-        label_visibility="collapsed",
-        persist_state="session",
-        width=340,
+    words = widgets.search_field(
+        "Search the history", "Filter questions …", key="history_words", persist_state="session", width=340
     )
     statuses = st.multiselect(
         "Status",

@@ -4,11 +4,10 @@ import streamlit as st
 from htpy import Element, Node, b, div, em, p, span, time
 
 from core.config.permissions import Action
-from core.errors import OpenQueryError
 from core.runtime.health import Probe, ProbeState, probes
 from core.text.markdown.safe_markdown import markdown_label
-from pages.parts import markup, runtime
-from pages.parts.problems import problem
+from pages.parts import markup, runtime, widgets
+from pages.parts.problems import needed, shown
 from pages.parts.system.price_table import price_table
 
 ICONS = {
@@ -34,23 +33,15 @@ def probe(health: Probe) -> Element:
 
 
 markup.show(markup.title("System", "Connected services, limits, network exposure and storage."))
-try:
+with needed:
     registry = runtime.runs()
-except OpenQueryError as error:
-    problem(error)
-    st.stop()
 settings, cache = registry.settings, registry.engine.cache
 with st.container(key="system", width=920):
     with st.container(horizontal=True, vertical_alignment="center"):
         markup.show(markup.kicker("Connected services"), width="stretch")
-        st.button("Re-check", key="probe", icon=":material/refresh:", type="tertiary")
-    with st.spinner("Checking …"):
-        try:
-            found = registry.call(probes(registry.engine, runtime.access()), timeout=30)
-        except OpenQueryError as error:
-            problem(error)
-        else:
-            markup.show(map(probe, found))
+        widgets.button("Re-check", "refresh", key="probe", type="tertiary")
+    with shown, st.spinner("Checking …"):
+        markup.show(map(probe, registry.call(probes(registry.engine, runtime.access()), timeout=30)))
 
     markup.show(markup.kicker("Limits"))
     markup.show(
@@ -93,11 +84,11 @@ with st.container(key="system", width=920):
     if fault := registry.store.problem or cache.problem:
         st.warning(markdown_label(fault, 400), icon=":material/save:")
     if runtime.caller().may(Action.CLEAR_CACHE):
-        st.button(
+        widgets.button(
             "Clear the cache",
+            "delete_sweep",
+            cache.clear,
             key="clear_cache",
-            icon=":material/delete_sweep:",
             disabled=not stored,
-            on_click=cache.clear,
             help="Pages and vectors will be fetched and computed again; stored runs are unaffected.",
         )

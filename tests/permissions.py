@@ -85,6 +85,8 @@ ENDPOINTS: dict[Action, tuple[str, ...]] = {
 def widgets() -> Iterator[tuple[str, str]]:
     """Where each button and upload of the pages stands, and its key as in `BUTTONS`; empty without one."""
     for path in (ROOT / "pages").rglob("*.py"):
+        if path.name == "widgets.py":  # where every button is drawn, whatever its key
+            continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name)) if name in _WIDGETS:

@@ -6,12 +6,11 @@ from typing import Any, TypeVar
 import streamlit as st
 from htpy import div, h1, p, span
 
-from core.errors import OpenQueryError
 from core.ports import Embed
 from core.run.state import Run
 from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import address, markup, runtime, tables
-from pages.parts.problems import problem, refusal
+from pages.parts.problems import needed, refusal, shown
 
 T = TypeVar("T")
 
@@ -37,7 +36,6 @@ SESSION_KEYS_OF_RUN = (
     "extraction_by",
 )
 """Session state about one run, selections and cached results, removed when another run is shown."""
-CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset", "responsive": True}
 
 
 def dark() -> bool:
@@ -47,11 +45,8 @@ def dark() -> bool:
 
 def chosen_run(title: str, lead: str, page: str) -> Run:
     """The run to show. Without one, or while it is running, the page says so and stops."""
-    try:
+    with needed:
         run = runtime.current()
-    except OpenQueryError as error:
-        problem(error)
-        st.stop()
     address.keep_history(run)
     refusal()
     if run is None:
@@ -84,12 +79,9 @@ def head(title: str, run: Run, page: str) -> None:
         st.page_link(other, label=name, icon=f":material/{symbol}:", query_params={"run": run.id})
 
 
+@shown
 def _latest(page: str) -> None:
-    try:
-        runs = runtime.history(LATEST_RUNS)
-    except OpenQueryError as error:
-        problem(error)
-        return
+    runs = runtime.history(LATEST_RUNS)
     if not runs:
         markup.show(markup.empty("No runs yet. Ask a question first.", "history"))
         st.page_link(runtime.RESEARCH, label="Ask a question", icon=":material/travel_explore:")
@@ -206,17 +198,14 @@ def run_on_loop(
     cache_if: Callable[[T], object] = lambda _: True,
 ) -> T | None:
     """The result of `job` on the core's event loop, cached; None when it failed, and the page shows the error."""
-    try:
-        with st.spinner("Comparing …"):
-            return cached(
-                name,
-                run,
-                lambda: runtime.runs().call(job(), timeout=COMPUTE_TIMEOUT, meanwhile=_stop_if_outdated),
-                key,
-                cache_if=cache_if,
-            )
-    except OpenQueryError as error:
-        problem(error)
+    with shown, st.spinner("Comparing …"):
+        return cached(
+            name,
+            run,
+            lambda: runtime.runs().call(job(), timeout=COMPUTE_TIMEOUT, meanwhile=_stop_if_outdated),
+            key,
+            cache_if=cache_if,
+        )
     return None
 
 

@@ -9,7 +9,7 @@ from core.analysis.rankings.ranked_passages import passage_in_context
 from core.model import Page, Place
 from core.model.passage_urls import site
 from core.text.markdown.safe_markdown import markdown_label
-from pages.parts import markup
+from pages.parts import markup, widgets
 
 
 def reader(
@@ -50,7 +50,7 @@ def reader(
                 st.link_button(
                     "Open", target, icon=":material/open_in_new:", type="tertiary", key=f"{key}_open"
                 )
-            st.button("Close", icon=":material/close:", type="tertiary", key=f"{key}_close", on_click=close)  # type: ignore[arg-type]
+            widgets.close_button(close, key=f"{key}_close")  # type: ignore[arg-type]
         if controls:
             controls()
         part = passage_in_context(page, place)

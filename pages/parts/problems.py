@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.errors import OpenQueryError
+from core.errors import Handled, OpenQueryError
 from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import runtime
 
@@ -10,6 +10,17 @@ from pages.parts import runtime
 def problem(error: OpenQueryError) -> None:
     """Show an error of the core, with what to do."""
     st.error(_message(error.message, error.hint), icon=":material/error:")
+
+
+def _stop(error: OpenQueryError) -> None:
+    problem(error)
+    st.stop()
+
+
+shown = Handled(problem)
+"""A part of a page that the core may fail to give: the error stands in its place."""
+needed = Handled(_stop)
+"""What a page is about: where the core fails to give it, the page shows the error and ends."""
 
 
 def refusal() -> None:

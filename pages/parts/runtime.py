@@ -15,7 +15,7 @@ from core.config.knobs import Knobs
 from core.config.permissions import Action, Caller, Role, person_id
 from core.config.prices import Prices
 from core.config.settings import Settings
-from core.errors import OpenQueryError
+from core.errors import Handled
 from core.export.replay import Replay
 from core.run.state import Run
 from core.runtime.jobs import Job
@@ -97,15 +97,13 @@ def caller() -> Caller:
 
 def change_runs(run_ids: Iterable[str], work: Callable[[], object]) -> bool:
     """Do something with runs if this visitor may change all of them; else, or if it fails, show why not."""
-    try:
+    with refusing:
         visitor = caller()
         for run_id in run_ids:
             visitor.require(Action.CHANGE_RUN, runs().store.user(run_id))
         work()
-    except OpenQueryError as error:
-        refuse(error.message, error.hint)
-        return False
-    return True
+        return True
+    return False
 
 
 def stop(run_id: str) -> None:
@@ -203,7 +201,7 @@ def start(question: str, knobs: Knobs, queries: Sequence[str] = ()) -> str:
 
 def ask(question: str, knobs: Knobs, *, from_question_box: bool = True) -> None:
     """Start a run and show it, or show why it was refused."""
-    try:
+    with refusing:
         run_id = _submissions.run_id_for(
             session_id(),
             question,
@@ -212,15 +210,16 @@ def ask(question: str, knobs: Knobs, *, from_question_box: bool = True) -> None:
             live=lambda run_id: (run := runs().get(run_id)) is not None and run.live,
             settings_may_be_lost=from_question_box,
         )
-    except OpenQueryError as error:
-        refuse(error.message, error.hint)
-    else:
         show_run(run_id)
 
 
 def refuse(message: str, hint: str = "") -> None:
     """Keep why an action was refused, which the page shows once."""
     st.session_state["refused"] = (message, hint)
+
+
+refusing = Handled(lambda error: refuse(error.message, error.hint))
+"""An action of the visitor, which the core may refuse: the page shows why."""
 
 
 def has_refusal() -> bool:

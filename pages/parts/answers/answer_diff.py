@@ -24,7 +24,7 @@ from core.run.state import AnswerVersion, Run
 from core.text.markdown import safe_markdown
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
-from pages.parts import markup, runtime
+from pages.parts import markup, runtime, widgets
 from pages.parts.passage_reader import reader
 
 SELECTED = "selected_source"
@@ -139,13 +139,7 @@ def _selected_passage(*sides: AnswerSide) -> None:
                     markup.kicker(label, "the page has changed since"),
                     div(".oq-article")[mark[source.text]],
                 )
-                st.button(
-                    "Close",
-                    icon=":material/close:",
-                    type="tertiary",
-                    key="reader_source_close",
-                    on_click=_deselect,
-                )
+                widgets.close_button(_deselect, key="reader_source_close")
 
 
 def _deselect() -> None:

@@ -7,12 +7,11 @@ import streamlit as st
 from core.analysis.answers.answer_stats import answer_seconds, current_version, partial_version
 from core.analysis.rankings.context_diff import context_differs, contexts_differ
 from core.config.access import Access
-from core.errors import OpenQueryError
 from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
 from core.text.display import embedder_name
 from core.text.sanitize import pluralize
-from pages.parts import markup, runtime
+from pages.parts import markup, runtime, widgets
 from pages.parts.answers import answer_diff
 from pages.parts.compare.compare_config import CompareConfig
 
@@ -30,15 +29,10 @@ def answer_pair(configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run])
             width="stretch",
         )
         if live:
-            st.button("Stop both", key="stop_both", icon=":material/stop:", on_click=_stop)
+            widgets.button("Stop both", "stop", _stop, key="stop_both")
         else:
-            st.button(
-                "Answer both",
-                key="answer_both",
-                icon=":material/edit_note:",
-                type="primary",
-                on_click=_begin,
-                args=(configs, ranked),
+            widgets.button(
+                "Answer both", "edit_note", _begin, configs, ranked, key="answer_both", type="primary"
             )
 
     @st.fragment(run_every=0.3 if live else None, key="answer_pair_answers")
@@ -118,9 +112,7 @@ def _stop() -> None:
 
 def begin(name: str, ranked: Run, access: Access) -> str:
     """Start an answer from a ranking; returns its name, or "" when it was refused and the page shows why."""
-    try:
+    with runtime.refusing:
         runtime.runs().side_answers.answer(name, ranked, access, quota_subject=runtime.quota_subject())
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
-        return ""
-    return name
+        return name
+    return ""

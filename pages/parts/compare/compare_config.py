@@ -7,10 +7,9 @@ import streamlit as st
 from core.config.access import Access
 from core.config.knob_changes import apply_changes, changes
 from core.config.knobs import Knobs, Strategy
-from core.errors import OpenQueryError
 from core.run.state import Run
 from pages.parts import address, runtime
-from pages.parts.problems import problem
+from pages.parts.problems import shown
 from pages.parts.sidebar import controls
 
 SIDES = {"a": "A", "b": "B"}
@@ -86,12 +85,10 @@ def _other(run: Run, run_id: str) -> Run:
     """The run of this id; the page's own run when it is empty, or cannot be compared."""
     if not run_id or run_id == run.id:
         return run
-    try:
+    with shown:
         other_run = runtime.runs().get(run_id)
-    except OpenQueryError as error:
-        problem(error)
-        return run
-    return run if other_run is None or other_run.live or other_run.index is None else other_run
+        return run if other_run is None or other_run.live or other_run.index is None else other_run
+    return run
 
 
 def variant(knobs: Knobs) -> Knobs:

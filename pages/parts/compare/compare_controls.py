@@ -12,7 +12,7 @@ from core.runtime.jobs import Job
 from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, one_line
-from pages.parts import browser, markup, page_frame, runtime
+from pages.parts import browser, markup, page_frame, runtime, widgets
 from pages.parts.compare import compare_config
 from pages.parts.compare.compare_config import GROUPS, SIDES, CompareConfig, key, prefix
 from pages.parts.sidebar import controls, presets
@@ -28,20 +28,21 @@ def panel(run: Run, side: str) -> None:
     with st.container(border=True, key=f"panel_{side}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             markup.show(span(class_=["oq-side", side])[SIDES[side]])
-            st.button(
+            widgets.button(
                 f"Copy to {SIDES[other]}",
+                "content_copy",
+                lambda: compare_config.copy_to(other, compare_config.config_of(run, side)),
                 key=f"copy_{side}",
-                icon=":material/content_copy:",
                 type="tertiary",
-                on_click=lambda: compare_config.copy_to(other, compare_config.config_of(run, side)),
             )
-            st.button(
+            widgets.button(
                 "Original settings",
+                "undo",
+                compare_config.restore,
+                run,
+                side,
                 key=f"reset_{side}",
-                icon=":material/undo:",
                 type="tertiary",
-                on_click=compare_config.restore,
-                args=(run, side),
             )
             with st.popover("Presets", icon=":material/bookmarks:", type="tertiary", key=f"presets_{side}"):
                 presets.box(

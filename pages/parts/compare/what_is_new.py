@@ -12,7 +12,7 @@ from core.analysis.run_changes import ChangeKind, PageChange, PassageChange, Run
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import folded_question, json_without_surrogates, one_line, pluralize
-from pages.parts import markup
+from pages.parts import markup, widgets
 from pages.parts.answers.answer_diff import SIGNS as DIFF_SIGNS
 from pages.parts.answers.answer_diff import TAGS
 
@@ -31,16 +31,14 @@ def what_is_new(before: Run, after: Run) -> None:
     changes = run_changes(before, after)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_is_new_head"):
         markup.show(markup.kicker("What is new", "from A to B, as each run ended"), width="stretch")
-        st.download_button(
+        widgets.download_button(
             "Export",
-            data=lambda: orjson.dumps(
+            lambda: orjson.dumps(
                 json_without_surrogates(change_document(changes)), option=orjson.OPT_INDENT_2
             ),
-            file_name=export_name(after.question, "-changes.json"),
-            mime="application/json",
-            icon=":material/download:",
+            export_name(after.question, "-changes.json"),
+            "application/json",
             type="tertiary",
-            on_click="ignore",
             key="what_is_new_export",
             help="All changes as JSON: sources, passages, pages, ranks and sentences of the answer",
         )

@@ -15,7 +15,7 @@ from core.stages.conversation.follow_up import FollowUpDraft
 from core.text.display import decimal
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
-from pages.parts import markup, runtime
+from pages.parts import markup, runtime, widgets
 from pages.parts.conversation import next_questions
 from pages.parts.problems import problem
 from pages.parts.sidebar import controls
@@ -96,13 +96,10 @@ def start(run_id: str, question: str | None = None) -> None:
     written = st.session_state.get("follow_up_text", "") if question is None else question
     for name in ("standalone", "answer_from"):
         st.session_state.pop(name, None)
-    try:
+    with runtime.refusing:
         draft = runtime.runs().conversations.draft(
             run_id, written, runtime.access(), quota_subject=runtime.quota_subject()
         )
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
-    else:
         st.session_state[DRAFT] = Drafting(run_id, written, draft)
         wait([draft], FIRST_WAIT)
 
@@ -124,12 +121,8 @@ def _draft(draft: FollowUpDraft) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key="runs_as"):
             markup.show(markup.kicker("Runs as", by))
             if draft.question != draft.turn.written:
-                st.button(
-                    "Use my words",
-                    key="my_words",
-                    type="tertiary",
-                    on_click=_set_question,
-                    args=(draft.turn.written,),
+                widgets.button(
+                    "Use my words", "", _set_question, draft.turn.written, key="my_words", type="tertiary"
                 )
         st.text_area("Runs as", key="standalone", label_visibility="collapsed", height="content")
         if added := _added(draft):
@@ -145,7 +138,7 @@ def _draft(draft: FollowUpDraft) -> None:
                 else "",
             )
         )
-        st.segmented_control(
+        widgets.choice(
             "Answer from",
             list(ANSWER_FROM),
             format_func=lambda choice: (
@@ -154,23 +147,21 @@ def _draft(draft: FollowUpDraft) -> None:
                 else ANSWER_FROM[choice]
             ),
             key="answer_from",
-            required=True,
-            label_visibility="collapsed",
             width="stretch",
         )
         if coverage:
             markup.show(_coverage(coverage))
         with st.container(horizontal=True, horizontal_alignment="right", key="draft_actions"):
             _cancel_button()
-            st.button(
+            widgets.button(
                 "Ask",
+                "arrow_forward",
+                _ask,
+                draft,
                 key="follow_up_ask",
-                icon=":material/arrow_forward:",
                 icon_position="right",
                 type="primary",
                 shortcut="Ctrl+Enter",
-                on_click=_ask,
-                args=(draft,),
             )
 
 
@@ -212,7 +203,7 @@ def _set_question(question: str) -> None:
 
 
 def _cancel_button() -> None:
-    st.button("Cancel", key="cancel_follow_up", type="tertiary", on_click=_cancel)
+    widgets.button("Cancel", "", _cancel, key="cancel_follow_up", type="tertiary")
 
 
 def _cancel() -> None:
@@ -224,7 +215,7 @@ def _ask(draft: FollowUpDraft) -> None:
     asked = draft.changed(
         question=st.session_state["standalone"], answer_from=AnswerFrom(st.session_state["answer_from"])
     )
-    try:
+    with runtime.refusing:
         run_id = runtime.runs().start(
             asked.question,
             controls.knobs(),
@@ -233,9 +224,6 @@ def _ask(draft: FollowUpDraft) -> None:
             user=runtime.history_user(),
             turn=asked.turn,
         )
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
-    else:
         _cancel()
         st.session_state.pop("follow_up_text", None)
         runtime.show_run(run_id)

@@ -5,12 +5,10 @@ from concurrent.futures import Future
 
 import streamlit as st
 
-from core.errors import OpenQueryError
 from core.run.state import Run
 from core.stages.conversation.next_questions import next_questions as questions_from_headings
 from core.text.markdown.safe_markdown import markdown_label
-from pages.parts import markup, runtime
-from pages.parts.problems import problem
+from pages.parts import markup, problems, runtime, widgets
 
 WRITING = "next_questions"
 """In the session state: a run, and next questions that the chat model writes for it."""
@@ -36,19 +34,16 @@ def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:
     markup.show(markup.kicker("Next questions", "from the pages in hand, and only from those"))
     with st.container(key="next_questions", horizontal=True, gap="small"):
         for number, question in enumerate(questions, 1):
-            st.button(
-                markdown_label(question, 120),
-                key=f"next_question_{number}",
-                on_click=ask,
-                args=(run.id, question),
+            widgets.button(
+                markdown_label(question, 120), "", ask, run.id, question, key=f"next_question_{number}"
             )
         if model and not written:
-            st.button(
+            widgets.button(
                 f"Have {markdown_label(model, 60)} write some",
+                "auto_awesome",
+                _write,
+                run.id,
                 key="write_questions",
-                icon=":material/auto_awesome:",
-                on_click=_write,
-                args=(run.id,),
             )
 
 
@@ -59,21 +54,16 @@ def _from_headings(run: Run) -> tuple[str, ...]:
 
 
 def _written(written: Future[tuple[str, ...]]) -> tuple[str, ...]:
-    try:
+    with problems.shown:
         return written.result()
-    except OpenQueryError as error:
-        problem(error)
-        return ()
+    return ()
 
 
 def _write(run_id: str) -> None:
-    try:
+    with runtime.refusing:
         written = runtime.runs().conversations.write_next_questions(
             run_id, runtime.access(), quota_subject=runtime.quota_subject()
         )
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
-    else:
         st.session_state[WRITING] = (run_id, written)
 
 

@@ -7,13 +7,12 @@ from htpy import div, p, span
 
 from core.analysis.conversation import answered_from, thread
 from core.analysis.run_usage import run_usage
-from core.errors import OpenQueryError
 from core.run.state import Run
 from core.storage.run_summaries import RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime
-from pages.parts.problems import problem
+from pages.parts.problems import shown
 
 UNFOLDED_TURNS = 6
 """Turns on each side of the one that is shown that have their answer's beginning; further ones are in an expander."""
@@ -22,11 +21,9 @@ ANSWER_CHARACTERS = 180
 
 def turns_of(run: Run) -> tuple[RunSummary, ...]:
     """The conversation of a run, oldest turn first; the run alone where it is the only one."""
-    try:
+    with shown:
         return thread(runtime.runs().history(limit=1000, conversation=run.conversation), run.id)
-    except OpenQueryError as error:
-        problem(error)
-        return ()
+    return ()
 
 
 def head(turns: Sequence[RunSummary]) -> None:

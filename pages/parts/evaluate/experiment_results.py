@@ -13,7 +13,7 @@ from core.evaluation.sweep import knobs_of
 from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
-from pages.parts import markup, page_frame, runtime, tables
+from pages.parts import markup, page_frame, runtime, tables, widgets
 from pages.parts.evaluate import experiment_charts
 from pages.parts.sidebar import controls
 
@@ -108,13 +108,13 @@ def _table(results: Results, metric: str, intervals: dict[str, Interval]) -> Non
     chosen = clicked if clicked in rows else order[0]
     with st.container(horizontal=True, vertical_alignment="center", key="use_setting"):
         st.markdown(f"**{markdown_label(chosen, 300)}**", width="stretch")
-        st.button(
+        widgets.button(
             "Use these settings",
+            "tune",
+            _use,
+            chosen,
             key="evaluate_use",
-            icon=":material/tune:",
             help="Sets the controls of the Research page.",
-            on_click=_use,
-            args=(chosen,),
         )
 
 
@@ -152,11 +152,9 @@ def _winner(results: Results, baseline: str, metric: str) -> None:
 def _charts(results: Results, metric: str, baseline: str, intervals: dict[str, Interval]) -> None:
     dark = page_frame.dark()
     markup.show(markup.kicker("Settings with their intervals", "the dotted line is the baseline"))
-    st.plotly_chart(
+    widgets.chart(
         experiment_charts.interval_chart(intervals, metric, baseline, dark=dark),
         key="evaluate_intervals",
-        config=page_frame.CONFIG,
-        theme=None,
         alt=f"Mean and interval of {metric} of each setting",
     )
     costs = {
@@ -167,11 +165,9 @@ def _charts(results: Results, metric: str, baseline: str, intervals: dict[str, I
     if len(set(costs.values())) > 1:
         points = experiment_charts.frontier(costs, {name: intervals[name] for name in costs})
         markup.show(markup.kicker("Quality for its cost", "no other setting reaches more with fewer tokens"))
-        st.plotly_chart(
+        widgets.chart(
             experiment_charts.cost_chart(points, metric, "tokens of context", dark=dark),
             key="evaluate_costs",
-            config=page_frame.CONFIG,
-            theme=None,
             alt=f"{metric} against tokens of context, with the Pareto front",
         )
 
@@ -239,13 +235,14 @@ def _worst(compared: tuple[SettingTest, ...], metric: str) -> None:
     question = clicked if clicked in worst else next(iter(worst))
     with st.container(horizontal=True, vertical_alignment="center", key="ask_worst"):
         st.markdown(f"**{markdown_label(question, 300)}**", width="stretch")
-        st.button(
+        widgets.button(
             "Put it on the Research page",
+            "travel_explore",
+            _use,
+            chosen,
+            question,
             key="evaluate_ask",
-            icon=":material/travel_explore:",
             help="With this setting, to see what is retrieved, what is missed, and why.",
-            on_click=_use,
-            args=(chosen, question),
         )
 
 

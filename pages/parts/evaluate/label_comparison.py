@@ -4,7 +4,6 @@ import streamlit as st
 from htpy import Element
 
 from core.config.knobs import Knobs, RankKnobs, Strategy
-from core.errors import OpenQueryError
 from core.evaluation.labels.comparison_power import POWER, QuestionPlan
 from core.evaluation.labels.label_samples import DEPTH, LARGEST
 from core.evaluation.labels.label_verdict import LabelVerdict, Proposal
@@ -16,10 +15,10 @@ from core.runtime.run_comparisons import SampledRun, latest_runs
 from core.storage.run_summaries import RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
-from pages.parts import markup, runtime
+from pages.parts import markup, runtime, widgets
 from pages.parts.compared_rankings import ON, SIDES, ordering
 from pages.parts.passage_reader import reader
-from pages.parts.problems import problem
+from pages.parts.problems import shown
 from pages.parts.research import label_view
 from pages.parts.research.passage_table import OPENED
 
@@ -30,6 +29,7 @@ _SHOWN, _BEFORE, _AGAIN = "verdict_shown", "verdict_before", "verdict_again"
 
 
 @st.fragment(key="label_comparison")
+@shown
 def section() -> None:
     """Draw the choice of two rankings, and once it is switched on, their comparison."""
     markup.show(markup.kicker("Which ranking is better on your own questions?", "decided by labels"))
@@ -39,28 +39,19 @@ def section() -> None:
     if first == second:
         st.info("Choose two different rankings.", icon=":material/info:")
         return
-    try:
-        runs = _sampled(latest_runs(runtime.history(RUNS)), knobs_of(first).rank, knobs_of(second).rank)
-        if not runs:
-            markup.show(
-                markup.empty("There are no runs with passages yet: ask your questions first.", "history")
-            )
-            return
-        comparison = runtime.runs().comparisons.compare(runs, runtime.label_user())
-        with st.container(key="verdict_part", gap="xsmall"):
-            markup.show(_facts(comparison))
-            st.markdown(comparison.summary)
-        if comparison.verdict not in (Verdict.BETTER, Verdict.WORSE) and (
-            comparison.next or comparison.labels
-        ):
-            planned = runtime.runs().comparisons.plan(runs, runtime.label_user())
-            with st.expander(
-                what_is_shown(planned), icon=":material/calculate:", expanded=not comparison.labels
-            ):
-                st.markdown(questions_needed(planned))
-        _passage(comparison.next, {sampled.sample.question: sampled.run for sampled in runs})
-    except OpenQueryError as error:
-        problem(error)
+    runs = _sampled(latest_runs(runtime.history(RUNS)), knobs_of(first).rank, knobs_of(second).rank)
+    if not runs:
+        markup.show(markup.empty("There are no runs with passages yet: ask your questions first.", "history"))
+        return
+    comparison = runtime.runs().comparisons.compare(runs, runtime.label_user())
+    with st.container(key="verdict_part", gap="xsmall"):
+        markup.show(_facts(comparison))
+        st.markdown(comparison.summary)
+    if comparison.verdict not in (Verdict.BETTER, Verdict.WORSE) and (comparison.next or comparison.labels):
+        planned = runtime.runs().comparisons.plan(runs, runtime.label_user())
+        with st.expander(what_is_shown(planned), icon=":material/calculate:", expanded=not comparison.labels):
+            st.markdown(questions_needed(planned))
+    _passage(comparison.next, {sampled.sample.question: sampled.run for sampled in runs})
 
 
 def what_is_shown(planned: QuestionPlan) -> str:
@@ -208,18 +199,18 @@ def _step(again: Proposal | None) -> None:
     """The button to the passage that was labelled before, and back."""
     before = st.session_state.get(_BEFORE)
     if again or before:
-        st.button(
+        widgets.button(
             "Go on" if again else "The one before",
+            "arrow_forward" if again else "arrow_back",
+            lambda: st.session_state.update({_AGAIN: None if again else before}),
             key="verdict_back",
-            icon=":material/arrow_forward:" if again else ":material/arrow_back:",
             shortcut="n" if again else "b",
             type="tertiary",
-            on_click=lambda: st.session_state.update({_AGAIN: None if again else before}),
         )
 
 
 def _link(run: Run, passage: Passage) -> None:
-    if st.button("Open in its run", key="verdict_open", icon=":material/travel_explore:", type="tertiary"):
+    if widgets.button("Open in its run", "travel_explore", key="verdict_open", type="tertiary"):
         runtime.show_run(run.id)
         st.session_state[OPENED] = passage.id
         st.switch_page(runtime.RESEARCH, query_params={"run": run.id})

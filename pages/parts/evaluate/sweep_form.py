@@ -7,13 +7,13 @@ import streamlit as st
 from core.config.knobs import Knobs
 from core.config.permissions import Action
 from core.config.schema import Parameter, parameters
-from core.errors import BadInput, OpenQueryError
+from core.errors import BadInput
 from core.evaluation.labels.passage_labels import LABELS_NAME
 from core.evaluation.sweep import SWEPT
 from core.runtime.experiments import Experiments
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural
-from pages.parts import markup, runtime
+from pages.parts import markup, runtime, widgets
 
 FIRST = ("rank.strategy",)
 """The knobs of the form when it is opened."""
@@ -75,14 +75,16 @@ def form(experiments: Experiments, offered: list[str]) -> None:
     for fault in faults:
         st.error(markdown_label(fault, 300), icon=":material/error:")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
+        widgets.button(
             "Run the experiment",
+            "play_arrow",
+            _start,
+            experiments,
+            data,
+            swept,
             key="evaluate_start",
             type="primary",
-            icon=":material/play_arrow:",
             disabled=bool(faults),
-            on_click=_start,
-            args=(experiments, data, swept),
         )
         if count:
             markup.show(
@@ -104,10 +106,9 @@ def open_experiment(name: str) -> None:
 
 def _start(experiments: Experiments, data: str, swept: dict[str, Any]) -> None:
     try:
-        runtime.caller().require(_action(data))
-        open_experiment(experiments.start(data, swept, runtime.label_user()))
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
+        with runtime.refusing:
+            runtime.caller().require(_action(data))
+            open_experiment(experiments.start(data, swept, runtime.label_user()))
     except OSError as error:
         runtime.refuse("The experiment cannot be stored.", f"Check the data folder: {error.strerror}.")
 

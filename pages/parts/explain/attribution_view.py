@@ -15,7 +15,7 @@ from core.stages.metered_models import MeteredChat
 from core.text.display import decimal
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
-from pages.parts import markup, page_frame, runtime, services
+from pages.parts import markup, page_frame, runtime, services, widgets
 from pages.parts.passage_reader import reader
 
 CELL = "attribution_cell"
@@ -60,14 +60,12 @@ def view(run: Run) -> None:
         _matrix(attributed, _selected(attributed), _judgements(run, attributed)),
     )
     with st.container(horizontal=True, gap="small"):
-        st.download_button(
+        widgets.download_button(
             "CSV",
-            data=lambda: _csv(attributed),
-            file_name="attribution.csv",
-            mime="text/csv",
-            icon=":material/download:",
+            lambda: _csv(attributed),
+            "attribution.csv",
+            "text/csv",
             type="tertiary",
-            on_click="ignore",
             key="attribution_csv",
         )
         _judge_button(run)
@@ -235,13 +233,13 @@ def _judge_button(run: Run) -> None:
     connected = services.connections(str(run.knobs.search.backend), str(run.knobs.search.origin))
     if not connected.chat:
         return
-    st.button(
+    widgets.button(
         f"Judge with {one_line(connected.chat, 30)}",
+        "smart_toy",
+        lambda: st.session_state.update({JUDGE_ASKED: (run.id, run.seconds)}),
         key="ask_judge",
-        icon=":material/smart_toy:",
         type="tertiary",
         help="The chat model judges whether the cited sources entail each sentence; its verdict may be wrong.",
-        on_click=lambda: st.session_state.update({JUDGE_ASKED: (run.id, run.seconds)}),
     )
 
 

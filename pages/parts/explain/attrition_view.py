@@ -14,7 +14,7 @@ from core.model import Place
 from core.run.state import Run
 from core.text.display import decimal
 from core.text.sanitize import one_line
-from pages.parts import markup, page_frame
+from pages.parts import markup, page_frame, widgets
 from pages.parts.passage_reader import reader
 
 FLOW = "attrition_flow"
@@ -159,7 +159,7 @@ def _why_not(run: Run) -> None:
             max_chars=2000,
             bind="query-params",
         )
-        st.button("Trace", key="trace", icon=":material/route:")
+        widgets.button("Trace", "route", key="trace")
         trace = page_frame.cached("why", run, lambda: why_not(run, query or ""), query)
         if trace.outcome is TraceOutcome.EMPTY_QUERY:
             return

@@ -20,7 +20,7 @@ from core.run.state import Run
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, one_line, pluralize
 from core.text.urls import canonical_url
-from pages.parts import markup, page_frame, runtime
+from pages.parts import markup, page_frame, runtime, widgets
 from pages.parts.research import tuning_bar
 
 PAGE = "extraction_page"
@@ -109,11 +109,11 @@ def _tries(key: str) -> int:
 
 def _fetch_again(key: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="center"):
-        st.button(
+        widgets.button(
             "Fetch again",
+            "refresh",
+            lambda: st.session_state.update({FETCH: (key, _tries(key) + 1)}),
             key="extraction_fetch_again",
-            icon=":material/refresh:",
-            on_click=lambda: st.session_state.update({FETCH: (key, _tries(key) + 1)}),
         )
 
 
@@ -129,15 +129,13 @@ def _comparison(run: Run, comparison: ExtractorComparison) -> None:
         _page_source(comparison)
     with right:
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="extraction_head"):
-            by = st.segmented_control(
+            by = widgets.choice(
                 "Extractor",
                 list(results),
                 key="extraction_by",
-                required=True,
                 format_func=lambda extractor: (
                     f"{extractor} ✓" if extractor is comparison.in_use else str(extractor)
                 ),
-                label_visibility="collapsed",
                 help="A check mark shows the extractor whose text is ranked.",
             )
             folded = st.toggle("Only differences", key="extraction_folded")
@@ -156,14 +154,7 @@ def _page_source(comparison: ExtractorComparison) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key="extraction_source_head"
     ):
-        shown_as = st.segmented_control(
-            "The page as",
-            [SOURCE, VISIBLE],
-            key="extraction_as",
-            default=SOURCE,
-            required=True,
-            label_visibility="collapsed",
-        )
+        shown_as = widgets.choice("The page as", [SOURCE, VISIBLE], key="extraction_as", default=SOURCE)
     shown_text = comparison.source if shown_as == SOURCE else _visible_text(comparison)
     cut = (
         ""
@@ -243,14 +234,16 @@ def _block(block: DiffBlock) -> Element:
 
 def _switch(run: Run, comparison: ExtractorComparison, result: ExtractorResult) -> None:
     in_use = result.extractor is comparison.in_use
-    st.button(
+    widgets.button(
         "In use" if in_use else f"Rank with {result.extractor}",
+        "check" if in_use else "swap_vert",
+        _extract_with,
+        run.id,
+        comparison.key,
+        result.extractor,
         key="extraction_switch",
-        icon=":material/check:" if in_use else ":material/swap_vert:",
         type="secondary" if in_use else "primary",
         disabled=in_use or result.article is None,
-        on_click=_extract_with,
-        args=(run.id, comparison.key, result.extractor),
         help=None if in_use else SWITCH,
     )
 

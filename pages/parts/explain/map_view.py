@@ -11,7 +11,7 @@ from core.errors import BadInput
 from core.run.state import Run
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
-from pages.parts import markup, page_frame
+from pages.parts import markup, page_frame, widgets
 from pages.parts.explain.map_figure import COLOURS, map_figure, point_title
 from pages.parts.passage_reader import reader
 
@@ -40,20 +40,11 @@ def view(run: Run) -> None:
             note += f"; {len(plotted):,} of {pluralize(len(table), 'passage')} drawn"
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             markup.show(markup.kicker("Colour by", note), width="stretch")
-            by = st.segmented_control(
-                "Colour by",
-                COLOURS,
-                key="colour_by",
-                default="source",
-                required=True,
-                label_visibility="collapsed",
-            )
+            by = widgets.choice("Colour by", COLOURS, key="colour_by", default="source")
         with st.container(key="clickable_embedding_map"):
-            st.plotly_chart(
+            widgets.chart(
                 map_figure(run, projected, plotted, str(by), dark=page_frame.dark()),
                 key="embedding_map",
-                config=page_frame.CONFIG,
-                theme=None,
                 on_select=_lassoed,
                 selection_mode="lasso",
                 alt="Embedding map of question, passages, queries and answer sentences",
@@ -65,13 +56,11 @@ def view(run: Run) -> None:
 def _projected(run: Run, projected: EmbeddingMap) -> tuple[EmbeddingMap, str]:
     """The map under the selected projection, with a note about it."""
     by_pca = f"2-D projection, {sum(projected.projection.explained):.0%} of the variance"
-    by = st.segmented_control(
+    by = widgets.choice(
         "Projection",
         ["PCA", "UMAP"],
         key="projection",
         default="PCA",
-        required=True,
-        label_visibility="collapsed",
         help="PCA keeps the directions of greatest variance; UMAP keeps neighbours together, but not distances.",
     )
     if by == "PCA":

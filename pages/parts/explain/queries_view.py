@@ -14,7 +14,7 @@ from core.model import Author
 from core.run.state import Run
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line
-from pages.parts import charts, markup, page_frame, runtime
+from pages.parts import charts, markup, page_frame, runtime, widgets
 from pages.parts.compare import rank_changes
 
 AUTHORS = {
@@ -116,26 +116,22 @@ def _search_more(run_id: str) -> None:
 
 def _overlap(run: Run) -> None:
     markup.show(markup.kicker("Query overlap", "0: nothing in common, 1: identical"))
-    measure = st.segmented_control(
+    measure = widgets.choice(
         "Measure",
         ["Jaccard of hits", "cosine"],
         key="query_overlap_by",
         default="Jaccard of hits",
-        required=True,
-        label_visibility="collapsed",
         help="Jaccard similarity of the hits that two queries found, or cosine similarity of the queries.",
     )
     overlap = page_frame.compute("query_overlap", run, lambda embed: query_overlap(run, embed))
     if overlap is None:
         return
     values = overlap.shared if measure == "Jaccard of hits" else overlap.cosine
-    st.plotly_chart(
+    widgets.chart(
         charts.heat_map(
             overlap.queries, np.round(values.astype(float), 3).tolist(), str(measure), dark=page_frame.dark()
         ),
         key="query_overlap",
-        config=page_frame.CONFIG,
-        theme=None,
         alt=f"Query overlap by {measure}",
     )
 

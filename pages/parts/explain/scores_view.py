@@ -8,7 +8,7 @@ from core.analysis.rankings.score_curve import elbow, score_curve
 from core.run.state import Run
 from core.text.display import decimal
 from core.text.sanitize import pluralize
-from pages.parts import charts, markup, page_frame, passage_charts
+from pages.parts import charts, markup, page_frame, passage_charts, widgets
 
 
 def view(run: Run) -> None:
@@ -39,11 +39,9 @@ def view(run: Run) -> None:
         markup.show(
             markup.kicker("Null distribution", f"cosines of {pluralize(distribution.passages, 'passage')}")
         )
-        st.plotly_chart(
+        widgets.chart(
             charts.null_distribution_chart(distribution, dark=page_frame.dark()),
             key="null_distribution",
-            config=page_frame.CONFIG,
-            theme=None,
             alt="Histogram of this question's cosines over those of unrelated questions",
         )
     with right:
@@ -69,10 +67,6 @@ def _curve(run: Run) -> None:
                 "font": {"size": 11, "color": passage_charts.SITES[page_frame.dark()][2]},
             },
         )
-    st.plotly_chart(
-        figure,
-        key="score_curve",
-        config=page_frame.CONFIG,
-        theme=None,
-        alt="Scores by rank, with the cut-off of the context and the elbow",
+    widgets.chart(
+        figure, key="score_curve", alt="Scores by rank, with the cut-off of the context and the elbow"
     )

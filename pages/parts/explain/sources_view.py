@@ -14,7 +14,7 @@ from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import distinct_labels, one_line
-from pages.parts import markup, page_frame, runtime
+from pages.parts import markup, page_frame, runtime, widgets
 from pages.parts.answers import answer_diff, answer_pair
 from pages.parts.compare import rank_changes
 
@@ -48,14 +48,12 @@ def _duplicate_limit(run: Run, duplicates: DuplicateClusters) -> None:
     note = f"limit of this run: {own}" if own else "this run has no limit"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="duplicate_limit_head"):
         markup.show(markup.kicker("Passages per duplicate group", note), width="stretch")
-        limit = st.segmented_control(
+        limit = widgets.choice(
             "Passages per duplicate group",
             LIMITS,
             key="duplicate_limit",
             default=own if own in LIMITS else LIMITS[0],
-            required=True,
             format_func=lambda count: f"at most {count}",
-            label_visibility="collapsed",
         )
     if not duplicates.clusters:
         st.caption("No page has near-duplicates, so the limit applies to the passages of each page.")
@@ -168,13 +166,8 @@ def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
     label = "this page" if len(keys) == 1 else "these pages"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="without_head"):
         markup.show(markup.kicker("Answer without pages", "the run's answer is unchanged"), width="stretch")
-        st.button(
-            f"Answer without {label}",
-            key="answer_without",
-            icon=":material/edit_note:",
-            disabled=live,
-            on_click=_begin,
-            args=(rest, keys),
+        widgets.button(
+            f"Answer without {label}", "edit_note", _begin, rest, keys, key="answer_without", disabled=live
         )
     if job is None:
         return

@@ -23,25 +23,10 @@ from core.library.ingests import (
 from core.library.running_ingest import RunningIngest
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, pluralize
-from pages.parts import document_library, markup, runtime
+from pages.parts import document_library, markup, runtime, widgets
 
-TYPES = [
-    "pdf",
-    "docx",
-    "odt",
-    "pptx",
-    "xlsx",
-    "epub",
-    "html",
-    "htm",
-    "md",
-    "txt",
-    "csv",
-    "tsv",
-    "json",
-    "xml",
-    "zip",
-]
+OFFICE_TYPES = ("docx", "odt", "pptx", "xlsx")
+TEXT_TYPES = ("html", "htm", "md", "txt", "csv", "tsv", "json", "xml")
 MARKS = {
     TaskState.WAITING: ("schedule", ""),
     TaskState.READING: ("menu_book", "busy"),
@@ -87,7 +72,7 @@ def form(name: str) -> None:
     with left, st.form("upload_form", border=False, clear_on_submit=True):
         files = st.file_uploader(
             "Files",
-            type=TYPES,
+            type=["pdf", *OFFICE_TYPES, "epub", *TEXT_TYPES, "zip"],
             accept_multiple_files=True,
             key="uploads",
             help="A zip of such files is unpacked.",
@@ -144,15 +129,9 @@ def _run_pages(name: str) -> None:
 
 def _start(name: str, sources: list[IngestSource]) -> None:
     library, registry = document_library.library(), runtime.runs()
-    try:
-        with st.spinner("Adding …"):
-            job = registry.call(
-                library.ingests.add(name, sources, access=runtime.access()), timeout=START_TIMEOUT
-            )
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
-    else:
-        st.session_state["ingesting"] = job
+    with runtime.refusing, st.spinner("Adding …"):
+        adding = library.ingests.add(name, sources, access=runtime.access())
+        st.session_state["ingesting"] = registry.call(adding, timeout=START_TIMEOUT)
         document_library.forget_collections()
         select_collection(name)
     st.rerun()
@@ -212,19 +191,14 @@ def _resume_offer() -> None:
                 f"An import was interrupted: {pluralize(waiting, 'document')} still to be added.",
                 width="stretch",
             )
-            st.button("Resume", key="go_on", icon=":material/play_arrow:", on_click=_resume)
+            widgets.button("Resume", "play_arrow", _resume, key="go_on")
 
 
 def _resume() -> None:
-    try:
-        jobs = runtime.runs().call(
-            document_library.library().ingests.resume(access=runtime.access()), timeout=START_TIMEOUT
-        )
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
-        return
-    if jobs:
-        st.session_state["ingesting"] = jobs[0]
+    with runtime.refusing:
+        resuming = document_library.library().ingests.resume(access=runtime.access())
+        if jobs := runtime.runs().call(resuming, timeout=START_TIMEOUT):
+            st.session_state["ingesting"] = jobs[0]
 
 
 def _report(job: RunningIngest, state: Ingest) -> None:
@@ -233,11 +207,9 @@ def _report(job: RunningIngest, state: Ingest) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{_headline(state)}**", width="stretch")
             if not state.live:
-                st.button(
-                    "Close", key="close_ingest", icon=":material/close:", type="tertiary", on_click=_close
-                )
+                widgets.close_button(_close, key="close_ingest")
             elif document_library.may_change_library():
-                st.button("Stop", key="stop_ingest", icon=":material/stop_circle:", on_click=job.cancel)
+                widgets.button("Stop", "stop_circle", job.cancel, key="stop_ingest")
         markup.show(
             markup.meter(state.ended / max(1, total)),
             markup.facts(

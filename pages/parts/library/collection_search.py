@@ -3,34 +3,23 @@
 import streamlit as st
 from htpy import Element, div, p, span
 
-from core.errors import OpenQueryError
 from core.library.search_ports import shown_text, title_of
 from core.model import Neighbour
 from core.text.display import decimal
-from pages.parts import document_library, markup, runtime
-from pages.parts.problems import problem
+from pages.parts import document_library, markup, problems, runtime, widgets
 
 
+@problems.shown
 def search(name: str) -> None:
     """Draw a search in the collection, with its nearest passages."""
-    words = st.text_input(
-        "Search this collection",
-        key="inside_words",
-        placeholder="Search this collection",
-        icon=":material/search:",
-        label_visibility="collapsed",
-        width=560,
+    words = widgets.search_field(
+        "Search this collection", "Search this collection", key="inside_words", width=560
     )
     if not words:
         st.caption("Passages by cosine similarity to your words.")
         return
-    try:
-        neighbours = runtime.runs().call(
-            document_library.library().search(name, words, limit=20, access=runtime.access()), timeout=30
-        )
-    except OpenQueryError as error:
-        problem(error)
-        return
+    searching = document_library.library().search(name, words, limit=20, access=runtime.access())
+    neighbours = runtime.runs().call(searching, timeout=30)
     rows = [_row(name, rank, neighbour) for rank, neighbour in enumerate(neighbours, 1)]
     markup.show(div(".oq-found")[rows] if rows else markup.empty("This collection is empty."))
 

@@ -11,9 +11,8 @@ from core.reading.file_types import DOCX, ODT, PPTX, XLSX
 from core.text.display import embedder_names
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
-from pages.parts import document_library, markup, runtime, tables
+from pages.parts import document_library, markup, problems, runtime, tables, widgets
 from pages.parts.library import add_documents
-from pages.parts.problems import problem
 
 OPENED = "selected_document"
 """The name in the session state of the key of the document whose row is checked."""
@@ -50,42 +49,23 @@ def reembed_offer(collection: Collection) -> None:
             f"{markdown_label(current_name, 80)}. Vectors of different models cannot be compared.",
             width="stretch",
         )
-        st.button(
-            "Re-embed collection",
-            key="reembed",
-            icon=":material/autorenew:",
-            on_click=reembed,
-            args=(collection.name,),
-        )
+        widgets.button("Re-embed collection", "autorenew", reembed, collection.name, key="reembed")
 
 
 def reembed(name: str) -> None:
     """Start to embed a collection again with the embedder that is set now."""
-    try:
-        job = runtime.runs().call(
-            document_library.library().ingests.reembed(name, access=runtime.access()),
-            timeout=add_documents.START_TIMEOUT,
-        )
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
-    else:
+    with runtime.refusing:
+        starting = document_library.library().ingests.reembed(name, access=runtime.access())
+        job = runtime.runs().call(starting, timeout=add_documents.START_TIMEOUT)
         st.session_state["ingesting"] = job
 
 
+@problems.shown
 def documents(name: str) -> None:
     """Draw the documents of a collection."""
-    try:
-        listed = runtime.runs().call(document_library.library().documents(name), timeout=20)
-    except OpenQueryError as error:
-        problem(error)
-        return
-    words = st.text_input(
-        "Filter documents",
-        key="document_words",
-        placeholder=f"Filter {pluralize(len(listed), 'document')} …",
-        icon=":material/search:",
-        label_visibility="collapsed",
-        width=420,
+    listed = runtime.runs().call(document_library.library().documents(name), timeout=20)
+    words = widgets.search_field(
+        "Filter documents", f"Filter {pluralize(len(listed), 'document')} …", key="document_words", width=420
     )
     matching = [
         document
@@ -137,23 +117,13 @@ def _cells(document: LibraryDocument) -> dict[str, Any]:
 def _selected(name: str, document: LibraryDocument) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="chosen_document", border=True):
         st.markdown(f"**{markdown_label(document.title or document.source, 120)}**", width="stretch")
-        st.button(
-            "Open",
-            key="open_document",
-            icon=":material/open_in_full:",
-            on_click=open_document,
-            args=(document.key,),
-        )
+        widgets.button("Open", "open_in_full", open_document, document.key, key="open_document")
         if document.stored:
-            st.download_button(
+            widgets.download_button(
                 "Download",
-                data=lambda: (
-                    runtime.runs().call(document_library.library().file(document.key), timeout=20).body
-                ),
-                file_name=document.source.rpartition("/")[2] or "document",
-                mime="application/octet-stream",
-                icon=":material/download:",
-                on_click="ignore",
+                lambda: runtime.runs().call(document_library.library().file(document.key), timeout=20).body,
+                document.source.rpartition("/")[2] or "document",
+                "application/octet-stream",
                 key="download_document",
             )
         if document_library.may_change_library():
@@ -161,12 +131,14 @@ def _selected(name: str, document: LibraryDocument) -> None:
                 st.markdown(
                     f"Delete **{markdown_label(document.title or document.source, 120)}** from {markdown_label(name, 100)}?"
                 )
-                st.button(
+                widgets.button(
                     "Delete this document",
+                    "",
+                    _delete,
+                    name,
+                    document.key,
                     key="delete_document",
                     type="primary",
-                    on_click=_delete,
-                    args=(name, document.key),
                 )
 
 
@@ -176,7 +148,5 @@ def open_document(key: str) -> None:
 
 
 def _delete(name: str, key: str) -> None:
-    try:
+    with runtime.refusing:
         runtime.runs().call(document_library.library().delete(name, key), timeout=60)
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)

@@ -11,7 +11,7 @@ from core.model import LibraryDocument, LibraryPassage
 from core.model.library import document_key
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line
-from pages.parts import document_library, markup, runtime
+from pages.parts import document_library, markup, runtime, widgets
 from pages.parts.library import add_documents
 from pages.parts.problems import problem
 
@@ -79,13 +79,13 @@ async def _addressed(
 
 
 def _back(name: str) -> None:
-    st.button(
+    widgets.button(
         "All documents",
+        "arrow_back",
+        add_documents.select_collection,
+        name,
         key="back_to_all",
-        icon=":material/arrow_back:",
         type="tertiary",
-        on_click=add_documents.select_collection,
-        args=(name,),
     )
 
 
@@ -95,35 +95,33 @@ def _head(document: LibraryDocument | None, target: LibraryPassage | None, numbe
         where = one_line(document.source, 120) if document and document.source != title else ""
         markup.show(h2(".oq-subtitle")[one_line(title, 160), where and small[where]])
         if number is not None and document and document.pages:
-            st.button(
+            widgets.button(
                 "Previous page",
+                "chevron_left",
+                turn,
+                document.key,
+                number - 1,
                 key="previous_page",
-                icon=":material/chevron_left:",
                 disabled=number <= 1,
-                on_click=turn,
-                args=(document.key, number - 1),
             )
             st.markdown(f"Page {number:,} of {document.pages:,}")
-            st.button(
+            widgets.button(
                 "Next page",
+                "chevron_right",
+                turn,
+                document.key,
+                number + 1,
                 key="next_page",
-                icon=":material/chevron_right:",
                 icon_position="right",
                 disabled=number >= document.pages,
-                on_click=turn,
-                args=(document.key, number + 1),
             )
         if document and document.stored:
-            st.download_button(
+            widgets.download_button(
                 "Download",
-                data=lambda: (
-                    runtime.runs().call(document_library.library().file(document.key), timeout=WAIT).body
-                ),
-                file_name=document.source.rpartition("/")[2] or "document",
-                mime="application/octet-stream",
-                icon=":material/download:",
+                lambda: runtime.runs().call(document_library.library().file(document.key), timeout=WAIT).body,
+                document.source.rpartition("/")[2] or "document",
+                "application/octet-stream",
                 type="tertiary",
-                on_click="ignore",
                 key="download_book",
             )
 

@@ -7,7 +7,7 @@ import streamlit as st
 from core.config.knobs import Knobs, Origin
 from core.config.schema import Parameter, nested, parameters
 from core.run.state import Run
-from pages.parts import address, browser, document_library, markup, runtime
+from pages.parts import address, browser, document_library, markup, runtime, widgets
 from pages.parts.sidebar.access_fields import access_fields
 from pages.parts.sidebar.knob_control import control, default, key
 from pages.parts.sidebar.number_control import forget_typed
@@ -92,14 +92,12 @@ def origin_control() -> None:
     origin, some = by_path["search.origin"], by_path["search.collections"]
     selected = st.session_state.setdefault(key(origin), default(origin))
     with st.container(key="places", horizontal=True, vertical_alignment="center", gap="small"):
-        st.segmented_control(
+        widgets.choice(
             origin.title,
             list(origin.enum),
             format_func=ORIGIN_LABELS.__getitem__,
-            required=True,
             key=key(origin),
             help=origin.description,
-            label_visibility="collapsed",
             persist_state="session",
         )
         if selected == Origin.WEB:
@@ -152,14 +150,15 @@ def sidebar(run: Run | None) -> None:
             live(group, title, run)
         if tunable and run is not None:
             with st.container(key="tuned_link", gap="xsmall"):
-                st.button(
+                widgets.button(
                     "Reset",
+                    "undo",
+                    set_controls,
+                    run.knobs,
+                    *TUNED,
                     key="reset",
-                    icon=":material/undo:",
                     disabled=live_knobs(run) == run.knobs,
                     width="stretch",
-                    on_click=set_controls,
-                    args=(run.knobs, *TUNED),
                 )
                 browser.copy_link()
         markup.show(markup.kicker("Next run", "applies when you ask"))

@@ -10,7 +10,7 @@ from core.errors import BadInput, OpenQueryError
 from core.storage.presets import NAME_LIMIT, Preset, Presets
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
-from pages.parts import runtime
+from pages.parts import runtime, widgets
 from pages.parts.sidebar import controls
 
 MESSAGE = "preset_message"
@@ -46,23 +46,26 @@ def box(key: str, current: Callable[[], Knobs], apply: Callable[[Knobs], object]
         label_visibility="collapsed",
     )
     with st.container(horizontal=True, gap="small"):
-        st.button(
+        widgets.button(
             "Apply",
+            "check",
+            _apply,
+            key,
+            name,
+            apply,
             key=f"preset_apply_{key}",
-            icon=":material/check:",
             type="primary",
             disabled=name is None,
-            on_click=_apply,
-            args=(key, name, apply),
         )
-        st.button(
+        widgets.button(
             "Delete",
+            "delete",
+            _delete,
+            key,
+            name,
             key=f"preset_delete_{key}",
-            icon=":material/delete:",
             type="tertiary",
             disabled=name is None,
-            on_click=_delete,
-            args=(key, name),
         )
     st.text_input(
         "Name",
@@ -72,22 +75,17 @@ def box(key: str, current: Callable[[], Knobs], apply: Callable[[Knobs], object]
         label_visibility="collapsed",
     )
     with st.container(horizontal=True, gap="small"):
-        st.button(
-            "Save preset",
-            key=f"preset_save_{key}",
-            icon=":material/bookmark_add:",
-            on_click=_save,
-            args=(key, current),
-        )
-        st.button(
+        widgets.button("Save preset", "bookmark_add", _save, key, current, key=f"preset_save_{key}")
+        widgets.button(
             "Rename",
+            "edit",
+            _rename,
+            key,
+            name,
             key=f"preset_rename_{key}",
-            icon=":material/edit:",
             type="tertiary",
             disabled=name is None,
             help="Renames the selected preset to the name above.",
-            on_click=_rename,
-            args=(key, name),
         )
     _messages(key, saved.problems)
 
@@ -97,13 +95,7 @@ def _messages(key: str, problems: tuple[str, ...]) -> None:
     if where == key and time.monotonic() - shown_at < MESSAGE_SECONDS:
         st.caption(f":{'green' if good else 'red'}[{markdown_label(text, 300)}]")
         if deleted := st.session_state.get(DELETED):
-            st.button(
-                "Undo",
-                key=f"preset_undo_{key}",
-                icon=":material/undo:",
-                on_click=_restore,
-                args=(key, deleted),
-            )
+            widgets.button("Undo", "undo", _restore, key, deleted, key=f"preset_undo_{key}")
     if runtime.runs().settings.shared and runtime.history_user().startswith("session "):
         st.caption("Presets last for this browser session; sign in to keep them.")
     for problem in problems[:3]:

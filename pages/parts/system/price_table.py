@@ -8,10 +8,9 @@ import streamlit as st
 
 from core.config.permissions import Action
 from core.config.prices import COLUMNS, LONGEST_NAME, MOST_DOLLARS, Price, checked_price
-from core.errors import OpenQueryError
 from core.text.markdown.safe_markdown import markdown_label
-from pages.parts import markup, runtime
-from pages.parts.problems import problem
+from pages.parts import markup, runtime, widgets
+from pages.parts.problems import shown
 
 HELP = (
     "In US dollars a million tokens. Estimates marked with ~ are made from these, where a provider does not state a cost. "
@@ -58,14 +57,12 @@ def price_table() -> None:
     st.caption(HELP)
     if editable:
         with st.container(horizontal=True):
-            if st.button(
-                "Save prices", key="prices_save", icon=":material/save:", disabled=edited.equals(rows)
-            ):
+            if widgets.button("Save prices", "save", key="prices_save", disabled=edited.equals(rows)):
                 _change(lambda: file.write(_rows(edited)))
-            if st.button(
+            if widgets.button(
                 "Use the prices of OpenQuery",
+                "undo",
                 key="prices_reset",
-                icon=":material/undo:",
                 disabled=not file.path.exists(),
                 help="Deletes prices.csv in the data folder.",
             ):
@@ -80,10 +77,7 @@ def _rows(table: pd.DataFrame) -> list[Price]:
 
 
 def _change(work: Callable[[], None]) -> None:
-    try:
+    with shown:
         runtime.caller().require(Action.SET_PRICES)
         work()
-    except OpenQueryError as error:
-        problem(error)
-    else:
         st.rerun()

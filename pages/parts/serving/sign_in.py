@@ -6,7 +6,7 @@ import streamlit as st
 from htpy import p
 
 from core.errors import OpenQueryError
-from pages.parts import markup, runtime
+from pages.parts import markup, runtime, widgets
 
 
 def providers() -> tuple[str, ...]:
@@ -43,13 +43,13 @@ def sign_in_page() -> None:
             return
         markup.show(p(".oq-lead")["Sign in to use this server."])
         for name in names:
-            st.button(
+            widgets.button(
                 f"Sign in with {name.title()}" if name else "Sign in",
+                "login",
+                st.login,
+                *((name,) if name else ()),
                 key=f"sign_in_{name or 'default'}",
-                icon=":material/login:",
                 type="primary",
-                on_click=st.login,
-                args=(name,) if name else (),
             )
 
 

@@ -1,0 +1,69 @@
+"""Widgets of Streamlit as the pages use them: with a symbol, without a label above, without its own theme."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar
+
+import plotly.graph_objects as go
+import streamlit as st
+
+T = TypeVar("T")
+
+Kind = Literal["primary", "secondary", "tertiary"]
+
+CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset", "responsive": True}
+"""Of Plotly's charts."""
+
+
+def button(
+    label: str,
+    symbol: str = "",
+    on_click: Callable[..., object] | None = None,
+    *args: object,
+    key: str,
+    type: Kind = "secondary",  # Streamlit's own name for it
+    **options: Any,
+) -> bool:
+    """Draw a button with a symbol of the icon font; a press calls `on_click` with `args`. True for one script run then."""
+    icon = f":material/{symbol}:" if symbol else None
+    options |= {"on_click": on_click, "args": args}
+    return st.button(label, key=key, icon=icon, type=type, **options)
+
+
+def close_button(on_click: Callable[..., object], *, key: str) -> None:
+    """Draw the button that closes what it stands in."""
+    button("Close", "close", on_click, key=key, type="tertiary")
+
+
+def download_button(
+    label: str, data: Callable[[], bytes], file_name: str, mime: str, *, key: str, **options: Any
+) -> None:
+    """Draw a button for a file, which is made when it is pressed; the page is not drawn again."""
+    icon = ":material/download:"
+    st.download_button(label, data, file_name, mime, key, icon=icon, on_click="ignore", **options)
+
+
+def choice(label: str, options: Sequence[T], *, key: str, **more: Any) -> T:
+    """Draw options side by side, of which always one is chosen, and return it. Only screen readers get the label."""
+    chosen: T = st.segmented_control(
+        label, options, key=key, required=True, label_visibility="collapsed", **more
+    )
+    return chosen
+
+
+def search_field(label: str, placeholder: str, *, key: str, width: int, **options: Any) -> str:
+    """Draw a field for words to search or filter by, and return them; only screen readers get the label."""
+    words = st.text_input(
+        label,
+        key=key,
+        placeholder=placeholder,
+        icon=":material/search:",
+        label_visibility="collapsed",
+        width=width,
+        **options,
+    )
+    return words or ""
+
+
+def chart(figure: go.Figure, *, key: str, alt: str, **options: Any) -> None:
+    """Draw a chart of Plotly with the colours that it has; `alt` says what it shows."""
+    st.plotly_chart(figure, key=key, config=CONFIG, theme=None, alt=alt, **options)
