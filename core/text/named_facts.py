@@ -45,26 +45,10 @@ _NUMBER = re.compile(
     r"(?:\s(?P<scale>thousand|million|billion|trillion)s?\b)?",
     re.IGNORECASE,
 )
-_WORDS = {
-    word: Decimal(number)
-    for number, word in enumerate(
-        (
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        )
-    )
-}
+_COUNTED = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+]  # fmt: skip
+_WORDS = {word: Decimal(number) for number, word in enumerate(_COUNTED)}
 _WORD_NUMBER = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d_][\w’'-]*")
 

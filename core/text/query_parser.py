@@ -23,17 +23,8 @@ _LEADS = re.compile(
 )
 _BOLD = re.compile(r"(\*\*|__)(.{2,200}?)\1\s*(?:$|[-–—:(])")
 _PAIRS = {
-    '"': '"',
-    "'": "'",
-    "“": "”",
-    "‘": "’",
-    "«": "»",
-    "„": "“",
-    "「": "」",
-    "`": "`",
-    "*": "*",
-    "_": "_",
-}
+    '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“", "「": "」", "`": "`", "*": "*", "_": "_",
+}  # fmt: skip
 _COMMENT = re.compile(
     r"(?:here(?:'s| is| are)\b|sure\b|certainly\b|of course\b|okay\b|ok[,.! ]|alright\b|absolutely\b|great[,!]"
     r"|these (?:are|queries|search)\b|let me\b|let's\b|i(?:'ll|'m|'ve| will| am| need| would| can| cannot| can't|"
@@ -45,67 +36,14 @@ _JSON_KEY = re.compile(r"[\"'](\w{1,30})[\"']\s*:\s*")
 # A text that nothing closes runs to the end, so that its escaped quotes are not tried as beginnings too.
 _QUOTED = re.compile(r"(?s)\"(?P<text>(?:[^\"\\]|\\.)*+)(?:(?P<closed>\")(?P<key>\s*:)?|\\?\Z)")
 _WORD = re.compile(r"[^\W_]+")
-_STOP_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "in",
-        "on",
-        "at",
-        "for",
-        "to",
-        "from",
-        "by",
-        "with",
-        "and",
-        "or",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "do",
-        "does",
-        "did",
-        "how",
-        "what",
-        "which",
-        "who",
-        "when",
-        "where",
-        "why",
-        "it",
-        "its",
-        "as",
-        "der",
-        "die",
-        "das",
-        "und",
-        "le",
-        "la",
-        "les",
-        "des",
-        "el",
-        "los",
-        "de",
-    ]
-)
-_NOT_QUERIES = frozenset(
-    [
-        "explanation",
-        "reason",
-        "rationale",
-        "reasoning",
-        "purpose",
-        "id",
-        "type",
-        "language",
-        "intent",
-        "notes",
-    ]
-)
+_STOP_WORDS = frozenset([
+    "a", "an", "the", "of", "in", "on", "at", "for", "to", "from", "by", "with", "and", "or", "is", "are",
+    "was", "were", "be", "do", "does", "did", "how", "what", "which", "who", "when", "where", "why", "it",
+    "its", "as", "der", "die", "das", "und", "le", "la", "les", "des", "el", "los", "de",
+])  # fmt: skip
+_NOT_QUERIES = frozenset([
+    "explanation", "reason", "rationale", "reasoning", "purpose", "id", "type", "language", "intent", "notes",
+])  # fmt: skip
 
 
 class QueryReader:
