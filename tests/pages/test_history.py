@@ -63,6 +63,7 @@ def test_a_cost_is_shown_in_words_and_known_of_runs_that_an_earlier_version_stor
     registry: RunRegistry,
 ) -> None:
     stored(registry, 1, "What is overlap?")
+    registry.store.flush()
     with closing(sqlite3.connect(registry.store.path)) as db, db:
         db.execute("UPDATE runs SET model_usage = NULL, cost = NULL")
     assert _shown_costs(opened("runs")) == ["unknown"]
