@@ -26,6 +26,10 @@ class OpenQueryError(Exception):
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows in place of a traceback, which says nothing to whoever has to act on the message."""
+        return [f"{type(self).__name__}: {self.message}", self.hint]
+
 
 class TookTooLong(OpenQueryError):
     """An operation exceeded its time limit and was cancelled."""

@@ -12,6 +12,7 @@ from core.config.settings import Settings
 from tests import permissions
 
 ROOT = Path(__file__).parent.parent
+EXTRAS = ("umap", "dask", "notebook")
 README = (ROOT / "README.md").read_text("utf-8")
 SETTINGS = ROOT / "docs" / "settings.md"
 DECISIONS = ROOT / "docs" / "decisions"
@@ -75,7 +76,7 @@ def test_the_table_of_permissions_is_that_of_the_code_and_has_every_button_and_e
 def _requirements() -> list[str]:
     lines = (
         line
-        for file in ("requirements.txt", "requirements-umap.txt", "requirements-dask.txt")
+        for file in ("requirements.txt", *(f"requirements-{extra}.txt" for extra in EXTRAS))
         for line in (ROOT / file).read_text().splitlines()
     )
     return [line for line in lines if line and not line.startswith(("#", "-r"))]

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 from core.analysis.answers.answer_comparison import AnswerComparison, compare_answers
 from core.analysis.answers.answer_stats import current_version
 from core.analysis.rankings.passage_matching import match_passages
-from core.analysis.rankings.ranking_comparison import RankChange, compare_rankings
+from core.analysis.rankings.ranking_comparison import RankChange, RankingDiff, compare_rankings
 from core.analysis.text_diff import DiffKind, DiffPiece, diff_sentences, line_sentences
 from core.model import Page, Passage, Source
 from core.run.state import Run
@@ -86,8 +86,8 @@ class RunChanges:
     """The second run against the first.
 
     `passages` are of all that was ranked, `sources` of what the answers were written from. `ranks` are passages whose
-    position in the context is another, or that are in one context only, in the order of the second ranking. `answer`
-    is None when either run has none.
+    position in the context is another, or that are in one context only, in the order of the second ranking. `ranking` is
+    None when either run has none, and so is `answer`.
     """
 
     before: Run
@@ -95,8 +95,14 @@ class RunChanges:
     pages: tuple[PageChange, ...]
     passages: tuple[PassageChange, ...]
     sources: tuple[PassageChange, ...]
-    ranks: tuple[RankChange, ...]
+    ranking: RankingDiff | None
     answer: AnswerComparison | None
+
+    @property
+    def ranks(self) -> tuple[RankChange, ...]:
+        """The passages whose number in the context differs."""
+        changes = self.ranking.changes if self.ranking else ()
+        return tuple(change for change in changes if change.before_number != change.after_number)
 
     @property
     def scores(self) -> ChangeScores:
@@ -133,18 +139,13 @@ class RunChanges:
 def run_changes(before: Run, after: Run) -> RunChanges:
     """Compare two runs of one question."""
     first, second = current_version(before), current_version(after)
-    ranking = compare_rankings(before, after)
     return RunChanges(
         before=before,
         after=after,
         pages=_page_changes(before, after),
         passages=passage_changes(*(run.index.passages if run.index else () for run in (before, after))),
         sources=passage_changes(*([source.passage for source in run.sources] for run in (before, after))),
-        ranks=tuple(
-            change
-            for change in (ranking.changes if ranking else ())
-            if change.before_number != change.after_number
-        ),
+        ranking=compare_rankings(before, after),
         answer=compare_answers(first, second) if first and second else None,
     )
 

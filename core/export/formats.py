@@ -10,6 +10,7 @@ from core.export.answer_page import answer_page
 from core.export.bibliography import bibtex, csl_json, ris
 from core.export.bundle import to_bundle
 from core.export.left_out.rewrite import without_texts
+from core.export.notebook_file import notebook_file
 from core.export.one_file import one_file
 from core.export.passage_table import passages_csv, passages_parquet
 from core.export.references import references
@@ -59,6 +60,11 @@ FORMATS: Mapping[str, Format] = {
         "Run in one file, without full texts",
         "text/html",
         lambda recorded, _: one_file(recorded.run, full_texts=False).encode(),
+    ),
+    ".ipynb": Format(
+        "Notebook that opens the bundle beside it",
+        "application/x-ipynb+json",
+        lambda recorded, _: notebook_file(recorded.run),
     ),
     ".answer.html": Format(
         "Answer as HTML", "text/html", lambda recorded, prices: answer_page(recorded.run, prices)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from core import followups
 from core.analysis.answers.attribution import Attribution, attribution
 from core.analysis.rankings.context_membership import context_sources, ranked
-from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.analysis.retrieval.trace import Trace, why_not
 from core.analysis.run_changes import RunChanges, run_changes
 from core.config.knob_changes import with_values
@@ -23,6 +22,7 @@ from core.model import Grade, Label, Notice, Ranking, Source
 from core.notebook import plots, run_display, run_registry
 from core.notebook.display import Display
 from core.notebook.frames import hits_frame, pages_frame, passages_frame
+from core.notebook.knob_controls import KnobControls
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from core.storage.atomic_write import atomic_write
@@ -174,11 +174,17 @@ class NotebookRun:
             run = self.with_ports(knobs, lambda ports: followups.retune(self.run, knobs, ports))
         return NotebookRun(self.recorded, store=self._store, labels=self._labels, run=run)
 
+    def controls(self) -> KnobControls:
+        """Sliders that rank the run again as they move. They need ipywidgets, the extra `notebook`.
+
+        Raises:
+            BadInput: when ipywidgets is not installed, or there is no ranking.
+        """
+        return KnobControls(self)
+
     def compare(self, other: NotebookRun) -> Display[RunChanges]:
         """What `other` has that this run does not: its context and ranks, and of another run its pages and answer."""
-        return run_display.comparison_display(
-            run_changes(self.run, other.run), compare_rankings(self.run, other.run)
-        )
+        return run_display.comparison_display(run_changes(self.run, other.run))
 
     def why_not(self, text: str) -> Display[Trace]:
         """How far a sentence or an address came on its way to the answer, and why no farther."""

@@ -12,7 +12,6 @@ from core.analysis.answers.source_cards import passages_of_documents, source_car
 from core.analysis.change_document import change_lines
 from core.analysis.progress import phase_progress, spoken_state
 from core.analysis.rankings.ranked_passages import SCORES, passage_in_context, ranked_passages
-from core.analysis.rankings.ranking_comparison import RankingDiff
 from core.analysis.retrieval.trace import Trace
 from core.analysis.retrieval.trace_steps import StepState, trace_steps
 from core.analysis.run_changes import RunChanges
@@ -193,9 +192,10 @@ def source_display(run: Run, source: Source) -> Display[Source]:
     )
 
 
-def comparison_display(changes: RunChanges, ranking: RankingDiff | None) -> Display[RunChanges]:
+def comparison_display(changes: RunChanges) -> Display[RunChanges]:
     """What entered and left the context, how far the rankings agree, and what else differs between two runs."""
-    moved = [change for change in changes.ranks if change.entered or change.left]
+    ranks, ranking = changes.ranks, changes.ranking
+    moved = [change for change in ranks if change.entered or change.left]
     rows = [
         (
             "+" if change.entered else "−",
@@ -209,7 +209,7 @@ def comparison_display(changes: RunChanges, ranking: RankingDiff | None) -> Disp
     head = ("", "rank before", "rank after", "passage", "site")
     agreement = (
         f"Context: {sum(change.entered for change in moved)} entered, {sum(change.left for change in moved)} left, "
-        f"{len(changes.ranks) - len(moved)} reordered. Rank-biased overlap {ranking.overlap:.2f}."
+        f"{len(ranks) - len(moved)} reordered. Rank-biased overlap {ranking.overlap:.2f}."
         if ranking
         else "One of the runs has no ranking."
     )

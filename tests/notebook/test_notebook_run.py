@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import time
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -122,6 +123,29 @@ def test_a_setting_that_cannot_be_applied_is_refused_with_what_to_do(
     with pytest.raises(BadInput, match=message) as refused:
         notebook_run().retune(**values)
     assert refused.value.hint
+
+
+def test_sliders_rank_the_run_again_as_they_move() -> None:
+    run = notebook_run()
+    panel = run.controls()
+    assert panel.run is run
+    assert "0 entered, 0 left" in panel.html
+    for name, value in (("top_k", 3), ("strategy", "bm25"), ("diversity", 0.5), ("min_similarity", 0.1)):
+        panel.controls[name].value = value
+    expected = run.retune(top_k=3, strategy="bm25", diversity=0.5, min_similarity=0.1)
+    assert panel.run.knobs == expected.knobs
+    assert repr(panel.run.ranking) == repr(expected.ranking)
+    assert expected.ranking._repr_html_() in panel.html
+    assert "application/vnd.jupyter.widget-view+json" in panel._repr_mimebundle_()
+    with pytest.raises(BadInput, match="no ranked passages"):
+        notebook_run(Run(question="Why?")).controls()
+
+
+def test_without_ipywidgets_the_sliders_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(BadInput, match="ipywidgets") as refused:
+        notebook_run().controls()
+    assert refused.value.hint == "pip install ipywidgets"
 
 
 def test_labels_give_metrics_go_to_retuned_runs_and_leave_with_the_bundle(tmp_path: Path) -> None:

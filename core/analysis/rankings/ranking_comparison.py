@@ -28,14 +28,24 @@ class RankChange:
     """
 
     id: str
-    label: str
-    site: str
+    text: str
+    url: str
     before: int | None
     after: int | None
     before_number: int | None
     after_number: int | None
     before_row: int | None
     after_row: int | None
+
+    @property
+    def label(self) -> str:
+        """The beginning of the text on one line. It is made when it is read, as the site is: most are never drawn."""
+        return one_line(self.text[:200], 80)
+
+    @property
+    def site(self) -> str:
+        """The site of the page; empty where there is no page."""
+        return site(self.url) if self.url else ""
 
     @property
     def rise(self) -> int | None:
@@ -172,8 +182,8 @@ def _change(run: Run, row: int, **places: int | None) -> RankChange:
     page = run.pages.get(passages[row].place.page)
     return RankChange(
         id=passages[row].id,
-        label=one_line(passages[row].text[:200], 80),
-        site=site(page.url) if page else "",
+        text=passages[row].text,
+        url=page.url if page else "",
         **places,
     )
 

@@ -1,0 +1,80 @@
+"""Sliders of ipywidgets that rank a run again as they move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from core.config.knob_changes import knob_values
+from core.config.schema import Parameter, parameters
+from core.errors import BadInput, OpenQueryError
+from core.notebook.display import empty
+
+if TYPE_CHECKING:
+    from core.notebook.notebook_run import NotebookRun
+
+KNOBS = (
+    *("strategy", "top_k", "cosine_weight", "diversity", "per_page", "max_documents", "min_similarity"),
+    "min_characters",
+)
+"""Those that rank again at once, without an embedder."""
+
+
+class KnobControls:
+    """A control for each knob of the ranking, above the ranking and what differs from the run.
+
+    `run` is the run under the settings as they stand; the run that the controls began with does not change.
+    """
+
+    def __init__(self, original: NotebookRun) -> None:
+        """Raises BadInput: when ipywidgets is not installed, or the run has no ranking."""
+        try:
+            import ipywidgets
+        except ImportError as error:
+            raise BadInput("Sliders need the package ipywidgets.", hint="pip install ipywidgets") from error
+        original.metrics()  # which refuses a run without a ranking
+        self.original = self.run = original
+        values = knob_values(original.knobs)
+        knobs = {parameter.name: parameter for parameter in parameters() if parameter.group == "rank"}
+        self.controls: Mapping[str, Any] = {
+            name: _control(ipywidgets, knobs[name], values[knobs[name].path]) for name in KNOBS
+        }
+        self._output = ipywidgets.HTML()
+        for control in self.controls.values():
+            control.observe(self._changed, names="value")
+        layout = ipywidgets.Layout(grid_template_columns="repeat(auto-fit, minmax(330px, 1fr))")
+        grid = ipywidgets.GridBox([*self.controls.values()], layout=layout)
+        self.widget = ipywidgets.VBox([grid, self._output])
+        self._show()
+
+    @property
+    def html(self) -> str:
+        """What is shown below the controls."""
+        return str(self._output.value)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return self.widget._repr_mimebundle_(include=include, exclude=exclude)
+
+    def _changed(self, _change: object) -> None:
+        values = {name: control.value for name, control in self.controls.items()}
+        try:
+            self.run = self.original.retune(**values)
+        except OpenQueryError as error:
+            self._output.value = empty(None, str(error))._repr_html_()
+        else:
+            self._show()
+
+    def _show(self) -> None:
+        compared = self.original.compare(self.run)
+        self._output.value = compared._repr_html_() + self.run.ranking._repr_html_()
+
+
+def _control(widgets: Any, knob: Parameter, value: Any) -> Any:
+    """A control with the bounds and the description of its knob."""
+    shared = {"value": value, "description": knob.title, "tooltip": knob.description}
+    shared |= {"style": {"description_width": "170px"}}
+    if knob.enum:
+        return widgets.Dropdown(options=knob.enum, **shared | {"value": str(value)})
+    if knob.type == "integer":
+        return widgets.IntSlider(min=int(knob.minimum or 0), max=int(knob.maximum or 0), **shared)
+    return widgets.FloatSlider(min=knob.minimum, max=knob.maximum, step=0.01, **shared)

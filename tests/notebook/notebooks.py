@@ -1,0 +1,48 @@
+"""Notebooks run from top to bottom by a kernel of their own, as people run them."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 300
+"""Seconds that a cell may take on a loaded machine."""
+
+
+async def executed(document: bytes, folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The notebook with its outputs, run in `folder` by OpenQuery with the data folder `data`.
+
+    Raises:
+        CellExecutionError: when a cell fails.
+    """
+    notebook = nbformat.reads(document.decode(), as_version=4)
+    nbformat.validate(notebook)
+    environment = {
+        "PYTHONPATH": str(ROOT),
+        "OPENQUERY_DATA": str(data),
+        "OPENQUERY_WORKERS": "1",
+        "OLLAMA_HOST": "",
+        "IPYTHONDIR": str(data / "ipython"),
+        "JUPYTER_PLATFORM_DIRS": "1",
+    }
+    for name, value in environment.items():
+        monkeypatch.setitem(os.environ, name, value)
+    client = NotebookClient(
+        notebook, timeout=PATIENCE, startup_timeout=PATIENCE, resources={"metadata": {"path": str(folder)}}
+    )
+    return await client.async_execute()
+
+
+def outputs(notebook: Any) -> dict[str, str]:
+    """The plain text that each cell of code showed last, by its source."""
+    return {
+        cell.source: output.data["text/plain"]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+        if output.output_type in ("execute_result", "display_data")
+    }
