@@ -51,7 +51,7 @@ BUTTONS: dict[Action, list[str]] = {
     for action, names in {
         Action.ASK: "go example_* ask_with_* evaluate_ask answer_without answer_both stop_both ask_judge "
         "extraction_fetch_again import_* history_ask_again follow_up_go follow_up_ask next_question_* write_questions",
-        Action.OPEN_RUN: "history_export what_is_new_export export_* attribution_csv",
+        Action.OPEN_RUN: "what_is_new_export export_* attribution_csv",
         Action.CHANGE_RUN: "stop fetch_late answer_again answer_now search_more extraction_switch history_delete_confirmed "
         "plan_approve run_go_on",
         Action.KEEP_LABELS: "grade_* labels_export labels_import preset_apply_* preset_delete_* preset_save_* preset_rename_* preset_undo_*",

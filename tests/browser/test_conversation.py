@@ -60,6 +60,13 @@ def test_three_turns_keep_their_numbers_are_a_link_and_one_entry_of_the_history(
     assert len(set(numbers)) == 6 and max(numbers) > 6, "new passages get the numbers after those in use"
     assert findings(app.page, "conversation") == ()
     third = app.shown_run()
+    app.button("export").click()
+    app.at_rest()
+    with app.page.expect_download() as download:
+        app.button("export_conversation_md").click()
+    document = download.value.path().read_text("utf-8")
+    assert f"## 2. {SECOND}" in document and f"## 3. {THIRD}" in document
+    app.page.keyboard.press("Escape")
 
     app.keyed("turn_1").get_by_role("button", name="Show").click()
     app.until(f"location.search.includes('run={first}')", AT_REST)

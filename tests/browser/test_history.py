@@ -151,6 +151,12 @@ def test_runs_are_selected_in_the_history_compared_and_opened(
     app.select_run(1)
     actions = app.keyed("history_actions")
     expect(actions).to_contain_text("2 selected")
+    actions.get_by_role("button", name="Export").click()
+    app.at_rest()
+    with app.page.expect_download() as download:
+        app.button("export_bib").click()
+    assert download.value.suggested_filename == "openquery-runs.bib.zip"
+    app.page.keyboard.press("Escape")
     actions.get_by_role("link", name="Compare").click()
     expect(app.keyed("compared").locator(".oq-facts")).to_contain_text("1.00 rank-biased overlap")
     expect(app.page).to_have_url(re.compile(r"/compare\?run=.+&a=own&b=run%3A.+"))

@@ -16,7 +16,7 @@ from core.run import events as e
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from pages.parts import tables
-from pages.parts.history.history_actions import exported
+from pages.parts.sharing.export_menu import exported
 from tests.pages.conftest import DEMO, answered, opened
 from tests.samples import EVENTS, records, until
 from tests.seeding import until_ended
@@ -134,12 +134,14 @@ def test_two_runs_are_compared_with_the_earlier_one_as_a(registry: RunRegistry) 
     assert links["Open"].query_string == "run=run-1"
 
 
-def test_one_run_is_exported_as_json_and_several_as_a_zip_file(registry: RunRegistry) -> None:
+def test_one_run_is_exported_as_a_file_and_several_as_a_zip_file_of_those(registry: RunRegistry) -> None:
     for number in (1, 2):
         stored(registry, number, f"Question {number}?")
-    assert json.loads(exported(["run-1"]))["question"] == "Question 1?"
-    with zipfile.ZipFile(io.BytesIO(exported(["run-1", "gone", "run-2"]))) as archive:
-        assert archive.namelist() == ["01-question-1.json", "02-question-2.json"]
+    stored(registry, 3, "Stopped before its sources?", end=2)
+    assert json.loads(exported(["run-1"], ".json"))["question"] == "Question 1?"
+    with zipfile.ZipFile(io.BytesIO(exported(["run-1", "gone", "run-2", "run-3"], ".bib"))) as archive:
+        assert archive.namelist() == ["01-question-1.bib", "02-question-2.bib", "left-out.txt"]
+        assert archive.read("left-out.txt").startswith(b"03 Stopped before its sources?: ")
 
 
 def test_five_hundred_runs_are_listed_without_reading_one(registry: RunRegistry) -> None:

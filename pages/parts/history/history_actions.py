@@ -1,23 +1,18 @@
 """What can be done with the selected runs: open, ask again, compare, export, tag, delete."""
 
-import io
-import zipfile
 from collections.abc import Sequence
 
 import streamlit as st
 
-from core.analysis.answers.answer_export import export_name
 from core.analysis.history import all_tags, are_comparable, common_tags
 from core.errors import OpenQueryError
-from core.run.codec import run_to_json
 from core.run.repeat import repeat
 from core.storage.run_summaries import TAG_LIMIT, RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line
 from pages.parts import markup, page_frame, runtime
+from pages.parts.sharing.export_menu import export_menu
 
-MAX_EXPORTED = 50
-"""The most runs of one ZIP file, which is built in memory."""
 ASKED_AGAIN = "asked_again"
 """The name in the session state of the ids of a run and of the one that asked its question again."""
 MAX_NAMED = 5
@@ -58,20 +53,7 @@ def history_actions(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) 
             args=(ids[0],),
         )
         _compare(selected)
-        st.download_button(
-            "Export",
-            data=lambda: exported([turn.id for turn in turns]),
-            file_name=export_name(turns[0].question, ".json") if len(turns) == 1 else "openquery-runs.zip",
-            mime="application/json" if len(turns) == 1 else "application/zip",
-            icon=":material/download:",
-            type="tertiary",
-            on_click="ignore",
-            key="history_export",
-            disabled=len(turns) > MAX_EXPORTED,
-            help="One run is a JSON file, several are a ZIP file of them. A conversation is all of its turns."
-            if len(turns) <= MAX_EXPORTED
-            else f"At most {MAX_EXPORTED} runs can be exported at once.",
-        )
+        export_menu([turn.id for turn in turns])
         _tags(selected, runs)
         _delete(turns)
 
@@ -180,15 +162,3 @@ def _deleted(ids: Sequence[str]) -> None:
             runtime.runs().delete(run_id)
 
     runtime.change_runs(ids, work)
-
-
-def exported(ids: Sequence[str]) -> bytes:
-    """One run as JSON, or several as a ZIP file of JSON files. Runs that were deleted meanwhile are left out."""
-    runs = [run for run in map(runtime.runs().get, ids) if run is not None]
-    if len(ids) == 1:
-        return run_to_json(runs[0]) if runs else b"{}"
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for number, run in enumerate(runs, 1):
-            archive.writestr(f"{number:02}-{export_name(run.question, '.json')}", run_to_json(run))
-    return buffer.getvalue()

@@ -1,12 +1,10 @@
 """The answer with its citations, counts, sources and notes."""
 
 from dataclasses import replace
-from functools import partial
 
 import streamlit as st
 from htpy import Element, b, div, h1, h2, i, p, span, style
 
-from core.analysis.answers.answer_export import export_name
 from core.analysis.answers.answer_stats import AnswerStats, answer_stats, partial_version
 from core.analysis.answers.source_cards import (
     bm25_fallback,
@@ -15,7 +13,6 @@ from core.analysis.answers.source_cards import (
 from core.analysis.progress import warnings
 from core.analysis.run_activity import current_activity
 from core.analysis.run_usage import run_usage
-from core.export.formats import export, formats_of
 from core.model import AnswerKind, Phase, source_numbers
 from core.run.state import Run, RunStatus
 from core.text.markdown import safe_markdown
@@ -24,7 +21,7 @@ from core.text.markdown.tail import tail_of_markdown
 from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime, services
 from pages.parts.research.live_results import best_passages
-from pages.parts.sharing import replay_bar
+from pages.parts.sharing.export_menu import export_menu
 
 CURSOR = " ▍"
 STREAMED_CHARACTERS = 8_000
@@ -95,7 +92,7 @@ def _head(run: Run, now: float) -> None:
                 icon=":material/troubleshoot:",
                 query_params={"run": run.id},
             )
-            _export(run)
+            export_menu([run.id], replays=True)
 
 
 def _queue_position(run: Run) -> str:
@@ -125,37 +122,6 @@ EXTRACTIVE_HELP = "Sentences quoted from the sources, because no chat model is c
 def _demo_help(run: Run) -> str:
     reasons = " ".join(markdown_label(note.message, 300) for note in run.notes if note.phase is Phase.SEARCH)
     return f"The offline demo library was searched, not the web. {reasons or 'It is the selected search backend.'}"
-
-
-def _export(run: Run) -> None:
-    """The menu of formats. Closed, it is not sent."""
-    menu = st.popover("Export", icon=":material/download:", type="tertiary", key="export", on_change="rerun")
-    if not menu.open:
-        return
-    with menu:
-        for ending, form in formats_of(run).items():
-            st.download_button(
-                form.title,
-                data=partial(_exported, run.id, ending),
-                file_name=export_name(run.question, ending),
-                on_click="ignore",
-                key=f"export_{ending[1:].replace('.', '_')}",
-                type="tertiary",
-            )
-        st.button(
-            "Replay as it happened",
-            key="replay_start",
-            icon=":material/replay:",
-            type="tertiary",
-            on_click=replay_bar.start,
-            args=(run.id,),
-        )
-
-
-def _exported(run_id: str, ending: str) -> bytes:
-    """The run as a file; empty when it was deleted meanwhile."""
-    recorded = runtime.runs().recorded(run_id, runtime.label_user())
-    return export(recorded, ending, runtime.prices()) if recorded else b""
 
 
 def _body(run: Run, now: float) -> None:

@@ -1,0 +1,110 @@
+"""The Export menu: one run as a file of each format that it can leave as, several as a ZIP file of those."""
+
+import io
+import zipfile
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.answers.answer_export import export_name
+from core.analysis.answers.conversation_export import conversation_document
+from core.errors import BadInput, OpenQueryError
+from core.export.formats import FORMATS, export, formats_of
+from core.run.state import Run
+from core.text.sanitize import one_line
+from pages.parts import runtime
+from pages.parts.conversation.turns import turns_of
+from pages.parts.problems import problem
+from pages.parts.sharing import replay_bar
+
+MAX_EXPORTED = 50
+"""The most runs of one ZIP file, which is built in memory."""
+
+
+def export_menu(run_ids: Sequence[str], *, replays: bool = False) -> None:
+    """Draw the menu of formats; `replays`: with a button that replays the run. Closed, it is not sent."""
+    too_many = len(run_ids) > MAX_EXPORTED
+    menu = st.popover(
+        "Export",
+        icon=":material/download:",
+        type="tertiary",
+        key="export",
+        on_change="rerun",
+        disabled=too_many,
+        help=f"At most {MAX_EXPORTED} runs can be exported at once." if too_many else None,
+    )
+    if too_many or not menu.open:
+        return
+    with menu:
+        try:
+            run = runtime.runs().get(run_ids[0])
+        except OpenQueryError as error:
+            problem(error)
+            return
+        if run is None:
+            return
+        for ending, form in (formats_of(run) if len(run_ids) == 1 else FORMATS).items():
+            name = (
+                export_name(run.question, ending) if len(run_ids) == 1 else f"openquery-runs{ending}.zip"
+            ).replace(".zip.zip", ".zip")
+            _button(form.title, partial(exported, run_ids, ending), name, ending)
+        _conversation(run)
+        if replays:
+            st.button(
+                "Replay as it happened",
+                key="replay_start",
+                icon=":material/replay:",
+                type="tertiary",
+                on_click=replay_bar.start,
+                args=(run.id,),
+            )
+
+
+def _button(title: str, data: Callable[[], bytes], name: str, ending: str) -> None:
+    st.download_button(
+        title,
+        data=data,
+        file_name=name,
+        on_click="ignore",
+        key=f"export_{ending[1:].replace('.', '_')}",
+        type="tertiary",
+    )
+
+
+def _conversation(run: Run) -> None:
+    """A button for all questions and answers of the conversation in one file, where there are several."""
+    turns = [turn.id for turn in turns_of(run)]
+    if len(turns) > 1:
+        name = export_name(run.question, ".conversation.md")
+        _button("Conversation as Markdown", partial(_conversation_file, turns), name, ".conversation.md")
+
+
+def _conversation_file(run_ids: Sequence[str]) -> bytes:
+    """The turns that are still there; empty when none is."""
+    turns = [run for run in map(runtime.runs().get, run_ids) if run is not None]
+    return conversation_document(turns).encode() if turns else b""
+
+
+def exported(run_ids: Sequence[str], ending: str) -> bytes:
+    """One run as a file with this ending, or several as a ZIP file of such files.
+
+    Runs that were deleted meanwhile are left out; in a ZIP file also those that have nothing of the kind, which a text
+    in it names.
+    """
+    registry, prices = runtime.runs(), runtime.prices()
+    recorded = filter(None, (registry.recorded(run_id, runtime.label_user()) for run_id in run_ids))
+    if len(run_ids) == 1:
+        return next((export(run, ending, prices) for run in recorded), b"")
+    left_out = []
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, run in enumerate(recorded, 1):
+            question = run.run.question
+            try:
+                archive.writestr(f"{number:02}-{export_name(question, ending)}", export(run, ending, prices))
+            except BadInput as error:
+                left_out.append(f"{number:02} {one_line(question, 200)}: {error.message}\n")
+        if left_out:
+            archive.writestr("left-out.txt", "".join(left_out))
+    return buffer.getvalue()
