@@ -7,8 +7,9 @@ from typing import Any
 from core import __version__
 from core.cli.evaluation.evaluation_arguments import add_evaluation
 from core.cli.shared_arguments import EXIT_CODES, add_connections, period
+from core.cli.sharing.sharing_arguments import add_sharing
 from core.config.schema import Parameter, parameters
-from core.model import AnswerFrom, Phase
+from core.model import AnswerFrom
 
 FLAGS = {
     "run.method": ("--method",),
@@ -72,7 +73,7 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
         )
     )
 
-    _add_sharing(commands)
+    add_sharing(commands)
 
     check = commands.add_parser("check", help="report which connections and parts work", epilog=EXIT_CODES)
     check.set_defaults(command="check")
@@ -104,50 +105,6 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
     serve.set_defaults(command="serve")
     _add_address(serve, "8000")
     return top
-
-
-def _add_sharing(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    export = commands.add_parser(
-        "export",
-        help="write a run as a file",
-        description="Write a run as a file. The ending of its name says the format: .zip is a bundle, which opens in any "
-        "OpenQuery with every view alive; .json the run; .md and .answer.html the answer with its numbered sources; .csv "
-        "and .parquet the passages with their scores; .bib, .ris and .csl.json the sources for a bibliography.",
-        epilog=EXIT_CODES,
-    )
-    export.set_defaults(command="export")
-    export.add_argument("run", metavar="RUN", help="the id of a run in the history, or an exported file")
-    export.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write")
-    opening = commands.add_parser(
-        "open",
-        help="add the run of a bundle or a JSON file to the history",
-        description="Add the run of a bundle or a JSON file to the history, and print the address of its page.",
-        epilog=EXIT_CODES,
-    )
-    opening.set_defaults(command="open")
-    opening.add_argument("file", type=Path, metavar="FILE", help="a file of openquery export, .zip or .json")
-    replay = commands.add_parser(
-        "replay",
-        help="show a run again as it happened",
-        description="Show a run again as it happened, without a network or a model: its phases and its answer, with the "
-        "original timing or faster.",
-        epilog=EXIT_CODES,
-    )
-    replay.set_defaults(command="replay")
-    replay.add_argument("run", metavar="RUN", help="a bundle, or the id of a run in the history")
-    replay.add_argument(
-        "--speed", type=float, default=1.0, metavar="X", help="2 is twice as fast (default 1)"
-    )
-    replay.add_argument(
-        "--pause-at",
-        action="append",
-        type=Phase,
-        choices=list(Phase),
-        default=[],
-        metavar="PHASE",
-        help=f"wait for Enter when this phase begins: {', '.join(Phase)}. May be repeated",
-    )
-    replay.add_argument("-v", "--verbose", action="store_true", help="every step on stderr, one a line")
 
 
 def _add_address(target: argparse.ArgumentParser, default_port: str) -> None:

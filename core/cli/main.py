@@ -192,7 +192,7 @@ def _export(options: argparse.Namespace) -> int:
 def _open(options: argparse.Namespace) -> int:
     from core.cli.sharing.export import open_in_terminal
 
-    return open_in_terminal(options.file, _settings(options))
+    return open_in_terminal(options.file, _settings(options), fetch_texts=options.fetch_texts)
 
 
 def _replay(options: argparse.Namespace) -> Work:

@@ -33,7 +33,7 @@ def notices(run: Run) -> tuple[Notice, ...]:
         *map(_of_note, run.notes),
         *_of_search(run),
         *_of_reading(run),
-        *_of_left_out_texts(run),
+        *left_out_notices(run),
         *_of_embedding(run),
         *_of_sections(run),
         *_of_answer(run),
@@ -95,7 +95,7 @@ def _of_reading(run: Run) -> Iterator[Notice]:
     )
 
 
-def _of_left_out_texts(run: Run) -> Iterator[Notice]:
+def left_out_notices(run: Run) -> Iterator[Notice]:
     """How many pages lack their texts, and what became of those that were fetched again."""
     digests = [page.article.digests for page in run.pages.values() if page.article.digests]
     if lacking := sum(page.lacks_text for page in run.pages.values()):
@@ -103,12 +103,12 @@ def _of_left_out_texts(run: Run) -> Iterator[Notice]:
             Phase.READ,
             f"The texts of {lacking:,} of {pluralize(len(run.pages), 'page')} are not here: this run left without the "
             "texts of others. Their passages cannot be read or ranked again.",
-            "Open the bundle with its texts, or ask the question again.",
+            "Fetch them again: under Pages on the Research page, or with openquery open FILE --fetch-texts.",
         )
     states = Counter(passage.state for text in digests for passage in text.passages)
     if states.total() > states[PassageState.LEFT_OUT]:
         counts = ", ".join(f"{states[state]:,} {state}" for state in PassageState if states[state])
-        message = f"Texts were fetched again. Of {pluralize(states.total(), 'passage')}: {counts}."
+        message = f"Pages were fetched again. Of {pluralize(states.total(), 'passage')}: {counts}."
         yield Notice(phase=Phase.READ, severity=Severity.INFO, message=message)
 
 

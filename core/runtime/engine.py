@@ -103,7 +103,9 @@ class Engine:
             if port is not None:
                 self.egress.withheld(port.host, origins)  # raises where the policy refuses
         return Ports(
-            search=await self.searches.port(knobs, embed, access),
+            search=await self.searches.port(
+                knobs, embed, access, may_be_missing=run is not None and bool(run.pages)
+            ),
             web=LibraryWeb(
                 self.searchable.for_visitor(access),
                 RoutedWeb(DemoWeb(HANDBOOK), CachedWeb(self.web, self.write_cache)),

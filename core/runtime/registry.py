@@ -29,6 +29,7 @@ from core.runtime.jobs import Job, RunObserver
 from core.runtime.quotas import Quotas
 from core.runtime.run_comparisons import RunComparisons
 from core.runtime.side_jobs.conversations import Conversations
+from core.runtime.side_jobs.left_out_texts import LeftOutTexts
 from core.runtime.side_jobs.retuning import Retuning, start_job
 from core.runtime.side_jobs.side_answers import SideAnswers
 from core.runtime.stepwise_work import StepwiseWork
@@ -59,6 +60,7 @@ class RunRegistry(StepwiseWork):
         """Await a coroutine on the loop that owns the connections: `BackgroundLoop.call`."""
         self.side_answers = SideAnswers(self._loop, self.engine, self.quotas, self._slots)
         self.conversations = Conversations(self._loop, self.engine, self.quotas, self.get)
+        self.left_out_texts = LeftOutTexts(self._loop, self.engine, self.store, self._jobs)
         self.retuning = Retuning(self._loop, self.engine, self.quotas, self._jobs)
         self.presets = Presets(self.store)
         self.labels = LabelStore(self.store)

@@ -111,7 +111,7 @@ def require_texts(passages: Sequence[Passage], pages: Mapping[str, Page]) -> Non
     if lacking and any(passage.place.page in lacking for passage in passages):
         raise BadInput(
             "This run left without the texts of its pages, so nothing can be ranked or answered from them.",
-            hint="Open the bundle with its texts, or ask the question again.",
+            hint="Fetch them again: under Pages on the Research page, or with openquery open FILE --fetch-texts.",
         )
 
 

@@ -29,7 +29,7 @@ def test_a_bundle_is_opened_and_exported_again_from_the_history(tmp_path: Path) 
     [
         (("open", "nowhere.zip"), "There is no file nowhere.zip."),
         (("export", "nowhere", "--out", "run.zip"), "There is no run nowhere in the history"),
-        (("export", "nowhere", "--out", "run.exe"), "has to end in .zip, .json"),
+        (("export", "nowhere", "--out", "run.exe"), "has to end in .zip, "),
     ],
 )
 def test_what_is_not_there_or_not_possible_is_told_in_words(

@@ -10,7 +10,10 @@ from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
 from core.export.bundle import recorded_run
 from core.export.formats import ending_of, export
+from core.export.left_out.passages import left_out_passages
+from core.model import PassageState
 from core.run.importer import LIMIT
+from core.run.notices import left_out_notices
 from core.run.recorded_run import RecordedRun
 from core.runtime.registry import RunRegistry
 from core.storage.atomic_write import atomic_write
@@ -41,21 +44,33 @@ def export_in_terminal(reference: str, out: Path, settings: Settings) -> int:
     return 0
 
 
-def open_in_terminal(file: Path, settings: Settings) -> int:
+def open_in_terminal(file: Path, settings: Settings, *, fetch_texts: bool = False) -> int:
     """Store the run of a bundle or a JSON file, print the address of its page, and return the exit code.
 
+    With `fetch_texts` the texts that were left out are fetched again; a line for each passage that is not as it was
+    tells what became of it, and the code is 4 while any text is missing.
+
     Raises:
-        BadInput: when the file is no exported run.
+        BadInput: when the file is no exported run, or no texts were left out of it.
         StoreFailed: when the run cannot be stored.
         OSError: when the file cannot be read.
     """
+    lacking = False
     with registry(settings) as runs:
         run_id = runs.import_run(read_bounded(file))
+        if fetch_texts:
+            run = runs.left_out_texts.fetch(run_id)
+            lacking = any(page.lacks_text for page in run.pages.values())
+            for passage in left_out_passages(run):
+                if passage.state is not PassageState.UNCHANGED:
+                    print_text(one_line(str(passage), 400), to=sys.stderr)
+            for notice in left_out_notices(run):
+                print_text(str(notice), to=sys.stderr)
         if problem := runs.unsaved(run_id):
             raise StoreFailed(problem)
     print_text(f"{PAGES}/?run={run_id}")
     print_text("The run is in the history. `openquery` serves its page.", to=sys.stderr)
-    return 0
+    return 4 if lacking else 0
 
 
 def read_bounded(file: Path) -> bytes:

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from core.export.left_out.digests import filling, text_digests
 from core.model import AnswerKind, TextDigests
 from core.run.codec import DERIVED, event_from_json, event_to_json, run_to_json
-from core.run.events import Indexed, Record
+from core.run.events import Event, Indexed
 from core.run.importer import run_from_json
 from core.run.recorded_run import RecordedRun
 
@@ -26,7 +26,7 @@ def without_texts(recorded: RecordedRun) -> RecordedRun:
     Nor has it snippets, prompts, results of an agent's tools, headings, earlier exchanges, vectors (texts can be guessed
     from them), or answers that are not all a model's own. Titles and addresses stay.
     """
-    base, events = _documents(recorded)
+    base, events = _documents(recorded, vectors=False)
     places: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
     kinds = set[str]()
     for value in _objects([base, events]):
@@ -93,7 +93,7 @@ def without_texts(recorded: RecordedRun) -> RecordedRun:
 def with_articles(recorded: RecordedRun, article_of: Callable[[str, Json], Json]) -> RecordedRun:
     """The run with the articles, as JSON, that `article_of` gives for the key of a page and the article that it has; the
     texts of passages and around sources follow."""
-    return _rewritten(recorded, _Rewriter(article_of), *_documents(recorded))
+    return _rewritten(recorded, _Rewriter(article_of), *_documents(recorded, vectors=True))
 
 
 class _Rewriter:
@@ -134,16 +134,17 @@ class _Rewriter:
         return text[start:end] if end <= len(text) else filling(start, end)
 
 
-def _documents(recorded: RecordedRun) -> tuple[Json | None, list[Json]]:
-    """The base and the events of a run as JSON, without vectors."""
-    base = orjson.loads(run_to_json(recorded.base)) if recorded.base else None
-    return base, [orjson.loads(event_to_json(_without_vectors(record).event)) for record in recorded.records]
+def _documents(recorded: RecordedRun, *, vectors: bool) -> tuple[Json | None, list[Json]]:
+    """The base and the events of a run as JSON, with or without its vectors."""
+    base = orjson.loads(run_to_json(recorded.base, vectors=vectors)) if recorded.base else None
+    events = (record.event if vectors else _without_vectors(record.event) for record in recorded.records)
+    return base, [orjson.loads(event_to_json(event)) for event in events]
 
 
-def _without_vectors(record: Record) -> Record:
-    if not isinstance(record.event, Indexed):
-        return record
-    return replace(record, event=Indexed(replace(record.event.index, vectors=None, question=None)))
+def _without_vectors(event: Event) -> Event:
+    if not isinstance(event, Indexed):
+        return event
+    return Indexed(replace(event.index, vectors=None, question=None))
 
 
 def _objects(value: Any) -> Iterator[Json]:

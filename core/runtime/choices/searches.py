@@ -10,13 +10,27 @@ from core.adapters.search.demo_search import DemoSearch
 from core.adapters.search.searxng import SearxNG
 from core.adapters.search.searxng_reply import InstanceConfigs
 from core.config.access import NO_ACCESS, Access, Admission
-from core.config.knobs import Backend, Knobs, Origin
+from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.config.settings import HANDBOOK, Settings
 from core.errors import SearchFailed
 from core.library.search_ports import LibrarySearch, WebAndLibrary
+from core.model import SearchReply
 from core.ports import Search
 from core.run.state import Run
 from core.runtime.choices.collections import CollectionChoice
+
+
+class _MissingSearch:
+    """A search that is not connected here, of a run that has its pages from elsewhere."""
+
+    identity = ""
+
+    def __init__(self, error: SearchFailed) -> None:
+        self._error = error
+
+    async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
+        """Raises SearchFailed: always."""
+        raise self._error
 
 
 class Searches:
@@ -36,13 +50,25 @@ class Searches:
         self._default = DefaultBackend()
         self._searxng_configs = InstanceConfigs()
 
-    async def port(self, knobs: Knobs, embed: CachedEmbed, access: Access = NO_ACCESS) -> Search:
-        """The search over the web, the library, or both, as `knobs.search.origin` says."""
+    async def port(
+        self, knobs: Knobs, embed: CachedEmbed, access: Access = NO_ACCESS, *, may_be_missing: bool = False
+    ) -> Search:
+        """The search over the web, the library, or both, as `knobs.search.origin` says.
+
+        Raises:
+            SearchFailed: when no SearXNG is connected; with `may_be_missing` only once something is searched.
+        """
         origin = knobs.search.origin
         library = self.library(knobs, embed, access)
         if origin is Origin.LIBRARY:
             return library
-        web = self.web_search(await self.resolve_backend(knobs.search.backend, access), access)
+        backend = await self.resolve_backend(knobs.search.backend, access)
+        try:
+            web = self.web_search(backend, access)
+        except SearchFailed as error:
+            if not may_be_missing:
+                raise
+            web = _MissingSearch(error)
         return web if origin is Origin.WEB else WebAndLibrary(web, library)
 
     def library(self, knobs: Knobs, embed: CachedEmbed, access: Access = NO_ACCESS) -> LibrarySearch:

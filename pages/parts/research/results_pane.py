@@ -7,11 +7,13 @@ from htpy import pre
 
 from core.analysis.context_usage import context_usage
 from core.analysis.progress import RunStage
+from core.model import AnswerKind
 from core.run.state import Run
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime
 from pages.parts.research import live_results, passage_table, timeline_view
 from pages.parts.research.context_view import context_bar
+from pages.parts.research.left_out_view import left_out_texts
 
 TABS = (
     ":material/scatter_plot: Passages",
@@ -38,6 +40,7 @@ def results_pane(run: Run, tuned: Run, stage: RunStage, uncite: object) -> None:
             case 1:
                 live_results.hits(run)
             case 2:
+                left_out_texts(run)
                 live_results.articles(run, lambda keys: _read_more(run.id, keys))
             case 3:
                 timeline_view.timeline(run, runtime.clock(run))
@@ -59,6 +62,8 @@ def prompt(run: Run) -> None:
     usage = context_usage(run, runtime.prices())
     if usage is None:
         text = "Not sent yet." if run.live else "No prompt: the answer was not written by a chat model."
+        if run.answer and run.answer.kind is AnswerKind.WRITTEN:
+            text = "The prompt was left out of the file that this run came in."
         markup.show(markup.empty(text, "terminal"))
         return
     markup.show(
