@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
@@ -44,29 +45,29 @@ class Output(StrEnum):
     """The whole run as JSON."""
 
 
-async def answer_in_terminal(
-    question: str,
-    knobs: Knobs,
-    settings: Settings,
-    *,
-    queries: Sequence[str] = (),
-    verbose: bool = False,
-    output: Output = Output.ANSWER,
-    approve: bool = False,
-) -> int:
-    """Answer a question in the terminal and return the exit code. `queries` are as in `research`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskOptions:
+    """How a question is asked, and what is printed of it."""
 
-    A plan of sub-questions is researched at once with `approve`; else a person is asked for approval.
+    queries: Sequence[str] = ()
+    """What to search for, as in `research`."""
+    verbose: bool = False
+    """Print every step on stderr."""
+    output: Output = Output.ANSWER
+    approve: bool = False
+    """Research a plan of sub-questions at once; else a person is asked for approval."""
+
+
+async def answer_in_terminal(question: str, knobs: Knobs, settings: Settings, options: AskOptions) -> int:
+    """Answer a question in the terminal and return the exit code.
 
     Raises:
         BadInput: when a person would have to be asked, and there is no terminal.
         BrokenPipeError: when the reader of stdout or stderr has closed it; the run is then stopped.
     """
     async with Engine(settings) as engine:
-        run, terminal = await ask_showing_progress(
-            engine, question, knobs, queries=queries, verbose=verbose, output=output, approve=approve
-        )
-        print_outcome(engine, run, terminal, output)
+        run, terminal = await ask_showing_progress(engine, question, knobs, options)
+        print_outcome(engine, run, terminal, options.output)
     return run.error.exit_code if run.error else 0
 
 
@@ -83,19 +84,17 @@ async def ask_showing_progress(
     engine: Engine,
     question: str,
     knobs: Knobs,
+    options: AskOptions,
     *,
-    queries: Sequence[str] = (),
-    verbose: bool = False,
-    output: Output = Output.ANSWER,
     turn: Turn | None = None,
     earlier: Run | None = None,
-    approve: bool = False,
 ) -> tuple[Run, Terminal]:
     """The run that answers a question, and the terminal that has shown its progress.
 
     `turn` and `earlier` are as in `research`. Raises as `answer_in_terminal`.
     """
-    if knobs.run.method is Method.DEEP and output is not Output.CONTEXT and not approve:
+    output = options.output
+    if knobs.run.method is Method.DEEP and output is not Output.CONTEXT and not options.approve:
         require_terminal()
     task = asyncio.current_task()
     ports = await engine.ports(knobs, run=earlier)
@@ -106,16 +105,16 @@ async def ask_showing_progress(
     terminal = Terminal(
         steps,
         ports.prices,
-        verbose=verbose,
+        verbose=options.verbose,
         stream=output is Output.ANSWER,
         closed=lambda: task and task.cancel(),
     )
     work = retrieve if output is Output.CONTEXT else partial(research, turn=turn, earlier=earlier)
     try:
-        run = await work(question, knobs, ports, terminal.show, queries=queries)
+        run = await work(question, knobs, ports, terminal.show, queries=options.queries)
         if run.plan:
             terminal.print_troubles(run)
-            if sub_questions := approved(run.plan, ask=not approve):
+            if sub_questions := approved(run.plan, ask=not options.approve):
                 run = await research_plan(run, sub_questions, ports, terminal.show)
         return run, terminal
     except asyncio.CancelledError:

@@ -1,14 +1,16 @@
 """`openquery ask --since RUN`: a stored run's question asked again, and what changed since."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 
 from core.analysis.change_document import change_document, change_lines
 from core.analysis.run_changes import run_changes
-from core.cli.ask import Output, ask_showing_progress, other_backends
+from core.cli.ask import AskOptions, Output, ask_showing_progress, other_backends
 from core.cli.printing import print_text
 from core.config.knobs import Knobs
 from core.config.settings import Settings
@@ -26,10 +28,7 @@ async def ask_since_in_terminal(
     question: str,
     override: Callable[[Knobs], Knobs],
     settings: Settings,
-    *,
-    queries: Sequence[str] = (),
-    verbose: bool = False,
-    as_json: bool = False,
+    options: AskOptions,
 ) -> int:
     """Ask the question of a run again, print what changed, store the new run, and return the exit code.
 
@@ -38,36 +37,25 @@ async def ask_since_in_terminal(
         question: another question; empty for that of the run.
         override: the knobs to ask under, from those of the run.
         settings: where the history is, and what is connected.
-        queries: what to search for, as in `research`; by default what the run searched.
-        verbose: print every step on stderr.
-        as_json: print `change_document` instead of lines.
+        options: without queries in them, what the run searched is searched again. The output `RUN` is `change_document`.
 
     Raises:
         BadInput: when there is no such run.
         BrokenPipeError: as `answer_in_terminal`.
     """
-    store = RunStore(settings.folder / RUNS)
-    try:
+    with closing(RunStore(settings.folder / RUNS)) as store:
         before = stored_run(reference, store)
         again = repeat(before, question, override(before.knobs))
+        asking = replace(options, queries=options.queries or again.queries, output=Output.RUN)
         async with Engine(settings) as engine:
-            run, terminal = await ask_showing_progress(
-                engine,
-                again.question,
-                again.knobs,
-                queries=queries or again.queries,
-                verbose=verbose,
-                output=Output.RUN,
-            )
+            run, terminal = await ask_showing_progress(engine, again.question, again.knobs, asking)
             others = other_backends(engine, run)
         save(run, store)
-    finally:
-        store.close()
     terminal.print_troubles(run, others)
     if run.error:
         return run.error.exit_code
     changes = run_changes(before, run)
-    if as_json:
+    if options.output is Output.RUN:
         print_json(change_document(changes))
     else:
         lines = [*change_lines(changes)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from core.analysis.conversation import understood
-from core.cli.ask import Output, ask_showing_progress, print_outcome
+from core.cli.ask import AskOptions, ask_showing_progress, print_outcome
 from core.cli.ask_since import save, stored_run
 from core.cli.printing import print_text
 from core.config.knobs import Knobs
@@ -25,25 +25,12 @@ from core.storage.run_store import RUNS, RunStore
 class TerminalConversation:
     """Asks questions of a conversation, prints what each was understood as and its answer, and stores the runs."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        answer_from: AnswerFrom | None = None,
-        verbose: bool = False,
-        output: Output = Output.ANSWER,
-        approve: bool = False,
-    ) -> None:
+    def __init__(self, settings: Settings, options: AskOptions, answer_from: AnswerFrom | None) -> None:
         self.store = RunStore(settings.folder / RUNS)
         self.engine = Engine(settings)
-        self._answer_from = answer_from
-        self._verbose = verbose
-        self._output = output
-        self._approve = approve
+        self._options, self._answer_from = options, answer_from
 
-    async def ask(
-        self, written: str, knobs: Knobs, earlier: Run | None = None, queries: Sequence[str] = ()
-    ) -> Run:
+    async def ask(self, written: str, knobs: Knobs, earlier: Run | None) -> Run:
         """The run of a question that follows `earlier`, or none.
 
         Raises:
@@ -57,21 +44,13 @@ class TerminalConversation:
             draft = await draft_follow_up(
                 written, earlier, self.store.load, ports, lambda _: None, knobs=knobs
             )
-            draft = draft.changed(answer_from=self._answer_from, queries=queries)
+            draft = draft.changed(answer_from=self._answer_from, queries=self._options.queries)
             question, turn = draft.question, draft.turn
             print_text(understood(question, turn), to=sys.stderr)
         run, terminal = await ask_showing_progress(
-            self.engine,
-            question,
-            knobs,
-            queries=queries,
-            verbose=self._verbose,
-            output=self._output,
-            approve=self._approve,
-            turn=turn,
-            earlier=earlier,
+            self.engine, question, knobs, self._options, turn=turn, earlier=earlier
         )
-        print_outcome(self.engine, run, terminal, self._output)
+        print_outcome(self.engine, run, terminal, self._options.output)
         await asyncio.to_thread(save, run, self.store)
         return run
 
@@ -86,12 +65,9 @@ async def follow_in_terminal(
     question: str,
     override: Callable[[Knobs], Knobs],
     settings: Settings,
+    options: AskOptions,
     *,
-    queries: Sequence[str] = (),
-    answer_from: AnswerFrom | None = None,
-    verbose: bool = False,
-    output: Output = Output.ANSWER,
-    approve: bool = False,
+    answer_from: AnswerFrom | None,
 ) -> int:
     """Answer a follow-up of a stored run in the terminal, and return the exit code.
 
@@ -100,21 +76,16 @@ async def follow_in_terminal(
         question: the follow-up as it was written.
         override: the knobs to ask under, from those of the run.
         settings: where the history is, and what is connected.
-        queries: what to search for, as in `research`.
+        options: how it is asked.
         answer_from: what it is answered from; None: as its coverage suggests.
-        verbose: print every step on stderr.
-        output: what to print on stdout.
-        approve: as in `answer_in_terminal`.
 
     Raises:
         BadInput: when there is no such run.
     """
-    conversation = TerminalConversation(
-        settings, answer_from=answer_from, verbose=verbose, output=output, approve=approve
-    )
+    conversation = TerminalConversation(settings, options, answer_from)
     try:
         earlier = stored_run(reference, conversation.store)
-        run = await conversation.ask(question, override(earlier.knobs), earlier, queries)
+        run = await conversation.ask(question, override(earlier.knobs), earlier)
     finally:
         await conversation.aclose()
     _print_next(run)
@@ -125,17 +96,15 @@ def chat_in_terminal(
     reference: str,
     override: Callable[[Knobs], Knobs],
     settings: Settings,
-    *,
-    answer_from: AnswerFrom | None = None,
-    verbose: bool = False,
-    output: Output = Output.ANSWER,
+    options: AskOptions,
+    answer_from: AnswerFrom | None,
 ) -> int:
     """Answer the lines of stdin, each as a follow-up of the one before, until one is empty or stdin ends.
 
     A line that cannot be asked is said to be so, and the next one is read. The arguments are those of
     `follow_in_terminal`; without a `reference` the first line begins a conversation.
     """
-    conversation = TerminalConversation(settings, answer_from=answer_from, verbose=verbose, output=output)
+    conversation = TerminalConversation(settings, options, answer_from)
     with asyncio.Runner(loop_factory=new_loop) as runner:
         try:
             earlier = stored_run(reference, conversation.store) if reference else None

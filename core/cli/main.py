@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from core.cli.arguments import flags_of, parser
@@ -95,59 +96,50 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _ask(options: argparse.Namespace) -> Work:
-    from core.cli.ask import Output, answer_in_terminal
+    from core.cli.ask import AskOptions, Output, answer_in_terminal
 
     if options.question is None and not options.since:
         options.refuse("the following arguments are required: question")
     settings = _settings(options)
-    given = {path: value for path, value in vars(options).items() if "." in path and value is not None}
-    if options.since and options.follow:
-        options.refuse("argument --since: not allowed with argument --follow")
-    if options.since:
-        from core.cli.ask_since import ask_since_in_terminal
-
-        if options.output == Output.CONTEXT:
-            options.refuse("argument --since: not allowed with argument --context")
-        return ask_since_in_terminal(
-            options.since,
-            options.question or "",
-            lambda knobs: _knobs({**knob_values(knobs), **given}),
-            settings,
-            queries=options.given_queries,
-            verbose=options.verbose,
-            as_json=options.output == Output.RUN,
-        )
-    if options.follow:
-        from core.cli.conversation import follow_in_terminal
-
-        if options.output == Output.CONTEXT:
-            options.refuse("argument --follow: not allowed with argument --context")
-        return follow_in_terminal(
-            options.follow,
-            options.question,
-            lambda knobs: _knobs({**knob_values(knobs), **given}),
-            settings,
-            queries=options.given_queries,
-            answer_from=_answer_from(options),
-            verbose=options.verbose,
-            output=Output(options.output),
-            approve=options.yes,
-        )
-    if options.answer_from:
-        options.refuse("argument --answer-from: needs --follow, the run whose pages are in hand")
-    return answer_in_terminal(
-        options.question,
-        _knobs({**settings.knobs, **given}),
-        settings,
+    asking = AskOptions(
         queries=options.given_queries,
         verbose=options.verbose,
         output=Output(options.output),
         approve=options.yes,
     )
+    if options.since and options.follow:
+        options.refuse("argument --since: not allowed with argument --follow")
+    for name in ("since", "follow"):
+        if getattr(options, name) and asking.output is Output.CONTEXT:
+            options.refuse(f"argument --{name}: not allowed with argument --context")
+    override = partial(_overridden, options)
+    if options.since:
+        from core.cli.ask_since import ask_since_in_terminal
+
+        return ask_since_in_terminal(options.since, options.question or "", override, settings, asking)
+    if options.follow:
+        from core.cli.conversation import follow_in_terminal
+
+        return follow_in_terminal(
+            options.follow, options.question, override, settings, asking, answer_from=_answer_from(options)
+        )
+    if options.answer_from:
+        options.refuse("argument --answer-from: needs --follow, the run whose pages are in hand")
+    return answer_in_terminal(options.question, _knobs(settings.knobs | _given(options)), settings, asking)
 
 
 def _answer_from(options: argparse.Namespace) -> AnswerFrom | None:
     return AnswerFrom(options.answer_from) if options.answer_from else None
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """The knobs that the arguments name, by their paths."""
+    return {path: value for path, value in vars(options).items() if "." in path and value is not None}
+
+
+def _overridden(options: argparse.Namespace, knobs: Knobs) -> Knobs:
+    """The knobs with what the arguments say in place of their own values."""
+    return _knobs(knob_values(knobs) | _given(options))
 
 
 def _knobs(values: Mapping[str, Any]) -> Knobs:
@@ -155,19 +147,18 @@ def _knobs(values: Mapping[str, Any]) -> Knobs:
 
 
 def _chat(options: argparse.Namespace) -> int:
-    from core.cli.ask import Output
+    from core.cli.ask import AskOptions, Output
     from core.cli.conversation import chat_in_terminal
 
     settings = _settings(options)
-    given = {path: value for path, value in vars(options).items() if "." in path and value is not None}
+    asking = AskOptions(verbose=options.verbose, output=Output(options.output))
     first = {} if options.follow else settings.knobs
     return chat_in_terminal(
         options.follow,
-        lambda knobs: _knobs({**knob_values(knobs), **first, **given}),
+        lambda knobs: _knobs(knob_values(knobs) | first | _given(options)),
         settings,
-        answer_from=_answer_from(options),
-        verbose=options.verbose,
-        output=Output(options.output),
+        asking,
+        _answer_from(options),
     )
 
 

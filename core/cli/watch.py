@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -182,13 +183,10 @@ async def watch_in_terminal(
         )
     questions = read_questions(file, settings)
     clock = SystemClock()
-    store = RunStore(settings.folder / RUNS)
-    try:
+    with closing(RunStore(settings.folder / RUNS)) as store:
         async with Engine(settings) as engine:
             watch = Watch(file.with_name(file.name + STATE_SUFFIX), store, asker(engine), clock, repeats)
             return await follow(watch, questions, every, clock, _print_json if as_json else _print)
-    finally:
-        store.close()
 
 
 def asker(engine: Engine) -> Ask:

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Collection, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -177,11 +177,8 @@ def named_data_set(path: str, connections: Settings) -> DataSet:
     if path == HANDBOOK_NAME:
         return load_data_set(HANDBOOK_QUESTIONS, HANDBOOK_NAME)
     if path == LABELS:
-        store = RunStore(connections.folder / RUNS)
-        try:
+        with closing(RunStore(connections.folder / RUNS)) as store:
             return labelled_passages(store, LabelStore(store))
-        finally:
-            store.close()
     return load_data_set(Path(path))
 
 
