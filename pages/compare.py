@@ -107,7 +107,6 @@ for column, (side, ranked) in zip(st.columns(2, gap="medium"), (("a", first), ("
     with column:
         ranking(ranked, side)
 markup.show(markup.kicker("All rank changes", "select a row to see the passage in its article"))
-if picked := rank_changes.change_table(found, "rank_changes", ("A", "B")):
-    rank_changes.open_passage(picked, first, second, "rank_changes")
+rank_changes.change_table(found, first, second, "rank_changes", ("A", "B"))
 browser.chart_clicks(pick)
 browser.citation_clicks(None)

@@ -29,9 +29,9 @@ def button(
     return st.button(label, key=key, icon=icon, type=type, **options)
 
 
-def close_button(on_click: Callable[..., object], *, key: str) -> None:
+def close_button(on_click: Callable[..., object], *args: object, key: str) -> None:
     """Draw the button that closes what it stands in."""
-    button("Close", "close", on_click, key=key, type="tertiary")
+    button("Close", "close", on_click, *args, key=key, type="tertiary")
 
 
 def download_button(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 from htpy import Element, Node, a, b, del_, div, i, ins, li, mark, span, table, tbody, td, th, thead, tr, ul
@@ -113,7 +114,8 @@ def _source(side: AnswerSide, source: Source, *, used: bool, label: str) -> Elem
 
 
 def _selected_passage(*sides: AnswerSide) -> None:
-    name, number = st.session_state.get(SELECTED, ("", 0))
+    name, number = st.session_state.get(SELECTED) or ("", 0)
+    deselect = partial(st.session_state.update, {SELECTED: None})
     for side in sides:
         if side.name != name or side.version is None:
             continue
@@ -131,7 +133,7 @@ def _selected_passage(*sides: AnswerSide) -> None:
                 label=label,
                 facts=(),
                 key="reader_source",
-                close=_deselect,
+                close=deselect,
             )
         else:
             with st.container(border=True, key="reader_source"):
@@ -139,11 +141,7 @@ def _selected_passage(*sides: AnswerSide) -> None:
                     markup.kicker(label, "the page has changed since"),
                     div(".oq-article")[mark[source.text]],
                 )
-                widgets.close_button(_deselect, key="reader_source_close")
-
-
-def _deselect() -> None:
-    st.session_state.pop(SELECTED, None)
+                widgets.close_button(deselect, key="reader_source_close")
 
 
 # --- differences ------------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def _models(run: Run, side: str) -> None:
             persist_state="session",
             format_func=runs.__getitem__,
             help="Passages of another run are matched by place and text.",
-            on_change=_run_changed,
+            on_change=compare_config.restore,
             args=(run, side),
         )
     operators = runtime.runs().settings.embedding_model
@@ -128,11 +128,6 @@ def _models_of_server() -> tuple[str, ...]:
         return registry.call(ask(), timeout=3)
     except OpenQueryError:
         return ()
-
-
-def _run_changed(run: Run, side: str) -> None:
-    """Reset the side to the selected run's settings."""
-    compare_config.restore(run, side)
 
 
 # --- rankings ---------------------------------------------------------------------------------------------

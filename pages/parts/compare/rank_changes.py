@@ -49,13 +49,12 @@ def _changed(diff: RankingDiff) -> tuple[int, int]:
 
 
 def change_table(
-    diff: RankingDiff, key: str, names: tuple[str, str] = ("before", "now")
-) -> RankChange | None:
-    """A table of all rank changes; returns the one that is open."""
-    before, after = names
+    diff: RankingDiff, first: Run, second: Run, key: str, names: tuple[str, str] = ("before", "now")
+) -> None:
+    """A table of all rank changes from the first ranking to the second, and the passage of the one that is open."""
     columns: dict[str, Any] = {
-        "rank": st.column_config.NumberColumn(after, width=62, help="Rank in the second ranking"),
-        "was": st.column_config.NumberColumn(before, width=62, help="Rank in the first ranking"),
+        "rank": st.column_config.NumberColumn(names[1], width=62, help="Rank in the second ranking"),
+        "was": st.column_config.NumberColumn(names[0], width=62, help="Rank in the first ranking"),
         "moved": st.column_config.NumberColumn("moved", width=62, format="%+d", help="Ranks gained"),
         "context": st.column_config.TextColumn(
             "context", width=92, help="Position in the first context → position in the second"
@@ -73,7 +72,9 @@ def change_table(
         max_rows=10,
         alt="Rank changes of the passages between the two rankings",
     )
-    return next((change for change in diff.changes if change.id == st.session_state.get(OPENED)), None)
+    opened = next((change for change in diff.changes if change.id == st.session_state.get(OPENED)), None)
+    if opened:
+        _open_passage(opened, first, second, key)
 
 
 def _context_first(changes: Sequence[RankChange]) -> list[RankChange]:
@@ -94,7 +95,7 @@ def _cells(change: RankChange) -> dict[str, Any]:
     }
 
 
-def open_passage(change: RankChange, before: Run, after: Run, key: str) -> None:
+def _open_passage(change: RankChange, before: Run, after: Run, key: str) -> None:
     """Show the passage of a rank change in its article."""
     run, row = (after, change.after_row) if change.after_row is not None else (before, change.before_row)
     if run.index is None or row is None:

@@ -3,6 +3,7 @@
 import difflib
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 from htpy import Element, Node, div, i, mark, p, span
@@ -121,9 +122,8 @@ def _draft(draft: FollowUpDraft) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key="runs_as"):
             markup.show(markup.kicker("Runs as", by))
             if draft.question != draft.turn.written:
-                widgets.button(
-                    "Use my words", "", _set_question, draft.turn.written, key="my_words", type="tertiary"
-                )
+                as_written = partial(st.session_state.update, standalone=draft.turn.written)
+                widgets.button("Use my words", "", as_written, key="my_words", type="tertiary")
         st.text_area("Runs as", key="standalone", label_visibility="collapsed", height="content")
         if added := _added(draft):
             markup.show(added)
@@ -196,10 +196,6 @@ def _coverage(coverage: Coverage) -> Element:
         div(".terms")[terms],
         coverage.note and p[coverage.note],
     ]
-
-
-def _set_question(question: str) -> None:
-    st.session_state["standalone"] = question
 
 
 def _cancel_button() -> None:

@@ -194,7 +194,7 @@ def _sentence_pair(run: Run, attributed: Attribution, sentence: AttributedSenten
             label=f"Source {cell.source}",
             facts=(),
             key="reader_cell",
-            close=_deselect,
+            close=partial(st.session_state.update, {CELL: None}),
         )
 
 
@@ -203,10 +203,6 @@ def _below_threshold(cell: Cell, limit: float) -> Element | None:
     if not (cell.cited and cell.dissimilar):
         return None
     return markup.fact("below", f"the threshold of {limit:.2f}", "Similarity is not entailment.", "bad")
-
-
-def _deselect() -> None:
-    st.session_state[CELL] = None
 
 
 def _csv(attributed: Attribution) -> bytes:

@@ -1,5 +1,6 @@
 """Attrition view: a flow diagram from search results to citations, and the trace of one sentence or address."""
 
+from functools import partial
 from urllib.parse import quote
 
 import streamlit as st
@@ -230,8 +231,5 @@ def _reader(run: Run, trace: Trace) -> None:
         facts.append(markup.fact(decimal(best.score, 3), trace.score_name))
     if trace.cutoff is not None:
         facts.append(markup.fact(decimal(trace.cutoff, 3), "at the cut-off"))
-    reader(page, place, label="Match", facts=tuple(facts), key="reader_trace", close=_clear)
-
-
-def _clear() -> None:
-    st.session_state[QUERY] = ""
+    close = partial(st.session_state.update, {QUERY: ""})
+    reader(page, place, label="Match", facts=tuple(facts), key="reader_trace", close=close)

@@ -1,6 +1,7 @@
 """Map view: the embedding map with nearest neighbours of the selected point."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -113,12 +114,8 @@ def _selection(run: Run, projected: EmbeddingMap, table: Sequence[RankedPassage]
             label=f"Rank {row.rank}",
             facts=(),
             key="reader_point",
-            close=_deselect,
+            close=partial(st.session_state.update, {SELECTED: []}),
         )
-
-
-def _deselect() -> None:
-    st.session_state[SELECTED] = []
 
 
 def _table(

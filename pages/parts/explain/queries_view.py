@@ -162,5 +162,4 @@ def _without(run: Run) -> None:
             diff, markup.fact(f"−{pages_without}" if pages_without else "0", "pages")
         )
     )
-    if picked := rank_changes.change_table(diff, "without_query"):
-        rank_changes.open_passage(picked, run, rest, "without_query")
+    rank_changes.change_table(diff, run, rest, "without_query")

@@ -73,10 +73,10 @@ def _duplicate_limit(run: Run, duplicates: DuplicateClusters) -> None:
     )
     if effect.comparison.contexts == 1:
         page_frame.empty_state("The context is the same with and without this limit.", "equal")
-    elif picked := rank_changes.change_table(
-        effect.comparison.context_only, "limit_changes", ("no limit", f"at most {limit}")
-    ):
-        rank_changes.open_passage(picked, effect.unlimited, effect.limited, "limit_changes")
+        return
+    names = ("no limit", f"at most {limit}")
+    rankings = effect.unlimited, effect.limited
+    rank_changes.change_table(effect.comparison.context_only, *rankings, "limit_changes", names)
 
 
 def _table(run: Run, duplicates: DuplicateClusters) -> None:
@@ -153,8 +153,7 @@ def _without(run: Run) -> None:
         page_frame.empty_state("Nothing is left to rank.", "playlist_remove")
         return
     markup.show(rank_changes.comparison_facts(diff))
-    if picked := rank_changes.change_table(diff, "without_pages"):
-        rank_changes.open_passage(picked, run, rest, "without_pages")
+    rank_changes.change_table(diff, run, rest, "without_pages")
     _answer_without(run, rest, keys)
 
 

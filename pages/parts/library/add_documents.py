@@ -207,7 +207,7 @@ def _report(job: RunningIngest, state: Ingest) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{_headline(state)}**", width="stretch")
             if not state.live:
-                widgets.close_button(_close, key="close_ingest")
+                widgets.close_button(st.session_state.pop, "ingesting", key="close_ingest")
             elif document_library.may_change_library():
                 widgets.button("Stop", "stop_circle", job.cancel, key="stop_ingest")
         markup.show(
@@ -256,7 +256,3 @@ def _row(task: IngestTask) -> Element:
         markup.status_icon(symbol, str(task.state), f"oq-status {tone}"),
         div(".oq-run")[b[task.name], span[details]],
     ]
-
-
-def _close() -> None:
-    st.session_state.pop("ingesting", None)

@@ -1,5 +1,6 @@
 """The table of documents in a collection, and the offer to re-embed it."""
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -117,7 +118,8 @@ def _cells(document: LibraryDocument) -> dict[str, Any]:
 def _selected(name: str, document: LibraryDocument) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="chosen_document", border=True):
         st.markdown(f"**{markdown_label(document.title or document.source, 120)}**", width="stretch")
-        widgets.button("Open", "open_in_full", open_document, document.key, key="open_document")
+        open_it = partial(st.query_params.update, document=document.key)
+        widgets.button("Open", "open_in_full", open_it, key="open_document")
         if document.stored:
             widgets.download_button(
                 "Download",
@@ -140,11 +142,6 @@ def _selected(name: str, document: LibraryDocument) -> None:
                     key="delete_document",
                     type="primary",
                 )
-
-
-def open_document(key: str) -> None:
-    """Show this document."""
-    st.query_params["document"] = key
 
 
 def _delete(name: str, key: str) -> None:
