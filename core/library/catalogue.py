@@ -223,14 +223,8 @@ class Catalogue:
         """One write transaction, which excludes those of other processes."""
         with self._lock, self._store_errors():
             db = self._connected()
-            db.execute("BEGIN IMMEDIATE")
-            try:
+            with migrations.write_transaction(db):
                 yield db
-            except BaseException:
-                if db.in_transaction:  # SQLite itself ends it when the disk is full
-                    db.execute("ROLLBACK")
-                raise
-            db.execute("COMMIT")
 
     @contextmanager
     def _store_errors(self) -> Iterator[None]:

@@ -4,7 +4,8 @@ import logging
 import os
 import sqlite3
 import time
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,24 +68,29 @@ def migrate(path: Path, schema: Schema) -> None:
         return
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as db:
         use_write_ahead_log(db)
-        db.execute("BEGIN IMMEDIATE")  # from here on nobody else writes, so what is copied is what is changed
-        try:
+        with write_transaction(db):  # nobody else writes, so what is copied is what is changed
             version = db.execute("PRAGMA user_version").fetchone()[0]  # another process may have been quicker
             if 0 < version < latest:
                 copy = path.with_name(f"{path.name}.v{version}.bak")
                 _copy(path, copy)
                 log.warning("%s is being migrated; the backup is %s", path, copy.name)
-            for step in (
-                schema.steps[version - schema.version :] if version else (schema.tables, *schema.steps)
-            ):
-                for statement in step.split(";"):
-                    db.execute(statement)
+            steps = schema.steps[version - schema.version :] if version else (schema.tables, *schema.steps)
+            for statement in ";".join(steps).split(";"):
+                db.execute(statement)
             db.execute(f"PRAGMA user_version = {max(version, latest)}")
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:  # SQLite itself ends it when the disk is full
-                db.execute("ROLLBACK")
-            raise
+
+
+@contextmanager
+def write_transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """One write transaction, which excludes those of other connections and processes. `db` is in autocommit mode."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        if db.in_transaction:  # SQLite itself ends it when the disk is full
+            db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
 
 
 def make_private(path: Path) -> None:

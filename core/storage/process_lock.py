@@ -33,12 +33,12 @@ class ProcessLock:
 
     def is_alive(self, name: str) -> bool:
         """Whether the process with this name is running."""
-        return name == self.name or (name.isalnum() and _locked(self.folder / f"{name}{SUFFIX}"))
+        return name == self.name or (name.isalnum() and _is_locked(self.folder / f"{name}{SUFFIX}"))
 
     def sweep(self) -> None:
         """Delete the files of processes that are gone."""
         for path in self.folder.glob(f"*{SUFFIX}"):
-            if path != self._path and not _locked(path):
+            if path != self._path and not _is_locked(path):
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -48,22 +48,30 @@ class ProcessLock:
         os.close(self._file)
 
 
-def _locked(path: Path) -> bool:
-    if not LOCKS:
-        return path.exists()
+def locked(path: Path, flags: int = os.O_RDWR, *, shared: bool = False) -> int | None:
+    """A descriptor that keeps the file locked until it is closed; None when another process has it locked.
+
+    Raises:
+        OSError: when the file cannot be opened with these flags.
+    """
     import fcntl
 
+    file = os.open(path, flags, 0o600)
     try:
-        file = os.open(path, os.O_RDWR)
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        return None
+    return file
+
+
+def _is_locked(path: Path) -> bool:
+    if not LOCKS:
+        return path.exists()
+    try:
+        file = locked(path, shared=True)  # two processes that check at once see the same
     except FileNotFoundError:
         return False
-    try:
-        fcntl.flock(
-            file, fcntl.LOCK_SH | fcntl.LOCK_NB
-        )  # shared: two processes that check at once see the same
-    except BlockingIOError:
-        return True
-    else:
-        return False
-    finally:
+    if file is not None:
         os.close(file)
+    return file is None

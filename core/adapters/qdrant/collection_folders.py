@@ -1,6 +1,5 @@
 """Collections as folders, each open in at most one process at a time."""
 
-import fcntl
 import os
 import shutil
 import time
@@ -12,10 +11,11 @@ import qdrant_edge as edge
 from core.adapters.qdrant.edge_protocol import CONFIG
 from core.adapters.qdrant.points import INTEGERS, KEYWORDS
 from core.errors import OpenQueryError
+from core.storage.process_lock import locked
 
 LOCKS = ".locks"
-NEW, DROPPED, REPLACED = ".new-", ".dropped-", ".replaced-"
-"""Prefixes of folders that are no collection yet, none any more, or one that an earlier version set aside."""
+NEW, DROPPED = ".new-", ".dropped-"
+"""Prefixes of folders that are no collection yet, or none any more."""
 ABANDONED = 24 * 3600.0
 """Seconds after which a new folder was left by a process that was killed."""
 
@@ -65,7 +65,7 @@ class CollectionFolders:
         """Create a collection; its folder gets its name once it is complete."""
         if (self.folder / name).exists():
             raise Refused("exists")
-        new = self._new_folder()
+        new = self.folder / f"{NEW}{uuid.uuid4().hex}"
         params = edge.EdgeVectorParams(size=width, distance=edge.Distance.Cosine)
         shard = edge.EdgeShard.create(str(new), edge.EdgeConfig(vectors=params))
         index_payload(shard)
@@ -97,28 +97,16 @@ class CollectionFolders:
     def _lock(self, name: str) -> None:
         if name in self._locks:
             return
-        descriptor = os.open(self.folder / LOCKS / name, os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(descriptor)
-            raise Refused("locked") from error
+        if (descriptor := locked(self.folder / LOCKS / name, os.O_CREAT | os.O_RDWR)) is None:
+            raise Refused("locked")
         self._locks[name] = descriptor
 
     def _unlock(self, name: str) -> None:
         if (descriptor := self._locks.pop(name, None)) is not None:
             os.close(descriptor)
 
-    def _new_folder(self) -> Path:
-        return self.folder / f"{NEW}{uuid.uuid4().hex}"
-
     def _recover(self) -> None:
-        """Delete or restore what a process that was killed has left behind."""
-        for leftover in self.folder.glob(f"{REPLACED}*"):  # an earlier version was killed between two renames
-            name = leftover.name.removeprefix(REPLACED)
-            if not (self.folder / name).exists():
-                leftover.rename(self.folder / name)
-            shutil.rmtree(leftover, ignore_errors=True)
+        """Delete what a process that was killed has left behind."""
         for leftover in (*self.folder.glob(f"{DROPPED}*"), *self.folder.glob(f"{NEW}*")):
             if leftover.name.startswith(DROPPED) or leftover.stat().st_mtime < time.time() - ABANDONED:
                 shutil.rmtree(leftover, ignore_errors=True)

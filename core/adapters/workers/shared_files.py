@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from core.storage.process_lock import LOCKS
+from core.storage.process_lock import LOCKS, locked
 
 _PREFIX, _UNLOCKED_PREFIX = "openquery-jobs-", "openquery-new-"
 AT_ONCE = 4
@@ -66,17 +66,7 @@ def _locked(folder: Path) -> int | None:
 
     Raises OSError when it is no folder.
     """
-    if not LOCKS:
-        return None
-    import fcntl
-
-    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        return None
-    return lock
+    return locked(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW) if LOCKS else None
 
 
 def write_value(folder: Path, value: Any) -> None:

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from core.config.settings import Settings
 from core.errors import OpenQueryError
-from core.storage.process_lock import LOCKS
+from core.storage.process_lock import LOCKS, locked
 
 log = logging.getLogger(__name__)
 
@@ -68,23 +68,17 @@ class SingleWorker:
         """Lock a file that the workers of this server share. True also where there are no such locks."""
         if not LOCKS:
             return True
-        import fcntl
-
         try:
             folder = Settings.read().folder
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             path = folder / f"{os.getppid()}.worker"
-            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            lock = locked(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
         except (OSError, OpenQueryError) as error:
             log.info("whether there are other workers is not known: %s", error)
             return True
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            return False
-        self._lock = lock, path
-        return True
+        if lock is not None:
+            self._lock = lock, path
+        return lock is not None
 
     def _release(self) -> None:
         if self._lock is not None:
