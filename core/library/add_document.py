@@ -85,21 +85,6 @@ async def read_document(
     return article, *await asyncio.to_thread(split_document, article, document, knobs)
 
 
-async def already_there(task: IngestTask, collection: str, embedder: str, ports: IngestPorts) -> str:
-    """The reason to skip a document whose bytes the collection has already; empty when it has not."""
-    document = await asyncio.to_thread(ports.catalogue.document, collection, task.digest)
-    if document is None or document.embedder != embedder:
-        return ""
-    if not await has_passages(collection, task.digest, embedder, ports.collections):
-        return ""
-    return "already there" + (f" as “{document.source}”" if document.source != task.name else "")
-
-
-async def has_passages(collection: str, digest: str, embedder: str, collections: Collections) -> bool:
-    """Whether a collection has the first passage of the document with this digest."""
-    return bool(await collections.get(collection, [passage_id(digest, 0, embedder)]))
-
-
 async def remove_passages(collection: str, task: IngestTask, collections: Collections) -> None:
     """Remove the passages of a document that is not complete; a deleted collection has none."""
     if task.digest and task.media_type != STORED_PASSAGES:

@@ -19,18 +19,12 @@ from core.errors import (
     OpenQueryError,
     StoreFailed,
 )
-from core.library.add_document import (
-    IngestPorts,
-    already_there,
-    embed_and_store,
-    has_passages,
-    read_document,
-    remove_passages,
-)
+from core.library.add_document import IngestPorts, embed_and_store, read_document, remove_passages
 from core.library.document_files import STORED_PASSAGES, passages_from_json
 from core.library.fetch_task import fetch_task, tasks_from_sitemap, tasks_from_zip
 from core.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskKind, TaskState
 from core.model import LibraryDocument, LibraryPassage, SkipReason, Unreadable
+from core.model.library import passage_id
 from core.ports import Embed
 from core.reading.file_types import ZIP
 
@@ -256,9 +250,19 @@ class RunningIngest:
 
     async def _already_there(self, task: IngestTask) -> str:
         """The reason to skip a document whose bytes the collection has already; empty when it has not."""
-        replaced = self.ingest.action is IngestAction.REEMBED or task.media_type == ZIP
-        collection, embedder = self.ingest.collection, self._embed.identity
-        return "" if replaced else await already_there(task, collection, embedder, self._ports)
+        if self.ingest.action is IngestAction.REEMBED or task.media_type == ZIP:
+            return ""
+        read = self._ports.catalogue.document
+        document = await asyncio.to_thread(read, self.ingest.collection, task.digest)
+        same_embedder = document is not None and document.embedder == self._embed.identity
+        if document is None or not same_embedder or not await self._has_passages(task):
+            return ""
+        return "already there" + (f" as “{document.source}”" if document.source != task.name else "")
+
+    async def _has_passages(self, task: IngestTask) -> bool:
+        """Whether the collection has the first passage of a task's document."""
+        first = passage_id(task.digest, 0, self._embed.identity)
+        return bool(await self._ports.collections.get(self.ingest.collection, [first]))
 
     async def _add_document(self, task: IngestTask, body: bytes) -> IngestTask:
         collection, embedder, ports = self.ingest.collection, self._embed.identity, self._ports
@@ -268,9 +272,7 @@ class RunningIngest:
             return replace(task, state=TaskState.DONE)
         knobs = KNOBS.validate_json(self.ingest.knobs)
         article, document, passages = await read_document(task, body, embedder, knobs, ports.extract)
-        if not (self._resumed or self._tries[task.number]) and await has_passages(
-            collection, task.digest, embedder, ports.collections
-        ):
+        if not (self._resumed or self._tries[task.number]) and await self._has_passages(task):
             # Left by an ingest that was killed and never resumed, perhaps with other chunk knobs.
             await remove_passages(collection, task, ports.collections)
         task = replace(task, state=TaskState.EMBEDDING, pages=document.pages, reason=article.left_out)

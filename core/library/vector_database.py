@@ -21,29 +21,29 @@ class PassageSearch(Protocol):
 
     @property
     def identity(self) -> str:
-        """As `Collections.identity`; so are the methods."""
+        """Names the database; never holds a key."""
 
     async def names(self) -> tuple[str, ...]:
-        """All collections."""
+        """All collections, sorted."""
 
     async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
         """The passages most similar to `vector`, best first."""
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        """The passages with these ids, in this order."""
+        """The passages with these ids, in this order; unknown ids are left out."""
 
 
 class PassageStore(Protocol):
     """As much of `Collections` as storing passages needs."""
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        """The passages with these ids, in this order."""
+        """The passages with these ids, in this order; unknown ids are left out."""
 
     async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
-        """Add passages, or replace those with the same id."""
+        """Add passages, or replace those with the same id. `vectors`: shape (len(passages), width)."""
 
 
-class Collections(Protocol):
+class Collections(PassageSearch, PassageStore, Protocol):
     """A vector database: collections of passages that are found by cosine similarity.
 
     Collection names are those that `core.model.library.checked_name` accepts. `where` narrows to passages
@@ -51,13 +51,6 @@ class Collections(Protocol):
     the database and never holds a key. Every method raises `LibraryFailed` with what to do: when the
     database does not answer, when there is no such collection, when the width does not fit.
     """
-
-    @property
-    def identity(self) -> str:
-        """Names the database; never holds a key."""
-
-    async def names(self) -> tuple[str, ...]:
-        """All collections, sorted."""
 
     async def about(self, name: str, *, wait: bool = True) -> Collection:
         """`wait` for a moment when another process has it open, which may just be letting go of it."""
@@ -67,9 +60,6 @@ class Collections(Protocol):
 
     async def drop(self, name: str) -> None:
         """Delete the collection with all in it; nothing happens when there is none."""
-
-    async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
-        """Add passages, or replace those with the same id. `vectors`: shape (len(passages), width)."""
 
     async def nearest(
         self,
@@ -81,9 +71,6 @@ class Collections(Protocol):
         exact: bool = False,
     ) -> tuple[Neighbour, ...]:
         """The passages most similar to `vector`, best first. `exact` compares with every one of them."""
-
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        """The passages with these ids, in this order; unknown ids are left out."""
 
     async def scroll(
         self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Collection, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import httpx
 
@@ -16,7 +16,6 @@ from core.adapters.cache.disk_cache import DiskCache
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.page_cache import CachedExtract, CachedWeb
 from core.adapters.cache.write_behind_cache import WriteBehindCache
-from core.adapters.qdrant.backend_choice import collections
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.adapters.web.demo_pages import DemoWeb, RoutedWeb
@@ -48,7 +47,7 @@ _CONNECTIONS = ("client", "models", "searchable", "collections", "web", "workers
 """The parts that hold connections or processes. Those that use others are closed before them."""
 
 
-class Engine:
+class Engine(AbstractAsyncContextManager["Engine"]):
     """What all runs of a process share: connections, extraction workers, caches and embedders.
 
     Everything expensive starts on first use. All coroutines belong to one event loop.
@@ -64,9 +63,6 @@ class Engine:
         self.memory = memory_budget(settings.memory_megabytes, settings.workers or os.cpu_count() or 1)
         self.cache = DiskCache(settings.folder / "cache.sqlite", settings.cache_megabytes)
         self.write_cache = WriteBehindCache(self.cache)
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
@@ -161,8 +157,15 @@ class Engine:
 
     @cached_property
     def collections(self) -> EdgeCollections | ServerCollections:
-        """The vector database: the operator's Qdrant server, else an embedded one below the data folder."""
-        return collections(self.settings)
+        """The vector database: the operator's Qdrant server, else an embedded one below the data folder.
+
+        Raises:
+            BadInput: when the server's address or key cannot be one.
+        """
+        settings = self.settings
+        if settings.qdrant_url:
+            return ServerCollections(settings.qdrant_url, settings.qdrant_api_key)
+        return EdgeCollections(settings.folder / "library")
 
     @cached_property
     def searchable(self) -> CollectionChoice:

@@ -131,21 +131,37 @@ class Job:
         recorder.emit(end)
 
 
-class LatestJobs(LRUCache[str, Job]):
-    """The latest job under each name, least recently used evicted first. A job that is replaced or evicted is
-    cancelled. The caller locks."""
+class LatestJobs:
+    """The latest job under each name, the least recently used evicted first. A job that is replaced or evicted is
+    cancelled. Any thread may call."""
 
-    def __setitem__(self, name: str, job: Job, *args: Any, **options: Any) -> None:
-        self.drop(name)
-        super().__setitem__(name, job, *args, **options)
+    def __init__(self, most: int) -> None:
+        self._jobs: LRUCache[str, Job] = LRUCache(most)
+        self.lock = threading.RLock()
+        """For a caller that looks at a job before it puts another in its place."""
 
-    def drop(self, name: str) -> None:
-        """Cancel and remove the job of this name, if there is one."""
-        if job := self.pop(name, None):
+    def get(self, name: str) -> Job | None:
+        """The latest job of this name, under way or ended."""
+        with self.lock:
+            return self._jobs.get(name)
+
+    def put(self, name: str, job: Job | None) -> None:
+        """Put a job in the place of the one of this name, or none."""
+        with self.lock:
+            if (before := self._jobs.pop(name, None)) is not None:
+                before.cancel()
+            if job is not None:
+                if len(self._jobs) >= self._jobs.maxsize:
+                    self._jobs.popitem()[1].cancel()
+                self._jobs[name] = job
+
+    def stop(self, name: str) -> None:
+        """Stop the work of this name, and wait a moment for its end; what it has stays."""
+        if job := self.get(name):
             job.cancel()
+            job.wait()
 
-    def popitem(self) -> tuple[str, Job]:
-        """Evict the least recently used job."""
-        name, job = super().popitem()
-        job.cancel()
-        return name, job
+    def all(self) -> tuple[Job, ...]:
+        """Every job in memory."""
+        with self.lock:
+            return tuple(self._jobs.values())

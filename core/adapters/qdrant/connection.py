@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import orjson
 from pydantic import SecretStr
 
+from core.adapters.models.model_http import plain_key
 from core.adapters.network_failure import network_failure
 from core.adapters.qdrant.points import no_collection
 from core.errors import BadInput, LibraryFailed, OpenQueryError
@@ -63,7 +64,7 @@ class QdrantConnection:
         trust: ssl.SSLContext | None = None,
     ) -> None:
         self.url = checked_url(url)
-        self._key = api_key.get_secret_value().strip() if api_key else ""
+        self._key = plain_key(api_key)
         if not (self._key.isascii() and self._key.isprintable()):
             raise BadInput("QDRANT_API_KEY contains characters that no key has.", hint="Copy it again.")
         self._timeout = timeout

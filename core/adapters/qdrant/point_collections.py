@@ -13,11 +13,11 @@ from core.adapters.qdrant.points import (
     checked_vectors,
     largest_first,
     neighbour,
-    no_filter,
     passage_of,
     point_id,
     point_ids,
 )
+from core.errors import BadInput
 from core.model import LibraryDocument, LibraryPassage, Neighbour
 from core.model.library import checked_name
 
@@ -77,7 +77,10 @@ class PointCollections(ABC):
         """Delete the passages that match; `where` must not be empty."""
         name = checked_name(name)
         if not where:
-            raise no_filter()
+            raise BadInput(
+                "Without a filter every passage would be removed.",
+                hint="Name a document, or delete the collection.",
+            )
         await self._remove(name, where)
 
     @abstractmethod

@@ -176,11 +176,3 @@ def no_collection(name: str) -> CollectionMissing:
     return CollectionMissing(
         f"There is no collection {name}.", hint="It may have been deleted. Choose another, or add documents."
     )
-
-
-def no_filter() -> BadInput:
-    """The error for a removal without a filter."""
-    return BadInput(
-        "Without a filter every passage would be removed.",
-        hint="Name a document, or delete the collection.",
-    )

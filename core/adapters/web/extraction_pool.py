@@ -7,8 +7,8 @@ import sys
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar
 
 from core.adapters.web.extraction_job import (
     ExtractionJob,
@@ -45,7 +45,7 @@ _MAX_DOCUMENTS = 500
 """Documents after which a process is replaced: parsers fragment memory."""
 
 
-class ExtractionPool:
+class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
     """A pool of reading processes, started when first needed or by `start`, one for each core.
 
     Runs take turns, and one process more is started for a run that finds all of them taken by others. A page that
@@ -111,12 +111,7 @@ class ExtractionPool:
         """The processes that are there now, idle and busy."""
         return {worker.pid for worker in (*self._idle, *self._busy)}
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def start(self) -> None:

@@ -7,9 +7,7 @@ import http
 import ssl
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Self
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import httpcore
 
@@ -34,7 +32,7 @@ _HEAD = 1024
 """Bytes that must have come before a body's type is judged by its beginning."""
 
 
-class SafeWeb:
+class SafeWeb(AbstractAsyncContextManager["SafeWeb"]):
     """One client for the whole process, to be closed with it.
 
     Only public http and https addresses are reached, as checked by `safe_url` and `safe_connect`; every hop of
@@ -74,12 +72,7 @@ class SafeWeb:
         """Who keeps requests off private addresses: this client, or a proxy that the operator named."""
         return self._transport.address_guard
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:

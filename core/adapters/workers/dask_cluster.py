@@ -4,7 +4,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from core import __version__
 from core.adapters.workers.jobs import Shared
@@ -81,9 +81,6 @@ class DaskCluster(Executor):
             raise
         self.count = sum(self._client.nthreads().values())
         """The workers' threads when the connection was made."""
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Cancel what has not begun, and disconnect. The workers belong to others, and stay."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from shutil import rmtree
-from typing import Any, BinaryIO, Self, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.adapters.workers.jobs import Shared
@@ -40,9 +40,6 @@ class LocalProcesses(ThreadPoolExecutor):
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._starting = threading.Lock()
         self._closed = False
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         """End the processes, with the jobs that they are doing."""

@@ -1,7 +1,6 @@
 """The choice of the collections that a run searches and reads."""
 
-from pydantic import SecretStr
-
+from core.adapters.models.model_http import plain_key
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.config.access import Access, Admission
@@ -51,12 +50,8 @@ class CollectionChoice:
             client = ServerCollections(access.qdrant_url, access.qdrant_api_key)
             return VisitorCollections(client), client
 
-        return self._visitors.get((access.qdrant_url, _secret(access.qdrant_api_key)), connect)
+        return self._visitors.get((access.qdrant_url, plain_key(access.qdrant_api_key)), connect)
 
     async def aclose(self) -> None:
         """Close the clients of visitors' own servers."""
         await self._visitors.aclose()
-
-
-def _secret(key: SecretStr | None) -> str:
-    return key.get_secret_value() if key else ""

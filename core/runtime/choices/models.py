@@ -6,12 +6,11 @@ from functools import cached_property
 
 import httpx
 from cachetools import LRUCache
-from pydantic import SecretStr
 
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.adapters.models.local_embedder import MiniLM
-from core.adapters.models.model_http import host_of
+from core.adapters.models.model_http import host_of, plain_key
 from core.adapters.models.openai_chat import OpenAIChat
 from core.adapters.models.remote_embedder import RemoteEmbedder
 from core.adapters.models.reranker import Reranker
@@ -79,7 +78,7 @@ class Models:
             client = OpenAIChat(server.model, server.base_url, server.api_key, timeout=timeout)
             return SharedChat(client), client
 
-        return self._chats.get((server.base_url, _secret(server.api_key), server.model), connect)
+        return self._chats.get((server.base_url, plain_key(server.api_key), server.model), connect)
 
     async def embedding_model(self, access: Access, origins: Collection[str]) -> tuple[ModelServer, str]:
         """The embedding model for texts of these origins, and why it is not the one that was chosen, if it is not.
@@ -99,7 +98,7 @@ class Models:
     async def embedder(self, access: Access = NO_ACCESS, origins: Collection[str] = ()) -> CachedEmbed:
         """The embedder for texts of these origins, with the vector cache. Raises as `embedding_model`."""
         chosen, _ = await self.embedding_model(access, origins)
-        name = (chosen.model, chosen.base_url, _secret(chosen.api_key))
+        name = (chosen.model, chosen.base_url, plain_key(chosen.api_key))
         if (embedder := self._embedders.get(name)) is None:
             inner = (
                 RemoteEmbedder(chosen.model, chosen.base_url, chosen.api_key, client=self._client())
@@ -153,7 +152,3 @@ class Models:
             if isinstance(embedder.embed, MiniLM):
                 embedder.embed.close()
         self._embedders.clear()
-
-
-def _secret(key: SecretStr | None) -> str:
-    return key.get_secret_value() if key else ""

@@ -1,7 +1,6 @@
 """Retuning: a stored run ranked under other knobs for one browser session. The run itself does not change."""
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -44,16 +43,16 @@ def start_job(
     job.start(loop, with_ports, queue)
 
 
-class Retuning:
-    """The latest retuned run of each session. Any thread may call."""
+class Retuning(LatestJobs):
+    """The latest retuned run of each session.
+
+    A job that was stopped has the ranking of before, or a new one that is there, and is not started again by a call of
+    `start` with the same knobs.
+    """
 
     def __init__(self, loop: BackgroundLoop, engine: Engine, quotas: Quotas, jobs: JobTable) -> None:
-        self._loop = loop
-        self._engine = engine
-        self._quotas = quotas
-        self._jobs = jobs
-        self._retuned = LatestJobs(RETUNED_RUNS)
-        self._lock = threading.Lock()
+        super().__init__(RETUNED_RUNS)
+        self._loop, self._engine, self._quotas, self._runs = loop, engine, quotas, jobs
 
     def start(
         self,
@@ -79,25 +78,25 @@ class Retuning:
         Returns:
             The job, which is the run's own when nothing differs; None when there is no such run.
         """
-        original = self._jobs.get(run_id)
+        original = self._runs.get(run_id)
         if original is None or original.run.live:
             return original
         run = original.run
         knobs = replace(run.knobs, chunk=knobs.chunk, embed=knobs.embed, rank=knobs.rank)
-        with self._lock:
-            latest = self._retuned.get(session_id)
+        with self.lock:
+            latest = self.get(session_id)
             same = latest if latest and latest.base is run and latest.access == access else None
             if same and same.target_knobs == knobs:
                 return same
             if run.knobs == knobs and not access.embedding_model:
-                self._retuned.drop(session_id)
+                self.put(session_id, None)
                 return original
             # Start from the session's latest result: when only the ranking changes, its index is reused.
             start = same.run if same and same.run.status is RunStatus.DONE else run
             job = Job(start, access, base=run)
             job.target_knobs = knobs
             job.claim()
-            self._retuned[session_id] = job
+            self.put(session_id, job)
 
         charge = self._quotas.meter(quota_subject)
 
@@ -113,18 +112,3 @@ class Retuning:
 
         start_job(self._loop, self._engine, job, work)
         return job
-
-    def stop(self, session_id: str) -> None:
-        """Stop the session's retuning. Its job has the ranking of before, or a new one that is there, and is not
-        started again by a call of `start` with the same knobs.
-        """
-        with self._lock:
-            job = self._retuned.get(session_id)
-        if job:
-            job.cancel()
-            job.wait()
-
-    def all(self) -> tuple[Job, ...]:
-        """The retuned run of every session."""
-        with self._lock:
-            return tuple(self._retuned.values())

@@ -1,7 +1,6 @@
 """Side answers: answers by another ranking or model that the run itself and the store do not keep."""
 
 import asyncio
-import threading
 from dataclasses import replace
 
 from core import followups
@@ -18,18 +17,14 @@ SIDE_ANSWERS = 100
 """Answers kept in memory; the least recently used is evicted first."""
 
 
-class SideAnswers:
-    """The latest side answer under each name, such as that of its session. Any thread may call."""
+class SideAnswers(LatestJobs):
+    """The latest side answer under each name, such as that of its session."""
 
     def __init__(
         self, loop: BackgroundLoop, engine: Engine, quotas: Quotas, slots: asyncio.Semaphore
     ) -> None:
-        self._loop = loop
-        self._engine = engine
-        self._quotas = quotas
-        self._slots = slots
-        self._jobs = LatestJobs(SIDE_ANSWERS)
-        self._lock = threading.Lock()
+        super().__init__(SIDE_ANSWERS)
+        self._loop, self._engine, self._quotas, self._slots = loop, engine, quotas, slots
 
     def answer(self, name: str, ranked: Run, access: Access = NO_ACCESS, *, quota_subject: str = "") -> Job:
         """Start an answer from the ranking of `ranked`. An earlier one of this name is cancelled.
@@ -52,8 +47,7 @@ class SideAnswers:
         )
         job = Job(unanswered, access)
         job.claim()
-        with self._lock:
-            self._jobs[name] = job
+        self.put(name, job)
         charge = self._quotas.meter(quota_subject)
 
         def listen(record: Record, run: Run) -> None:
@@ -66,24 +60,3 @@ class SideAnswers:
 
         job.start(self._loop, work, self._slots)
         return job
-
-    def get(self, name: str) -> Job | None:
-        """The latest answer of this name, under way or ended."""
-        with self._lock:
-            return self._jobs.get(name)
-
-    def stop(self, name: str) -> None:
-        """Stop the answer of this name; what was written stays."""
-        if job := self.get(name):
-            job.cancel()
-            job.wait()
-
-    def delete(self, name: str) -> None:
-        """Cancel the answer of this name, and delete it."""
-        with self._lock:
-            self._jobs.drop(name)
-
-    def all(self) -> tuple[Job, ...]:
-        """Every side answer in memory."""
-        with self._lock:
-            return tuple(self._jobs.values())

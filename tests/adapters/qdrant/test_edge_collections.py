@@ -215,13 +215,3 @@ async def test_a_cancelled_request_disturbs_no_other(tmp_path: Path) -> None:
         else:
             assert isinstance(neighbours, asyncio.CancelledError)
     await shelf.aclose()
-
-
-async def test_a_collection_that_an_earlier_version_set_aside_is_restored(tmp_path: Path) -> None:
-    await (await filled(tmp_path)).aclose()
-    (tmp_path / NAME).rename(tmp_path / f".replaced-{NAME}")
-    shelf = EdgeCollections(tmp_path)
-    await shelf.create("other", WIDTH)
-    await assert_whole(shelf, TOGETHER)
-    assert inside(tmp_path) == [NAME, "other"]
-    await shelf.aclose()
