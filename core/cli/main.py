@@ -174,23 +174,10 @@ def _watch(options: argparse.Namespace) -> Work:
     )
 
 
-def _export(options: argparse.Namespace) -> int:
-    from core.cli.sharing.export import export_in_terminal
+def _share(options: argparse.Namespace) -> int | Work:
+    from core.cli.sharing.commands import share
 
-    return export_in_terminal(options.run, options.out, _settings(options))
-
-
-def _open(options: argparse.Namespace) -> int:
-    from core.cli.sharing.export import open_in_terminal
-
-    return open_in_terminal(options.file, _settings(options), fetch_texts=options.fetch_texts)
-
-
-def _replay(options: argparse.Namespace) -> Work:
-    from core.cli.sharing.replay import replay_in_terminal
-
-    settings = _settings(options)
-    return replay_in_terminal(options.run, settings, options.speed, options.pause_at, options.verbose)
+    return share(options, _settings(options))
 
 
 def _check(options: argparse.Namespace) -> Work:
@@ -274,9 +261,10 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | Work]] = {
     "ask": _ask,
     "chat": _chat,
     "watch": _watch,
-    "export": _export,
-    "open": _open,
-    "replay": _replay,
+    "export": _share,
+    "open": _share,
+    "replay": _share,
+    "key": _share,
     "check": _check,
     "ingest": _ingest,
     "eval run": _evaluate,

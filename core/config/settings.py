@@ -157,6 +157,10 @@ class Settings(BaseSettings):
     """Bearer tokens of the HTTP service, separated by commas. Empty: it serves programs on this machine and nobody else."""
     hosts: str = _setting("", "OPENQUERY_HOSTS")
     """Names and addresses under which people and programs of other machines reach this server, separated by commas, such as openquery.example.org. Under every other one but loopback nothing is served."""
+    signing_key: str = _setting("", "OPENQUERY_SIGNING_KEY")
+    """The file of a private key by which exported bundles and runs in one file are signed; `openquery key new FILE` makes one. Empty: they are not signed."""
+    trusted_keys: str = _setting("", "OPENQUERY_TRUSTED_KEYS")
+    """Public keys whose signatures are told by a name, as NAME=KEY, separated by commas."""
     fetch_allowlist: str = _setting("", "OPENQUERY_ALLOW")
     """Private addresses that pages may be fetched from, as host:port or networks, separated by commas."""
     trust_env_proxy: bool = _setting(False, "OPENQUERY_TRUST_PROXY")

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -16,6 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 from core import __version__
 from core.errors import BadInput, StoreFailed
 from core.export.bundle_parts import PartsReader, PartsWriter
+from core.export.signature import LIMIT as SIGNATURE_LIMIT
+from core.export.signature import sign, signer
 from core.model import Label, Unreadable
 from core.reading.zip_archive import Archive
 from core.run import events as e
@@ -28,6 +31,7 @@ from core.text.lenient_json import count_values
 FORMAT, VERSION = "openquery-bundle", 1
 """The header of a bundle. The version is raised when older readers could not read the new form."""
 MANIFEST, BASE, EVENTS, LABELS = "manifest.json", "run.json", "events.jsonl", "labels.json"
+SIGNATURE = "signature.json"
 UNPACKED_LIMIT = 200_000_000
 """Bytes of all parts together, and of what they come to in the run."""
 EVENTS_LIMIT = 50_000
@@ -79,15 +83,24 @@ def to_bundle(recorded: RecordedRun) -> bytes:
     return bundle
 
 
+def signed_bundle(bundle: bytes, key: Path) -> bytes:
+    """The bundle with the signature of its manifest by the private key in a file. Raises as `sign`."""
+    file = io.BytesIO(bundle)
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo(SIGNATURE, _DATE), sign(archive.read(MANIFEST), key))
+    return file.getvalue()
+
+
 def from_bundle(data: bytes) -> RecordedRun:
     """The run that `to_bundle` wrote. A run without an end is interrupted.
 
     Raises:
-        BadInput: when it is no bundle, is damaged, was changed, or comes from a newer version.
+        BadInput: when it is no bundle, is damaged, was changed, has a signature that does not fit, or comes from a newer
+            version.
     """
     if len(data) > LIMIT:
         raise BadInput(f"The bundle has {len(data):,} bytes; the limit is {LIMIT:,}.", hint=_HINT)
-    parts = _checked_parts(data)
+    parts, key = _checked_parts(data)
     documents = {name: parts.pop(name, b"") for name in (BASE, EVENTS, LABELS)}
     if count_values(documents[EVENTS]) > VALUES_LIMIT or documents[EVENTS].count(b"\n") > EVENTS_LIMIT:
         raise BadInput("The bundle has more events than any run has.", hint=_HINT)
@@ -101,7 +114,7 @@ def from_bundle(data: bytes) -> RecordedRun:
         raise BadInput(error.message, hint=error.hint or _HINT) from error
     if reader.unused:
         raise BadInput("The bundle has parts that belong to nothing in it.", hint=_HINT)
-    return RecordedRun(run=run, records=records, base=base, labels=labels)
+    return RecordedRun(run=run, records=records, base=base, labels=labels, signer=key)
 
 
 def recorded_run(document: bytes) -> RecordedRun:
@@ -130,20 +143,22 @@ def _listed(parts: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _checked_parts(data: bytes) -> dict[str, bytes]:
-    """The parts of a bundle, which are those of its manifest."""
+def _checked_parts(data: bytes) -> tuple[dict[str, bytes], str]:
+    """The parts of a bundle, which are those of its manifest, and the public key that has signed it, if any."""
     try:
         archive = Archive(data, UNPACKED_LIMIT)
         if MANIFEST not in archive:
             raise BadInput("The file is no bundle: it has no manifest.", hint=_HINT)
-        manifest = _manifest(archive.read(MANIFEST, _MANIFEST_LIMIT))
-        parts = {name: archive.read(name) for name in archive.names if name != MANIFEST}
+        document = archive.read(MANIFEST, _MANIFEST_LIMIT)
+        manifest = _manifest(document)
+        signature = archive.read(SIGNATURE, SIGNATURE_LIMIT) if SIGNATURE in archive else b""
+        parts = {name: archive.read(name) for name in archive.names if name not in (MANIFEST, SIGNATURE)}
     except Unreadable as error:
         raise BadInput(f"The bundle cannot be read: {error.detail}.", hint=_HINT) from error
     listed, actual = manifest.get("parts"), _listed(parts)
     if listed != actual:
         raise BadInput("The bundle is not as its manifest says: it was changed or damaged.", hint=_HINT)
-    return parts
+    return parts, signer(document, signature) if signature else ""
 
 
 def _manifest(document: bytes) -> dict[str, Any]:

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.analysis.answers.answer_export import answer_document
 from core.config.prices import SHIPPED, Prices
 from core.errors import BadInput
 from core.export.answer_page import answer_page
 from core.export.bibliography import bibtex, csl_json, ris
-from core.export.bundle import to_bundle
+from core.export.bundle import signed_bundle, to_bundle
 from core.export.left_out.rewrite import without_texts
 from core.export.notebook_file import notebook_file
-from core.export.one_file import one_file
+from core.export.one_file import one_file, signed_file
 from core.export.passage_table import passages_csv, passages_parquet
 from core.export.references import references
 from core.run.codec import run_to_json
@@ -30,6 +31,8 @@ class Format:
     """Raises `BadInput` when the run has nothing of this kind."""
     available: Callable[[Run], bool] = lambda run: True
     """Whether the run has something of this kind."""
+    sign: Callable[[bytes, Path], bytes] | None = None
+    """The file with a signature by the private key in another file; None where the format has none."""
 
 
 def _is_ranked(run: Run) -> bool:
@@ -42,12 +45,16 @@ def _has_sources(run: Run) -> bool:
 
 FORMATS: Mapping[str, Format] = {
     ".zip": Format(
-        "Bundle, with every view alive", "application/zip", lambda recorded, _: to_bundle(recorded)
+        "Bundle, with every view alive",
+        "application/zip",
+        lambda recorded, _: to_bundle(recorded),
+        sign=signed_bundle,
     ),
     ".offsets.zip": Format(
         "Bundle, without others' texts",
         "application/zip",
         lambda recorded, _: to_bundle(without_texts(recorded)),
+        sign=signed_bundle,
     ),
     ".json": Format("Run as JSON", "application/json", lambda recorded, _: run_to_json(recorded.run)),
     ".md": Format(
@@ -55,11 +62,17 @@ FORMATS: Mapping[str, Format] = {
         "text/markdown",
         lambda recorded, prices: encodable(answer_document(recorded.run, prices)).encode(),
     ),
-    ".html": Format("Run in one file", "text/html", lambda recorded, _: one_file(recorded.run).encode()),
+    ".html": Format(
+        "Run in one file",
+        "text/html",
+        lambda recorded, _: one_file(recorded.run).encode(),
+        sign=signed_file,
+    ),
     ".excerpts.html": Format(
         "Run in one file, without full texts",
         "text/html",
         lambda recorded, _: one_file(recorded.run, full_texts=False).encode(),
+        sign=signed_file,
     ),
     ".ipynb": Format(
         "Notebook that opens the bundle beside it",
@@ -118,10 +131,15 @@ def formats_of(run: Run) -> dict[str, Format]:
     return {ending: form for ending, form in FORMATS.items() if form.available(run)}
 
 
-def export(recorded: RecordedRun, ending: str, prices: Prices = SHIPPED) -> bytes:
-    """The run as a file with this ending, a key of `FORMATS`. `prices` say what its tokens cost.
+def export(recorded: RecordedRun, ending: str, prices: Prices = SHIPPED, signing_key: str = "") -> bytes:
+    """The run as a file with this ending, a key of `FORMATS`.
+
+    `prices` say what its tokens cost; `signing_key` is the path of a private key that signs the file, where its format
+    has signatures.
 
     Raises:
-        BadInput: when the run has nothing of this kind, such as no sources for a bibliography.
+        BadInput: when the run has nothing of this kind, such as no sources for a bibliography, or the key cannot be used.
     """
-    return FORMATS[ending].write(recorded, prices)
+    form = FORMATS[ending]
+    file = form.write(recorded, prices)
+    return form.sign(file, Path(signing_key)) if form.sign and signing_key else file

@@ -1,4 +1,4 @@
-"""A run as one HTML file that needs no server and no network: data, script, style and fonts, each with its digest.
+"""A run as one HTML file that needs no server and no network: data, script, style, fonts and page, each with its digest.
 
 Nothing of a run is HTML in it. Data are JSON without `<`, which the script draws as elements and text nodes after
 it has compared every part with the manifest. The file's own policy lets a browser run and apply the parts with these
@@ -8,13 +8,17 @@ digests and load nothing.
 import base64
 import hashlib
 import json
+import re
+from collections.abc import Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from core.config.settings import ROOT
+from core.errors import BadInput
 from core.export.run_parts import run_parts
+from core.export.signature import sign, signer
 from core.run.state import Run
 from core.text.sanitize import encodable, one_line
 
@@ -30,6 +34,8 @@ SCRIPTS = (
     "views.js",
     "app.js",
 )
+_PART = re.compile(rb'(<(?:script|style)[^>]* id="part-([a-z]+)">)(.*?)(</(?:script|style)>)', re.DOTALL)
+_UNSIGNED = b'id="part-signature">null</script>'
 FONTS = {"Inter": "inter-latin.woff2", "Source Serif 4": "source-serif-4-latin.woff2"}
 
 
@@ -39,43 +45,95 @@ def one_file(run: Run, *, full_texts: bool = True) -> str:
     Without `full_texts` it holds of the pages only the passages of the context and what stands around them; the
     others are still ranked, but cannot be read.
     """
-    script, style, fonts = _script(), _style(), _fonts()
+    styles = {"style": _style(), "fonts": _fonts()}
     data = {name: _json(value) for name, value in run_parts(run, full_texts=full_texts).items()}
-    digests = {
-        name: _sha256(text).hex()
-        for name, text in {**data, "style": style, "fonts": fonts, "script": script}.items()
+    parts = {**styles, **data, "script": _script()}
+    title, policy = one_line(encodable(run.question), 300), _policy(parts["script"], *styles.values())
+    markup = _document(title, policy, dict.fromkeys((*parts, "manifest", "signature"), ""))
+    body = markup.partition("<body>")[2].partition("</body>")[0]
+    manifest = {
+        "parts": {
+            **{name: _sha256(text).hex() for name, text in parts.items()},
+            "page": _sha256("\n".join((policy, _title(title), body))).hex(),
+        },
+        "file": _sha256(markup).hex(),
     }
-    manifest = {"parts": digests}
-    title = escape(one_line(encodable(run.question), 300))
+    return _document(title, policy, {**parts, "manifest": _json(manifest), "signature": "null"})
+
+
+def _document(title: str, policy: str, parts: Mapping[str, str]) -> str:
+    """The HTML with these parts. Its body is written as a browser writes it, for the script compares it as that."""
+    question = escape(title, quote=False)
+    styles = "\n".join(f'<style id="part-{name}">{parts[name]}</style>' for name in ("style", "fonts"))
     blocks = "\n".join(
         f'<script type="application/json" id="part-{name}">{text}</script>'
-        for name, text in {**data, "manifest": _json(manifest)}.items()
+        for name, text in parts.items()
+        if name not in ("style", "fonts", "script")
     )
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_policy(script, style, fonts)}">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>{title} · OpenQuery run</title>
-<style id="part-style">{style}</style>
-<style id="part-fonts">{fonts}</style>
+<title>{escape(_title(title), quote=False)}</title>
+{styles}
 </head>
 <body>
 <div class="wrap" id="page">
 <main>
-<h1 class="question" dir="auto">{title}</h1>
+<h1 class="question" dir="auto">{question}</h1>
 <p>This file shows its run with a script of its own, which fetches nothing. If you read this, scripts are off, or the
 script was changed and the browser refuses it.</p>
 </main>
 </div>
 {blocks}
-<script id="part-script">{script}</script>
-</body>
+<script id="part-script">{parts["script"]}</script></body>
 </html>
 """
+
+
+def _title(question: str) -> str:
+    return f"{question} · OpenQuery run"
+
+
+def is_one_file(document: bytes) -> bool:
+    """Whether a document is meant to be the HTML file of a run."""
+    return document.startswith(b"<!doctype html>")
+
+
+def signed_file(html: bytes, key: Path) -> bytes:
+    """The HTML file with the signature of its manifest by the private key in a file. Raises as `sign`."""
+    manifest = {name: text for _, name, text, _ in _PART.findall(html)}[b"manifest"]
+    return html.replace(_UNSIGNED, _UNSIGNED.replace(b"null", sign(manifest, key)), 1)
+
+
+def file_signer(html: bytes) -> str:
+    """The public key, as base64, that has signed the HTML file of a run; empty for one that is not signed.
+
+    Unlike the check that the file makes of itself, this one cannot be forged with the file, and it is of every byte.
+
+    Raises:
+        BadInput: when it is no such file, was changed, or has a signature that does not fit.
+    """
+    parts = {name.decode(): text for _, name, text, _ in _PART.findall(html)}
+    document, signature = parts.pop("manifest", b""), parts.pop("signature", b"null")
+    actual = {name: hashlib.sha256(text).hexdigest() for name, text in parts.items()}
+    actual["file"] = hashlib.sha256(_PART.sub(rb"\1\4", html)).hexdigest()
+    try:
+        manifest = json.loads(document)
+        listed = {**manifest["parts"], "file": manifest["file"]}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise BadInput("The file is no run in one file: its manifest cannot be read.") from error
+    changed = sorted(name for name in {*listed, *actual} - {"page"} if listed.get(name) != actual.get(name))
+    if changed:
+        raise BadInput(
+            f"The file was changed after it was written: {', '.join(changed)[:200]}.",
+            hint="Ask the sender for the file again.",
+        )
+    return signer(document, signature) if signature != b"null" else ""
 
 
 def _policy(script: str, *styles: str) -> str:

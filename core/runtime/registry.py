@@ -249,15 +249,16 @@ class RunRegistry(StepwiseWork):
             recorded, labels=tuple(label for label in labels if label.place.page in recorded.run.pages)
         )
 
-    def import_run(self, document: bytes, user: str = "") -> str:
-        """Store an exported run, a bundle or JSON, under a new id, which is returned.
+    def import_run(self, document: bytes | RecordedRun, user: str = "") -> str:
+        """Store an exported run, a bundle or JSON or what was read of one, under a new id, which is returned.
 
         The labels of a bundle become labels of `user`, whose own label of the same text stays.
 
         Raises:
             BadInput: when the document is not an exported run, its parts are inconsistent, or its labels too many.
         """
-        exported = recorded_run(document).with_id(secrets.token_urlsafe(16))
+        read = document if isinstance(document, RecordedRun) else recorded_run(document)
+        exported = read.with_id(secrets.token_urlsafe(16))
         run = exported.run
         if exported.labels:
             owner = self._label_user(user)

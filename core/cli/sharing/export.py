@@ -11,6 +11,8 @@ from core.errors import BadInput, StoreFailed
 from core.export.bundle import recorded_run
 from core.export.formats import ending_of, export
 from core.export.left_out.passages import left_out_passages
+from core.export.one_file import file_signer, is_one_file
+from core.export.signature import signed_by, trusted_keys
 from core.model import PassageState
 from core.run.importer import LIMIT
 from core.run.notices import left_out_notices
@@ -38,7 +40,7 @@ def export_in_terminal(reference: str, out: Path, settings: Settings) -> int:
     """
     ending = ending_of(out.name)
     with registry(settings) as runs:
-        body = export(recorded_at(reference, runs), ending, runs.engine.prices.read())
+        body = export(recorded_at(reference, runs), ending, runs.engine.prices.read(), settings.signing_key)
     atomic_write(out, body)
     print_text(f"{out}: {len(body):,} bytes", to=sys.stderr)
     return 0
@@ -47,17 +49,25 @@ def export_in_terminal(reference: str, out: Path, settings: Settings) -> int:
 def open_in_terminal(file: Path, settings: Settings, *, fetch_texts: bool = False) -> int:
     """Store the run of a bundle or a JSON file, print the address of its page, and return the exit code.
 
+    Who has signed it is told on stderr. A run in one file is checked alone, since a browser opens it.
+
     With `fetch_texts` the texts that were left out are fetched again; a line for each passage that is not as it was
     tells what became of it, and the code is 4 while any text is missing.
 
     Raises:
-        BadInput: when the file is no exported run, or no texts were left out of it.
+        BadInput: when the file is no exported run, was changed, has a signature that does not fit, or no texts were
+            left out of it.
         StoreFailed: when the run cannot be stored.
         OSError: when the file cannot be read.
     """
-    lacking = False
+    lacking, trusted, document = False, trusted_keys(settings.trusted_keys), read_bounded(file)
+    if is_one_file(document):
+        print_text(signed_by(file_signer(document), trusted), to=sys.stderr)
+        print_text("The file is as it was written. A browser opens it.", to=sys.stderr)
+        return 0
     with registry(settings) as runs:
-        run_id = runs.import_run(read_bounded(file))
+        run_id = runs.import_run(recorded := recorded_run(document))
+        print_text(signed_by(recorded.signer, trusted), to=sys.stderr)
         if fetch_texts:
             run = runs.left_out_texts.fetch(run_id)
             lacking = any(page.lacks_text for page in run.pages.values())

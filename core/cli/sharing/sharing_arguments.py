@@ -8,7 +8,7 @@ from core.model import Phase
 
 
 def add_sharing(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `export`, `open` and `replay`."""
+    """Add `export`, `open`, `replay` and `key`."""
     export = commands.add_parser(
         "export",
         help="write a run as a file",
@@ -24,11 +24,14 @@ def add_sharing(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     opening = commands.add_parser(
         "open",
         help="add the run of a bundle or a JSON file to the history",
-        description="Add the run of a bundle or a JSON file to the history, and print the address of its page.",
+        description="Add the run of a bundle or a JSON file to the history, and print the address of its page. Who has "
+        "signed the file is told; a run in one file (.html) is checked alone.",
         epilog=EXIT_CODES,
     )
     opening.set_defaults(command="open")
-    opening.add_argument("file", type=Path, metavar="FILE", help="a file of openquery export, .zip or .json")
+    opening.add_argument(
+        "file", type=Path, metavar="FILE", help="a file of openquery export, .zip, .json or .html"
+    )
     opening.add_argument(
         "--fetch-texts",
         action="store_true",
@@ -57,3 +60,13 @@ def add_sharing(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         help=f"wait for Enter when this phase begins: {', '.join(Phase)}. May be repeated",
     )
     replay.add_argument("-v", "--verbose", action="store_true", help="every step on stderr, one a line")
+    key = commands.add_parser(
+        "key",
+        help="make a key that signs exported runs, or show its public key",
+        description="Make a private key (Ed25519) for OPENQUERY_SIGNING_KEY, or show the public key of one, for "
+        "OPENQUERY_TRUSTED_KEYS of those who receive what it signs.",
+        epilog=EXIT_CODES,
+    )
+    key.set_defaults(command="key")
+    key.add_argument("action", choices=["new", "show"])
+    key.add_argument("file", type=Path, metavar="FILE", help="the file of the private key")

@@ -2,31 +2,43 @@
 
 // The page: it checks the parts, then draws the run, and draws anew what a knob, a click or a label changes.
 
-function openFile() {
+async function openFile() {
   const page = document.getElementById("page");
   let checked = null;
   try {
     checked = checkedParts();
+    checked.signature = await checkedSignature(checked.digest);
   } catch {
-    return showNotice(page, null, el("p", {}, "Its manifest cannot be read, so nothing of the run is shown. Ask the sender for the file again."));
+    return showNotice(page, null, CHANGED, el("p", {}, "Its manifest cannot be read, so nothing of the run is shown. Ask the sender for the file again."));
   }
-  if (checked.parts.every(part => part.same)) showRun(page, checked, true);
-  else showChanged(page, checked);
+  if (!checked.parts.every(part => part.same)) return showChanged(page, checked);
+  if (checked.signature.state !== "wrong") return showRun(page, checked, true);
+  showNotice(page, null, "The signature does not fit this file.", el("p", {}, `What it has as the signature of the key ${checked.signature.id || "(none)"} is none of its manifest: one of them was changed, or the signature belongs to another file. Nothing of the run is shown. Ask the sender for the file again.`));
 }
+
+const CHANGED = "This file was changed after it was written.";
+
+/** Whether the file is signed, in a few words and in whole sentences. */
+const SIGNATURES = {
+  none: () => ["not signed", "Not signed: the digests say that no byte was changed by accident or on the way. Who wrote the file they do not say; compare the digest of the manifest with its sender."],
+  good: id => [`signed by ${id.slice(0, 8)}…`, `Signed by the key ${id}. That key stands in the file itself and proves nothing by itself: anybody can make one, and a file that was forged as a whole can say anything here. Compare the key with the one that the sender gave you in another way, or check the file with “openquery open”, which knows the keys that you trust.`],
+  unchecked: id => ["signature not checked", `There is a signature of the key ${id}, which this browser cannot check: it has no Ed25519, or does not offer it here. “openquery open” can.`],
+};
 
 /** The head of the page, with the seal of an unchanged run. */
 function header(checked, run = null, ...buttons) {
   const rows = checked?.parts.map(part => [icon(part.same ? "check" : "close"), el("span", {}, part.name), el("code", {}, short(part.present))]) ?? [];
+  const signature = run && SIGNATURES[checked.signature.state](checked.signature.id);
   const seal = run
-    ? el("details", { class: "seal" }, el("summary", {}, icon("seal"), el("b", {}, "Unchanged"), ` since ${moment(run.written)}`),
+    ? el("details", { class: "seal" }, el("summary", {}, icon("seal"), el("b", {}, "Unchanged"), ` since ${moment(run.written)}, ${signature[0]}`),
       el("div", { class: "pop" }, el("b", {}, "Each part matches its digest in the manifest."), el("div", { class: "dig" }, rows, icon("seal"), el("span", {}, "manifest"), el("code", { class: "whole" }, checked.digest)),
-        "Not signed: the digests say that no byte was changed by accident or on the way. Who wrote the file they do not say; compare the digest of the manifest with its sender."))
-    : el("span", { class: "seal bad" }, icon("broken"), el("b", {}, "Changed after it was written"));
+        signature[1]))
+    : el("span", { class: "seal bad" }, icon("broken"), el("b", {}, checked ? "Changed after it was written" : "Refused"));
   return el("header", { class: "top" }, brand(), el("span", { class: "kind" }, "a run in one file"), el("div", { class: "r" }, seal, buttons));
 }
 
-function showNotice(page, checked, ...content) {
-  const notice = el("section", { class: "notice", role: "alert" }, icon("broken"), el("div", {}, el("h2", {}, "This file was changed after it was written."), content));
+function showNotice(page, checked, title, ...content) {
+  const notice = el("section", { class: "notice", role: "alert" }, icon("broken"), el("div", {}, el("h2", {}, title), content));
   page.replaceChildren(header(checked), el("main", {}, page.querySelector("h1"), notice, el("div", { class: "veil" }, "Answer, sources, passages and knobs are not shown.")));
 }
 
@@ -42,7 +54,7 @@ function showChanged(page, checked) {
       page.querySelector(".veil").textContent = "The changed part cannot be read.";
     }
   } });
-  showNotice(page, checked, el("p", {}, `What does not match its digest: ${changed}. Nothing of the run is shown. Scores, passages and citations may not be those of the run. Ask the sender for the file again.`),
+  showNotice(page, checked, CHANGED, el("p", {}, `What does not match its digest: ${changed}. Nothing of the run is shown. Scores, passages and citations may not be those of the run. Ask the sender for the file again.`),
     el("table", {}, el("thead", {}, el("tr", {}, columns.map(name => el("th", { scope: "col" }, name)))), el("tbody", {}, rows)), anyway);
 }
 
@@ -53,7 +65,7 @@ function showRun(page, checked, isSame) {
   const print_ = button("print", "Print", { click: () => print() });
   const turn = run.turn && el("p", { class: "turn" }, `Question ${run.turn.number} of a conversation, asked as “${run.turn.written}”`);
   const body = ranking ? rankedRun(run, ranking, exported, isSame) : plainRun(run);
-  const paper = el("p", { class: "pfoot print" }, isSame ? `Unchanged since ${moment(run.written)}` : "Changed after it was written", `; manifest sha-256 ${checked.digest}. Written by OpenQuery ${run.version}.`, run.started && ` Asked ${moment(run.started)}.`);
+  const paper = el("p", { class: "pfoot print" }, isSame ? `Unchanged since ${moment(run.written)}, ${SIGNATURES[checked.signature.state](checked.signature.id)[0]}` : "Changed after it was written", `; manifest sha-256 ${checked.digest}. Written by OpenQuery ${run.version}.`, run.started && ` Asked ${moment(run.started)}.`);
   document.title = `${run.question} · OpenQuery run`;
   page.replaceChildren(isSame ? header(checked, run, ranking && exported, print_) : header(checked),
     el("main", {}, el("h1", { class: "question", dir: "auto" }, run.question), turn, !isSame && el("p", { class: "flag bad" }, icon("broken"), "What follows was changed and is shown as unverified."),

@@ -8,9 +8,9 @@ const fractionBits = root => ((root - Math.floor(root)) * 2 ** 32) | 0;
 const ROUND_CONSTANTS = PRIMES.slice(0, 64).map(prime => fractionBits(Math.cbrt(prime)));
 const FIRST_STATE = PRIMES.slice(0, 8).map(prime => fractionBits(Math.sqrt(prime)));
 
-/** SHA-256 (FIPS 180-4) of a text in UTF-8, as 64 hexadecimal digits. */
-function sha256(text) {
-  const bytes = new TextEncoder().encode(text), blocks = (bytes.length + 72) >> 6;
+/** SHA-256 (FIPS 180-4) of bytes, or of a text in UTF-8, as 64 hexadecimal digits. */
+function sha256(content) {
+  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content, blocks = (bytes.length + 72) >> 6;
   const padded = new Uint8Array(blocks * 64), view = new DataView(padded.buffer);
   padded.set(bytes);
   padded[bytes.length] = 0x80;
@@ -39,11 +39,39 @@ function sha256(text) {
 
 const partText = name => document.getElementById(`part-${name}`)?.textContent ?? "";
 
+/** What stands around the parts, as the browser has read it: the policy, the title and the body. */
+function pageText() {
+  const body = document.body.cloneNode(true);
+  for (const part of body.querySelectorAll("[id^=part-]")) part.textContent = "";
+  return [document.querySelector("meta[http-equiv]").content, document.querySelector("title").textContent, body.innerHTML].join("\n");
+}
+
 /** For each part its digest in the manifest, that of what is here, and whether they are the same; the manifest's own digest. */
 function checkedParts() {
   const parts = Object.entries(JSON.parse(partText("manifest")).parts).map(([name, wanted]) => {
-    const present = sha256(partText(name));
+    const present = sha256(name === "page" ? pageText() : partText(name));
     return { name, wanted, present, same: wanted === present };
   });
   return { parts, digest: sha256(partText("manifest")) };
+}
+
+/**
+ * The Ed25519 signature of the manifest with this digest: `state` is none, good, wrong, or unchecked where the browser
+ * cannot check one; `id` names the key as `key_id` in core/export/signature.py does.
+ */
+async function checkedSignature(digest) {
+  const bytes = text => Uint8Array.from(atob(text), character => character.charCodeAt(0));
+  let id = "";
+  try {
+    const block = JSON.parse(partText("signature"));
+    if (block === null) return { state: "none", id };
+    const raw = bytes(block.key), signature = bytes(block.signature);
+    id = sha256(raw).slice(0, 32);
+    if (!globalThis.crypto?.subtle) return { state: "unchecked", id };
+    const key = await crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
+    const fits = await crypto.subtle.verify("Ed25519", key, signature, new TextEncoder().encode(`openquery manifest sha256:${digest}`));
+    return { state: fits ? "good" : "wrong", id };
+  } catch (error) {
+    return { state: error.name === "NotSupportedError" ? "unchecked" : "wrong", id };
+  }
 }
