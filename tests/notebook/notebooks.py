@@ -1,6 +1,11 @@
-"""Notebooks run from top to bottom by a kernel of their own, as people run them."""
+"""Notebooks run from top to bottom by a kernel of their own, as people run them.
 
+`python -m tests.notebook.notebooks` writes the outputs of the tour in notebooks/.
+"""
+
+import asyncio
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +14,7 @@ import pytest
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
+TOUR = ROOT / "notebooks" / "tour.ipynb"
 PATIENCE = 300
 """Seconds that a cell may take on a loaded machine."""
 
@@ -32,7 +38,11 @@ async def executed(document: bytes, folder: Path, data: Path, monkeypatch: pytes
     for name, value in environment.items():
         monkeypatch.setitem(os.environ, name, value)
     client = NotebookClient(
-        notebook, timeout=PATIENCE, startup_timeout=PATIENCE, resources={"metadata": {"path": str(folder)}}
+        notebook,
+        timeout=PATIENCE,
+        startup_timeout=PATIENCE,
+        record_timing=False,
+        resources={"metadata": {"path": str(folder)}},
     )
     return await client.async_execute()
 
@@ -46,3 +56,13 @@ def outputs(notebook: Any) -> dict[str, str]:
         for output in cell.outputs
         if output.output_type in ("execute_result", "display_data")
     }
+
+
+async def _write_tour() -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        notebook = await executed(TOUR.read_bytes(), Path(folder), Path(folder), patch)
+    TOUR.write_text(nbformat.writes(notebook) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    asyncio.run(_write_tour())
