@@ -8,6 +8,7 @@ from core.analysis.answers.answer_export import answer_document
 from core.config.prices import SHIPPED, Prices
 from core.errors import BadInput
 from core.export.answer_page import answer_page
+from core.export.archives.warc import has_texts, warc
 from core.export.bibliography import bibtex, csl_json, ris
 from core.export.bundle import signed_bundle, to_bundle
 from core.export.left_out.rewrite import without_texts
@@ -88,6 +89,9 @@ FORMATS: Mapping[str, Format] = {
         "application/vnd.apache.parquet",
         lambda recorded, _: passages_parquet(recorded.run),
         _is_ranked,
+    ),
+    ".warc.gz": Format(
+        "Pages as WARC", "application/warc", lambda recorded, _: warc(recorded.run), has_texts
     ),
     ".bib": Format(
         "Sources as BibTeX",
