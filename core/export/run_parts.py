@@ -12,10 +12,12 @@ from core.analysis.answers.answer_stats import answer_seconds, answer_stats, par
 from core.analysis.embedding_map.pca import project
 from core.analysis.progress import hit_progress, phase_progress
 from core.analysis.rankings.ranked_passages import passage_in_context
+from core.analysis.steps import step_rows
 from core.evaluation.labels.qrels import page_name, question_id
 from core.export.ranking_part import page_keys, ranking_part
 from core.model import Place, source_numbers
 from core.model.passage_urls import site
+from core.run.reports.sections import SectionState
 from core.run.state import Run
 from core.text.display import embedder_name
 from core.text.markdown.elements import elements
@@ -70,6 +72,11 @@ def _run(run: Run, *, full_texts: bool) -> dict[str, Any]:
         ],
         "notices": [asdict(notice) for notice in run.notices],
         "error": {"message": run.error.message, "hint": run.error.hint} if run.error else None,
+        "steps": [
+            _without(asdict(row), "tokens", "arguments", *(() if full_texts else ("result",)))
+            for row in step_rows(run)
+        ],
+        "sections": list(_sections(run)),
         "answer": elements(run.text, source_numbers(run.sources)),
         "facts": list(_facts(run)),
         "cited": list(run.check.cited),
@@ -78,6 +85,21 @@ def _run(run: Run, *, full_texts: bool) -> dict[str, Any]:
         "embedder": embedder_name(run.index.embedder) if run.index and run.index.vectors is not None else "",
         "full_texts": full_texts,
     }
+
+
+def _sections(run: Run) -> Iterator[dict[str, Any]]:
+    """The sub-questions of a deep run with what became of each; of a plan that nobody has approved, themselves alone."""
+    for section in run.sections:
+        is_interrupted = section.state is SectionState.RESEARCHING and not run.live
+        yield {
+            "question": section.question,
+            "state": "interrupted" if is_interrupted else section.reason or section.state,
+            "sources": [source.number for source in section.sources],
+            "tokens": section.tokens,
+            "seconds": section.end - section.start if section.end is not None else None,
+        }
+    if run.plan and not run.sections:
+        yield from ({"question": question, "state": "planned"} for question in run.plan.sub_questions)
 
 
 def _facts(run: Run) -> Iterator[tuple[str, str]]:

@@ -139,6 +139,49 @@ def test_knobs_change_sources_citations_and_context_and_go_back(opened: Open) ->
     expect(page.locator(".tuned")).to_be_hidden()
 
 
+def test_a_page_is_excluded_where_it_is_read_and_comes_back(opened: Open) -> None:
+    run = synthetic_run(60)
+    page = opened(one_file(run))
+    excluded = run.sources[0].passage.place.page
+    titles = [source.title for source in run.sources if source.passage.place.page == excluded]
+    page.get_by_role("button", name="Source 1", exact=True).click()
+    page.get_by_role("button", name="Exclude page").click()
+    shown = page.locator(".srcs").first
+    expect(shown).not_to_contain_text(titles[0])
+    knobs = page.evaluate(
+        "ranked(rankingData(JSON.parse(partText('ranking'))), {...JSON.parse(partText('run')).knobs, excluded: ["
+        + json.dumps(excluded)
+        + "]}).context"
+    )
+    assert run.index is not None
+    assert knobs == list(
+        rank(run.question, run.index, replace(run.knobs.rank, excluded=(excluded,)), run.pages).context
+    )
+    page.locator("details.more summary").click()
+    assert findings(page, "excluded") == ()
+    page.locator("details.more").get_by_role("button", name="Include").click()
+    expect(page.locator(".tuned")).to_be_hidden()
+    expect(shown).to_contain_text(titles[0])
+
+
+def test_steps_of_an_agent_and_sections_of_a_report_are_told(opened: Open) -> None:
+    run = Run.from_records(records(*EVENTS[:-2]))
+    page = opened(one_file(run))
+    page.get_by_text("1 step of the agent").click()
+    page.get_by_text("find overlap").click()
+    steps = page.get_by_role("region", name="Steps of the agent")
+    expect(steps).to_contain_text("I search first.")
+    expect(steps.locator(".told")).to_have_text("Delta holds.")
+    page.get_by_text("2 sub-questions", exact=True).click()
+    sections = page.locator("details", has_text="2 sub-questions").get_by_role("listitem")
+    expect(sections.nth(0)).to_contain_text("What is it? 1 source, 40 tokens")
+    expect(sections.nth(1)).to_contain_text("Why? It broke.")
+    assert findings(page, "steps") == ()
+    page = opened(one_file(run, full_texts=False))
+    page.get_by_text("1 step of the agent").click()
+    assert page.locator(".told").count() == 0
+
+
 def test_a_citation_opens_its_passage_and_its_label_leaves_as_qrels(opened: Open, tmp_path: Path) -> None:
     run = synthetic_run(60)
     page = opened(one_file(run))

@@ -74,7 +74,7 @@ function showRun(page, checked, isSame) {
 }
 
 /** A run that ended before its passages were ranked. */
-const plainRun = run => el("div", { class: "lay bare" }, answerView(run, number => `[${number}]`), hitsView(run));
+const plainRun = run => el("div", { class: "lay bare" }, answerView(run, number => `[${number}]`), sectionsView(run), stepsView(run), hitsView(run));
 
 function rankedRun(run, part, exported, isSame) {
   const data = rankingData(part), texts = new Texts(JSON.parse(partText("texts")), data.page), plane = JSON.parse(partText("map"));
@@ -86,7 +86,8 @@ function rankedRun(run, part, exported, isSame) {
 
   const cite = number_ => el("button", { class: "cite", type: "button", "data-number": number_, click: () => rowOf.has(number_) && choose(rowOf.get(number_)) }, String(number_));
   const answer = answerView(run, cite);
-  const controls = knobsView(run, data, isSame, change => { knobs = { ...(change ? knobs : run.knobs), ...change }; draw(); });
+  const titles = new Map(data.pages.map(({ key }, page) => [key, texts.pages[page].title]));
+  const controls = knobsView(run, data, isSame, change => { knobs = { ...(change ? knobs : run.knobs), ...change }; draw(); }, { titles, exclude });
   const reader = el("section", { class: "rdr", "aria-label": "Passage reader", hidden: true });
   const table = windowedTable("Passages by rank", [["rank", "num rank"], ["moved", "num mv"], ["#", "no"], ["cosine", "co"], ["BM25", "num bm"], ["passage", ""], ["label", "la"]]);
   const map = plane && mapView(plane, choose), curve = curveView();
@@ -103,6 +104,12 @@ function rankedRun(run, part, exported, isSame) {
     chosen = row;
     draw();
     if (row !== null && innerWidth <= 1100) reader.scrollIntoView({ block: "nearest" });
+  }
+  function exclude(key) {
+    const keys = new Set(knobs.excluded);
+    if (!keys.delete(key)) keys.add(key);
+    knobs = { ...knobs, excluded: [...new Set([...run.knobs.excluded, ...keys])].filter(each => keys.has(each)) };
+    draw();
   }
   function label(grade) {
     if (chosen === null || !isSame) return;
@@ -170,9 +177,9 @@ function rankedRun(run, part, exported, isSame) {
   function drawReader(held) {
     reader.hidden = chosen === null;
     if (chosen === null) return;
-    const about = { texts, number: number(chosen), inContext: held.has(chosen), context: result.context, place: place.get(chosen) ?? null, value: cosineOfRow(chosen), reason: reasonOf(chosen), grade: labels.get(chosen) };
-    fillReader(reader, chosen, about, { close: () => choose(null), label });
-    reader.querySelectorAll(".lb").forEach(button_ => (button_.disabled = !isSame));
+    const about = { texts, number: number(chosen), inContext: held.has(chosen), context: result.context, place: place.get(chosen) ?? null, value: cosineOfRow(chosen), reason: reasonOf(chosen), grade: labels.get(chosen), isExcluded: knobs.excluded.includes(data.pages[data.page[chosen]].key) };
+    fillReader(reader, chosen, about, { close: () => choose(null), label, exclude: () => exclude(data.pages[data.page[chosen]].key) });
+    reader.querySelectorAll(".lb, .xp").forEach(button_ => (button_.disabled = !isSame));
   }
 
   exported.addEventListener("click", () => download(`${run.id || "run"}.qrels`, [...labels].map(([row, grade]) => `${run.question_id} 0 ${texts.qrelsName(row)} ${grade}\n`).sort().join("")));
@@ -187,7 +194,7 @@ function rankedRun(run, part, exported, isSame) {
     map && el("div", {}, kicker("Embedding map", `${Math.round(100 * plane.explained)}% of the variance`), legend(), map.picture),
     el("div", {}, withNote("Scores by rank", curveKind), curve.picture));
   const view = el("div", {}, tuned, el("div", { class: "lay" }, controls.box,
-    el("div", { class: "colA" }, answer, el("div", { class: "noprint" }, withNote("Sources", sourcesNote), sources, leftHead, left), hitsView(run),
+    el("div", { class: "colA" }, answer, el("div", { class: "noprint" }, withNote("Sources", sourcesNote), sources, leftHead, left), sectionsView(run), stepsView(run), hitsView(run),
       el("section", { class: "print" }, kicker("Sources in the context"), paper, paperSettings)),
     el("div", { class: "colB" }, reader, pictures, withNote("Passages", tableNote), table.box)));
   view.ready = draw;

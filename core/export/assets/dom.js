@@ -31,6 +31,7 @@ const ICONS = {
   print: "M4 6V2h8v4M4 11H2V6h12v5h-2M4.5 9.5h7V14h-7z",
   undo: "M5.5 3 2.5 6l3 3M2.5 6H10a3.5 3.5 0 0 1 0 7H6",
   close: "M3.5 3.5l9 9M12.5 3.5l-9 9",
+  skip: "M8 2a6 6 0 1 0 .01 0M5 8h6",
   tune: "M2 5h7M13 5h1M2 11h1M7 11h7M11 3.2v3.6M5 9.2v3.6",
   warning: "M8 2 14.5 13.5h-13zM8 6.5v3M8 11.3v.4",
   check: "M3 8.5l3.2 3.2L13 5",

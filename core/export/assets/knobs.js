@@ -22,9 +22,9 @@ const NEED_VECTORS = new Set(["cosine_weight", "diversity", "min_similarity", "t
 
 /**
  * The knobs as a fieldset. `change` is called with what moved, or with nothing to set all back. `show` draws values and
- * marks those that moved; `inWords` tells them in a sentence.
+ * marks those that moved; `inWords` tells them in a sentence. `exclude` takes a page by its key out, or back in.
  */
-function knobsView(run, data, isEnabled, change) {
+function knobsView(run, data, isEnabled, change, { titles, exclude }) {
   const drawn = {};
   const frame = (name, head, ...controls) => (drawn[name] = { box: el("div", { class: "kn" }, head, controls) }).box;
   const reset = () => change(null);
@@ -47,10 +47,10 @@ function knobsView(run, data, isEnabled, change) {
     !data.cosine && el("p", { class: "quiet" }, "No vectors: BM25 alone ranks."));
   const rerank = el("input", { type: "checkbox", id: "knob-rerank", change: () => change({ rerank: rerank.checked }) });
   const reranking = data.rerank && frame("rerank", el("label", { for: "knob-rerank" }, el("span", {}, "Reranking model"), rerank));
-  const isMoreInUse = [...MORE, ...Object.keys(SITES)].some(name => run.knobs[name] !== { threshold: -1, only_domains: "", without_domains: "" }[name] && run.knobs[name]);
-  const excluded = run.knobs.excluded.length;
+  const isMoreInUse = run.knobs.excluded.length > 0 || [...MORE, ...Object.keys(SITES)].some(name => run.knobs[name] !== { threshold: -1, only_domains: "", without_domains: "" }[name] && run.knobs[name]);
+  const excluded = el("ul", { class: "plain" });
   const more = el("details", { class: "more", open: isMoreInUse }, el("summary", {}, "More"), MORE.map(range), Object.keys(SITES).map(site),
-    excluded > 0 && el("p", { class: "quiet" }, `${plural(excluded, "page")} excluded by hand in the run`));
+    frame("excluded", el("div", { class: "lab" }, el("span", {}, "Excluded pages")), excluded, el("p", { class: "quiet" }, "A page is excluded where it is read.")));
   const back = button("undo", "As it was", { class: "btn wide", click: reset });
   const box = el("section", { class: "knobs", "aria-label": "Knobs" }, el("fieldset", { disabled: !isEnabled }, kicker("Knobs", "apply at once"),
     el("div", { class: "krow" }, range("top_k"), strategy, reranking, MAIN.map(range), more), back));
@@ -65,6 +65,7 @@ function knobsView(run, data, isEnabled, change) {
       input.style.setProperty("--filled", `${(100 * (knobs[name] - input.min)) / (input.max - input.min)}%`);
       input.setAttribute("aria-valuetext", output.textContent);
     }
+    excluded.replaceChildren(...knobs.excluded.map(key => el("li", {}, el("span", { dir: "auto" }, titles.get(key) ?? key), " ", button("undo", "Include", { class: "btn plain", click: () => exclude(key) }))));
     const used = data.cosine ? knobs.strategy : "bm25";
     for (const choice of choices) choice.setAttribute("aria-pressed", String(choice.value === used));
     drawn.cosine_weight.input.disabled = used !== "fused";
@@ -77,6 +78,7 @@ function knobsView(run, data, isEnabled, change) {
     const told = ["diversity", "per_page", "min_similarity", ...MORE].map(name => `${RANGES[name][0].toLowerCase()} ${RANGES[name][4](knobs[name])}`);
     const sites = Object.entries(SITES).filter(([name]) => knobs[name]).map(([name, title]) => `${title.toLowerCase()}: ${knobs[name]}`);
     const weight = used === "fused" ? ` (weight of cosine ${knobs.cosine_weight.toFixed(2)})` : "";
+    if (knobs.excluded.length) sites.push(`${plural(knobs.excluded.length, "page")} excluded`);
     return `${[`${plural(knobs.top_k, "passage")} asked for`, `ranked by ${STRATEGIES[used]}${weight}`, ...told, ...sites].join(", ")}.`;
   }
   return { box, show, inWords, reset };

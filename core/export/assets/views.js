@@ -63,6 +63,25 @@ function hitsView({ queries, hits }) {
       el("thead", {}, el("tr", {}, ["place", "hit", "outcome"].map((name, i) => el("th", { scope: "col", class: i ? null : "num" }, name)))), el("tbody", {}, hits.map(row)))));
 }
 
+/** The steps of an agent; each opens to why the model took it, and what it was told. */
+function stepsView({ steps }) {
+  if (!steps.length) return null;
+  const row = ({ number, tool, argument, outcome, seconds, reason, result }) => el("tr", {}, el("td", { class: "num" }, String(number)),
+    el("td", {}, reason || result ? el("details", {}, el("summary", {}, el("b", {}, tool), " ", el("span", { dir: "auto" }, argument)), reason && el("p", { dir: "auto" }, reason), result && el("p", { class: "told", dir: "auto" }, result)) : [el("b", {}, tool), " ", el("span", { dir: "auto" }, argument)]),
+    el("td", {}, outcome), el("td", { class: "num" }, duration(seconds)));
+  return el("details", { class: "fold hits" }, el("summary", {}, `${plural(steps.length, "step")} of the agent`),
+    el("div", { class: "tbl", tabindex: "0", role: "region", "aria-label": "Steps of the agent" }, el("table", {},
+      el("thead", {}, el("tr", {}, ["step", "tool", "outcome", "time"].map((name, i) => el("th", { scope: "col", class: i % 3 ? null : "num" }, name)))), el("tbody", {}, steps.map(row)))));
+}
+
+/** The sub-questions of a deep run with what became of each. */
+function sectionsView({ sections }) {
+  if (!sections.length) return null;
+  const figures = ({ state, sources, tokens, seconds }) => (state === "written" ? [plural(sources.length, "source"), `${tokens.toLocaleString("en")} tokens`, duration(seconds)].filter(Boolean).join(", ") : state);
+  return el("details", { class: "fold hits" }, el("summary", {}, plural(sections.length, "sub-question")),
+    el("ol", { class: "plain" }, sections.map(section => el("li", { dir: "auto" }, section.question, el("small", {}, ` ${figures(section)}`), section.sources?.length > 0 && el("small", {}, ` [${section.sources.join("] [")}]`)))));
+}
+
 /** The number of a passage in the run's context; a plus sign for one that is new there. */
 const numberBox = (number, kind = "") => el("span", { class: `nbox ${kind}${number ? "" : " plus"}`, title: number ? null : "new in the context" }, number ? String(number) : "+");
 
@@ -84,14 +103,14 @@ function sourceCard(row, { title, site, text, value, number, kind, tag, isChosen
 const GRADES = [["Relevant", 2], ["Partly", 1], ["Not relevant", 0]];
 
 /** The passage in what is there of its page, and the buttons that label it. */
-function fillReader(box, row, { texts, number, inContext, context, place, value, reason, grade }, { close, label }) {
+function fillReader(box, row, { texts, number, inContext, context, place, value, reason, grade, isExcluded }, { close, label, exclude }) {
   const page = texts.page(row);
   const paragraphs = texts.runs(row, context).map((runs, i) => [i > 0 && el("p", { class: "gap" }, "Text left out"),
     el("p", { dir: "auto" }, runs.map(run => (run.row === null ? run.text : el("mark", { class: run.row === row ? "own" : "other" }, run.text))))]);
   const figures = [place !== null && ["rank ", el("b", {}, place.toLocaleString("en")), ", "], value !== null && ["cosine ", el("b", {}, score(value)), ", "],
     inContext ? [el("b", {}, "in"), " the context"] : reason];
   box.replaceChildren(
-    el("div", { class: "h" }, (number || inContext) && numberBox(number, inContext ? "on" : "out"), el("h2", { class: "cut" }, link(page.url, page.title)), button("close", "Close", { class: "btn plain r", click: close })),
+    el("div", { class: "h" }, (number || inContext) && numberBox(number, inContext ? "on" : "out"), el("h2", { class: "cut" }, link(page.url, page.title)), button(isExcluded ? "undo" : "skip", isExcluded ? "Include page" : "Exclude page", { class: "btn plain r xp", click: exclude }), button("close", "Close", { class: "btn plain", click: close })),
     el("div", { class: "body", tabindex: "0", role: "region", "aria-label": "Text of the page" }, texts.passage(row) === null ? el("p", { class: "quiet" }, "The text of this passage was left out of this file. Its scores are here, and it is ranked with the others.") : paragraphs),
     el("div", { class: "f", role: "group", "aria-label": "Label this passage" },
       GRADES.map(([name, value], i) => el("button", { class: "btn lb", type: "button", "aria-pressed": String(grade === value), click: () => label(value) }, name, " ", el("kbd", {}, String(i + 1)))),
