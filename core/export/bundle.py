@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from core import __version__
 from core.errors import BadInput, StoreFailed
+from core.export.archives.ro_crate import CRATE, ro_crate
 from core.export.bundle_parts import PartsReader, PartsWriter
 from core.export.signature import LIMIT as SIGNATURE_LIMIT
 from core.export.signature import sign, signer
@@ -64,6 +65,7 @@ def to_bundle(recorded: RecordedRun) -> bytes:
     )
     documents[LABELS] = _LABELS.dump_json(recorded.labels)
     parts = documents | writer.parts
+    parts = {CRATE: ro_crate(recorded.run, parts, [MANIFEST]), **parts}
     manifest = {
         "format": FORMAT,
         "version": VERSION,
@@ -101,7 +103,7 @@ def from_bundle(data: bytes) -> RecordedRun:
     if len(data) > LIMIT:
         raise BadInput(f"The bundle has {len(data):,} bytes; the limit is {LIMIT:,}.", hint=_HINT)
     parts, key = _checked_parts(data)
-    documents = {name: parts.pop(name, b"") for name in (BASE, EVENTS, LABELS)}
+    documents = {name: parts.pop(name, b"") for name in (BASE, EVENTS, LABELS, CRATE)}
     if count_values(documents[EVENTS]) > VALUES_LIMIT or documents[EVENTS].count(b"\n") > EVENTS_LIMIT:
         raise BadInput("The bundle has more events than any run has.", hint=_HINT)
     reader = PartsReader(parts, UNPACKED_LIMIT)

@@ -2,20 +2,26 @@
 
 import gzip
 import io
+import json
+import zipfile
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.errors import BadInput
+from core.export.archives.ro_crate import CRATE
 from core.export.archives.warc import warc
+from core.export.bundle import from_bundle
 from core.export.formats import export
 from core.export.left_out.rewrite import without_texts
 from core.run.recorded_run import RecordedRun
-from tests.export.test_bundle import RECORDED
+from tests.export.test_bundle import BUNDLE, RECORDED, parts_of, same, zipped
 from tests.export.test_formats import HOSTILE, with_page
 from tests.run.test_importer import DONE
-from tests.samples import KEY
+from tests.samples import KEY, SLOW
 
 warcio = pytest.importorskip("warcio")
 
@@ -68,3 +74,54 @@ def test_only_texts_that_are_here_are_in_it() -> None:
     with pytest.raises(BadInput, match="no texts of pages"):
         warc(without_texts(RECORDED).run)
     assert b"WARC/1.1" in gzip.decompress(warc(DONE))
+
+
+def crate(recorded: RecordedRun, folder: Path, ending: str = ".zip") -> Any:
+    """The data set of an exported bundle, as the library of the standard reads it."""
+    from rocrate.rocrate import ROCrate
+
+    file = folder / "run.zip"
+    file.write_bytes(export(recorded, ending))
+    return ROCrate(str(file))
+
+
+def metadata(recorded: RecordedRun) -> dict[str, dict[str, Any]]:
+    with zipfile.ZipFile(io.BytesIO(export(recorded, ".zip"))) as archive:
+        document = json.loads(archive.read(CRATE))
+    assert document["@context"] == "https://w3id.org/ro/crate/1.1/context"
+    entities = {entity["@id"]: entity for entity in document["@graph"]}
+    assert len(entities) == len(document["@graph"]), "each entity stands once"
+    return entities
+
+
+def test_a_bundle_describes_itself_and_its_files(tmp_path: Path) -> None:
+    read_back = crate(RECORDED, tmp_path)
+    assert read_back.name == DONE.question
+    files = {entity.id: entity for entity in read_back.data_entities}
+    with zipfile.ZipFile(tmp_path / "run.zip") as archive:
+        assert files.keys() == {*archive.namelist()} - {CRATE}
+    assert files["pages/0001.txt"]["isBasedOn"].id == "https://a.example/one"
+    assert {page.id for page in read_back.root_dataset["citation"]} == {"https://a.example/one", SLOW}
+
+
+@pytest.mark.parametrize("question", ["What is overlap?", HOSTILE, "\ud800 \u202e"])
+def test_the_description_has_what_the_standard_demands(question: str) -> None:
+    run = replace(DONE, question=question)
+    entities = metadata(RecordedRun(run=run, base=run))
+    descriptor, root = entities[CRATE], entities["./"]
+    assert descriptor["@type"] == "CreativeWork" and descriptor["about"] == {"@id": "./"}
+    assert descriptor["conformsTo"] == {"@id": "https://w3id.org/ro/crate/1.1"}
+    assert root["@type"] == "Dataset" and {"name", "description", "license"} <= root.keys()
+    assert datetime.fromisoformat(root["datePublished"]).year == 2026
+    for entity in entities.values():
+        assert all(entity.get(name) for name in ("@type", "name")) or entity is descriptor
+        references = [value for value in entity.values() if isinstance(value, dict | list)]
+        for reference in (
+            inner for value in references for inner in (value if isinstance(value, list) else [value])
+        ):
+            assert reference["@id"] in entities or reference["@id"].startswith("https://w3id.org/")
+
+
+def test_a_description_that_says_anything_else_is_not_read() -> None:
+    parts = parts_of(BUNDLE)
+    assert same(from_bundle(zipped({**parts, CRATE: b"[" * 100_000})), RECORDED)

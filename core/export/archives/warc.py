@@ -43,7 +43,7 @@ def address(url: str) -> str:
 
 
 def _records(run: Run) -> Iterator[bytes]:
-    start = _started(run)
+    start = started(run)
     info = _id(run, "warcinfo")
     about = {
         "software": f"OpenQuery {__version__}",
@@ -114,6 +114,6 @@ def _id(run: Run, name: str) -> UUID:
     return uuid5(NAMESPACE_URL, f"openquery {run.id} {encodable(name)}")
 
 
-def _started(run: Run) -> datetime:
+def started(run: Run) -> datetime:
     """When the run began; the beginning of time where it does not say."""
     return datetime.fromisoformat(run.started) if run.started else datetime.fromtimestamp(0, UTC)
