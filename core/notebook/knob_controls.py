@@ -42,7 +42,7 @@ class KnobControls:
         self._output = ipywidgets.HTML()
         for control in self.controls.values():
             control.observe(self._changed, names="value")
-        layout = ipywidgets.Layout(grid_template_columns="repeat(auto-fit, minmax(330px, 1fr))")
+        layout = ipywidgets.Layout(grid_template_columns="repeat(auto-fit, minmax(420px, 1fr))")
         grid = ipywidgets.GridBox([*self.controls.values()], layout=layout)
         self.widget = ipywidgets.VBox([grid, self._output])
         self._show()
@@ -72,7 +72,7 @@ class KnobControls:
 def _control(widgets: Any, knob: Parameter, value: Any) -> Any:
     """A control with the bounds and the description of its knob."""
     shared = {"value": value, "description": knob.title, "tooltip": knob.description}
-    shared |= {"style": {"description_width": "170px"}}
+    shared |= {"style": {"description_width": "210px"}, "layout": {"width": "96%"}}
     if knob.enum:
         return widgets.Dropdown(options=knob.enum, **shared | {"value": str(value)})
     if knob.type == "integer":

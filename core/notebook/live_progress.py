@@ -35,19 +35,21 @@ class LiveProgress:
         """Draw until the run has ended."""
         while not self._ended:
             await asyncio.sleep(REDRAW_SECONDS)
-            if self._kernel and self._run is not self._drawn:
-                self._draw(self._run)
+            self.draw()
 
-    def _draw(self, run: Run) -> None:
+    def draw(self) -> None:
+        """Draw the run as it is now, where that can be replaced later and differs from what is shown."""
+        if not self._kernel or self._run is self._drawn:
+            return
         from IPython.display import display
 
         from core.notebook.run_display import progress_display
 
-        self._drawn = run
+        self._drawn = self._run
         if self._handle is None:
-            self._handle = display(progress_display(run), display_id=True)
+            self._handle = display(progress_display(self._drawn), display_id=True)
         else:
-            self._handle.update(progress_display(run))
+            self._handle.update(progress_display(self._drawn))
 
 
 def _has_kernel() -> bool:

@@ -18,7 +18,7 @@ from core.errors import BadInput
 from core.evaluation.labels.graded_ranking import GradedRanking, graded
 from core.evaluation.labels.passage_labels import label, place_labels
 from core.export.formats import ending_of, export
-from core.model import Grade, Label, Notice, Ranking, Source
+from core.model import Grade, Label, Ranking, Source
 from core.notebook import plots, run_display, run_registry
 from core.notebook.display import Display
 from core.notebook.frames import hits_frame, pages_frame, passages_frame
@@ -61,30 +61,14 @@ class NotebookRun:
         self._store = store
         self._labels = {_range(given): given for given in recorded.labels} if labels is None else labels
 
-    @property
-    def id(self) -> str:
-        """Its name in the history and in exports."""
-        return self.run.id
+    def __getattr__(self, name: str) -> Any:
+        """All else that the run has, such as `id`, `question`, `text`, `knobs`, `status`, `notices`, `usage`."""
+        if name.startswith("_") or name == "run":
+            raise AttributeError(name)
+        return getattr(self.run, name)
 
-    @property
-    def question(self) -> str:
-        """What was asked."""
-        return self.run.question
-
-    @property
-    def text(self) -> str:
-        """The answer, as Markdown with citations."""
-        return self.run.text
-
-    @property
-    def knobs(self) -> Knobs:
-        """The settings that it is ranked under."""
-        return self.run.knobs
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """What was lost on the way, or may be wrong in the answer."""
-        return self.run.notices
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self.run)})
 
     # --- tables -------------------------------------------------------------------------------------------
 
@@ -143,7 +127,7 @@ class NotebookRun:
     @property
     def attribution(self) -> Display[Attribution]:
         """The sentences of the answer against its sources, by their vectors, or by words where there is no embedder."""
-        attributed = self.with_ports(self.knobs, lambda ports: attribution(self.run, ports.embed))
+        attributed = self._with_ports(self.run.knobs, lambda ports: attribution(self.run, ports.embed))
         return plots.attribution_plot(attributed)
 
     def __repr__(self) -> str:
@@ -171,7 +155,7 @@ class NotebookRun:
         if self.run.index is not None and knobs.chunk == self.run.knobs.chunk and not knobs.rank.rerank:
             run = ranked(replace(self.run, knobs=knobs))
         else:
-            run = self.with_ports(knobs, lambda ports: followups.retune(self.run, knobs, ports))
+            run = self._with_ports(knobs, lambda ports: followups.retune(self.run, knobs, ports))
         return NotebookRun(self.recorded, store=self._store, labels=self._labels, run=run)
 
     def controls(self) -> KnobControls:
@@ -235,7 +219,7 @@ class NotebookRun:
         atomic_write(path, export(recorded, ending_of(path.name)))
         return path
 
-    def with_ports(self, knobs: Knobs, work: Callable[[Ports], Coroutine[Any, Any, T]]) -> T:
+    def _with_ports(self, knobs: Knobs, work: Callable[[Ports], Coroutine[Any, Any, T]]) -> T:
         """Wait for work that needs models, with those of the environment's settings."""
         runs = run_registry.registry()
 

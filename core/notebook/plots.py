@@ -152,7 +152,7 @@ def attribution_plot(attributed: Attribution) -> Display[Attribution]:
                 (
                     (
                         (entry.text, [div(".bad")[flag] for flag in entry.flag_labels]),
-                        *(_heat(cell, attributed.limit) for cell in entry.cells),
+                        *(_heat(cell, attributed.strength(cell)) for cell in entry.cells),
                     )
                     for entry in attributed.sentences
                 ),
@@ -173,8 +173,7 @@ def attribution_plot(attributed: Attribution) -> Display[Attribution]:
     )
 
 
-def _heat(cell: Cell, limit: float) -> Element:
-    share = max(0.0, min((cell.similarity - limit / 2) / (1 - limit / 2), 1.0))
+def _heat(cell: Cell, share: float) -> Element:
     frame = f";outline:2px {'dashed' if cell.dissimilar else 'solid'} {MARK}" if cell.cited else ""
     return div(
         style=f"background:rgba(92,110,222,{0.6 * share:.2f});padding:2px 6px;border-radius:3px{frame}"

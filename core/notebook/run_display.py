@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import htpy
@@ -39,6 +39,7 @@ def run_display(run: Run) -> Display[Run]:
         *([(passages_of_documents(cards), "as sources")] if cards else []),
     )
     shown = answer_display(run)
+    losses = [*([str(run.error)] if run.error else []), *map(str, run.notices)]
     lines = [
         run.question,
         spoken_state(run),
@@ -53,9 +54,9 @@ def run_display(run: Run) -> Display[Run]:
             p[spoken_state(run)],
             facts(*head),
             shown.content,
-            _notices(run),
+            bool(losses) and ul(".quiet")[(li[line] for line in losses)],
         ),
-        text="\n".join([*lines, *map(str, run.notices)]).strip(),
+        text="\n".join([*lines, *losses]).strip(),
     )
 
 
@@ -94,24 +95,16 @@ def answer_display(run: Run) -> Display[str]:
     )
 
 
-def _markdown(tree: Iterable[Any], titles: Mapping[int, str]) -> Node:
+def _markdown(tree: Iterable[Any], titles: Mapping[int, str]) -> Iterator[Node]:
     """Elements of `core.text.markdown.elements` as elements of a display."""
-    return [
-        element
-        if isinstance(element, str)
-        else span(".cite", title=titles.get(element["cite"], ""))[f"[{element['cite']}]"]
-        if "cite" in element
-        else getattr(htpy, element["tag"])[_markdown(element["in"], titles)]
-        if element["in"]
-        else getattr(htpy, element["tag"])
-        for element in tree
-    ]
-
-
-def _notices(run: Run) -> Node:
-    if run.error:
-        return p(".bad")[str(run.error)]
-    return bool(run.notices) and ul(".quiet")[(li[str(notice)] for notice in run.notices)]
+    for element in tree:
+        if isinstance(element, str):
+            yield element
+        elif number := element.get("cite"):
+            yield span(".cite", title=titles.get(number, ""))[f"[{number}]"]
+        else:
+            made = getattr(htpy, element["tag"])(start=element.get("start"))
+            yield made[_markdown(element["in"], titles)] if element["in"] else made
 
 
 def progress_display(run: Run) -> Display[Run]:
@@ -137,7 +130,7 @@ def ranking_display(run: Run, first: int = SHOWN_PASSAGES) -> Display[Ranking | 
     scores = [name for name in SCORES if getattr(run.ranking, name) is not None]
     name, deciding = run.ranking.deciding
     best = max((float(deciding[row.row]) for row in shown[:1]), default=0.0) if deciding is not None else 0.0
-    head = ("rank", "source", name, *scores, "passage", "site")
+    head = ("rank", "source", "", *scores, "passage", "site")
 
     def cells(row: Any) -> list[str]:
         values = [getattr(row, score) for score in scores]
@@ -251,17 +244,9 @@ def trace_display(trace: Trace) -> Display[Trace]:
 
 def metrics_display(ranking: GradedRanking) -> Display[GradedRanking]:
     """The metrics of a ranking by its labels. A range is what the labels that are missing can still make of it."""
-    values = {
-        f"nDCG@{DEPTH}": ranking.ndcg,
-        f"MRR@{DEPTH}": ranking.reciprocal_rank,
-        "recall": None if ranking.recall is None else decimal(ranking.recall, 3),
-        "precision": None if ranking.precision is None else decimal(ranking.precision, 3),
-    }
-    pairs = [
-        (f"{ranking.labelled} of {len(ranking.order[:DEPTH])}", "labelled"),
-        *((str(value), name) for name, value in values.items() if value is not None),
-    ]
-    note = "" if ranking.ndcg else "No passage is labelled relevant yet."
+    labelled = (f"{ranking.labelled} of {len(ranking.order[:DEPTH])}", "labelled")
+    pairs = [labelled, *((value, name) for name, value in ranking.figures.items())]
+    note = "" if ranking.figures else "No passage is labelled relevant yet."
     return Display(
         value=ranking,
         content=(facts(*pairs), note and p(".quiet")[note]),

@@ -11,10 +11,18 @@ if TYPE_CHECKING:
     from core.runtime.registry import RunRegistry
 
 
-@cache
+_LOCK = threading.Lock()
+
+
 def registry() -> RunRegistry:
     """The registry of this process, with the settings of its environment. Its work is done on a loop of its own, so
-    that synchronous cells can wait for it."""
+    that synchronous cells can wait for it. Any thread may call."""
+    with _LOCK:  # two questions that are asked at once share it
+        return _registry()
+
+
+@cache
+def _registry() -> RunRegistry:
     from core.config.settings import Settings
     from core.runtime.registry import RunRegistry
 

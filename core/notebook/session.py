@@ -67,6 +67,7 @@ async def research(
         await progress.show()
     except asyncio.CancelledError:
         runs.stop(run_id)
+        progress.draw()
         raise
     return _stored_run(run_id)
 

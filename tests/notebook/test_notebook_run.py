@@ -92,7 +92,7 @@ def test_retuning_ranks_as_the_pages_do_and_leaves_the_run() -> None:
 
 
 def test_retuning_costs_a_fraction_of_the_ranking_that_a_slider_waits_for() -> None:
-    """Of 2,400 passages: at most ten times what writing them as JSON takes, which is some 5 ms."""
+    """Of 2,400 passages: where writing them as JSON takes 1 ms, 25 times that is half of what a slider may take."""
     run = notebook_run(synthetic_run(2400))
     run.retune(top_k=3)
 
@@ -105,7 +105,7 @@ def test_retuning_costs_a_fraction_of_the_ranking_that_a_slider_waits_for() -> N
         return min(once() for _ in range(5))
 
     texts = [passage.text for passage in run.run.index.passages]  # type: ignore[union-attr]
-    assert seconds(lambda: run.retune(top_k=4, strategy="bm25")) < 10 * seconds(lambda: json.dumps(texts))
+    assert seconds(lambda: run.retune(top_k=4, strategy="bm25")) < 25 * seconds(lambda: json.dumps(texts))
 
 
 @pytest.mark.parametrize(

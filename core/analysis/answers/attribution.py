@@ -123,6 +123,10 @@ class Attribution:
     fault: str = ""
     left_out: int = 0
 
+    def strength(self, cell: Cell) -> float:
+        """How strongly a cell is drawn, from 0 at half the limit and below to 1 for equal sentences."""
+        return max(0.0, min((cell.similarity - self.limit / 2) / (1 - self.limit / 2), 1.0))
+
     @property
     def summary(self) -> AttributionSummary:
         """Counts over all sentences."""

@@ -9,6 +9,7 @@ from core.evaluation.metrics import ranking_metrics
 from core.evaluation.metrics.excerpt_metrics import excerpt_precision, excerpt_recall
 from core.evaluation.statistics.significance import Verdict
 from core.model import Grade, Index, Place, Ranking
+from core.text.display import decimal
 
 DEPTH = 10
 """The k of nDCG, MRR and of what is proposed for labelling."""
@@ -63,6 +64,15 @@ class GradedRanking:
     def reciprocal_rank(self) -> Bounds | None:
         """None without a relevant passage."""
         return self._bounds(ranking_metrics.reciprocal_rank)
+
+    @property
+    def figures(self) -> dict[str, str]:
+        """The metrics that there are by their names, as text; none without a relevant passage."""
+        texts = {f"nDCG@{DEPTH}": self.ndcg, f"MRR@{DEPTH}": self.reciprocal_rank}
+        shares = {"recall": self.recall, "precision": self.precision}
+        return {name: str(bounds) for name, bounds in texts.items() if bounds} | {
+            name: decimal(share, 3) for name, share in shares.items() if share is not None
+        }
 
     def _bounds(self, metric: ranking_metrics.Metric) -> Bounds | None:
         if not any(grade > 0 for grade in self.grades.values()):

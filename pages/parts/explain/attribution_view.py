@@ -133,7 +133,7 @@ def _matrix(
                 (
                     tr[
                         th(scope="row", dir="auto")[sentence.text, _flags(sentence, judgements.get(row))],
-                        (_cell(row, cell, attributed.limit, selected) for cell in sentence.cells),
+                        (_cell(row, cell, attributed.strength(cell), selected) for cell in sentence.cells),
                     ]
                     for row, sentence in enumerate(attributed.sentences)
                 )
@@ -142,8 +142,7 @@ def _matrix(
     ]
 
 
-def _cell(row: int, cell: Cell, limit: float, selected: tuple[AttributedSentence, Cell] | None) -> Element:
-    share = max(0.0, min((cell.similarity - limit / 2) / (1 - limit / 2), 1.0))
+def _cell(row: int, cell: Cell, share: float, selected: tuple[AttributedSentence, Cell] | None) -> Element:
     on = selected is not None and selected[1] is cell
     missing = f"; missing {', '.join(cell.missing_numbers[:4])}" if cell.missing_numbers else ""
     cited = f", cited{', below the threshold' if cell.dissimilar else ''}" if cell.cited else ""

@@ -21,7 +21,6 @@ from core.evaluation.labels.qrels import from_qrels, to_qrels
 from core.evaluation.statistics.significance import Verdict
 from core.model import Grade, Passage
 from core.run.state import Run
-from core.text.display import decimal
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime
@@ -35,6 +34,12 @@ _BUTTONS = (
     (Grade.PARTLY, "Partly", "2", "It is about the question and does not answer it alone."),
     (Grade.NOT_RELEVANT, "Not relevant", "3", "It does not help to answer the question."),
 )
+_HINTS = {
+    f"nDCG@{DEPTH}": "Grades are the gain. The range is what the labels that are missing can still make of it.",
+    f"MRR@{DEPTH}": "1 / the rank of the first relevant passage",
+    "recall": "Characters labelled as relevant or partly so that are in the context",
+    "precision": "Characters of the context that are labelled so",
+}
 _PROBLEM = "label_problem"
 
 
@@ -166,29 +171,17 @@ def _facts(tuned: GradedRanking, answered: GradedRanking | None) -> Element:
             f"Of the first {count} passages. Labels stay when pages are cut into other passages.",
         )
     ]
-    if tuned.ndcg is None or tuned.reciprocal_rank is None:
+    if not tuned.figures:
         if tuned.labelled:
             parts.append(span["none of them relevant"])
         return markup.facts(*parts)
     compared = compare(tuned, answered) if answered else None
-    bounds = "Grades are the gain. The range is what the labels that are missing can still make of it."
-    parts.append(markup.fact(str(compared.ranking if compared else tuned.ndcg), f"nDCG@{DEPTH}", bounds))
-    if compared:
-        parts += _comparison(compared, bounds)
-    parts.append(
-        markup.fact(str(tuned.reciprocal_rank), f"MRR@{DEPTH}", "1 / the rank of the first relevant passage")
-    )
-    if tuned.recall is not None and tuned.precision is not None:
-        parts += [
-            markup.fact(
-                decimal(tuned.recall, 3),
-                "recall",
-                "Characters labelled as relevant or partly so that are in the context",
-            ),
-            markup.fact(
-                decimal(tuned.precision, 3), "precision", "Characters of the context that are labelled so"
-            ),
-        ]
+    for name, value in tuned.figures.items():
+        is_ndcg = name == f"nDCG@{DEPTH}"
+        parts.append(
+            markup.fact(str(compared.ranking) if compared and is_ndcg else value, name, _HINTS[name])
+        )
+        parts += _comparison(compared, _HINTS[name]) if compared and is_ndcg else ()
     return markup.facts(*parts)
 
 
