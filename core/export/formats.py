@@ -14,8 +14,8 @@ from core.export.bundle import signed_bundle, to_bundle
 from core.export.left_out.rewrite import without_texts
 from core.export.notebook_file import notebook_file
 from core.export.one_file import one_file, signed_file
-from core.export.passage_table import passages_csv, passages_parquet
 from core.export.references import references
+from core.export.tables import hits_parquet, pages_parquet, passages_csv, passages_parquet
 from core.run.codec import run_to_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
@@ -89,6 +89,18 @@ FORMATS: Mapping[str, Format] = {
         "application/vnd.apache.parquet",
         lambda recorded, _: passages_parquet(recorded.run),
         _is_ranked,
+    ),
+    ".hits.parquet": Format(
+        "Search hits as Parquet",
+        "application/vnd.apache.parquet",
+        lambda recorded, _: hits_parquet(recorded.run),
+        lambda run: bool(run.hits),
+    ),
+    ".pages.parquet": Format(
+        "Pages as Parquet",
+        "application/vnd.apache.parquet",
+        lambda recorded, _: pages_parquet(recorded.run),
+        lambda run: bool(run.pages),
     ),
     ".warc.gz": Format(
         "Pages as WARC", "application/warc", lambda recorded, _: warc(recorded.run), has_texts

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from core.analysis.progress import hit_progress
-from core.export.passage_table import passage_columns
-from core.model.passage_urls import site
+from core.export.tables import hit_columns, page_columns, passage_columns
 from core.run.state import Run
 
 if TYPE_CHECKING:
@@ -23,59 +20,14 @@ def passages_frame(run: Run) -> DataFrame:
 
 
 def hits_frame(run: Run) -> DataFrame:
-    """A row a hit in their merged order, with the queries that found it and what became of it."""
+    """A row a hit in their merged order, as the `.hits.parquet` export has it."""
     from pandas import DataFrame
 
-    columns = ("place", "title", "site", "url", "outcome", "reason", "queries", "score", "seconds")
-    return DataFrame(
-        [
-            (
-                row.place,
-                row.hit.title,
-                row.site,
-                row.hit.url,
-                str(row.outcome),
-                ": ".join(filter(None, (row.skip.reason, row.skip.detail))) if row.skip else "",
-                [*dict.fromkeys(origin.query for origin in row.hit.found)],
-                row.hit.score,
-                row.seconds,
-            )
-            for row in hit_progress(run)
-        ],
-        columns=columns,
-    )
+    return DataFrame(hit_columns(run))
 
 
 def pages_frame(run: Run) -> DataFrame:
-    """A row a page that was read, in the order of the hits, with its extractor, length and passages."""
+    """A row a page that was read, as the `.pages.parquet` export has it."""
     from pandas import DataFrame
 
-    passages = Counter(passage.place.page for passage in (run.index.passages if run.index else ()))
-    columns = (
-        "title",
-        "site",
-        "url",
-        "language",
-        "extractor",
-        "characters",
-        "passages",
-        "snippet_only",
-        "text",
-    )
-    return DataFrame(
-        [
-            (
-                page.title,
-                site(page.url),
-                page.url,
-                page.article.language,
-                page.article.extractor,
-                len(page.text),
-                passages[page.key],
-                page.snippet_only,
-                page.text,
-            )
-            for page in ({page.key: page for page in run.ranked_pages} | dict(run.pages)).values()
-        ],
-        columns=columns,
-    )
+    return DataFrame(page_columns(run))

@@ -23,7 +23,7 @@ from core.run.state import Run
 from tests.export.large_run import large_run
 from tests.export.test_bundle import RECORDED
 from tests.run.test_importer import DONE
-from tests.samples import KEY
+from tests.samples import KEY, SLOW
 
 HOSTILE = (
     '50% of {A} & "B"\\end{x}} $\\input{/etc/passwd}$ #_~^ <script>alert(1)</script>\r\nER  - \nTY  - JOUR'
@@ -116,7 +116,9 @@ def test_a_name_without_a_known_ending_is_refused_with_the_endings(name: str) ->
     assert ".csl.json" in refused.value.hint
 
 
-@pytest.mark.parametrize("ending", [".csv", ".parquet", ".warc.gz", ".bib", ".ris", ".csl.json"])
+@pytest.mark.parametrize(
+    "ending", [".csv", ".parquet", ".hits.parquet", ".pages.parquet", ".warc.gz", ".bib", ".ris", ".csl.json"]
+)
 def test_a_run_that_has_nothing_of_a_kind_says_so(ending: str) -> None:
     empty = Run.from_records(RECORDED.records[:5])
     with pytest.raises(BadInput) as refused:
@@ -203,6 +205,21 @@ def test_parquet_has_the_same_table_with_vectors() -> None:
     assert run.index is not None and run.index.vectors is not None and run.ranking is not None
     assert np.array_equal(np.array(table.column("vector").to_pylist()), run.index.vectors[run.ranking.order])
     assert table.column("source").to_pylist()[:4] == [1, 2, 3, None]
+
+
+@pytest.mark.slow
+def test_hits_and_pages_are_tables_as_a_notebook_shows_them() -> None:
+    from pyarrow import parquet
+
+    hits = parquet.read_table(io.BytesIO(export(RECORDED, ".hits.parquet"))).to_pylist()
+    assert [hit["url"] for hit in hits] == [hit.url for hit in DONE.hits]
+    assert [hit["queries"] for hit in hits] == [["overlap of passages"]] * 3
+    assert next(hit["reason"] for hit in hits if "dead" in hit["url"]) == "HTTP error: 404"
+    pages = parquet.read_table(io.BytesIO(export(RECORDED, ".pages.parquet"))).to_pylist()
+    assert [(page["text"], page["passages"]) for page in pages] == [
+        (DONE.pages[KEY].text, 2),
+        (DONE.pages[SLOW].text, 0),
+    ]
 
 
 def test_nothing_that_only_one_format_needs_is_loaded_with_the_others() -> None:

@@ -14,8 +14,9 @@ def add_sharing(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         help="write a run as a file",
         description="Write a run as a file. The ending of its name says the format: .zip is a bundle, which opens in any "
         "OpenQuery with every view alive; .offsets.zip one without the texts of others; .json the run; .md and .answer.html "
-        "the answer with its numbered sources; .csv and .parquet the passages with their scores; .warc.gz the pages; .bib, .ris and .csl.json "
-        "the sources for a bibliography.",
+        "the answer with its numbered sources; .csv and .parquet the passages with their scores; .hits.parquet and "
+        ".pages.parquet what was found and read; .warc.gz the pages; .bib, .ris and .csl.json the sources for a "
+        "bibliography.",
         epilog=EXIT_CODES,
     )
     export.set_defaults(command="export")
