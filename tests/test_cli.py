@@ -14,6 +14,8 @@ import pytest
 
 import core
 from core.cli.main import PIPE_CLOSED, parser, with_command
+from core.storage import run_schema
+from core.storage.migrations import Schema, migrate, version_of
 from tests.services.command_line import Done, Stream, environment, openquery
 from tests.services.loopback import Gate, Loopback, Reply, Request, json_reply
 from tests.services.openai_server import FakeOpenAI, failure, streamed
@@ -86,8 +88,20 @@ def test_the_program_has_a_command_for_each_use(folder: Path) -> None:
         assert re.search(rf"^\s+{command} ", result.out, re.M)
 
 
-def test_version_is_the_version_of_the_package(folder: Path) -> None:
-    assert openquery(folder, "--version").out == f"openquery {core.__version__}\n"
+def test_version_is_the_version_of_the_package(tmp_path: Path) -> None:
+    assert openquery(tmp_path, "--version").out == f"openquery {core.__version__}\n"
+
+
+def test_version_tells_what_an_upgrade_migrates_and_changes_nothing(tmp_path: Path) -> None:
+    first, latest = run_schema.SCHEMA.version, run_schema.SCHEMA.latest
+    migrate(tmp_path / "runs.sqlite", Schema(first, run_schema.SCHEMA.tables))
+    told = openquery(tmp_path, "--version").out
+    assert f"has schema {first}, and this version writes {latest}: opening it migrates the file" in told
+    assert version_of(tmp_path / "runs.sqlite") == first
+    migrate(tmp_path / "runs.sqlite", run_schema.SCHEMA)
+    assert "nothing is migrated" in openquery(tmp_path, "--version").out
+    (tmp_path / "library.sqlite").write_text("no database, but long enough to be taken for the header of one")
+    assert "library.sqlite cannot be read" in openquery(tmp_path, "--version").out
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The wheel: one top-level package, usable from any folder, beside another package called `core`."""
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -156,6 +157,33 @@ def test_the_installed_command_serves(
     with serving(command, ready=url + paths[0], folder=empty, env=environment, patience=60):
         for path in paths:
             assert httpx.get(url + path, timeout=30, trust_env=False).status_code == 200
+
+
+def test_the_space_serves_its_name_alone_and_answers_from_the_demo_library(
+    installed: Path, environment: dict[str, str], empty: Path
+) -> None:
+    recipe = (ROOT / "deploy" / "space" / "Dockerfile").read_text("utf-8")
+    variables = dict(re.findall(r"^(?:ENV| {3}) (OPENQUERY_\w+)=(\S+)", recipe, re.MULTILINE))
+    shell, flag, line = json.loads(recipe.rpartition("CMD ")[2])
+    port = str(own_port())
+    line = line.replace(" openquery ", f" {sys.executable} {installed / 'bin' / 'openquery'} ").replace(
+        "7860", port
+    )
+    address, name = f"http://127.0.0.1:{port}", "ada-openquery.hf.space"
+    environment = {
+        **environment,
+        **variables,
+        "OPENQUERY_DATA": environment["OPENQUERY_DATA"],
+        "SPACE_HOST": name,
+    }
+    ready = f"{address}/_stcore/health"
+    with serving([shell, flag, line], ready=ready, folder=empty, env=environment, patience=60):
+        for host, status in ((name, 200), ("other.example", 421)):
+            assert httpx.get(address, headers={"Host": host}, trust_env=False).status_code == status
+        question = {"question": "How does chunk overlap affect retrieval?"}
+        reply = httpx.post(f"{address}/api/research", json=question, timeout=60, trust_env=False).json()
+        assert reply["backend"] == "demo"
+        assert "[1]" in reply["answer"]
 
 
 def test_the_installed_pages_draw(installed: Path, environment: dict[str, str], empty: Path) -> None:

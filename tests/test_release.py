@@ -79,7 +79,7 @@ def test_the_lock_has_a_version_that_is_allowed_for_every_dependency() -> None:
 def test_the_image_installs_the_locked_versions_and_runs_without_rights() -> None:
     recipe = (ROOT / "Dockerfile").read_text("utf-8")
     assert "--require-hashes -r requirements.lock" in recipe
-    assert recipe.index("USER openquery") < recipe.index('CMD ["streamlit"')
+    assert recipe.index("USER openquery") < recipe.index('CMD ["openquery"')
     service = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]["openquery"]
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
@@ -87,6 +87,18 @@ def test_the_image_installs_the_locked_versions_and_runs_without_rights() -> Non
     writable = {mount.partition(":")[0] for mount in service["tmpfs"]}
     assert writable == {"/tmp"}
     assert [mount.partition(":")[2] for mount in service["volumes"]] == ["/data"]
+
+
+def test_the_space_listens_where_its_front_matter_says_and_shares_nothing_between_visitors() -> None:
+    folder = ROOT / "deploy" / "space"
+    recipe = (folder / "Dockerfile").read_text("utf-8")
+    front_matter = yaml.safe_load((folder / "README.md").read_text("utf-8").split("---\n")[1])
+    assert front_matter["sdk"] == "docker"
+    assert f"\nEXPOSE {front_matter['app_port']}\n" in recipe
+    assert f" --port {front_matter['app_port']}" in recipe.rpartition("CMD ")[2]
+    assert "--require-hashes -r requirements.lock" in recipe
+    assert recipe.index("USER openquery") < recipe.index("CMD [")
+    assert {"OPENQUERY_SHARED=true", "OPENQUERY_SEARCH_BACKEND=demo"} <= set(recipe.split())
 
 
 def test_static_files_that_are_not_those_of_the_release_are_named(tmp_path: Path) -> None:

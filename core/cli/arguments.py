@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from core import __version__
 from core.cli.evaluation.evaluation_arguments import add_evaluation
 from core.cli.shared_arguments import EXIT_CODES, add_connections, period
 from core.cli.sharing.sharing_arguments import add_sharing
@@ -43,7 +42,13 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
         "are served; a question alone is asked.",
         epilog=EXIT_CODES,
     )
-    top.add_argument("--version", action="version", version=f"openquery {__version__}")
+    top.add_argument(
+        "--version",
+        dest="command",
+        action="store_const",
+        const="version",
+        help="print the version, and which stored files it would migrate",
+    )
     top.set_defaults(command="page", program=program)
     _add_address(top, "8501, or the next free port")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")

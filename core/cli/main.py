@@ -256,8 +256,15 @@ async def _interruptible(work: Work) -> int:
     return await task
 
 
+def _version(options: argparse.Namespace) -> int:
+    from core.cli.version import version_in_terminal
+
+    return version_in_terminal()
+
+
 COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | Work]] = {
     "page": _page,
+    "version": _version,
     "ask": _ask,
     "chat": _chat,
     "watch": _watch,

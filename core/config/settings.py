@@ -17,7 +17,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from core.config.knobs import MOST_COLLECTIONS, Origin
+from core.config.knobs import MOST_COLLECTIONS, Backend, Origin
 from core.config.operator_keys import variables, withdraw, withdrawn
 from core.errors import BadInput
 from core.model.library import checked_name
@@ -104,6 +104,8 @@ class Settings(BaseSettings):
     own_hosts: str = _setting(LOOPBACK, "OPENQUERY_OWN_HOSTS")
     """Hosts whose models are your own, as names, addresses or host:port, separated by commas; loopback is this machine. Every other host is hosted, and this machine too where loopback is missing, as for a gateway here that forwards to a provider."""
 
+    backend: Backend = _setting(Backend.AUTO, "OPENQUERY_SEARCH_BACKEND")
+    """The search backend of questions that do not say one: auto, searxng, ddgs or demo."""
     origin: Origin = _setting(Origin.WEB, "OPENQUERY_ORIGIN")
     """Where questions look that do not say where: web, library or both."""
     collections: str = _setting("", "OPENQUERY_COLLECTIONS")
@@ -227,6 +229,7 @@ class Settings(BaseSettings):
     def knobs(self) -> dict[str, Any]:
         """The knobs that the operator sets for whoever does not set them, by name, as JSON values."""
         return {
+            "search.backend": self.backend.value,
             "search.origin": self.origin.value,
             "search.collections": [name for name in self.collections.split(",") if name],
         }

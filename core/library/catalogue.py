@@ -26,7 +26,8 @@ _ENDED_INGESTS = 50
 _ABANDONED_FILE = 3600.0
 """Seconds after which no process can still be writing a temporary file."""
 
-_SCHEMA = migrations.Schema(
+LIBRARY = "library.sqlite"
+SCHEMA = migrations.Schema(
     version=3,
     tables="""CREATE TABLE ingests (
     id TEXT PRIMARY KEY, collection TEXT NOT NULL, action TEXT NOT NULL, embedder TEXT NOT NULL, knobs TEXT NOT NULL,
@@ -239,7 +240,7 @@ class Catalogue:
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            migrations.migrate(self.path, _SCHEMA)
+            migrations.migrate(self.path, SCHEMA)
             db = sqlite3.connect(
                 self.path, timeout=migrations.BUSY_SECONDS, check_same_thread=False, isolation_level=None
             )

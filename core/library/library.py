@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from core.errors import BadInput, LibraryFailed
 from core.library.add_document import IngestPorts
-from core.library.catalogue import Catalogue
+from core.library.catalogue import LIBRARY, Catalogue
 from core.library.document_files import PAGE, DocumentFiles, StoredFile, page_from_json
 from core.library.document_reader import DocumentReader, document_filter
 from core.library.fetch_task import Fetch
@@ -70,7 +70,7 @@ class Library:
         self.limits = limits
         """How much may be added."""
         self._files = DocumentFiles(folder / "documents")
-        self._catalogue = Catalogue(folder / "library.sqlite", self._files)
+        self._catalogue = Catalogue(folder / LIBRARY, self._files)
         self.reader = DocumentReader(collections, self._catalogue)
         """Reads the passages of a document."""
         self._collections = collections

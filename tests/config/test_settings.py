@@ -88,15 +88,22 @@ def test_what_code_gives_comes_before_the_environment(monkeypatch: pytest.Monkey
 
 
 def test_an_operator_sets_where_questions_look_that_do_not_say_where(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Settings.read().knobs == {"search.origin": "web", "search.collections": []}
+    assert Settings.read().knobs == {
+        "search.backend": "auto",
+        "search.origin": "web",
+        "search.collections": [],
+    }
+    monkeypatch.setenv("OPENQUERY_SEARCH_BACKEND", "demo")
     monkeypatch.setenv("OPENQUERY_ORIGIN", "library")
     monkeypatch.setenv("OPENQUERY_COLLECTIONS", "mill_book, letters ,")
     assert Settings.read().knobs == {
+        "search.backend": "demo",
         "search.origin": "library",
         "search.collections": ["mill_book", "letters"],
     }
     for name, value in (
         ("OPENQUERY_ORIGIN", "attic"),
+        ("OPENQUERY_SEARCH_BACKEND", "attic"),
         ("OPENQUERY_COLLECTIONS", "../x"),
         ("OPENQUERY_COLLECTIONS", ","),
         ("OPENQUERY_COLLECTIONS", ",".join(f"c{number}" for number in range(21))),

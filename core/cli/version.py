@@ -1,0 +1,45 @@
+"""`openquery --version`: the version, and what it would migrate of the files in the data folder."""
+
+import sqlite3
+from pathlib import Path
+
+from core import __version__
+from core.cli.printing import print_text
+from core.config.settings import Settings
+from core.library.catalogue import LIBRARY
+from core.library.catalogue import SCHEMA as LIBRARY_SCHEMA
+from core.storage.migrations import Schema, version_of
+from core.storage.run_schema import SCHEMA
+from core.storage.run_store import RUNS
+
+
+def version_in_terminal() -> int:
+    """Print the version and a line for each file of the data folder that has a schema; nothing is changed.
+
+    Raises:
+        BadInput: when the settings are wrong, after the version.
+    """
+    print_text(f"openquery {__version__}")
+    folder = Settings.read().folder
+    for name, schema in ((RUNS, SCHEMA), (LIBRARY, LIBRARY_SCHEMA)):
+        if (folder / name).exists():
+            print_text(f"{folder / name} {_migration(folder / name, schema)}")
+    return 0
+
+
+def _migration(path: Path, schema: Schema) -> str:
+    """What becomes of a file when this version opens it."""
+    try:
+        version = version_of(path)
+    except (sqlite3.Error, OSError) as error:
+        return f"cannot be read: {error}."
+    if version in (0, schema.latest):
+        return f"has schema {schema.latest}, which this version writes: nothing is migrated."
+    if version > schema.latest:
+        return f"has schema {version}, and this version knows {schema.latest}: a newer one wrote it. It is not opened."
+    if version < schema.version:
+        return f"has schema {version}, and {schema.version} is the first that is read: it is not opened."
+    return (
+        f"has schema {version}, and this version writes {schema.latest}: opening it migrates the file, after a copy "
+        f"({path.name}.v{version}.bak). Back up first; an older version does not open it afterwards."
+    )
