@@ -13,6 +13,7 @@ from core.analysis.rankings.ranking_comparison import RankChange, RankingDiff, c
 from core.analysis.text_diff import DiffKind, DiffPiece, diff_sentences, line_sentences
 from core.model import Page, Passage, Source
 from core.run.state import Run
+from core.stages.rank import require_texts
 from core.text.sanitize import single_spaced
 
 
@@ -137,7 +138,13 @@ class RunChanges:
 
 
 def run_changes(before: Run, after: Run) -> RunChanges:
-    """Compare two runs of one question."""
+    """Compare two runs of one question.
+
+    Raises:
+        BadInput: when the texts of one of them are not here, as `require_texts`.
+    """
+    for run in (before, after):
+        require_texts(run.passages, run.pages)
     first, second = current_version(before), current_version(after)
     return RunChanges(
         before=before,

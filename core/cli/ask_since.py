@@ -19,6 +19,7 @@ from core.export.bundle import recorded_run
 from core.run.repeat import repeat
 from core.run.state import Run
 from core.runtime.engine import Engine
+from core.stages.rank import require_texts
 from core.storage.run_store import RUNS, RunStore
 from core.text.sanitize import json_without_surrogates, one_line
 
@@ -45,6 +46,7 @@ async def ask_since_in_terminal(
     """
     with closing(RunStore(settings.folder / RUNS)) as store:
         before = stored_run(reference, store)
+        require_texts(before.passages, before.pages)
         again = repeat(before, question, override(before.knobs))
         asking = replace(options, queries=options.queries or again.queries, output=Output.RUN)
         async with Engine(settings) as engine:

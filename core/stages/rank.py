@@ -110,7 +110,7 @@ def require_texts(passages: Sequence[Passage], pages: Mapping[str, Page]) -> Non
     lacking = {key for key, page in pages.items() if page.lacks_text}
     if lacking and any(passage.place.page in lacking for passage in passages):
         raise BadInput(
-            "This run left without the texts of its pages, so nothing can be ranked or answered from them.",
+            "This run left without the texts of its pages, so nothing can be ranked, answered or compared by them.",
             hint="Fetch them again: under Pages on the Research page, or with openquery open FILE --fetch-texts.",
         )
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.export.bundle import from_bundle
+from core.export.formats import export
 from tests.export.test_bundle import BUNDLE, RECORDED, same
 from tests.services.command_line import openquery
 
@@ -22,6 +23,16 @@ def test_a_bundle_is_opened_and_exported_again_from_the_history(tmp_path: Path) 
     assert same(from_bundle(out.read_bytes()), RECORDED.with_id(run_id))
     assert openquery(tmp_path / "data", "export", str(out), "--out", str(tmp_path / "run.csl.json")).code == 0
     assert b"a.example" in (tmp_path / "run.csl.json").read_bytes()
+
+
+def test_what_is_new_since_a_run_without_its_texts_is_refused_before_anything_is_asked(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "run.offsets.zip"
+    file.write_bytes(export(RECORDED, ".offsets.zip"))
+    done = openquery(tmp_path / "data", "ask", "--since", str(file))
+    assert (done.code, done.out) == (2, "")
+    assert "left without the texts" in done.err
 
 
 @pytest.mark.parametrize(

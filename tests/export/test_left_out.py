@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.analysis.run_changes import run_changes
 from core.errors import BadInput
 from core.evaluation.labels.passage_labels import place_labels
 from core.export.bundle import from_bundle
@@ -119,6 +120,7 @@ def test_the_run_is_shown_with_what_it_has_and_ranks_nothing() -> None:
         lambda: rank(run.question, run.index, run.knobs.rank, run.pages),
         lambda: numbered_sources(run),
         lambda: export(RecordedRun(run=run, base=run), ".html"),
+        lambda: run_changes(run, DONE),
     ):
         with pytest.raises(BadInput, match="left without the texts") as refusal:
             refused()  # type: ignore[no-untyped-call]

@@ -71,6 +71,7 @@ PLACES: list[tuple[str, str, dict[str, str | list[str]]]] = [
     ("research", TABS[0], {"set": ["rank.top_k:2"]}),
     *(("explain", TABS[0], {"view": view}) for view in VIEWS),
     ("compare", TABS[0], {"a": "own", "b": ["rank.top_k:3"]}),
+    ("compare", TABS[0], {"b": ["run:first"]}),
 ]
 
 
@@ -78,7 +79,10 @@ PLACES: list[tuple[str, str, dict[str, str | list[str]]]] = [
 def test_a_run_without_the_texts_of_others_is_shown_with_what_it_has(
     registry: RunRegistry, page: str, tab: str, query: dict[str, str | list[str]]
 ) -> None:
-    app = opened(page, {"results_tabs": tab}, run=left_out(registry), **query)
+    run_id = left_out(registry)
+    if query.get("b") == ["run:first"]:
+        query = {"b": [f"run:{registry.history()[-1].id}"]}
+    app = opened(page, {"results_tabs": tab}, run=run_id, **query)
     assert not app.exception
 
 

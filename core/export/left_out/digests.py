@@ -55,12 +55,14 @@ def compared(digests: TextDigests, length: int, text: str) -> tuple[TextDigests,
     digests = replace(digests, passages=tuple(passages), problem="")
     if len(text) == length and _sha256(text) == digests.sha256 and all(passage.here for passage in passages):
         return replace(digests, whole=True), text
-    known = list(filling(0, length))
-    for passage in passages:
-        if passage.here:
-            begin = passage.start if passage.moved_to is None else passage.moved_to
-            known[passage.start : passage.end] = text[begin : begin + passage.end - passage.start]
-    return digests, "".join(known)
+    pieces, end = list[str](), 0
+    for passage in sorted(passages, key=lambda passage: passage.start):
+        if passage.here and passage.end > end:
+            start = max(passage.start, end)
+            begin = start + (passage.start if passage.moved_to is None else passage.moved_to) - passage.start
+            pieces += (filling(end, start), text[begin : begin + passage.end - start])
+            end = passage.end
+    return digests, "".join((*pieces, filling(end, length)))
 
 
 def _sha256(text: str) -> str:

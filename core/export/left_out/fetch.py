@@ -72,8 +72,10 @@ def _with_articles(recorded: RecordedRun, articles: dict[str, Article]) -> Recor
 
     def article_of(key: str, article: Json) -> Json:
         digests = article.get("digests")
-        same = digests and key in documents and documents[key]["digests"]["sha256"] == digests["sha256"]
-        return documents[key] if same else article  # else another reading of the page
+        new = documents.get(key)
+        if not new or not digests or new["digests"]["sha256"] != digests["sha256"]:
+            return article  # of another reading of the page
+        return new if len(new["text"]) == len(article["text"]) else article
 
     return with_articles(recorded, article_of)
 

@@ -15,6 +15,7 @@ from core.text.sanitize import folded_question, json_without_surrogates, one_lin
 from pages.parts import markup, widgets
 from pages.parts.answers.answer_diff import SIGNS as DIFF_SIGNS
 from pages.parts.answers.answer_diff import TAGS
+from pages.parts.problems import shown
 
 CLASSES = {
     ChangeKind.NEW: "added",
@@ -24,6 +25,7 @@ CLASSES = {
 }
 
 
+@shown
 def what_is_new(before: Run, after: Run) -> None:
     """Draw what is new in the second run, if both asked one question. The answers are compared elsewhere."""
     if before.id == after.id or folded_question(before.question) != folded_question(after.question):

@@ -39,7 +39,7 @@ def left_out_texts(run: Run) -> None:
                 str(item.state),
                 item.moved_to,
                 one_line(item.title or item.url),
-                item.problem,
+                one_line(item.problem),
             )
             for number, item in enumerate(passages, 1)
         ]
