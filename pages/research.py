@@ -4,6 +4,7 @@ import streamlit as st
 
 from core.analysis.progress import RunStage, run_stage, spoken_state
 from core.run.state import Run
+from core.storage.run_links import is_link
 from pages.parts import address, browser, runtime
 from pages.parts.conversation import follow_up, turns
 from pages.parts.problems import needed
@@ -17,7 +18,7 @@ from pages.parts.research import (
     stepper,
     trace_view,
 )
-from pages.parts.sharing import replay_bar
+from pages.parts.sharing import link_list, replay_bar
 from pages.parts.sidebar import controls, presets
 
 # The browser needs seconds to load Plotly for the first chart, so an invisible one loads it while the question is typed.
@@ -47,9 +48,10 @@ if run is None:
     question_box.examples_and_connections()
     st.stop()
 
-question_box.question_box(stored)
+question_box.question_box(None if is_link(run.id) else stored)
 paused = replay is not None and not replay.ended and replay.playhead.halted
-with st.container(key="replay_slot"):  # always there: what a fragment draws is found by its place on the page
+with st.container(key="run_slot"):  # always there: what a fragment draws is found by its place on the page
+    link_list.link_notice(run.id)
     if replay is not None:
         replay_bar.replay_bar(replay, paused=paused)
 asked: Run = run
@@ -143,7 +145,7 @@ with left:
     turns.before(conversation, run)
     answer_column()
     turns.after(conversation, run)
-    if not conversation or conversation[-1].id == run.id:
+    if not is_link(run.id) and (not conversation or conversation[-1].id == run.id):
         follow_up.follow_up(run)
 with right, st.container(key="results"):
     results_column()

@@ -54,6 +54,7 @@ BUTTONS: dict[Action, list[str]] = {
         Action.OPEN_RUN: "what_is_new_export export_* attribution_csv",
         Action.CHANGE_RUN: "stop fetch_late fetch_texts answer_again answer_now search_more extraction_switch history_delete_confirmed "
         "plan_approve run_go_on",
+        Action.SHARE_RUN: "link_make link_take_back_*",
         Action.KEEP_LABELS: "grade_* labels_export labels_import preset_apply_* preset_delete_* preset_save_* preset_rename_* preset_undo_*",
         Action.EVALUATE_LABELS: "evaluate_start",
         Action.EVALUATE_DATA_SETS: "evaluate_start",
@@ -71,6 +72,7 @@ ENDPOINTS: dict[Action, tuple[str, ...]] = {
     Action.ASK: ("POST /qa", "POST /query", "POST /research", "POST /{method}/query", "POST /v1/chat/completions"),
     Action.OPEN_RUN: ("GET /runs/{id}", "GET /runs/{id}/export",),
     Action.LIST_RUNS: ("GET /runs",),
+    Action.SHARE_RUN: ("GET /runs/{id}/links", "POST /runs/{id}/links", "DELETE /runs/{id}/links/{link}"),
     Action.CHANGE_RUN: ("POST /runs/{id}/plan", "DELETE /runs/{id}"),
     Action.NAME_SERVERS: ("POST /connect",),
     Action.USE_SESSION: (

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from core.config.prices import Cost, Prices
@@ -103,13 +103,25 @@ def context_usage(run: Run, prices: Prices) -> ContextUsage | None:
     )
 
 
+def without_history(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """A prompt without the earlier questions and answers that were in it."""
+    block = _tagged(messages, "question|answer")
+    return tuple(
+        replace(message, content=block.sub("", message.content)) if block else message for message in messages
+    )
+
+
+def _tagged(messages: Sequence[Message], tags: str) -> re.Pattern[str] | None:
+    """What stands in the prompt between these tags and carries its code; None: it has no code."""
+    rules = next(filter(None, (_RULES.search(message.content) for message in messages)), None)
+    pattern = rf'<({tags})-{rules[1]}(?: number="(\d+)")?>\n.*?</\1-{rules[1]}>' if rules else ""
+    return re.compile(pattern, re.DOTALL) if pattern else None
+
+
 def _lengths(messages: Sequence[Message]) -> Iterator[tuple[ContextPart, int, int]]:
     """Parts with the number of a source, and their characters. What stands between no tags is an instruction, or the
     question where the user says it."""
-    rules = next(filter(None, (_RULES.search(message.content) for message in messages)), None)
-    block = rules and re.compile(
-        rf'<(source|question|answer)-{rules[1]}(?: number="(\d+)")?>\n.*?</\1-{rules[1]}>', re.DOTALL
-    )
+    block = _tagged(messages, "source|question|answer")
     for message in messages:
         rest = len(message.content)
         for match in block.finditer(message.content) if block else ():

@@ -42,6 +42,7 @@ class Action(StrEnum):
     OPEN_RUN = "open, compare and export a run by its address"
     LIST_RUNS = "list runs"
     CHANGE_RUN = "stop, continue, tag and delete a run"
+    SHARE_RUN = "give a run to others by a read-only link, and take it back"
     KEEP_LABELS = "label passages and save presets"
     EVALUATE_LABELS = "run an experiment over labelled passages"
     EVALUATE_DATA_SETS = "run an experiment over other data sets"
@@ -62,6 +63,7 @@ _SHARED: Mapping[Action, tuple[Right, Right, Right]] = {
     Action.OPEN_RUN: (_ALL, _ALL, _ALL),
     Action.LIST_RUNS: (_OWN, _OWN, _OWN),
     Action.CHANGE_RUN: (_OWN, _OWN, _OWN),
+    Action.SHARE_RUN: (_OWN, _OWN, _OWN),
     Action.KEEP_LABELS: (_OWN, _OWN, _NO),
     Action.EVALUATE_LABELS: (_OWN, _OWN, _NO),
     Action.EVALUATE_DATA_SETS: (_NO, _NO, _NO),

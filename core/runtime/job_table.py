@@ -1,8 +1,14 @@
 """Runs in memory, each with the work on it. Ended ones are evicted once they are stored."""
 
 import threading
+from dataclasses import replace
 
+from cachetools import LRUCache
+
+from core.analysis.context_usage import without_history
+from core.run.state import Run
 from core.runtime.jobs import Job
+from core.storage.run_links import RunLinks, is_link
 from core.storage.run_store import RunStore
 
 IDLE_RUNS = 50
@@ -11,12 +17,24 @@ IDLE_RUNS = 50
 UNSAVED_RUNS = 200
 """Ended runs in memory that could not be stored, at most. They are tried again whenever a run begins or is asked for."""
 
+LINKED_RUNS = 200
+"""Copies of runs in memory that links show. They share all but their ids with the runs."""
+
+
+def linked_copy(run: Run, link: str) -> Run:
+    """The run as a link shows it: the link stands for its id, and nothing leads to or tells of other turns."""
+    turn = run.turn and replace(run.turn, conversation="", follows="", history=())
+    before = run.before and linked_copy(run.before, link)
+    return replace(run, id=link, turn=turn, prompt=without_history(run.prompt), before=before)
+
 
 class JobTable:
     """The jobs of a process by the id of their run. Any thread may call."""
 
-    def __init__(self, store: RunStore) -> None:
+    def __init__(self, store: RunStore, links: RunLinks) -> None:
         self._store = store
+        self._links = links
+        self._linked: LRUCache[str, tuple[Run, Job]] = LRUCache(LINKED_RUNS)
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
 
@@ -41,11 +59,14 @@ class JobTable:
             return tuple(self._jobs.values())
 
     def get(self, run_id: str) -> Job | None:
-        """The job of a run in memory or in the store; None when there is no such run.
+        """The job of a run in memory or in the store; None when there is no such run. Instead of an id, a link may be
+        given: the job then has a copy of the run, and cannot be claimed.
 
         Raises:
             StoreFailed: when the store cannot be read.
         """
+        if is_link(run_id):
+            return self._linked_job(run_id)
         with self._lock:
             if run_id in self._jobs:
                 return self._jobs[run_id]
@@ -61,6 +82,21 @@ class JobTable:
         with self._lock:
             job = self._jobs.setdefault(run_id, Job(run))  # another thread may have loaded it meanwhile
             self._evict_idle()
+        return job
+
+    def _linked_job(self, link: str) -> Job | None:
+        """The same job as long as the run has not changed, so that its tuning goes on; None when it was taken back."""
+        run_id = self._links.run_of(link)
+        original = self.get(run_id) if run_id else None
+        if original is None:
+            return None
+        run = original.run
+        with self._lock:
+            shown, job = self._linked.get(link, (None, None))
+            if shown is not run or job is None:
+                job = Job(linked_copy(run, link))
+                job.claim()
+                self._linked[link] = (run, job)
         return job
 
     def unsaved(self, run_id: str) -> str:

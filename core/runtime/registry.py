@@ -37,6 +37,7 @@ from core.runtime.stored_work import FollowUp
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.storage.label_store import LabelStore
 from core.storage.presets import Presets
+from core.storage.run_links import RunLinks, refuse_link
 from core.storage.run_store import RUNS, RunStore
 from core.storage.run_summaries import RunSummary
 
@@ -53,7 +54,8 @@ class RunRegistry(StepwiseWork):
         self.store = RunStore(settings.folder / RUNS)
         self.quotas = Quotas.from_settings(settings, self.engine.prices.read)
         self.observers = (logs.observe,)
-        self._jobs = JobTable(self.store)
+        self.links = RunLinks(self.store)
+        self._jobs = JobTable(self.store, self.links)
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
         self._loop = BackgroundLoop()
         self.call = self._loop.call
@@ -235,8 +237,10 @@ class RunRegistry(StepwiseWork):
         stored has no events.
 
         Raises:
+            NotAllowed: when it is a read-only link.
             StoreFailed: when the store cannot be read.
         """
+        refuse_link(run_id)
         run = self.get(run_id)
         if run is None:
             return None
@@ -276,7 +280,8 @@ class RunRegistry(StepwiseWork):
         return user if self.settings.shared else ""
 
     def delete(self, run_id: str) -> None:
-        """Stop the run, and delete it from memory and store."""
+        """Stop the run, and delete it from memory and store, with the links to it."""
+        refuse_link(run_id)
         self.stop(run_id)
         self._jobs.remove(run_id)
         self.store.delete(run_id)

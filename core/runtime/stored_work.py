@@ -9,6 +9,7 @@ from typing import Any
 
 from core.config.access import Access
 from core.config.knobs import Knobs
+from core.config.permissions import Action, Caller
 from core.errors import OpenQueryError
 from core.ports import Ports
 from core.run.events import Record
@@ -20,6 +21,7 @@ from core.runtime.job_table import JobTable
 from core.runtime.jobs import NO_QUEUE, Job, RunObserver
 from core.runtime.quotas import Quotas
 from core.runtime.side_jobs.retuning import start_job
+from core.storage.run_links import refuse_link
 from core.storage.run_store import RunStore
 
 FollowUp = Callable[[Ports, Listener], Awaitable[Run]]
@@ -37,6 +39,11 @@ class StoredWork:
     _jobs: JobTable
     _loop: BackgroundLoop
 
+    def require(self, caller: Caller, action: Action, run_id: str) -> None:
+        """Raises NotAllowed when the caller may not do this with the run, or names it by a read-only link."""
+        refuse_link(run_id)
+        caller.require(action, self.store.user(run_id))
+
     def _follow_up(
         self,
         run_id: str,
@@ -51,6 +58,7 @@ class StoredWork:
 
         It waits until `queue` lets it in. `bind` gets the run once no other work can change it, and may refuse by raising.
         """
+        refuse_link(run_id)
         job = self._jobs.get(run_id)
         if job is None or not job.claim():
             return False

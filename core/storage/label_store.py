@@ -7,6 +7,7 @@ from typing import Any
 
 from core.errors import BadInput
 from core.model import Grade, Label, Place
+from core.storage.run_links import refuse_link
 from core.storage.run_store import RunStore
 from core.text.digest import text_digest
 from core.text.sanitize import encodable, folded_question
@@ -60,7 +61,9 @@ class LabelStore:
 
         Raises:
             BadInput: when the question has too many.
+            NotAllowed: when the run is named by a read-only link.
         """
+        refuse_link(run)
         with self._store.transaction("The label was not saved") as db:
             db.executemany(
                 "INSERT OR REPLACE INTO labels VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -5,7 +5,8 @@ from core.storage.migrations import Schema
 # runs: `conversation` is the id of the first run of a conversation, `follows` that of the run before; both empty in rows
 # of version 5; `model_usage` is JSON, and NULL in rows of versions 5 and 6. run_users: in whose history a run stands. run_processes: where a live run is under way. imported_runs: the exported
 # JSON that a run begins with. presets and labels: `user` is a digest, empty for everybody. labels: how relevant a range
-# of a page's text is to a question; `run` has the page as it was labelled, `digest` stands for the page's text.
+# of a page's text is to a question; `run` has the page as it was labelled, `digest` stands for the page's text. run_links:
+# `digest` stands for a link that leads to the run.
 SCHEMA = Schema(
     version=5,
     tables="""CREATE TABLE runs (
@@ -41,6 +42,8 @@ SCHEMA = Schema(
         ALTER TABLE runs ADD COLUMN follows TEXT;
         CREATE INDEX runs_by_conversation ON runs (conversation)""",
         "ALTER TABLE runs ADD COLUMN model_usage TEXT",
+        """CREATE TABLE run_links (digest TEXT PRIMARY KEY, run TEXT NOT NULL, made TEXT NOT NULL) STRICT, WITHOUT ROWID;
+        CREATE INDEX run_links_by_run ON run_links (run)""",
     ),
 )
 
@@ -51,6 +54,7 @@ DELETE_RUN = (
     "DELETE FROM run_processes WHERE run = ?",
     "DELETE FROM imported_runs WHERE run = ?",
     "DELETE FROM run_tags WHERE run = ?",
+    "DELETE FROM run_links WHERE run = ?",
 )
 
 CLEAR_RUN = (

@@ -20,6 +20,7 @@ from core.export.replay import Replay
 from core.run.state import Run
 from core.runtime.jobs import Job
 from core.runtime.registry import RunRegistry
+from core.storage.run_links import is_link
 from core.storage.run_summaries import RunSummary
 from pages.parts.submission_guard import SubmissionGuard
 
@@ -95,12 +96,14 @@ def caller() -> Caller:
     return Caller.of(role, history_user(), shared=runs().settings.shared)
 
 
-def change_runs(run_ids: Iterable[str], work: Callable[[], object]) -> bool:
-    """Do something with runs if this visitor may change all of them; else, or if it fails, show why not."""
+def change_runs(
+    run_ids: Iterable[str], work: Callable[[], object], action: Action = Action.CHANGE_RUN
+) -> bool:
+    """Do something with runs if this visitor may with all of them; else, or if it fails, show why not."""
     with refusing:
         visitor = caller()
         for run_id in run_ids:
-            visitor.require(Action.CHANGE_RUN, runs().store.user(run_id))
+            runs().require(visitor, action, run_id)
         work()
         return True
     return False
@@ -165,9 +168,7 @@ def current() -> Run | None:
     if run is None:
         _forget_run()
         st.query_params.clear()
-        refuse(
-            f"There is no run {run_id[:40]}.", "It may have been deleted. Ask again, or look in the history."
-        )
+        refuse(*missing_run(run_id))
         return None
     if shown_id != run_id:
         _forget_run()
@@ -177,6 +178,16 @@ def current() -> Run | None:
     if st.query_params.get("run") != run_id or travelled or (shown_id != run_id and not first):
         st.query_params["run"] = run_id
     return run
+
+
+def missing_run(run_id: str) -> tuple[str, str]:
+    """What to say of a run that is not there, with a hint."""
+    if is_link(run_id):
+        return (
+            "This link does not lead to a run any more.",
+            "Its owner has taken it back, or has deleted the run.",
+        )
+    return f"There is no run {run_id[:40]}.", "It may have been deleted. Ask again, or look in the history."
 
 
 def show_run(run_id: str) -> None:

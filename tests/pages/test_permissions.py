@@ -109,6 +109,19 @@ def changes(visit: Visit) -> bool:
     return changed
 
 
+def shares(visit: Visit) -> bool:
+    """Makes a link to a run in its menu, opens it, and takes it back."""
+    run = visit.run()
+    visit.registry.store.flush()
+    app = visit.open(run=run.id, session={"export": True})
+    if "link_make" not in keys(app):
+        return False
+    app.button(key="link_make").click().run()
+    (made,) = visit.registry.links.of(run.id)
+    app.button(key=f"link_take_back_{made.id}").click().run()
+    return not app.exception and visit.registry.links.of(run.id) == ()
+
+
 def keeps(visit: Visit) -> bool:
     """Sees a preset of the owner."""
     visit.registry.presets.save("three", DEMO, visit.owner if visit.registry.settings.shared else "")
@@ -162,6 +175,7 @@ TRIES: dict[Action, Callable[[Visit], bool]] = {
     Action.OPEN_RUN: opens,
     Action.LIST_RUNS: lists,
     Action.CHANGE_RUN: changes,
+    Action.SHARE_RUN: shares,
     Action.KEEP_LABELS: keeps,
     Action.EVALUATE_LABELS: evaluates_labels,
     Action.EVALUATE_DATA_SETS: evaluates_data_sets,

@@ -23,6 +23,7 @@ from core.export.formats import FORMATS, export
 from core.run.codec import run_to_json
 from core.run.conversation import turns_up_to
 from core.run.state import Run, RunStatus
+from core.storage.run_links import is_link, refuse_link
 from core.text.sanitize import json_without_surrogates
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])
@@ -70,12 +71,14 @@ async def list_runs(
     return RunList(runs=[RunLine.model_validate(line) for line in lines])
 
 
-@router.get("/runs/{id}", response_model=RunView | AgentResponse, responses=documented(404, 422, 503))
+@router.get("/runs/{id}", response_model=RunView | AgentResponse, responses=documented(403, 404, 422, 503))
 async def get_run(
     run_id: RunId, service: ServiceOf, form: Annotated[Form, Query()] = Form.SHORT
 ) -> RunView | AgentResponse | Response:
-    """One run, as it stands."""
-    run = await _stored_run(service, run_id)
+    """One run, as it stands. By a read-only link in the forms `short` and `agent` alone."""
+    run = await stored_run(service, run_id)
+    if form not in (Form.SHORT, Form.AGENT):
+        refuse_link(run_id)
     match form:
         case Form.SHORT:
             return run_view(run, service.prices, await service.unsaved(run_id))
@@ -109,13 +112,13 @@ async def approve_plan(
 
     On a shared server the plans of the caller's own runs alone.
     """
-    run = await _stored_run(service, run_id)
-    caller.require(Action.CHANGE_RUN, await asyncio.to_thread(service.runs.store.user, run_id))
+    run = await stored_run(service, run_id)
+    await asyncio.to_thread(service.runs.require, caller, Action.CHANGE_RUN, run_id)
     if not run.waits_for_approval:
         raise Refusal(409, "No plan of this run waits for approval.", "See GET /runs/{id}.", run=run_id)
     approve = partial(service.runs.approve_plan, run_id, body.sub_questions, session.access)
     await asyncio.to_thread(approve, quota_subject=caller.name)
-    run = await _stored_run(service, run_id)
+    run = await stored_run(service, run_id)
     return run_view(run, service.prices, await service.unsaved(run_id))
 
 
@@ -123,7 +126,7 @@ async def approve_plan(
     "/runs/{id}/export",
     response_class=Response,
     responses={
-        **documented(404, 422, 503),
+        **documented(403, 404, 422, 503),
         200: {"content": {form.media_type: {} for form in FORMATS.values()}, "description": "The file."},
     },
 )
@@ -136,7 +139,7 @@ async def export_run(
     """One run as a file, with the caller's labels where the format has labels."""
     recorded = await asyncio.to_thread(service.runs.recorded, run_id, caller.name)
     if recorded is None:
-        raise _no_run()
+        raise _no_run(run_id)
     name = quote(export_name(recorded.run.question, ending))
     return Response(
         await asyncio.to_thread(export, recorded, ending, service.prices, service.runs.settings.signing_key),
@@ -148,17 +151,24 @@ async def export_run(
 @router.delete("/runs/{id}", status_code=204, responses=documented(403, 404, 422, 503))
 async def delete_run(run_id: RunId, service: ServiceOf, caller: CallerOf) -> None:
     """Stop the run if it is under way, and forget it; on a shared server the caller's own alone."""
-    await _stored_run(service, run_id)
-    caller.require(Action.CHANGE_RUN, await asyncio.to_thread(service.runs.store.user, run_id))
+    await stored_run(service, run_id)
+    await asyncio.to_thread(service.runs.require, caller, Action.CHANGE_RUN, run_id)
     await asyncio.to_thread(service.runs.delete, run_id)
 
 
-async def _stored_run(service: Service, run_id: str) -> Run:
+async def stored_run(service: Service, run_id: str) -> Run:
+    """The run of an id or a read-only link.
+
+    Raises:
+        Refusal: when there is none.
+    """
     run = await asyncio.to_thread(service.runs.get, run_id)
     if run is None:
-        raise _no_run()
+        raise _no_run(run_id)
     return run
 
 
-def _no_run() -> Refusal:
+def _no_run(run_id: str) -> Refusal:
+    if is_link(run_id):
+        return Refusal(404, "This link does not lead to a run any more.", "Its owner has taken it back.")
     return Refusal(404, "There is no run of this id.", "It may have been deleted; see GET /runs.")

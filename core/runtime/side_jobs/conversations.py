@@ -19,6 +19,7 @@ from core.runtime.quotas import Quotas
 from core.stages.conversation.follow_up import FollowUpDraft, draft_after, draft_follow_up
 from core.stages.conversation.next_questions import written_next_questions
 from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.storage.run_links import refuse_link
 
 
 class Conversations:
@@ -38,7 +39,9 @@ class Conversations:
 
         Raises:
             BadInput: when there is none of that id.
+            NotAllowed: when it is a read-only link.
         """
+        refuse_link(run_id)
         if run := self._get(run_id):
             return run
         raise BadInput("The run that this question follows was deleted.", hint="Ask it as a new question.")

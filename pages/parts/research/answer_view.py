@@ -15,6 +15,7 @@ from core.analysis.run_activity import current_activity
 from core.analysis.run_usage import run_usage
 from core.model import AnswerKind, Phase, source_numbers
 from core.run.state import Run, RunStatus
+from core.storage.run_links import is_link
 from core.text.markdown import safe_markdown
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.markdown.tail import tail_of_markdown
@@ -92,7 +93,8 @@ def _head(run: Run, now: float) -> None:
                 icon=":material/troubleshoot:",
                 query_params={"run": run.id},
             )
-            export_menu([run.id], replays=True)
+            if not is_link(run.id):
+                export_menu([run.id], of_page=True)
 
 
 def _queue_position(run: Run) -> str:

@@ -21,6 +21,7 @@ from core.evaluation.labels.qrels import from_qrels, to_qrels
 from core.evaluation.statistics.significance import Verdict
 from core.model import Grade, Passage
 from core.run.state import Run
+from core.storage.run_links import is_link
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime
@@ -84,7 +85,7 @@ def _graded(run: Run, placed: PlacedLabels) -> GradedRanking | None:
 
 def summary(labels: RunLabels, answered: Run, run: Run, opened: str) -> None:
     """Draw the metrics, and the controls of all labels. `opened` names the open passage in the session state."""
-    if labels.tuned is None:
+    if labels.tuned is None or is_link(run.id):
         return
     chosen = next_to_label(labels.tuned, labels.answered)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="labels"):
@@ -122,7 +123,9 @@ def problems(labels: RunLabels) -> None:
 
 
 def grade_buttons(labels: RunLabels, run: Run, passage: Passage) -> None:
-    """Draw a button for each grade; that of the passage is filled, and takes its label away."""
+    """Draw a button for each grade; that of the passage is filled, and takes its label away. None on a read-only link."""
+    if is_link(run.id):
+        return
     grade_name = labels.names.get(passage.id)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="grades"):
         for grade, title, key, meaning in _BUTTONS:

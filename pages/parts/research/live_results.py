@@ -13,6 +13,7 @@ from core.analysis.progress import (
 )
 from core.model import Author, Page
 from core.run.state import Run
+from core.storage.run_links import is_link
 from core.text.display import decimal
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
@@ -146,7 +147,7 @@ def articles(run: Run, read_more: object) -> None:
     if not progress:
         markup.show(markup.empty(f"No pages. {missing_hits(run)}", "article"))
         return
-    if not run.live and (late := retriable(run)):
+    if not run.live and not is_link(run.id) and (late := retriable(run)):
         with st.container(key="read_more", horizontal=True, vertical_alignment="center", border=True):
             unread = all(key not in run.skips for key in late)
             st.markdown(

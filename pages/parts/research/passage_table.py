@@ -20,7 +20,7 @@ from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.display import decimal
 from core.text.sanitize import distinct_labels
-from pages.parts import browser, markup, passage_charts, tables
+from pages.parts import browser, markup, passage_charts, runtime, tables
 from pages.parts.passage_reader import reader
 from pages.parts.research import label_view
 
@@ -48,6 +48,8 @@ def passages(answered: Run, run: Run, *, dark: bool) -> None:
 @st.fragment
 def _listed(answered: Run, run: Run, table: Sequence[RankedPassage]) -> None:
     """Filters, table, labels and the open passage. What is done here leaves the charts as they are."""
+    if runtime.runs().get(run.id) is None:
+        st.rerun()  # deleted, or its link was taken back: the page says so
     labels = label_view.run_labels(answered, run)
     rows = _filters(table)
     scores = [name for name in SCORES if any(getattr(row, name) is not None for row in table)]

@@ -13,6 +13,7 @@ from core.followups import is_unfinished
 from core.run.reports.plan_events import Estimate
 from core.run.reports.sections import Section, SectionState
 from core.run.state import Run
+from core.storage.run_links import is_link
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime
 
@@ -26,13 +27,13 @@ _STATES = {
 
 def plan(run: Run) -> None:
     """Draw the plan that waits for approval, or the sections of the report; nothing for a run without a plan."""
-    if run.waits_for_approval:
+    if run.waits_for_approval and not is_link(run.id):
         with st.container(border=True, key="plan"):
             _plan(run)
     elif run.sections:
         with st.container(border=True, key="sections"):
             _sections(run)
-    if is_unfinished(run):
+    if is_unfinished(run) and not is_link(run.id):
         st.button("Go on", key="run_go_on", icon=":material/resume:", on_click=_go_on, args=(run.id,))
 
 

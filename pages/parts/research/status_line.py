@@ -7,6 +7,7 @@ from core.analysis.rankings.context_diff import context_diff, context_differs
 from core.analysis.run_activity import AnswerOffer, answer_offer, current_activity, passage_counts
 from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
+from core.storage.run_links import is_link
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime
@@ -108,6 +109,8 @@ def _offer(run: Run, tuned: Run, offer: AnswerOffer) -> None:
         else f"{offer.pages:,} of {pluralize(offer.hits, 'page')} {plural(offer.pages, 'was', 'were')} read; their passages are not ranked."
     )
     _line("stop_circle", f"{ENDS.get(run.status, '')} {ranked}", "cut")
+    if is_link(run.id):
+        return
     st.button(
         f"Answer now from {offer.pages:,} of {pluralize(offer.hits, 'page')}",
         key="answer_now",

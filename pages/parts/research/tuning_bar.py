@@ -5,13 +5,14 @@ from htpy import Node, div, span
 
 from core.analysis.rankings.context_diff import ContextDiff, context_differs
 from core.run.state import Run
+from core.storage.run_links import is_link
 from pages.parts import markup, runtime
 
 
 def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
     """Draw the difference of the tuned context from the answer's, in the line under the stepper."""
     markup.show(div(".oq-tuned")[markup.icon("tune"), _facts(diff)])
-    if context_differs(run, tuned):
+    if context_differs(run, tuned) and not is_link(run.id):
         st.button(
             "Answer again",
             key="answer_again",

@@ -16,14 +16,14 @@ from core.text.sanitize import one_line
 from pages.parts import runtime
 from pages.parts.conversation.turns import turns_of
 from pages.parts.problems import problem
-from pages.parts.sharing import replay_bar
+from pages.parts.sharing import link_list, replay_bar
 
 MAX_EXPORTED = 50
 """The most runs of one ZIP file, which is built in memory."""
 
 
-def export_menu(run_ids: Sequence[str], *, replays: bool = False) -> None:
-    """Draw the menu of formats; `replays`: with a button that replays the run. Closed, it is not sent."""
+def export_menu(run_ids: Sequence[str], *, of_page: bool = False) -> None:
+    """Draw the menu of formats; of the run on the page with its replay and its links. Closed, it is not sent."""
     too_many = len(run_ids) > MAX_EXPORTED
     menu = st.popover(
         "Export",
@@ -50,7 +50,7 @@ def export_menu(run_ids: Sequence[str], *, replays: bool = False) -> None:
             ).replace(".zip.zip", ".zip")
             _button(form.title, partial(exported, run_ids, ending), name, ending)
         _conversation(run)
-        if replays:
+        if of_page:
             st.button(
                 "Replay as it happened",
                 key="replay_start",
@@ -59,6 +59,7 @@ def export_menu(run_ids: Sequence[str], *, replays: bool = False) -> None:
                 on_click=replay_bar.start,
                 args=(run.id,),
             )
+            link_list.link_list(run.id)
 
 
 def _button(title: str, data: Callable[[], bytes], name: str, ending: str) -> None:

@@ -8,6 +8,7 @@ from core.errors import OpenQueryError
 from core.export.replay import Playhead, Replay, phase_starts
 from core.model import Phase
 from core.run.state import Run
+from core.storage.run_links import is_link
 from pages.parts import browser, markup, runtime
 
 PARAMETER = "replay"
@@ -38,7 +39,7 @@ def close() -> None:
 
 def replay_of(run: Run) -> Replay | None:
     """The replay of this run that the address asks for; one that is opened or loaded again begins anew."""
-    if st.query_params.get(PARAMETER) != "1" or run.live:
+    if st.query_params.get(PARAMETER) != "1" or run.live or is_link(run.id):
         st.session_state.pop(runtime.REPLAY, None)
         return None
     if runtime.replay_of(run.id) is None:

@@ -55,6 +55,17 @@ def test_a_token_deletes_its_own_runs(shared: Api, annas: str) -> None:
     assert shared.get(f"/runs/{annas}", headers=ANNA).status_code == 200
 
 
+def test_a_token_shares_its_own_runs_by_links(shared: Api, annas: str) -> None:
+    assert right(Role.TOKEN, Action.SHARE_RUN) is Right.OWN
+    links = f"/runs/{annas}/links"
+    made = shared.post(links, headers=ANNA).raise_for_status().json()
+    for method, path in (("POST", links), ("GET", links), ("DELETE", f"{links}/{made['id']}")):
+        assert shared.client.request(method, path, headers=BERTA).status_code == 403
+    assert shared.get(links, headers=ANNA).json() == {"links": [{"id": made["id"], "made": made["made"]}]}
+    assert shared.delete(f"{links}/{made['id']}", headers=ANNA).status_code == 204
+    assert shared.delete(f"{links}/{made['id']}", headers=ANNA).status_code == 404
+
+
 def test_the_address_of_a_run_shares_it(shared: Api, annas: str) -> None:
     assert right(Role.TOKEN, Action.OPEN_RUN) is Right.ALL
     for form in ("short", "full", "agent"):
@@ -113,6 +124,7 @@ def test_every_endpoint_is_tried_here() -> None:
         Action.OPEN_RUN,
         Action.LIST_RUNS,
         Action.CHANGE_RUN,
+        Action.SHARE_RUN,
         Action.NAME_SERVERS,
     }
     assert set(ENDPOINTS) == tried | {Action.SET_DEFAULTS, Action.USE_SESSION}

@@ -1,0 +1,94 @@
+"""Read-only links to runs: one table of the run store, which has the digests of links and not the links."""
+
+import hashlib
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from core.errors import BadInput, NotAllowed
+from core.storage.run_store import RunStore
+
+LINK_LIMIT = 100
+"""Links of one run."""
+_PREFIX = "link-"
+_RANDOM_BYTES = 24
+_LINK = re.compile(rf"{_PREFIX}[A-Za-z0-9_-]{{32}}")
+"""Longer than the id of any run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLink:
+    """A link that has not been taken back."""
+
+    id: str
+    """Names it to the owner of the run. It opens nothing."""
+    made: str
+    """When, in ISO 8601."""
+
+
+def is_link(run_id: str) -> bool:
+    """Whether this is no id of a run, but a read-only link to one, which stands where the id does."""
+    return _LINK.fullmatch(run_id) is not None
+
+
+def refuse_link(run_id: str) -> None:
+    """Raises NotAllowed when this is a link: through it a run is looked at and tuned, and nothing else."""
+    if is_link(run_id):
+        raise NotAllowed(
+            "This is a read-only link: the run can be looked at and tuned, not changed, labelled, continued or exported.",
+            hint="Ask whoever gave it to you, or ask the question yourself.",
+        )
+
+
+class RunLinks:
+    """The links in a run store. Every method may be called from any thread, and raises StoreFailed when the store cannot
+    be used. Each look-up reads the file, so a link that is taken back is so in every process that uses it."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+
+    def make(self, run_id: str) -> tuple[str, RunLink]:
+        """A new link to a stored run: the link, which cannot be had again, and what the owner's list has of it.
+
+        Raises:
+            BadInput: when the run is not stored, or has too many links.
+        """
+        link = _PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
+        digest, made = _digest(link), datetime.now(UTC).isoformat(timespec="seconds")
+        self._store.flush()
+        with self._store.transaction("The link was not made") as db:
+            if not db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone():
+                raise BadInput("This run is not stored, so no link can lead to it.", hint="Ask again.")
+            (count,) = db.execute("SELECT count(*) FROM run_links WHERE run = ?", (run_id,)).fetchone()
+            if count >= LINK_LIMIT:
+                raise BadInput(f"This run has {LINK_LIMIT} links already.", hint="Take some of them back.")
+            db.execute("INSERT INTO run_links VALUES (?, ?, ?)", (digest, run_id, made))
+        return link, RunLink(id=digest[:16], made=made)
+
+    def of(self, run_id: str) -> tuple[RunLink, ...]:
+        """The links to a run, oldest first."""
+        with self._store.transaction("The links cannot be read") as db:
+            rows = db.execute(
+                "SELECT substr(digest, 1, 16), made FROM run_links WHERE run = ? ORDER BY made", (run_id,)
+            ).fetchall()
+        return tuple(RunLink(id=link_id, made=made) for link_id, made in rows)
+
+    def run_of(self, link: str) -> str:
+        """The id of the run that the link leads to; empty: to none, or not any more."""
+        with self._store.transaction("The link cannot be read") as db:
+            row = db.execute("SELECT run FROM run_links WHERE digest = ?", (_digest(link),)).fetchone()
+        return str(row[0]) if row else ""
+
+    def take_back(self, run_id: str, link_id: str) -> bool:
+        """Take back the link of this run with this `RunLink.id`; False when there is none."""
+        with self._store.transaction("The link was not taken back") as db:
+            return bool(
+                db.execute(
+                    "DELETE FROM run_links WHERE run = ? AND substr(digest, 1, 16) = ?", (run_id, link_id)
+                ).rowcount
+            )
+
+
+def _digest(link: str) -> str:
+    return hashlib.sha256(link.encode()).hexdigest()

@@ -1,0 +1,61 @@
+"""Read-only links to a run: made, copied and taken back in its Export menu, and what a page says that shows one."""
+
+import streamlit as st
+from htpy import div, span
+
+from core.config.permissions import Action
+from core.errors import OpenQueryError
+from core.storage.run_links import is_link
+from pages.parts import browser, markup, runtime
+from pages.parts.problems import problem
+
+_MADE = "links_made"
+"""In the session state: links that were made in it, by what names them. Nobody else has them."""
+
+
+def link_notice(run_id: str) -> None:
+    """Say that the page shows a run by a read-only link; nothing for one of the history."""
+    if is_link(run_id):
+        text = "You see this run by a read-only link. Tuning it changes what you see, not the run."
+        markup.show(div(".oq-status-line")[markup.icon("visibility"), span[text]])
+
+
+def link_list(run_id: str) -> None:
+    """Draw the links to a run, with what makes another and takes each back."""
+    markup.show(markup.kicker("Read-only links", "to look at the run and tune a copy"))
+    try:
+        if not runtime.caller().may(Action.SHARE_RUN, runtime.runs().store.user(run_id)):
+            st.caption("Only whoever asked the question can make one.")
+            return
+        links = runtime.runs().links.of(run_id)
+    except OpenQueryError as error:
+        problem(error)
+        return
+    made: dict[str, str] = st.session_state.get(_MADE, {})
+    for link in links:
+        if link.id in made:
+            st.code(f"{st.context.url}?run={made[link.id]}", language=None, wrap_lines=True)
+        with st.container(horizontal=True, vertical_alignment="center", key=f"link_{link.id}"):
+            hidden = "" if link.id in made else ", shown only where it was made"
+            st.caption(f"Made {browser.local_time(link.made)}{hidden}", width="stretch")
+            st.button(
+                "Take back",
+                key=f"link_take_back_{link.id}",
+                icon=":material/link_off:",
+                type="tertiary",
+                on_click=_take_back,
+                args=(run_id, link.id),
+            )
+    st.button("Make a link", key="link_make", icon=":material/add_link:", on_click=_make, args=(run_id,))
+
+
+def _make(run_id: str) -> None:
+    def work() -> None:
+        link, entry = runtime.runs().links.make(run_id)
+        st.session_state.setdefault(_MADE, {})[entry.id] = link
+
+    runtime.change_runs([run_id], work, Action.SHARE_RUN)
+
+
+def _take_back(run_id: str, link_id: str) -> None:
+    runtime.change_runs([run_id], lambda: runtime.runs().links.take_back(run_id, link_id), Action.SHARE_RUN)
