@@ -38,6 +38,7 @@ def settings_table() -> str:
 def decisions_table() -> str:
     """A row for each decision record, with its heading, and for each number that no record has."""
     records = {path.name[:4]: path for path in DECISIONS.glob("[0-9]*.md")}
+    assert len(records) == len([*DECISIONS.glob("[0-9]*.md")]), "two records have the same number"
     rows = []
     for number in (f"{n:04}" for n in range(1, int(max(records)) + 1)):
         if record := records.get(number):

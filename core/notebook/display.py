@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from htpy import Element, Node, b, div, figcaption, fragment, i, p, style, table, tbody, td, th, thead, tr
 
 from core.text.display import html
+from core.text.sanitize import sanitize
 
 T = TypeVar("T")
 
@@ -26,6 +27,9 @@ STYLE = """
 """
 """Colours that are legible on light and dark; all else is the notebook's. htpy escapes it: it has no `>` and quotes."""
 
+NO_MATHEMATICS = ("mathjax_ignore", "tex2jax_ignore")
+"""Classes by which notebooks leave dollar signs alone: the texts of pages are no formulas."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Display(Generic[T]):
@@ -38,12 +42,15 @@ class Display(Generic[T]):
     def __post_init__(self) -> None:
         """Make the elements once: generators among them have one life, and a cell may be shown again."""
         object.__setattr__(self, "content", fragment[self.content].__html__())
+        object.__setattr__(
+            self, "text", sanitize(self.text)
+        )  # a terminal obeys what a page could have in its text
 
     def __repr__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:
-        return html(div(".oq")[style[STYLE], self.content])
+        return html(div(class_=["oq", *NO_MATHEMATICS])[style[STYLE], self.content])
 
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None

@@ -26,10 +26,11 @@ class LiveProgress:
     def observe(self, record: Record | None, run: Run) -> None:
         """Take an event of the run and the run after it; None: work on it has ended."""
         self._run = run
-        if record is None:
-            self._ended = True
-        elif self._lines:
+        if self._lines and record:
             self._lines.show(record, run)
+        elif self._lines:
+            self._lines.print_troubles(run)
+        self._ended = self._ended or record is None
 
     async def show(self) -> None:
         """Draw until the run has ended."""

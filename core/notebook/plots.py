@@ -127,7 +127,7 @@ def attrition_plot(run: Run) -> Display[Attrition]:
             numbers=("items",),
         ),
         text="\n".join(
-            f"{count:>7} {step}" + "".join(f"\n        − {number:,} × {reason}" for number, reason in lost)
+            f"{count} {step}" + "".join(f"\n    − {number:,} × {reason}" for number, reason in lost)
             for count, step, _, lost in rows
         ),
     )

@@ -175,14 +175,16 @@ def test_why_not_says_how_far_a_sentence_came() -> None:
 
 @pytest.mark.usefixtures("registry")
 def test_displays_are_plain_elements_whatever_stands_in_the_pages() -> None:
-    hostile = with_page(title=HOSTILE, text=HOSTILE + DONE_TEXT, site=HOSTILE)
-    hostile = replace(hostile, run=replace(hostile.run, question=HOSTILE, text=f"{HOSTILE} [1]"))
+    hostile = with_page(title=f"{HOSTILE}\x1b[2J", text=HOSTILE + DONE_TEXT, site=HOSTILE)
+    hostile = replace(hostile, run=replace(hostile.run, question=HOSTILE, text=f"{HOSTILE}\x1b[2J [1]"))
     for run in (NotebookRun(hostile), NotebookRun(RECORDED), notebook_run()):
         for name, shown in displays(run).items():
             bundle = shown._repr_mimebundle_()  # type: ignore[attr-defined]
             assert set(bundle) == {"text/html", "text/plain"}, name
             assert bundle["text/html"] == shown._repr_html_()  # type: ignore[attr-defined]
+            assert bundle["text/html"].startswith('<div class="oq mathjax_ignore tex2jax_ignore">'), name
             assert bundle["text/plain"] == repr(shown) != "", name
+            assert "\x1b" not in bundle["text/plain"], name
             tags, attributes = tags_of(bundle["text/html"])
             assert not tags & {"script", "img", "a", "iframe", "link", "object", "form", "input"}, name
             assert attributes <= {"class", "style", "title", "dir"} | SVG_ATTRIBUTES, name
