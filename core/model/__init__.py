@@ -19,6 +19,7 @@ from core.model.labels import Grade, Label
 from core.model.library import Collection, LibraryDocument, LibraryPassage, Neighbour
 from core.model.notices import Notice, Severity
 from core.model.pages import (
+    FILLING,
     Article,
     Document,
     Extractor,
@@ -37,6 +38,7 @@ from core.model.retry import Retry
 from core.model.usage import Embeddings, ModelUsage, RerankScores, Usage
 
 __all__ = [
+    "FILLING",
     "ROLES", "Answer", "AnswerFrom", "AnswerKind", "Article", "Author", "Citation", "CitationCheck",
     "Collection", "Document", "Embeddings", "Exchange", "Extractor", "Floats", "FunctionCall", "Grade", "Hit",
     "HitOrigin", "Index", "InjectionKind", "InjectionSign", "Label", "LibraryDocument", "LibraryPassage",

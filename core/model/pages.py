@@ -104,6 +104,10 @@ class InjectionSign:
     strong: bool = True
 
 
+FILLING = "░"
+"""What stands for the characters of a text that was left out of a file, with some blanks between."""
+
+
 class PassageState(StrEnum):
     """What is known of a passage whose text was left out of a file."""
 

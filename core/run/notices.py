@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from core.model import AnswerKind, Notice, PassageState, Phase, Severity, SkipReason
+from core.model import FILLING, AnswerKind, Notice, PassageState, Phase, Severity, SkipReason
 from core.text.named_facts import unsupported_figures
 from core.text.sanitize import one_line, plural, pluralize
 
@@ -104,6 +104,14 @@ def left_out_notices(run: Run) -> Iterator[Notice]:
             f"The texts of {lacking:,} of {pluralize(len(run.pages), 'page')} are not here: this run left without the "
             "texts of others. Their passages cannot be read or ranked again.",
             "Fetch them again: under Pages on the Research page, or with openquery open FILE --fetch-texts.",
+        )
+    if digests and run.text.startswith(FILLING):
+        message = "The answer quotes what others wrote, so it was left out of the file."
+        yield Notice(
+            phase=Phase.ANSWER,
+            severity=Severity.INFO,
+            message=message,
+            hint="Answer again once the texts are here.",
         )
     states = Counter(passage.state for text in digests for passage in text.passages)
     if states.total() > states[PassageState.LEFT_OUT]:

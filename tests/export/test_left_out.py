@@ -131,7 +131,9 @@ def test_the_run_is_shown_with_what_it_has_and_ranks_nothing() -> None:
 def test_an_answer_stays_where_a_model_alone_wrote() -> None:
     assert "Delta" in from_bundle(export(RECORDED, ENDING)).run.text
     broken_off = [event for event in TOLD if not isinstance(event, e.Answered | e.Checked | e.RunDone)]
-    assert "Delta" not in from_bundle(export(RecordedRun.folded(records(*broken_off)), ENDING)).run.text
+    without = from_bundle(export(RecordedRun.folded(records(*broken_off)), ENDING)).run
+    assert "Delta" not in without.text
+    assert "it was left out of the file" in " ".join(map(str, without.notices))
 
 
 def test_texts_that_come_back_make_the_run_whole() -> None:

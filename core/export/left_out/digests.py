@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from core.model import PassageDigest, PassageState, TextDigests
+from core.model import FILLING, PassageDigest, PassageState, TextDigests
 
 _MASK = 2**64 - 1
 _BASE = 0x9E3779B97F4A7C15
@@ -20,7 +20,7 @@ _SEARCHES = 2_000
 
 def filling(start: int, end: int) -> str:
     """What stands at `text[start:end]` of a page whose text was left out."""
-    return ("░░░░░░░ " * (2 + (end - start) // 8))[start % 8 :][: end - start]
+    return ((FILLING * 7 + " ") * (2 + (end - start) // 8))[start % 8 :][: end - start]
 
 
 def text_digests(text: str, places: Iterable[tuple[int, int]]) -> TextDigests:
