@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 
 from htpy import Element, Node, b, div, figcaption, fragment, i, p, style, table, tbody, td, th, thead, tr
 
+from core.notebook.plain_text import plain_text
 from core.text.display import html
-from core.text.sanitize import sanitize
 
 T = TypeVar("T")
 
@@ -37,17 +37,13 @@ class Display(Generic[T]):
 
     value: T
     content: Node
-    text: str
 
     def __post_init__(self) -> None:
         """Make the elements once: generators among them have one life, and a cell may be shown again."""
         object.__setattr__(self, "content", fragment[self.content].__html__())
-        object.__setattr__(
-            self, "text", sanitize(self.text)
-        )  # a terminal obeys what a page could have in its text
 
     def __repr__(self) -> str:
-        return self.text
+        return plain_text(str(self.content))
 
     def _repr_html_(self) -> str:
         return html(div(class_=["oq", *NO_MATHEMATICS])[style[STYLE], self.content])
@@ -56,7 +52,7 @@ class Display(Generic[T]):
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
         """The representations by media type; IPython drops those that it does not want."""
-        return {"text/html": self._repr_html_(), "text/plain": self.text}
+        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
 
 def rows_table(head: Sequence[str], rows: Iterable[Sequence[Node]], numbers: Collection[str] = ()) -> Element:
@@ -97,16 +93,6 @@ def caption(text: str) -> Element:
     return figcaption[text]
 
 
-def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Rows in columns of equal width."""
-    lines = [tuple(head), *map(tuple, rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
-
-
 def empty(value: Any, message: str) -> Display[Any]:
     """What is shown in the place of something that is not there."""
-    return Display(value=value, content=p(".quiet")[message], text=message)
+    return Display(value=value, content=p(".quiet")[message])

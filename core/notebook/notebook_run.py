@@ -133,7 +133,7 @@ class NotebookRun:
         return plots.attribution_plot(attributed)
 
     def __repr__(self) -> str:
-        return run_display.run_display(self.run).text
+        return repr(run_display.run_display(self.run))
 
     def _repr_html_(self) -> str:
         return run_display.run_display(self.run)._repr_html_()

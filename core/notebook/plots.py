@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-from htpy import Element, b, circle, div, figure, line, polyline, svg, title
+from htpy import Element, Node, b, circle, div, figure, line, polyline, svg, title
 from htpy import text as svg_text
 
 from core.analysis.answers.attribution import Attribution, Cell
@@ -60,7 +60,7 @@ def score_plot(run: Run) -> Display[ScoreCurve | None]:
         f"{' and '.join(series)} by rank, {pluralize(ranks, 'passage')}. {len(curve.context)} are in the context, "
         f"the last at rank {curve.cutoff}. {curve.name}: {f'elbow after rank {bend}' if bend else 'no elbow'}."
     )
-    return Display(value=curve, content=_figure(shapes, words), text=words)
+    return Display(value=curve, content=_figure(shapes, words))
 
 
 def map_plot(run: Run) -> Display[Projection | None]:
@@ -93,7 +93,7 @@ def map_plot(run: Run) -> Display[Projection | None]:
         f"{sum(projected.explained):.0%} of the variance. Large points are in the context, a colour is a page. "
         "Close points are similar; the projection is approximate."
     )
-    return Display(value=projected, content=_figure(shapes, words), text=words)
+    return Display(value=projected, content=_figure(shapes, words))
 
 
 def attrition_plot(run: Run) -> Display[Attrition]:
@@ -102,35 +102,17 @@ def attrition_plot(run: Run) -> Display[Attrition]:
     steps = flow_diagram(losses)
     if not steps:
         return empty(losses, "No search results were found.")
-    rows = [
+    rows = (
         (
-            f"{step.count:,}",
+            b[f"{step.count:,}"],
             str(step.step),
-            step.width,
-            [(band.flow.count, band.flow.reason) for band in step.losses],
+            div(style="width:16em")[bar(step.width)],
+            [div[b(".bad")[f"{band.flow.count:,}"], f" × {band.flow.reason}"] for band in step.losses],
         )
         for step in steps
-    ]
-    return Display(
-        value=losses,
-        content=rows_table(
-            ("items", "step", "share", "lost after it"),
-            (
-                (
-                    b[count],
-                    step,
-                    div(style="width:16em")[bar(width)],
-                    [div[b(".bad")[f"{number:,}"], f" × {reason}"] for number, reason in lost],
-                )
-                for count, step, width, lost in rows
-            ),
-            numbers=("items",),
-        ),
-        text="\n".join(
-            f"{count} {step}" + "".join(f"\n    − {number:,} × {reason}" for number, reason in lost)
-            for count, step, _, lost in rows
-        ),
     )
+    table = rows_table(("items", "step", "share", "lost after it"), rows, numbers=("items",))
+    return Display(value=losses, content=table)
 
 
 def attribution_plot(attributed: Attribution) -> Display[Attribution]:
@@ -144,33 +126,15 @@ def attribution_plot(attributed: Attribution) -> Display[Attribution]:
         f"{decimal(attributed.limit, 2)}. Similarity is not entailment."
     )
     numbers = [str(source.number) for source in attributed.sources]
-    return Display(
-        value=attributed,
-        content=figure[
-            rows_table(
-                ("sentence of the answer", *numbers),
-                (
-                    (
-                        (entry.text, [div(".bad")[flag] for flag in entry.flag_labels]),
-                        *(_heat(cell, attributed.strength(cell)) for cell in entry.cells),
-                    )
-                    for entry in attributed.sentences
-                ),
-                numbers=numbers,
-            ),
-            caption(words),
-        ],
-        text="\n".join(
-            [
-                words,
-                *(
-                    f"{', '.join(f'[{cell.source}] {decimal(cell.similarity, 2)}' for cell in entry.citations) or '–'}  "
-                    f"{one_line(entry.text, 90)}{''.join(f' ({flag})' for flag in entry.flag_labels)}"
-                    for entry in attributed.sentences
-                ),
-            ]
-        ),
+    rows: Iterable[Sequence[Node]] = (
+        (
+            (entry.text, [div(".bad")[flag] for flag in entry.flag_labels]),
+            *(_heat(cell, attributed.strength(cell)) for cell in entry.cells),
+        )
+        for entry in attributed.sentences
     )
+    table = rows_table(("sentence of the answer", *numbers), rows, numbers=numbers)
+    return Display(value=attributed, content=figure[table, caption(words)])
 
 
 def _heat(cell: Cell, share: float) -> Element:

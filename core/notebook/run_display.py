@@ -11,13 +11,13 @@ from htpy import Node, b, blockquote, div, h3, li, mark, p, span, ul
 from core.analysis.answers.source_cards import passages_of_documents, source_cards
 from core.analysis.change_document import change_lines
 from core.analysis.progress import phase_progress, spoken_state
-from core.analysis.rankings.ranked_passages import SCORES, passage_in_context, ranked_passages
+from core.analysis.rankings.ranked_passages import SCORES, RankedPassage, passage_in_context, ranked_passages
 from core.analysis.retrieval.trace import Trace
 from core.analysis.retrieval.trace_steps import StepState, trace_steps
 from core.analysis.run_changes import RunChanges
 from core.evaluation.labels.graded_ranking import DEPTH, GradedRanking
 from core.model import AnswerKind, Ranking, Source, source_numbers
-from core.notebook.display import Display, bar, empty, facts, rows_table, text_table
+from core.notebook.display import Display, bar, empty, facts, rows_table
 from core.run.state import Run
 from core.text.display import decimal, duration
 from core.text.markdown.elements import elements
@@ -28,70 +28,47 @@ SHOWN_PASSAGES = 10
 AROUND = 400
 """Characters of the page on either side of a passage."""
 SIGNS = {StepState.PASSED: "✓", StepState.ENDED: "✗", StepState.NOT_REACHED: "–", StepState.UNKNOWN: "?"}
+TONES = {StepState.PASSED: "good", StepState.ENDED: "bad"}
 
 
 def run_display(run: Run) -> Display[Run]:
     """Question, state, answer, sources and notices."""
     cards = source_cards(run)
-    head = (
+    figures = (
         (duration(run.seconds), "in total"),
         *([(f"{run.full_pages:,} of {len(run.hits):,}", "pages read")] if run.hits else []),
         *([(passages_of_documents(cards), "as sources")] if cards else []),
     )
-    shown = answer_display(run)
     losses = [*([str(run.error)] if run.error else []), *map(str, run.notices)]
-    lines = [
-        run.question,
-        spoken_state(run),
-        " · ".join(f"{value} {label}" for value, label in head),
-        "",
-        shown.text,
-    ]
     return Display(
         value=run,
         content=(
             h3(dir="auto")[run.question],
             p[spoken_state(run)],
-            facts(*head),
-            shown.content,
+            facts(*figures),
+            answer_display(run).content,
             bool(losses) and ul(".quiet")[(li[line] for line in losses)],
         ),
-        text="\n".join([*lines, *losses]).strip(),
     )
 
 
 def answer_display(run: Run) -> Display[str]:
     """The answer with its citations, and the sources by their numbers."""
+    if run.answer is None and not run.text:
+        return empty("", "The run has no answer.")
     titles = {source.number: one_line(source.title, 100) for source in run.sources}
-    cards = source_cards(run)
-    none = "The run has no answer." if run.answer is None and not run.text else ""
-    kind = (
-        "Extractive: sentences quoted from the sources."
-        if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE
-        else ""
-    )
+    is_extractive = run.answer is not None and run.answer.kind is AnswerKind.EXTRACTIVE
+    rows = [
+        (b[f"[{card.number}]"], (card.title, div(".quiet")[card.site]), card.snippet, f"{card.citations}×")
+        for card in source_cards(run)
+    ]
     return Display(
         value=run.text,
         content=(
-            none and p(".quiet")[none],
             div(dir="auto")[_markdown(elements(run.text, source_numbers(run.sources)), titles)],
-            kind and p(".quiet")[kind],
-            bool(cards)
-            and rows_table(
-                ("", "source", "passage", "cited"),
-                (
-                    (
-                        b[card.number],
-                        (card.title, div(".quiet")[card.site]),
-                        card.snippet,
-                        f"{card.citations}×",
-                    )
-                    for card in cards
-                ),
-                numbers=("", "cited"),
-            ),
+            is_extractive and p(".quiet")["Extractive: sentences quoted from the sources."],
+            bool(rows) and rows_table(("", "source", "passage", "cited"), rows, numbers=("cited",)),
         ),
-        text="\n".join([none or run.text, *(f"[{card.number}] {card.title} · {card.url}" for card in cards)]),
     )
 
 
@@ -109,16 +86,17 @@ def _markdown(tree: Iterable[Any], titles: Mapping[int, str]) -> Iterator[Node]:
 
 def progress_display(run: Run) -> Display[Run]:
     """The phases so far, with their counts and times."""
-    rows = [
-        (step.title, str(step.state), f"{step.count} {step.unit}".strip(), _seconds(step.seconds))
+    rows = (
+        (
+            step.title,
+            str(step.state),
+            f"{step.count} {step.unit}",
+            "" if step.seconds is None else duration(step.seconds),
+        )
         for step in phase_progress(run, run.seconds)
-    ]
-    head = ("phase", "state", "count", "time")
-    return Display(
-        value=run,
-        content=(div(".quiet")[spoken_state(run)], rows_table(head, rows, numbers=("count", "time"))),
-        text=text_table(head, rows),
     )
+    table = rows_table(("phase", "state", "count", "time"), rows, numbers=("count", "time"))
+    return Display(value=run, content=(div(".quiet")[spoken_state(run)], table))
 
 
 def ranking_display(run: Run, first: int = SHOWN_PASSAGES) -> Display[Ranking | None]:
@@ -126,47 +104,23 @@ def ranking_display(run: Run, first: int = SHOWN_PASSAGES) -> Display[Ranking | 
     if run.ranking is None:
         return empty(None, "The run has no ranking.")
     rows = ranked_passages(run)
-    shown = [row for row in rows if row.rank <= first or row.number]
     scores = [name for name in SCORES if getattr(run.ranking, name) is not None]
     name, deciding = run.ranking.deciding
-    best = max((float(deciding[row.row]) for row in shown[:1]), default=0.0) if deciding is not None else 0.0
+    best = float(deciding[rows[0].row]) if deciding is not None and rows else 0.0
+
+    def cells(row: RankedPassage) -> Iterator[Node]:
+        yield str(row.rank)
+        yield row.number and b[f"[{row.number}]"]
+        yield deciding is not None and best > 0 and bar(float(deciding[row.row]) / best)
+        values = (getattr(row, score) for score in scores)
+        yield from ("" if value is None else decimal(value, 3) for value in values)
+        yield from (row.snippet, row.site)
+
+    shown = ([*cells(row)] for row in rows if row.rank <= first or row.number)
     head = ("rank", "source", "", *scores, "passage", "site")
-
-    def cells(row: Any) -> list[str]:
-        values = [getattr(row, score) for score in scores]
-        return ["" if value is None else decimal(value, 3) for value in values]
-
     note = f"{pluralize(len(rows), 'passage')} by {name}, {len(run.ranking.context)} in the context"
-    return Display(
-        value=run.ranking,
-        content=(
-            div(".quiet")[note],
-            rows_table(
-                head,
-                (
-                    (
-                        str(row.rank),
-                        row.number and b[f"[{row.number}]"],
-                        deciding is not None and best > 0 and bar(float(deciding[row.row]) / best),
-                        *cells(row),
-                        row.snippet,
-                        row.site,
-                    )
-                    for row in shown
-                ),
-                numbers=("rank", "source", *scores),
-            ),
-        ),
-        text=note
-        + "\n"
-        + text_table(
-            ("rank", "source", *scores, "passage"),
-            (
-                (str(row.rank), f"[{row.number}]" if row.number else "", *cells(row), one_line(row.text, 70))
-                for row in shown
-            ),
-        ),
-    )
+    table = rows_table(head, shown, numbers=("rank", "source", *scores))
+    return Display(value=run.ranking, content=(div(".quiet")[note], table))
 
 
 def source_display(run: Run, source: Source) -> Display[Source]:
@@ -181,7 +135,6 @@ def source_display(run: Run, source: Source) -> Display[Source]:
             div(".quiet")[source.url],
             blockquote(dir="auto")[before, mark[source.passage.text], after],
         ),
-        text=f"[{source.number}] {source.title} · {source.url}\n{source.text}",
     )
 
 
@@ -189,17 +142,16 @@ def comparison_display(changes: RunChanges) -> Display[RunChanges]:
     """What entered and left the context, how far the rankings agree, and what else differs between two runs."""
     ranks, ranking = changes.ranks, changes.ranking
     moved = [change for change in ranks if change.entered or change.left]
-    rows = [
+    rows = (
         (
-            "+" if change.entered else "−",
-            "" if change.before is None else str(change.before),
-            "" if change.after is None else str(change.after),
+            span(class_="good" if change.entered else "bad")["+" if change.entered else "−"],
+            str(change.before or ""),
+            str(change.after or ""),
             change.label,
             change.site,
         )
         for change in moved
-    ]
-    head = ("", "rank before", "rank after", "passage", "site")
+    )
     agreement = (
         f"Context: {sum(change.entered for change in moved)} entered, {sum(change.left for change in moved)} left, "
         f"{len(ranks) - len(moved)} reordered. Rank-biased overlap {ranking.overlap:.2f}."
@@ -207,39 +159,24 @@ def comparison_display(changes: RunChanges) -> Display[RunChanges]:
         else "One of the runs has no ranking."
     )
     others = [*change_lines(changes)] if changes.before.id != changes.after.id else []
+    head = ("", "rank before", "rank after", "passage", "site")
     return Display(
         value=changes,
         content=(
             p[agreement],
-            bool(rows)
-            and rows_table(
-                head,
-                ((span(class_="good" if row[0] == "+" else "bad")[row[0]], *row[1:]) for row in rows),
-                numbers=head[1:3],
-            ),
-            ul[(li[line] for line in others)] if others else None,
+            bool(moved) and rows_table(head, rows, numbers=head[1:3]),
+            bool(others) and ul[(li[line] for line in others)],
         ),
-        text="\n".join([agreement, *([text_table(head, rows)] if rows else []), *others]),
     )
 
 
 def trace_display(trace: Trace) -> Display[Trace]:
     """How far a text or an address came on its way to the answer."""
-    steps = [(SIGNS[step.state], step.title, str(step.state)) for step in trace_steps(trace)]
-    tones = {SIGNS[StepState.PASSED]: "good", SIGNS[StepState.ENDED]: "bad"}
-    return Display(
-        value=trace,
-        content=(
-            p[
-                (
-                    span(class_=tones.get(sign, "quiet"), title=state)[f"{sign} {title}", "   "]
-                    for sign, title, state in steps
-                )
-            ],
-            p[b[trace.message]],
-        ),
-        text="\n".join([*(f"{sign} {title}" for sign, title, _ in steps), trace.message]),
+    steps = (
+        span(class_=TONES.get(step.state, "quiet"))[f"{SIGNS[step.state]} {step.title}   "]
+        for step in trace_steps(trace)
     )
+    return Display(value=trace, content=(p[steps], p[b[trace.message]]))
 
 
 def metrics_display(ranking: GradedRanking) -> Display[GradedRanking]:
@@ -250,9 +187,4 @@ def metrics_display(ranking: GradedRanking) -> Display[GradedRanking]:
     return Display(
         value=ranking,
         content=(facts(*pairs), note and p(".quiet")[note]),
-        text=" · ".join(f"{value} {name}" for value, name in pairs) + (f". {note}" if note else ""),
     )
-
-
-def _seconds(seconds: float | None) -> str:
-    return "" if seconds is None else duration(seconds)
