@@ -12,10 +12,7 @@ from core.storage.run_summaries import RunSummary
 
 
 def matching_runs(
-    runs: Iterable[RunSummary],
-    words: str = "",
-    statuses: Collection[str] = (),
-    tags: Collection[str] = (),
+    runs: Iterable[RunSummary], words: str = "", statuses: Collection[str] = (), tags: Collection[str] = ()
 ) -> tuple[RunSummary, ...]:
     """Runs whose question contains every word, with one of the statuses and one of the tags. Empty means any."""
     terms = words.casefold().split()

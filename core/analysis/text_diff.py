@@ -1,12 +1,16 @@
 """Sentence-level diff of two texts, and its display as blocks with long common stretches folded."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
-from itertools import groupby
+from itertools import groupby, repeat
+from typing import TypeVar
 
+from core.text.sanitize import letters
 from core.text.sentences import sentences
+
+Item = TypeVar("Item")
 
 SHOWN_CHARACTERS = 150_000
 """Characters of a diff that are shown."""
@@ -46,15 +50,22 @@ class DiffBlock:
 
 def diff_sentences(first: Sequence[str], second: Sequence[str]) -> tuple[DiffPiece, ...]:
     """Diff two lists of sentences with difflib, in reading order. Letter case and white space are ignored."""
-    matcher = SequenceMatcher(None, [_letters(text) for text in first], [_letters(text) for text in second])
-    pieces: list[DiffPiece] = []
+    return tuple(DiffPiece(kind=kind, text=text) for kind, text, _ in aligned(first, second, str))
+
+
+def aligned(
+    first: Sequence[Item], second: Sequence[Item], text: Callable[[Item], str], *, autojunk: bool = True
+) -> Iterator[tuple[DiffKind, Item, Item]]:
+    """The items of two lists in reading order: those of both in pairs, the others twice. `autojunk` is difflib's."""
+    matcher = SequenceMatcher(
+        None, [letters(text(item)) for item in first], [letters(text(item)) for item in second], autojunk
+    )
     for operation, start, end, other_start, other_end in matcher.get_opcodes():
         if operation == "equal":
-            pieces += (DiffPiece(kind=DiffKind.COMMON, text=text) for text in first[start:end])
+            yield from zip(repeat(DiffKind.COMMON), first[start:end], second[other_start:other_end])
         else:
-            pieces += (DiffPiece(kind=DiffKind.REMOVED, text=text) for text in first[start:end])
-            pieces += (DiffPiece(kind=DiffKind.ADDED, text=text) for text in second[other_start:other_end])
-    return tuple(pieces)
+            yield from ((DiffKind.REMOVED, item, item) for item in first[start:end])
+            yield from ((DiffKind.ADDED, item, item) for item in second[other_start:other_end])
 
 
 def line_sentences(text: str) -> list[str]:
@@ -68,10 +79,6 @@ def line_sentences(text: str) -> list[str]:
         parts = [part for part in parts if any(map(str.isalnum, part))]
         words += [*parts[:-1], *(f"{part}\n" for part in parts[-1:])]
     return words
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def diff_blocks(

@@ -7,6 +7,7 @@ from core.errors import ChatFailed
 from core.model import Embeddings, Message, ModelUsage, Phase, StreamChunk, ToolDefinition, Usage
 from core.ports import Chat, Embed, OnRetry
 from core.run.events import Emit, ModelRetry, ModelUsed
+from core.text.query_parser import QueryReader
 from core.text.sanitize import estimated_tokens
 
 
@@ -59,6 +60,21 @@ class MeteredChat:
         )
         model_usage = ModelUsage(model=self.identity, tokens=counts, estimated=usage is None)
         self._emit(ModelUsed(self._phase, model_usage))
+
+
+async def read_queries(reply: AsyncGenerator[StreamChunk], reader: QueryReader) -> AsyncGenerator[str]:
+    """The reader's queries as the reply grows; the rest of the reply is not awaited once the reader has enough."""
+    finish = None
+    async with aclosing(reply) as chunks:
+        async for chunk in chunks:
+            finish = chunk.finish or finish
+            for query in reader.read(chunk.text_delta):
+                yield query
+            if reader.done:
+                return
+    if finish != "length":  # else the last line may be half a query
+        for query in reader.end():
+            yield query
 
 
 class MeteredEmbed:

@@ -9,7 +9,7 @@ from core.errors import ChatFailed
 from core.model import Author, Message, Phase, Query, Severity
 from core.ports import Chat
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, QueryPlanned
-from core.stages.metered_models import MeteredChat
+from core.stages.metered_models import MeteredChat, read_queries
 from core.text.query_parser import QueryReader
 from core.text.sanitize import one_line, pluralize
 
@@ -63,7 +63,10 @@ async def _model_queries(question: str, limit: int, chat: Chat | None, emit: Emi
     reader = QueryReader(limit)
     trouble, hint = "", ""
     try:
-        async with aclosing(_lines(question, reader, MeteredChat(chat, Phase.PLAN, emit))) as queries:
+        messages = plan_prompt(question, limit, datetime.now(UTC).date())
+        metered = MeteredChat(chat, Phase.PLAN, emit)
+        reply = metered(messages, max_tokens=_MAX_TOKENS, temperature=_TEMPERATURE)
+        async with aclosing(read_queries(reply, reader)) as queries:
             async for query in queries:
                 yield query
     except ChatFailed as error:
@@ -80,22 +83,6 @@ async def _model_queries(question: str, limit: int, chat: Chat | None, emit: Emi
     else:
         parsed = "one query" if count == 1 else f"{count} different queries"
         emit(Note(Phase.PLAN, f"{chat.identity} wrote {parsed} of the {limit} asked for."))
-
-
-async def _lines(question: str, reader: QueryReader, chat: Chat) -> AsyncGenerator[str]:
-    """Queries as the reply grows; the rest of the reply is not awaited once the reader has enough."""
-    messages = plan_prompt(question, reader.limit, datetime.now(UTC).date())
-    finish = None
-    async with aclosing(chat(messages, max_tokens=_MAX_TOKENS, temperature=_TEMPERATURE)) as deltas:
-        async for delta in deltas:
-            finish = delta.finish or finish
-            for query in reader.read(delta.text_delta):
-                yield query
-            if reader.done:
-                return
-    if finish != "length":  # else the last line may be half a query
-        for query in reader.end():
-            yield query
 
 
 def plan_prompt(question: str, queries: int, today: date) -> tuple[Message, ...]:

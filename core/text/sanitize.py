@@ -100,6 +100,11 @@ def single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
+def letters(text: str) -> str:
+    """The letters and digits of a text, as texts are compared that differ in spacing, marks and case alone."""
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
 def folded_question(question: str) -> str:
     """A question as it is compared: white space, upper and lower case make no difference."""
     return single_spaced(encodable(question)).casefold()

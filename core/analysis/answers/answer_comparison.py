@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from enum import StrEnum
+from operator import attrgetter
 
 from core.analysis.answers.answer_stats import AnswerStats, answer_stats
 from core.analysis.rankings.passage_matching import match_passages
-from core.analysis.text_diff import DiffKind, DiffPiece
-from core.model import Sentence, Usage
+from core.analysis.text_diff import DiffKind, DiffPiece, aligned
+from core.model import Usage
 from core.run.state import AnswerVersion
 
 MOST_SENTENCES = 1000
@@ -85,30 +85,13 @@ def _diff(
     before: AnswerVersion, after: AnswerVersion, same: Mapping[int, int]
 ) -> tuple[tuple[DiffPiece, ...], int]:
     first, second = before.check.sentences[:MOST_SENTENCES], after.check.sentences[:MOST_SENTENCES]
-    matcher = SequenceMatcher(None, [*map(_letters, first)], [*map(_letters, second)], autojunk=False)
     pieces: list[DiffPiece] = []
     citations_changed = 0
-    for operation, start, end, other_start, other_end in matcher.get_opcodes():
-        if operation == "equal":
-            for sentence, other in zip(first[start:end], second[other_start:other_end], strict=True):
-                pieces.append(DiffPiece(kind=DiffKind.COMMON, text=other.text, cites=other.cites))
-                citations_changed += {same.get(number, -number) for number in sentence.cites} != set(
-                    other.cites
-                )
-        else:
-            pieces += (
-                DiffPiece(kind=DiffKind.REMOVED, text=sentence.text, cites=sentence.cites)
-                for sentence in first[start:end]
-            )
-            pieces += (
-                DiffPiece(kind=DiffKind.ADDED, text=sentence.text, cites=sentence.cites)
-                for sentence in second[other_start:other_end]
-            )
+    for kind, sentence, other in aligned(first, second, attrgetter("text"), autojunk=False):
+        pieces.append(DiffPiece(kind=kind, text=other.text, cites=other.cites))
+        if kind is DiffKind.COMMON:
+            citations_changed += {same.get(number, -number) for number in sentence.cites} != set(other.cites)
     return tuple(pieces), citations_changed
-
-
-def _letters(sentence: Sentence) -> str:
-    return "".join(filter(str.isalnum, sentence.text.casefold()))
 
 
 # --- counts side by side ----------------------------------------------------------------------------------
@@ -159,11 +142,7 @@ def answer_metrics(
         metric("prompt tokens", _of(paid, "prompt_tokens"), _of(other, "prompt_tokens"), reported),
         metric("answer tokens", _of(paid, "completion_tokens"), _of(other, "completion_tokens"), reported),
         AnswerMetric(
-            label="cost",
-            unit=Unit.DOLLARS,
-            before=_of(paid, "cost"),
-            after=_of(other, "cost"),
-            hint=reported,
+            label="cost", unit=Unit.DOLLARS, before=_of(paid, "cost"), after=_of(other, "cost"), hint=reported
         ),
         AnswerMetric(
             label="time",

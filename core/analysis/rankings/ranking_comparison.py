@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.analysis.rankings.context_membership import context_sources, context_tokens
@@ -120,12 +120,9 @@ def compare_rankings(before: Run, after: Run) -> RankingDiff | None:
     names = {other: row for row, other in pairs.items()}
     first = before.ranking.order.tolist()
     second = [names.get(row, -1 - row) for row in after.ranking.order.tolist()]
-    contexts = (
-        before.ranking.context,
-        tuple(names.get(row, -1 - row) for row in after.ranking.context),
-    )
+    contexts = (before.ranking.context, tuple(names.get(row, -1 - row) for row in after.ranking.context))
     return RankingDiff(
-        changes=_changes(before, after, names),
+        changes=tuple(_changes(before, after, names)),
         overlap=rank_biased_overlap(first, second),
         contexts=jaccard(*contexts, k=max(map(len, contexts))),
         at={k: jaccard(first, second, k) for k in DEPTHS if k <= max(len(first), len(second))},
@@ -138,54 +135,35 @@ def compare_rankings(before: Run, after: Run) -> RankingDiff | None:
     )
 
 
-def _changes(before: Run, after: Run, names: dict[int, int]) -> tuple[RankChange, ...]:
-    before_ranks, before_numbers = _ranks(before)
-    after_ranks, after_numbers = _ranks(after)
-    changes = [
-        _change(
-            after,
-            row,
-            before=before_ranks.get(names.get(row, -1)),
-            before_number=before_numbers.get(names.get(row, -1)),
-            before_row=names.get(row),
-            after=rank,
-            after_number=after_numbers.get(row),
-            after_row=row,
+def _changes(before: Run, after: Run, names: dict[int, int]) -> Iterator[RankChange]:
+    """The passages of the second ranking in its order, then those only in the first."""
+    before_places, after_places, matched = _places(before), _places(after), set(names.values())
+    rows = [(names.get(row, -1), row) for row in after_places]
+    rows += [(row, -1) for row in before_places if row not in matched]
+    for before_row, after_row in rows:
+        before_rank, before_number = before_places.get(before_row, (None, None))
+        after_rank, after_number = after_places.get(after_row, (None, None))
+        run, row = (before, before_row) if after_rank is None else (after, after_row)
+        passages: tuple[Passage, ...] = run.index.passages if run.index else ()
+        page = run.pages.get(passages[row].place.page)
+        yield RankChange(
+            id=passages[row].id,
+            text=passages[row].text,
+            url=page.url if page else "",
+            before=before_rank,
+            after=after_rank,
+            before_number=before_number,
+            after_number=after_number,
+            before_row=None if before_row < 0 else before_row,
+            after_row=None if after_row < 0 else after_row,
         )
-        for row, rank in after_ranks.items()
-    ]
-    removed = set(before_ranks) - set(names.values())
-    changes += [
-        _change(
-            before,
-            row,
-            before=rank,
-            before_number=before_numbers.get(row),
-            before_row=row,
-            after=None,
-            after_number=None,
-            after_row=None,
-        )
-        for row, rank in before_ranks.items()
-        if row in removed
-    ]
-    return tuple(changes)
 
 
-def _ranks(run: Run) -> tuple[dict[int, int], Mapping[int, int]]:
-    """Ranks, from 1, and source numbers, by row."""
-    return ranks_by_row(run.ranking) if run.ranking else {}, run.context_numbers
-
-
-def _change(run: Run, row: int, **places: int | None) -> RankChange:
-    passages: tuple[Passage, ...] = run.index.passages if run.index else ()
-    page = run.pages.get(passages[row].place.page)
-    return RankChange(
-        id=passages[row].id,
-        text=passages[row].text,
-        url=page.url if page else "",
-        **places,
-    )
+def _places(run: Run) -> dict[int, tuple[int, int | None]]:
+    """Rank, from 1, and number in the context, by row."""
+    numbers = run.context_numbers
+    ranks = ranks_by_row(run.ranking) if run.ranking else {}
+    return {row: (rank, numbers.get(row)) for row, rank in ranks.items()}
 
 
 def rank_biased_overlap(

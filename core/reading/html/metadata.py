@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from core.reading.normalization import clean_line
+from core.text.sanitize import letters
 
 _TITLE = ("og:title", "twitter:title", "dc.title", "dcterms.title", "citation_title")
 _AUTHOR = (
@@ -151,12 +152,8 @@ def person(name: str) -> str:
 def _is_site(name: str, site: str, url: str) -> bool:
     """Whether a name is the site's: of its name, its host, or its host without the top-level domain."""
     host = match[1] if (match := _HOST.match(url)) else ""
-    words = _letters(name)
-    return words in _letters(site) or words in (_letters(host), _letters(host.rpartition(".")[0]))
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
+    words = letters(name)
+    return words in letters(site) or words in (letters(host), letters(host.rpartition(".")[0]))
 
 
 def _byline(html: str) -> str:

@@ -4,7 +4,6 @@ import asyncio
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -17,7 +16,7 @@ from core.run.events import Emit, Note
 from core.stages.answering.answer_prompt import source_block
 from core.stages.conversation.coverage import embedded_coverage
 from core.stages.conversation.joined_terms import refers_back
-from core.stages.metered_models import MeteredChat
+from core.stages.metered_models import MeteredChat, read_queries
 from core.stages.rank import sources
 from core.stages.ranking.calibration import calibration_of
 from core.text.bm25_index import tokens
@@ -234,24 +233,15 @@ def _is_plain(text: str) -> bool:
 
 
 async def _written(shown: Sequence[Source], asked: Sequence[str], chat: Chat, emit: Emit) -> list[str]:
-    """The questions in the model's reply that can be suggestions; no model is asked where there is nothing to show. The
-    rest of the reply is not awaited once there are enough."""
+    """The questions in the model's reply that can be suggestions; no model is asked where there is nothing to show."""
     if not shown:
         return []
     reader = QueryReader(2 * MOST_QUESTIONS, LENGTH_LIMIT)
-    finish = None
     messages = next_questions_prompt(shown, asked, secrets.token_hex(8))
     reply = MeteredChat(chat, Phase.ANSWER, emit)(messages, max_tokens=_MAX_TOKENS, temperature=0.6)
-    async with aclosing(reply) as chunks:
-        async for chunk in chunks:
-            finish = chunk.finish or finish
-            reader.read(chunk.text_delta)
-            if reader.done:
-                break
-    if finish != "length":  # else the last line may be half a question
-        reader.end()
     seen = {folded_question(question) for question in asked}
-    return [text for text in reader.queries if _is_plain(text) and folded_question(text) not in seen]
+    written = [text async for text in read_queries(reply, reader)]
+    return [text for text in written if _is_plain(text) and folded_question(text) not in seen]
 
 
 async def _covered(questions: Sequence[str], index: Index, ports: Ports, emit: Emit) -> tuple[str, ...]:

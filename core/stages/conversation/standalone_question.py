@@ -5,7 +5,6 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 
 from core.config.questions import QUESTION_LIMIT, checked_question
@@ -16,7 +15,7 @@ from core.run.events import Emit, Note
 from core.stages.answering.answer_prompt import history_blocks
 from core.stages.conversation.history import dropped_note, recent
 from core.stages.conversation.joined_terms import joined_question
-from core.stages.metered_models import MeteredChat
+from core.stages.metered_models import MeteredChat, read_queries
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
 from core.text.query_parser import QueryReader
 from core.text.sanitize import one_line
@@ -94,18 +93,10 @@ async def standalone_question(
 
 async def _rewritten(follow_up: str, history: Sequence[Exchange], chat: Chat) -> str:
     """The question in the model's reply; empty where there is none. The rest of the reply is not awaited."""
-    reader = QueryReader(1, QUESTION_LIMIT)
     messages = rewrite_prompt(follow_up, history, secrets.token_hex(8))
-    finish = None
-    async with aclosing(chat(messages, max_tokens=_MAX_TOKENS, temperature=0.0)) as chunks:
-        async for chunk in chunks:
-            finish = chunk.finish or finish
-            reader.read(chunk.text_delta)
-            if reader.done:
-                break
-    if finish != "length":  # else the last line may be half a question
-        reader.end()
-    return _LABEL.sub("", reader.queries[0]) if reader.queries else ""
+    reply = chat(messages, max_tokens=_MAX_TOKENS, temperature=0.0)
+    questions = [text async for text in read_queries(reply, QueryReader(1, QUESTION_LIMIT))]
+    return _LABEL.sub("", questions[0]) if questions else ""
 
 
 def rewrite_prompt(follow_up: str, history: Sequence[Exchange], boundary: str) -> tuple[Message, ...]:
