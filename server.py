@@ -118,10 +118,7 @@ streamlit_patches.keep_reports()
 api = create_app(runtime.runs)
 SERVING: dict[str, Any] = {
     "lifespan": lifespan,
-    "routes": [
-        Route("/api", lambda _request: RedirectResponse("/api/")),
-        Mount("/api", app=api),
-    ],
+    "routes": [Route("/api", lambda _request: RedirectResponse("/api/")), Mount("/api", app=api)],
     "middleware": [
         Middleware(SingleWorker),
         Middleware(DrainRefused),

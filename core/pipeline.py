@@ -89,12 +89,7 @@ async def research(
 
 
 async def retrieve(
-    question: str,
-    knobs: Knobs,
-    ports: Ports,
-    listen: Listener | None = None,
-    *,
-    queries: Sequence[str] = (),
+    question: str, knobs: Knobs, ports: Ports, listen: Listener | None = None, *, queries: Sequence[str] = ()
 ) -> Run:
     """Find the sources for a question, and write no answer. The chat model writes queries only, and none where some are given.
 
@@ -123,11 +118,7 @@ def failure(error: BaseException) -> e.RunFailed:
     if isinstance(error, OpenQueryError):
         return e.RunFailed(error.part, error.message, error.hint, error.exit_code)
     log.error("a run failed", exc_info=error)
-    return e.RunFailed(
-        "openquery",
-        INTERNAL_ERROR,
-        f"What was found so far is kept. {INTERNAL_ERROR_HINT}",
-    )
+    return e.RunFailed("openquery", INTERNAL_ERROR, f"What was found so far is kept. {INTERNAL_ERROR_HINT}")
 
 
 @asynccontextmanager

@@ -56,14 +56,11 @@ def pick(name: str) -> None:
 
 
 run = page_frame.chosen_run(
-    "Compare",
-    "Two settings, models or runs: rank changes, context changes and answers.",
-    page_frame.COMPARE,
+    "Compare", "Two settings, models or runs: rank changes, context changes and answers.", page_frame.COMPARE
 )
 if run.index is None or run.ranking is None:
     page_frame.empty_state(
-        "This run has no ranking: it ended before its passages were ranked.",
-        "leaderboard",
+        "This run has no ranking: it ended before its passages were ranked.", "leaderboard"
     )
     st.stop()
 compare_config.adopt(run)

@@ -137,13 +137,7 @@ class Terminal:
     """
 
     def __init__(
-        self,
-        steps: PhaseLines,
-        prices: Prices,
-        *,
-        verbose: bool,
-        stream: bool,
-        closed: Callable[[], object],
+        self, steps: PhaseLines, prices: Prices, *, verbose: bool, stream: bool, closed: Callable[[], object]
     ) -> None:
         self._steps = steps
         self._prices = prices

@@ -25,11 +25,7 @@ from core.text.sanitize import json_without_surrogates, one_line
 
 
 async def ask_since_in_terminal(
-    reference: str,
-    question: str,
-    override: Callable[[Knobs], Knobs],
-    settings: Settings,
-    options: AskOptions,
+    reference: str, question: str, override: Callable[[Knobs], Knobs], settings: Settings, options: AskOptions
 ) -> int:
     """Ask the question of a run again, print what changed, store the new run, and return the exit code.
 

@@ -15,10 +15,7 @@ _SIGNS = (
     | {"…": ".", "•": "*"}
 )
 # Letters of other scripts that look Latin; folded only inside words that mix scripts.
-_LOOKALIKES = str.maketrans(
-    "аеіїорсухѕԁһјӏкмтвнгαεικορτυνχςѵԛɡ",
-    "aeiiopcyxsdhjlkmtbhraeikoptuvxsvqg",
-)
+_LOOKALIKES = str.maketrans("аеіїорсухѕԁһјӏкмтвнгαεικορτυνχςѵԛɡ", "aeiiopcyxsdhjlkmtbhraeikoptuvxsvqg")
 _MIXED = re.compile(r"[a-z][\u0370-\u052f]|[\u0370-\u052f][a-z]")
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u052f]")
 _WORD = re.compile(r"\w+")

@@ -86,11 +86,7 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
 
 
 def digest_of(
-    question: str,
-    sources: Sequence[Source],
-    knobs: AnswerKnobs,
-    model: str,
-    history: Sequence[Exchange] = (),
+    question: str, sources: Sequence[Source], knobs: AnswerKnobs, model: str, history: Sequence[Exchange] = ()
 ) -> str:
     """A digest of all that a model is asked: other words, sources, settings or models give another one."""
     prompt_sources = [(source.number, source.title, source.url, source.text) for source in sources]
@@ -99,12 +95,7 @@ def digest_of(
 
 
 async def _quoted_answer(  # noqa: PLR0917
-    question: str,
-    sources: Sequence[Source],
-    knobs: AnswerKnobs,
-    embed: Embed,
-    emit: Emit,
-    budget: TimeBudget,
+    question: str, sources: Sequence[Source], knobs: AnswerKnobs, embed: Embed, emit: Emit, budget: TimeBudget
 ) -> Answer:
     """The extractive answer. A limit of tokens is kept by their estimated number."""
     writer = AnswerWriter(emit, knobs.stop, knobs.max_tokens * CHARACTERS_A_TOKEN or None)

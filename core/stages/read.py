@@ -11,16 +11,7 @@ from core.errors import ReadFailed, SearchFailed
 from core.injection import injection_signs
 from core.model import Article, Document, Hit, Page, Phase, Severity, Skip, SkipReason, Unreadable
 from core.ports import Extract, Web
-from core.run.events import (
-    Emit,
-    Fetched,
-    FetchStarted,
-    Note,
-    PageRead,
-    PageSkipped,
-    PhaseEnded,
-    PhaseStarted,
-)
+from core.run.events import Emit, Fetched, FetchStarted, Note, PageRead, PageSkipped, PhaseEnded, PhaseStarted
 from core.run.page_request import PageRequest, Requester, page_request
 from core.stages.streams import map_concurrently, until
 from core.stages.time_budget import UNLIMITED, TimeBudget

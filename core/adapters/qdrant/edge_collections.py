@@ -31,13 +31,7 @@ class EdgeCollections(PointCollections):
     `lock_timeout` seconds. A search compares with every passage (decision 0016).
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        idle: float = 5.0,
-        lock_timeout: float = 8.0,
-    ) -> None:
+    def __init__(self, folder: Path, *, idle: float = 5.0, lock_timeout: float = 8.0) -> None:
         self.folder = folder
         self._process = EdgeProcess(folder, idle)
         self._lock_timeout = lock_timeout

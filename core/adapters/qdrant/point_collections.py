@@ -89,11 +89,7 @@ class PointCollections(ABC):
 
     @abstractmethod
     async def _upsert(
-        self,
-        name: str,
-        ids: list[PointId],
-        vectors: NDArray[np.float32],
-        payloads: list[dict[str, Any]],
+        self, name: str, ids: list[PointId], vectors: NDArray[np.float32], payloads: list[dict[str, Any]]
     ) -> None: ...
 
     @abstractmethod

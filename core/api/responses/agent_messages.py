@@ -93,9 +93,7 @@ def _rewrite(run: Run) -> list[AgentMessage]:
     tokens = used.tokens if used and not used.estimated else None
     return [
         AgentMessage(
-            agent="rewrite",
-            content=run.question,
-            response_metadata=_metadata(run.turn.author, tokens),
+            agent="rewrite", content=run.question, response_metadata=_metadata(run.turn.author, tokens)
         )
     ]
 

@@ -16,8 +16,7 @@ from core.library.session_files import SessionFile, SessionFiles
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
 
 Name = Annotated[
-    str,
-    Path(min_length=1, max_length=200, description="The file's name. Its extension says its type."),
+    str, Path(min_length=1, max_length=200, description="The file's name. Its extension says its type.")
 ]
 
 _FILE = {

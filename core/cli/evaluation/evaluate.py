@@ -145,10 +145,7 @@ async def check_in_terminal(
         embed = await _embedder(engine, data)
         if embed.identity != earlier.embedder:
             theirs, ours = embedder_names(one_line(earlier.embedder), embed.identity)
-            print_text(
-                f"Warning: the kept results are of {theirs}, these of {ours}.",
-                to=sys.stderr,
-            )
+            print_text(f"Warning: the kept results are of {theirs}, these of {ours}.", to=sys.stderr)
         async with sweep_workers(data, tried, count=connections.workers) as workers:
             results = run_experiment(data, tried, embed, workers, rerank=rerank)
             (after,) = [result async for result in results]

@@ -138,8 +138,7 @@ def _selected_passage(*sides: AnswerSide) -> None:
         else:
             with st.container(border=True, key="reader_source"):
                 markup.show(
-                    markup.kicker(label, "the page has changed since"),
-                    div(".oq-article")[mark[source.text]],
+                    markup.kicker(label, "the page has changed since"), div(".oq-article")[mark[source.text]]
                 )
                 widgets.close_button(deselect, key="reader_source_close")
 

@@ -46,8 +46,7 @@ def view(run: Run) -> None:
         _fetch_again(key)
     elif comparison is None:
         page_frame.empty_state(
-            "This page is not cached: its server forbids caching, or the cache was full.",
-            "cloud_off",
+            "This page is not cached: its server forbids caching, or the cache was full.", "cloud_off"
         )
         _fetch_again(key)
     else:

@@ -121,12 +121,7 @@ def _table(run: Run, duplicates: DuplicateClusters) -> None:
         for page in run.ranked_pages
     ]
     page_frame.table(
-        lines,
-        list(columns),
-        "clusters",
-        max_rows=9,
-        config=columns,
-        alt="Pages with their duplicate groups",
+        lines, list(columns), "clusters", max_rows=9, config=columns, alt="Pages with their duplicate groups"
     )
 
 

@@ -23,10 +23,7 @@ MESSAGE_SECONDS = 20.0
 
 def sidebar() -> None:
     """The preset box of the sidebar, for all knobs."""
-    with (
-        st.sidebar,
-        st.expander("Presets", icon=":material/bookmarks:", key="group_presets", type="compact"),
-    ):
+    with st.sidebar, st.expander("Presets", icon=":material/bookmarks:", key="group_presets", type="compact"):
         box("main", controls.knobs, controls.set_controls)
 
 

@@ -46,12 +46,7 @@ def price_table() -> None:
             "completion": column.NumberColumn(
                 "written", required=True, min_value=0, max_value=MOST_DOLLARS, format="$%.3f", help=HELP
             ),
-            "as_of": column.DateColumn(
-                "as of",
-                required=True,
-                default=date.today(),
-                format="D MMM YYYY",
-            ),
+            "as_of": column.DateColumn("as of", required=True, default=date.today(), format="D MMM YYYY"),
         },
     )
     st.caption(HELP)
