@@ -10,7 +10,7 @@ from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
 from core.export.bundle import recorded_run
 from core.export.formats import ending_of, export
-from core.export.left_out.passages import left_out_passages
+from core.export.left_out.passages import left_out_passages, why_gone
 from core.export.one_file import file_signer, is_one_file
 from core.export.signature import signed_by, trusted_keys
 from core.model import PassageState
@@ -71,9 +71,12 @@ def open_in_terminal(file: Path, settings: Settings, *, fetch_texts: bool = Fals
         if fetch_texts:
             run = runs.left_out_texts.fetch(run_id)
             lacking = any(page.lacks_text for page in run.pages.values())
-            for passage in left_out_passages(run):
+            for page, passage in left_out_passages(run):
                 if passage.state is not PassageState.UNCHANGED:
-                    print_text(one_line(str(passage), 400), to=sys.stderr)
+                    moved = "" if passage.moved_to is None else f" to {passage.moved_to:,}"
+                    place = f"{one_line(page.url, 300)} {passage.start:,} to {passage.end:,}"
+                    reason = one_line(why_gone(page, passage))
+                    print_text(f"{passage.state}{moved}: {place} {reason and f'({reason})'}", to=sys.stderr)
             for notice in left_out_notices(run):
                 print_text(str(notice), to=sys.stderr)
         if problem := runs.unsaved(run_id):

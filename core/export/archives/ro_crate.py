@@ -14,9 +14,10 @@ from core.text.sanitize import encodable, json_without_surrogates, one_line
 
 CRATE = "ro-crate-metadata.json"
 _PROFILE = "https://w3id.org/ro/crate/1.1"
-_ROOT, _RIGHTS, _ACTION, _SOFTWARE = "./", "#rights", "#run", "#openquery"
+_ROOT, _RIGHTS, _RUN, _SOFTWARE = "./", "#rights", "#run", "#openquery"
+_JSON = "application/json"
 _MEDIA_TYPES = {
-    "json": "application/json",
+    "json": _JSON,
     "jsonl": "application/jsonl",
     "txt": "text/plain",
     "npy": "application/octet-stream",
@@ -26,6 +27,8 @@ _TITLES = {
     "events.jsonl": "Events of the run with their times",
     "labels.json": "Labels of passages",
     "run.json": "The run as it was imported",
+    "pages": "Text of a page",
+    "vectors": "Vectors of the passages",
 }
 
 
@@ -39,68 +42,53 @@ def ro_crate(run: Run, parts: Mapping[str, bytes], others: Iterable[str]) -> byt
     for url, page in pages.items():
         urls_by_text[encodable(page.text).encode()].append(url)
     files = [_file(name, content, urls_by_text.get(content, [])) for name, content in parts.items()]
-    files += [_file(name, None, []) for name in others]
-    start = started(run)
-    root = {
-        "@id": _ROOT,
-        "@type": "Dataset",
-        "name": one_line(run.question) or "A question",
-        "description": f"A run of OpenQuery: how an answer to “{one_line(run.question)}” was searched, read, ranked and "
-        "written, event by event.",
-        "datePublished": start.isoformat(timespec="seconds"),
-        "license": _to(_RIGHTS),
-        "hasPart": _to(*(file["@id"] for file in files)),
-        "citation": _to(*pages),
-        "mentions": _to(_ACTION),
-    }
+    files += [_file(name, b"", []) for name in others]
+    start, question = started(run), one_line(run.question) or "A question"
+    begun, ended = (
+        (start + timedelta(seconds=seconds)).isoformat(timespec="seconds") for seconds in (0, run.seconds)
+    )
+    rights = "Texts of pages belong to their authors; the run belongs to whoever asked."
+    about = (
+        f"How an answer to “{question}” was searched, read, ranked and written in OpenQuery, event by event."
+    )
     entities = [
-        {"@id": CRATE, "@type": "CreativeWork", "about": _to(_ROOT), "conformsTo": _to(_PROFILE)},
-        root,
-        *files,
-        *(
-            {"@id": url, "@type": "WebPage", "name": one_line(page.title) or url}
-            for url, page in pages.items()
+        _entity(CRATE, "CreativeWork", about=_to(_ROOT), conformsTo=_to(_PROFILE)),
+        _entity(
+            *(_ROOT, "Dataset", question),
+            description=about,
+            datePublished=begun,
+            license=_to(_RIGHTS),
+            hasPart=_to(*(file["@id"] for file in files)),
+            citation=_to(*pages),
+            mentions=_to(_RUN),
         ),
-        {
-            "@id": _RIGHTS,
-            "@type": "CreativeWork",
-            "name": "No licence",
-            "description": "Texts of pages belong to their authors; the run belongs to whoever asked.",
-        },
-        {
-            "@id": _ACTION,
-            "@type": "CreateAction",
-            "name": "The run",
-            "instrument": _to(_SOFTWARE),
-            "startTime": start.isoformat(timespec="seconds"),
-            "endTime": (start + timedelta(seconds=run.seconds)).isoformat(timespec="seconds"),
-            "result": _to(_ROOT),
-        },
-        {
-            "@id": _SOFTWARE,
-            "@type": "SoftwareApplication",
-            "name": "OpenQuery",
-            "version": __version__,
-        },
+        *files,
+        *(_entity(url, "WebPage", one_line(page.title) or url) for url, page in pages.items()),
+        _entity(_RIGHTS, "CreativeWork", "No licence", description=rights),
+        _entity(
+            *(_RUN, "CreateAction", "The run"),
+            instrument=_to(_SOFTWARE),
+            startTime=begun,
+            endTime=ended,
+            result=_to(_ROOT),
+        ),
+        _entity(_SOFTWARE, "SoftwareApplication", "OpenQuery", version=__version__),
     ]
     document = {"@context": f"{_PROFILE}/context", "@graph": json_without_surrogates(entities)}
     return orjson.dumps(document, option=orjson.OPT_INDENT_2)
 
 
-def _file(name: str, content: bytes | None, urls: list[str]) -> dict[str, Any]:
-    folder, ending = name.partition("/")[0], name.rpartition(".")[2]
-    titles = {"pages": "Text of a page", "vectors": "Vectors of the passages"}
-    described: dict[str, Any] = {
-        "@id": name,
-        "@type": "File",
-        "name": _TITLES.get(name) or titles.get(folder, name),
-        "encodingFormat": _MEDIA_TYPES.get(ending, "application/octet-stream"),
-    }
-    if content is not None:
-        described["contentSize"] = str(len(content))
-    if urls:
-        described["isBasedOn"] = _to(*urls)
-    return described
+def _file(name: str, content: bytes, urls: list[str]) -> dict[str, Any]:
+    """A file, with its size unless it is written later, and the pages that its text is of."""
+    title = _TITLES.get(name) or _TITLES.get(name.partition("/")[0], name)
+    media_type = _MEDIA_TYPES[name.rpartition(".")[2]]
+    size = {"contentSize": str(len(content))} if content else {}
+    based_on = {"isBasedOn": _to(*urls)} if urls else {}
+    return _entity(name, "File", title, encodingFormat=media_type, **size, **based_on)
+
+
+def _entity(name: str, kind: str, title: str = "", **properties: Any) -> dict[str, Any]:
+    return {"@id": name, "@type": kind} | ({"name": title} if title else {}) | properties
 
 
 def _to(*entities: str) -> Any:

@@ -17,6 +17,8 @@ from core.run.recorded_run import RecordedRun
 
 Json = dict[str, Any]
 _DIGESTS = TypeAdapter(TextDigests)
+_EMPTIED: Json = {"hidden": "", "injection_signs": [], "sections": [], "metadata": {}}
+"""What else of an article others wrote, beside its text."""
 
 
 def without_texts(recorded: RecordedRun) -> RecordedRun:
@@ -43,21 +45,10 @@ def without_texts(recorded: RecordedRun) -> RecordedRun:
             within = sorted(place for place in places[key] if place[1] <= len(text))
             digests = _DIGESTS.dump_python(text_digests(text, within), mode="json")
         else:
-            digests = _DIGESTS.validate_python(digests)
-            passages = tuple(
-                {"start": p.start, "end": p.end, "sha256": p.sha256, "fingerprint": p.fingerprint}
-                for p in digests.passages
-            )
-            digests = {"sha256": digests.sha256, "passages": passages}
-        return {
-            **article,
-            "text": filling(0, len(text)),
-            "hidden": "",
-            "injection_signs": [],
-            "sections": [],
-            "metadata": {},
-            "digests": digests,
-        }
+            known = ("start", "end", "sha256", "fingerprint")
+            passages = [{name: passage[name] for name in known} for passage in digests["passages"]]
+            digests = {"sha256": digests["sha256"], "passages": passages}
+        return article | _EMPTIED | {"text": filling(0, len(text)), "digests": digests}
 
     def emptied(value: Json) -> Json:
         match value:
@@ -69,19 +60,15 @@ def without_texts(recorded: RecordedRun) -> RecordedRun:
                 return {**value, "result": ""}
             case {"question": str(), "answer": str(), "origins": _}:
                 return {**value, "answer": ""}
-            case {"kind": str(), "text": str(text), "complete": _} | {
-                "event": "TokensWritten",
-                "text": str(text),
-            }:
-                return value if answers_stay else {**value, "text": filling(0, len(text))}
-            case {"cites": _, "text": str()}:
-                return value if answers_stay else {**value, "text": ""}
-            case {"prompt": _, "text": str(text), "timeline": _}:
-                text = text if answers_stay else filling(0, len(text))
-                return {name: inner for name, inner in value.items() if name != DERIVED} | {
-                    "prompt": [],
-                    "text": text,
-                }
+            case {"prompt": list(), "timeline": _}:
+                value = {name: inner for name, inner in value.items() if name != DERIVED} | {"prompt": []}
+        match value:
+            case {"cites": _, "text": str()} if not answers_stay:
+                return {**value, "text": ""}
+            case {"kind": _, "complete": _} | {"event": "TokensWritten"} | {"timeline": _} if (
+                not answers_stay
+            ):
+                return {**value, "text": filling(0, len(value["text"]))}
             case _:
                 return value
 
