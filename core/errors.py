@@ -28,7 +28,7 @@ class OpenQueryError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows in place of a traceback, which says nothing to whoever has to act on the message."""
-        return [f"{type(self).__name__}: {self.message}", self.hint]
+        return [*filter(None, (f"{type(self).__name__}: {self.message}", self.hint))]
 
 
 class TookTooLong(OpenQueryError):
