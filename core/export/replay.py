@@ -49,6 +49,10 @@ class Playhead:
         """Go on from the position."""
         self._hold(paused=False)
 
+    def skip_to(self, position: float) -> None:
+        """Go on from a later position at once."""
+        self._start, self._since = max(self.position, position), self._clock()
+
     def pause(self) -> None:
         """Stand still at the position."""
         self._hold(paused=True)
@@ -89,6 +93,8 @@ class Replay:
             )
         self.recorded, self.playhead = recorded, playhead
         self._run, self._next = recorded.base or Run(), 0
+        if recorded.base:  # what it was before its first event took its time unrecorded
+            playhead.skip_to(recorded.base.seconds)
 
     @property
     def ended(self) -> bool:

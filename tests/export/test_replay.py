@@ -12,7 +12,7 @@ from core.errors import BadInput
 from core.export.replay import Playhead, Replay, phase_starts, replay
 from core.model import Phase
 from core.run.codec import run_to_json
-from core.run.events import PhaseStarted
+from core.run.events import PhaseStarted, Record, RunDone, RunResumed
 from core.run.recorded_run import RecordedRun
 from tests.export.test_bundle import BUNDLE, RECORDED
 from tests.run.test_importer import DONE
@@ -94,6 +94,17 @@ def test_it_can_be_paused_and_goes_on_at_another_speed_where_it_stood() -> None:
     clock.now += last / 4
     assert not replayed.current().live and replayed.ended
     assert run_to_json(replayed.current()) == run_to_json(RECORDED.run)
+
+
+def test_what_followed_an_import_without_events_is_replayed_at_once() -> None:
+    clock = Clock()
+    recorded = RecordedRun.folded(
+        [Record(DONE.seconds, RunResumed(DONE.knobs)), Record(DONE.seconds + 2, RunDone())], DONE
+    )
+    replayed = Replay(recorded, Playhead(clock=clock))
+    assert replayed.current().live
+    clock.now += 2
+    assert not replayed.current().live and replayed.ended
 
 
 async def test_a_run_without_events_cannot_be_replayed() -> None:

@@ -13,7 +13,7 @@ from core.errors import BadInput, OpenQueryError
 from core.export.formats import FORMATS, export, formats_of
 from core.run.state import Run
 from core.text.sanitize import one_line
-from pages.parts import runtime
+from pages.parts import markup, runtime
 from pages.parts.conversation.turns import turns_of
 from pages.parts.problems import problem
 from pages.parts.sharing import link_list, replay_bar
@@ -44,12 +44,6 @@ def export_menu(run_ids: Sequence[str], *, of_page: bool = False) -> None:
             return
         if run is None:
             return
-        for ending, form in (formats_of(run) if len(run_ids) == 1 else FORMATS).items():
-            name = (
-                export_name(run.question, ending) if len(run_ids) == 1 else f"openquery-runs{ending}.zip"
-            ).replace(".zip.zip", ".zip")
-            _button(form.title, partial(exported, run_ids, ending), name, ending)
-        _conversation(run)
         if of_page:
             st.button(
                 "Replay as it happened",
@@ -60,6 +54,14 @@ def export_menu(run_ids: Sequence[str], *, of_page: bool = False) -> None:
                 args=(run.id,),
             )
             link_list.link_list(run.id)
+            markup.show(markup.kicker("Files"))
+        with st.container(gap=None, key="export_files"):
+            for ending, form in (formats_of(run) if len(run_ids) == 1 else FORMATS).items():
+                name = export_name(run.question, ending)
+                if len(run_ids) > 1:
+                    name = f"openquery-runs{ending.removesuffix('.zip')}.zip"
+                _button(form.title, partial(exported, run_ids, ending), name, ending)
+            _conversation(run)
 
 
 def _button(title: str, data: Callable[[], bytes], name: str, ending: str) -> None:

@@ -34,7 +34,9 @@ def link_list(run_id: str) -> None:
     made: dict[str, str] = st.session_state.get(_MADE, {})
     for link in links:
         if link.id in made:
-            st.code(f"{st.context.url}?run={made[link.id]}", language=None, wrap_lines=True)
+            st.code(
+                f"{(st.context.url or '').rstrip('/')}/?run={made[link.id]}", language=None, wrap_lines=True
+            )
         with st.container(horizontal=True, vertical_alignment="center", key=f"link_{link.id}"):
             hidden = "" if link.id in made else ", shown only where it was made"
             st.caption(f"Made {browser.local_time(link.made)}{hidden}", width="stretch")

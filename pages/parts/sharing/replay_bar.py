@@ -59,12 +59,12 @@ def replay_bar(replay: Replay, *, paused: bool) -> None:
     """Draw what is replayed and how fast, and the controls of the replay."""
     run, playhead = replay.recorded.run, replay.playhead
     what = f"Replay of the run of {browser.local_time(run.started)}"
-    with st.container(key="replay", horizontal=True, vertical_alignment="center", gap="small", border=True):
+    with st.container(key="replay", horizontal=True, vertical_alignment="center", gap="small"):
         if replay.ended:
             state = f"{what}: it has ended."
         else:
             now = f"paused at {markup.duration(playhead.position)}" if paused else "running"
-            state = f"{what}, at {_times(playhead.speed)} speed, {now}."
+            state = f"{what}, {_times(playhead.speed)}, {now}."
         markup.show(div(".oq-status-line")[markup.icon("replay"), span[state]])
         if replay.ended:
             st.button(
@@ -92,10 +92,10 @@ def replay_bar(replay: Replay, *, paused: bool) -> None:
             label_visibility="collapsed",
             placeholder="Pause at a phase",
             on_change=lambda: playhead.change(halts=phase_starts(replay.recorded, _pause_at())),
-            width=240,
+            width=200,
         )
         st.button(
-            "Close" if replay.ended else "Show the end",
+            "Close" if replay.ended else "End",
             key="replay_end",
             icon=":material/close:",
             type="tertiary",
