@@ -93,11 +93,9 @@ class Searches:
         if failed is Backend.AUTO:
             failed = Backend.SEARXNG if connected else Backend.DDGS
         offered = (*((Backend.SEARXNG,) if connected else ()), Backend.DDGS, Backend.DEMO)
-        return (
-            ()
-            if knobs.origin is Origin.LIBRARY
-            else tuple(backend for backend in offered if backend is not failed)
-        )
+        if knobs.origin is Origin.LIBRARY:
+            return ()
+        return tuple(backend for backend in offered if backend is not failed)
 
     def searxng_url(self, access: Access = NO_ACCESS) -> str:
         """The address of the visitor's SearXNG, else of the operator's; empty when none is connected."""
