@@ -162,11 +162,9 @@ def _index_so_far(work: _Work, page_order: Callable[[str], int]) -> Index:
         and not work.question_vector.cancelled()
         and work.question_vector.exception() is None
     )
-    return (
-        _with_vectors(work, page_order)
-        if has_question_vector and work.known
-        else _without_vectors(work, page_order)
-    )
+    if has_question_vector and work.known:
+        return _with_vectors(work, page_order)
+    return _without_vectors(work, page_order)
 
 
 def _index(work: _Work, page_order: Callable[[str], int]) -> Index:

@@ -132,8 +132,6 @@ def time_zone_name() -> str:
 
 def local_time(started: str) -> str:
     """The start of a run in the visitor's time zone."""
-    return (
-        f"{datetime.fromisoformat(started).astimezone(_time_zone()):%-d %B %Y, %H:%M}"
-        if started
-        else "not started"
-    )
+    if started:
+        return f"{datetime.fromisoformat(started).astimezone(_time_zone()):%-d %B %Y, %H:%M}"
+    return "not started"

@@ -84,11 +84,9 @@ def partial_version(run: Run) -> AnswerVersion | None:
 
 def citation_check(run: Run) -> CitationCheck:
     """The citations of the answer, or of as much of it as is written, up to `CHECKED_CHARACTERS`."""
-    return (
-        run.check
-        if run.answer
-        else _partial_check(run.text[:CHECKED_CHARACTERS], source_numbers(run.sources))
-    )
+    if run.answer:
+        return run.check
+    return _partial_check(run.text[:CHECKED_CHARACTERS], source_numbers(run.sources))
 
 
 @lru_cache(maxsize=16)

@@ -39,11 +39,9 @@ def contains_reference(answer: str, references: Sequence[str]) -> float:
 def citation_recall(sentences: Sequence[AttributedSentence]) -> float | None:
     """The share of the sentences whose cited sources support them together; one without a citation is not supported.
     None without a sentence."""
-    return (
-        sum(supports(sentence, sentence.citations) for sentence in sentences) / len(sentences)
-        if sentences
-        else None
-    )
+    if sentences:
+        return sum(supports(sentence, sentence.citations) for sentence in sentences) / len(sentences)
+    return None
 
 
 def citation_precision(sentences: Sequence[AttributedSentence], unknown: int = 0) -> float | None:

@@ -58,11 +58,9 @@ class MarkupSize:
         """Why the accurate extractor does not read the page, in words; empty: it does."""
         if self.elements > MAX_ELEMENTS:
             return f"the page has {self.elements:,} elements, more than {MAX_ELEMENTS:,}"
-        return (
-            "the page has too many elements for how deep they are nested"
-            if self.nesting > MAX_NESTING
-            else ""
-        )
+        if self.nesting > MAX_NESTING:
+            return "the page has too many elements for how deep they are nested"
+        return ""
 
     @classmethod
     def of(cls, html: str) -> MarkupSize:

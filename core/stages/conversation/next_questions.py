@@ -203,11 +203,9 @@ def _as_question(subject: str, of_page: str, text: str, language: str) -> str:
     )
     if (is_order or auxiliaries.intersection(in_order)) and not first.endswith("ing"):
         return forms.meant.format(subject, of_page) if len(content_words(subject, language)) > 1 else ""
-    return (
-        ""
-        if refers_back(subject, language)
-        else forms.about.format(_lowered(subject, text, language), of_page)
-    )
+    if refers_back(subject, language):
+        return ""
+    return forms.about.format(_lowered(subject, text, language), of_page)
 
 
 def _lowered(subject: str, text: str, language: str) -> str:

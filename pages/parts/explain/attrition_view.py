@@ -138,11 +138,9 @@ def _flow_table(run: Run, flows: dict[str, Flow]) -> None:
 
 
 def _flow_title(flow: Flow) -> str:
-    return (
-        f"Lost after “{flow.start}”: {flow.reason} ({flow.count:,})"
-        if flow.to is None
-        else (f"{str(flow.start).capitalize()} → {flow.to} ({flow.count:,})")
-    )
+    if flow.to is None:
+        return f"Lost after “{flow.start}”: {flow.reason} ({flow.count:,})"
+    return f"{str(flow.start).capitalize()} → {flow.to} ({flow.count:,})"
 
 
 # --- trace ------------------------------------------------------------------------------------------------
