@@ -66,21 +66,12 @@ INDEX = Index(
     embedder="test",
 )
 RANKING = Ranking(
-    order=np.array([1, 0]),
-    context=(1,),
-    strategy="cosine",
-    cosine=np.array([0.6, 0.8], dtype=np.float32),
+    order=np.array([1, 0]), context=(1,), strategy="cosine", cosine=np.array([0.6, 0.8], dtype=np.float32)
 )
 SOURCE = Source(number=1, passage=SECOND, title="One", url="https://a.example/one")
 TEXT = "Delta holds [1]. So [7]."
 USAGE = Usage(prompt_tokens=10, completion_tokens=3, cost=0.001)
-ANSWER = Answer(
-    kind=AnswerKind.WRITTEN,
-    text=TEXT,
-    model="m@h",
-    usage=USAGE,
-    finish="stop",
-)
+ANSWER = Answer(kind=AnswerKind.WRITTEN, text=TEXT, model="m@h", usage=USAGE, finish="stop")
 CHECK = CitationCheck(
     citations=(
         Citation(number=1, start=12, end=15, known=True),

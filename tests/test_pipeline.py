@@ -237,10 +237,7 @@ async def test_answering_again_uses_the_ranking_in_hand(engine: Engine, fake_ope
 async def test_pages_that_were_cut_can_be_fetched_too(engine: Engine) -> None:
     run = await research(QUESTION, DEMO, await engine.ports(DEMO))
     last = run.hits[-1].key
-    fewer = replace(
-        run,
-        pages={key: page for key, page in run.pages.items() if key != last},
-    )
+    fewer = replace(run, pages={key: page for key, page in run.pages.items() if key != last})
     told = Told()
     more = await read_more(fewer, [last], await engine.ports(DEMO), told)
     assert set(more.pages) == set(run.pages)

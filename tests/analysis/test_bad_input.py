@@ -107,11 +107,7 @@ def large(count: int) -> Run:
         for key, page in pages.items()
     )
     run = Run(question="Which boat has a lamp?", pages=pages, hits=hits, passages=passages, index=index)
-    return replace(
-        run,
-        knobs=replace(run.knobs, rank=knobs),
-        ranking=rank(run.question, index, knobs, pages),
-    )
+    return replace(run, knobs=replace(run.knobs, rank=knobs), ranking=rank(run.question, index, knobs, pages))
 
 
 @pytest.mark.slow
@@ -125,14 +121,7 @@ def large(count: int) -> Run:
         duplicate_clusters,
         lambda run: without_pages(run, {"p7"}),
     ],
-    ids=[
-        "rank",
-        "items of each flow",
-        "why not",
-        "what a query gave",
-        "duplicates",
-        "leave a page out",
-    ],
+    ids=["rank", "items of each flow", "why not", "what a query gave", "duplicates", "leave a page out"],
 )
 def test_no_analysis_takes_more_than_its_share_of_a_larger_run(analysis: Callable[[Run], object]) -> None:
     assert growth(large, analysis, 1_000, 10_000) < LINEAR

@@ -111,11 +111,7 @@ def test_a_missing_collection_beside_another_is_a_warning(serve: Serve) -> None:
     api = serve()
     header = api.connect()
     settled(api, header, "mills.md", b"Tide mills store the flood in a pond behind a gate and grind at ebb.")
-    body = {
-        "question": "How do tide mills work?",
-        "origin": "library",
-        "collections": ["session", "nowhere"],
-    }
+    body = {"question": "How do tide mills work?", "origin": "library", "collections": ["session", "nowhere"]}
     answer = api.post("/qa", json=body, headers=header).json()
     assert answer["sources"], answer
     assert warned(answer["notes"], "Not searched: nowhere (There is no collection")

@@ -59,11 +59,7 @@ _PAGES = {
     ),
 }
 _GONE = 8
-_FOUND = {
-    QUERIES[0]: (1, 5, 2, 6, _GONE),
-    QUERIES[1]: (4, 1, 3, 6),
-    "mills as museums": (7, 1),
-}
+_FOUND = {QUERIES[0]: (1, 5, 2, 6, _GONE), QUERIES[1]: (4, 1, 3, 6), "mills as museums": (7, 1)}
 
 
 class SmallWeb(Loopback):

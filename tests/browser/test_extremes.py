@@ -90,10 +90,7 @@ def stays_within_the_window(app: App, run: str) -> None:
     """Open each page of the run at each width."""
     pages: Mapping[str, tuple[str, Locator]] = {
         "Research": (f"/?run={run}", app.own("source").first),
-        "Explain, attrition": (
-            f"/explain?run={run}&view=attrition",
-            app.own("attrition"),
-        ),
+        "Explain, attrition": (f"/explain?run={run}&view=attrition", app.own("attrition")),
         "Explain, attribution": (
             f"/explain?run={run}&view=attribution",
             app.page.locator(".oq-matrix, .st-key-explain_view .stAlert").first,

@@ -257,8 +257,7 @@ def test_an_empty_or_endless_question_is_refused_with_a_reason(app: App) -> None
 
 
 @pytest.mark.parametrize(
-    ("path", "heading"),
-    [("/runs", "History"), ("/handbook", "Handbook"), ("/system", "System")],
+    ("path", "heading"), [("/runs", "History"), ("/handbook", "Handbook"), ("/system", "System")]
 )
 def test_every_page_can_be_the_first(app: App, path: str, heading: str) -> None:
     app.open(path)

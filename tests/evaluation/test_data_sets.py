@@ -183,10 +183,7 @@ def test_an_unknown_layout_is_told_which_there_are(tmp_path: Path) -> None:
     [
         ("question,source\nWhat?,a.txt\n", "has no column excerpt"),
         ("question,excerpt,source\nWhat?,Water,b.txt\n", "line 2: the source 'b.txt' is not there"),
-        (
-            "question,excerpt,source\nWhat?,Fire,a.txt\n",
-            "line 2: the excerpt 'Fire' is in a.txt 0 times",
-        ),
+        ("question,excerpt,source\nWhat?,Fire,a.txt\n", "line 2: the excerpt 'Fire' is in a.txt 0 times"),
         ("question,excerpt,source\nWhat?,Water,../a.txt\n", "the source '../a.txt' is not there"),
         ("question,excerpt,source\n,Water,a.txt\n", "line 2 has no question"),
     ],

@@ -4,12 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from core.evaluation.metrics.excerpt_metrics import (
-    Range,
-    excerpt_iou,
-    excerpt_precision,
-    excerpt_recall,
-)
+from core.evaluation.metrics.excerpt_metrics import Range, excerpt_iou, excerpt_precision, excerpt_recall
 
 RANGES = st.lists(
     st.tuples(st.sampled_from("ab"), st.integers(0, 30), st.integers(1, 12)).map(

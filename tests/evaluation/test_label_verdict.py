@@ -138,9 +138,7 @@ class TestCompare:
         swapped = [Sample(question=drawn.question, factors={"a": -1.0}, pool=drawn.pool) for drawn in samples]
         assert label_until_decided(swapped, truth).verdict is Verdict.WORSE
 
-    def test_without_a_difference_the_budget_is_the_end_and_more_may_be_labelled(
-        self,
-    ) -> None:
+    def test_without_a_difference_the_budget_is_the_end_and_more_may_be_labelled(self) -> None:
         samples = [Sample(question=f"{number:02}", factors={"a": 1.0}, pool=2) for number in range(30)]
         truth = {drawn.question: {"a": 0} for drawn in samples}
         verdict = label_until_decided(samples, truth)

@@ -80,11 +80,7 @@ def test_a_loss_within_the_tolerance_passes_however_certain_it_is() -> None:
 
 
 def test_a_question_that_fails_now_is_no_silent_pass() -> None:
-    after = Result(
-        setting="defaults",
-        values={"q0": {METRIC: 1.0}},
-        failed={"q1": "The embedder refused."},
-    )
+    after = Result(setting="defaults", values={"q0": {METRIC: 1.0}}, failed={"q1": "The embedder refused."})
     checked = check(result([1.0, 1.0]), after, METRIC, {"q1": "Why\x00?"})
     assert not checked.passed
     report = ET.fromstring(junit_xml(checked, "materials"))

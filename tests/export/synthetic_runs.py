@@ -126,11 +126,7 @@ def _index(pages: list[Page], passages: int, width: int, random_numbers: np.rand
     vectors[5] = vectors[3]  # equal scores
     vectors[7] = np.nan
     return Index(
-        passages=tuple(cut),
-        vectors=vectors,
-        question=question,
-        embedder=EMBEDDER,
-        embedder_languages=("en",),
+        passages=tuple(cut), vectors=vectors, question=question, embedder=EMBEDDER, embedder_languages=("en",)
     )
 
 

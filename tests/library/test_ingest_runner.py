@@ -69,9 +69,7 @@ class WaitingScroll(InMemory):
         return await super().scroll(name, min(limit, 20), after, where)
 
 
-async def test_no_ingest_starts_or_resumes_while_a_collection_is_emptied(
-    open_library: OpenLibrary,
-) -> None:
+async def test_no_ingest_starts_or_resumes_while_a_collection_is_emptied(open_library: OpenLibrary) -> None:
     database = WaitingScroll()
     books = open_library(database=database)
     await books.create("books")

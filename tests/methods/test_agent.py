@@ -96,14 +96,14 @@ async def test_a_model_searches_opens_and_finds_and_the_answer_is_written_from_t
     assert run_from_json(run_to_json(run)).steps == run.steps
     last = fake_openai.chat_requests[2].json["messages"]
     assert [message["role"] for message in last] == [
-        *("system", "user", "assistant", "tool", "assistant", "tool", "tool"),
+        *("system", "user", "assistant", "tool", "assistant", "tool", "tool")
     ]
     assert (
         last[: len(fake_openai.chat_requests[1].json["messages"])]
         == fake_openai.chat_requests[1].json["messages"]
     ), "what was sent before stays the same"
     assert {tool["function"]["name"] for tool in fake_openai.chat_requests[0].json["tools"]} == {
-        *("search", "open", "find"),
+        *("search", "open", "find")
     }
 
 

@@ -34,9 +34,7 @@ QUESTION = "How should passages be cut and ranked?"
 OVERLAP = "How does chunk overlap affect retrieval?"
 HYBRID = "What does BM25 reward that cosine similarity does not?"
 DEEP = Knobs(
-    run=RunKnobs(method=Method.DEEP),
-    plan=PlanKnobs(queries=1),
-    search=SearchKnobs(backend="demo", results=3),
+    run=RunKnobs(method=Method.DEEP), plan=PlanKnobs(queries=1), search=SearchKnobs(backend="demo", results=3)
 )
 
 

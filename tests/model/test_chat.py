@@ -5,16 +5,7 @@ from typing import Any
 import pytest
 
 from core.adapters.models.tool_call_assembler import ToolCallAssembler
-from core.model import (
-    ROLES,
-    FunctionCall,
-    Message,
-    ModelUsage,
-    ToolCall,
-    ToolDefinition,
-    ToolFunction,
-    Usage,
-)
+from core.model import ROLES, FunctionCall, Message, ModelUsage, ToolCall, ToolDefinition, ToolFunction, Usage
 
 CALL = ToolCall(id="call_1", function=FunctionCall(name="search_web", arguments='{"query": "kettles"}'))
 SCHEMA = {"type": "object", "properties": {"query": {"type": "string"}}}

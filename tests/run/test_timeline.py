@@ -21,10 +21,7 @@ def run_at(*events: tuple[float, e.Event]) -> Run:
     return run
 
 
-PLANNING = (
-    (0.0, e.PhaseStarted(Phase.PLAN)),
-    (1.0, e.ModelRetry(Phase.PLAN, LIMITED)),
-)
+PLANNING = ((0.0, e.PhaseStarted(Phase.PLAN)), (1.0, e.ModelRetry(Phase.PLAN, LIMITED)))
 
 
 def test_a_wait_is_counted_down_and_is_no_time_of_its_phase() -> None:

@@ -70,11 +70,7 @@ def unpacked(archive: Path, suffix: str) -> Path:
 def _run(*command: str | Path) -> None:
     try:
         done = subprocess.run(
-            [str(part) for part in command],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
+            [str(part) for part in command], capture_output=True, text=True, timeout=PATIENCE, check=False
         )
     except subprocess.TimeoutExpired as error:
         raise Unavailable(f"{' '.join(map(str, command))} took more than {PATIENCE} s") from error

@@ -26,11 +26,7 @@ def test_blocks_emphasis_and_citations_keep_their_form() -> None:
                 ".",
             ],
         },
-        {
-            "tag": "ol",
-            "in": [{"tag": "li", "in": ["one"]}, {"tag": "li", "in": ["two"]}],
-            "start": 3,
-        },
+        {"tag": "ol", "in": [{"tag": "li", "in": ["one"]}, {"tag": "li", "in": ["two"]}], "start": 3},
     ]
 
 

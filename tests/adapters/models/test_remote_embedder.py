@@ -145,8 +145,7 @@ async def test_a_refusal_is_not_tried_again_and_says_what_to_do(
 
 
 @pytest.mark.parametrize(
-    "fault",
-    [Fault.TOO_FEW, Fault.TOO_MANY, Fault.REPEATED_INDEX, Fault.NAN, Fault.ZERO, Fault.MIXED_WIDTHS],
+    "fault", [Fault.TOO_FEW, Fault.TOO_MANY, Fault.REPEATED_INDEX, Fault.NAN, Fault.ZERO, Fault.MIXED_WIDTHS]
 )
 async def test_vectors_that_cannot_be_used_are_refused(fake_openai: FakeOpenAI, fault: Fault) -> None:
     fake_openai.embeddings.append(fault)

@@ -98,8 +98,7 @@ def test_sources_of_one_answer_alone_are_named() -> None:
 def test_what_an_answer_took_is_counted_where_it_is_reported() -> None:
     plain = version_of(RUN)
     paid = replace(
-        plain,
-        answer=replace(plain.answer, usage=Usage(prompt_tokens=90, completion_tokens=12, cost=0.25)),
+        plain, answer=replace(plain.answer, usage=Usage(prompt_tokens=90, completion_tokens=12, cost=0.25))
     )
     comparison = compare_answers(plain, paid)
     assert comparison.before.usage is None

@@ -9,9 +9,7 @@ from core.analysis.answers.source_cards import (
     source_cards,
     source_documents,
 )
-from core.analysis.rankings.ranked_passages import (
-    cosines,
-)
+from core.analysis.rankings.ranked_passages import cosines
 from core.config.knobs import Strategy
 from core.model import Article, Page, Passage, Place, Source
 from core.model.passage_urls import passage_url

@@ -16,10 +16,7 @@ FOUND = {
     "boats on rivers": ["https://a.example/boats", "https://gone.example/", "https://c.example/clouds"],
     "river traffic": ["https://www.a.example/boats/", "https://b.example/lamps", "https://app.example/"],
 }
-SKIPPED = {
-    "https://gone.example/": SkipReason.STATUS,
-    "https://app.example/": SkipReason.NEEDS_JAVASCRIPT,
-}
+SKIPPED = {"https://gone.example/": SkipReason.STATUS, "https://app.example/": SkipReason.NEEDS_JAVASCRIPT}
 
 
 def conserved(found: Attrition) -> None:

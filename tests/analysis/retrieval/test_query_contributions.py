@@ -5,12 +5,7 @@ import pytest
 
 from core.analysis.rankings.ablation import without_pages, without_query
 from core.analysis.rankings.ranking_comparison import compare_rankings
-from core.analysis.retrieval.query_contributions import (
-    Share,
-    contributions,
-    query_overlap,
-    shared_hits,
-)
+from core.analysis.retrieval.query_contributions import Share, contributions, query_overlap, shared_hits
 from core.errors import EmbedFailed
 from core.model import SkipReason
 from core.run.events import QueryFailed

@@ -15,10 +15,7 @@ from tests.services.openai_server import FakeOpenAI, failure, streamed
 
 pytestmark = pytest.mark.slow
 
-ASKED = [
-    {"role": "system", "content": "You are a helpful assistant."},
-    {"role": "user", "content": QUESTION},
-]
+ASKED = [{"role": "system", "content": "You are a helpful assistant."}, {"role": "user", "content": QUESTION}]
 
 
 @pytest.fixture

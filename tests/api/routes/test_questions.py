@@ -79,11 +79,7 @@ def test_query_gives_the_passages_above_the_threshold_with_their_pages(api: Api)
 
 
 def test_a_threshold_of_zero_lets_in_everything(api: Api) -> None:
-    body = {
-        "query": "Does a zebra like overlap in Madagascar?",
-        "max_results": 20,
-        "similarity_threshold": 0,
-    }
+    body = {"query": "Does a zebra like overlap in Madagascar?", "max_results": 20, "similarity_threshold": 0}
     chunks = api.post("/query", json=body).json()["retrieved_chunks"]
     assert chunks
     assert min(chunk["similarity_score"] for chunk in chunks) < 0.2

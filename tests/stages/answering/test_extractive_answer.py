@@ -41,10 +41,7 @@ OFF_TOPIC = (
 
 
 async def extracted(
-    question: str,
-    numbered: Sequence[Source],
-    embed: Embed | None = None,
-    length: Length = Length.NORMAL,
+    question: str, numbered: Sequence[Source], embed: Embed | None = None, length: Length = Length.NORMAL
 ) -> tuple[Answer, list[Event]]:
     told: list[Event] = []
     knobs = AnswerKnobs(length=length)

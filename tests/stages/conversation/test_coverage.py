@@ -119,10 +119,7 @@ async def test_what_the_embedder_took_is_reported() -> None:
 
 @pytest.mark.parametrize(
     ("embed", "vectors", "reason"),
-    [
-        (WordEmbed(), False, "have no vectors"),
-        (NoEmbed(), True, "embedded by words@test"),
-    ],
+    [(WordEmbed(), False, "have no vectors"), (NoEmbed(), True, "embedded by words@test")],
 )
 async def test_words_alone_decide_where_vectors_cannot_and_a_note_says_so(
     embed: FakeEmbed, vectors: bool, reason: str
