@@ -1,14 +1,13 @@
 """Search with the ddgs package, which asks several web engines from this process."""
 
 import asyncio
-import contextlib
 import math
 import os
-import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from core.adapters.daemon_thread import in_daemon_thread
 from core.adapters.network_failure import network_failure
 from core.adapters.search.searxng_reply import SNIPPET_LIMIT, TITLE_LIMIT, line
 from core.config.knobs import Backend, SafeSearch, SearchKnobs, TimeRange
@@ -46,7 +45,7 @@ class Ddgs:
         """The results of all engines. Raises `SearchFailed`."""
         try:
             async with asyncio.timeout(self._timeout):
-                rows = await _in_thread(lambda: self._rows(query, knobs))
+                rows = await in_daemon_thread("ddgs", lambda: self._rows(query, knobs))
         except TimeoutError as error:
             raise self._late() from error
         results = tuple(
@@ -98,36 +97,6 @@ class Ddgs:
             f"The web engines behind ddgs did not answer in time ({self._timeout:g} s).",
             hint="Try again, or connect a SearXNG with SEARXNG_URL.",
         )
-
-
-async def _in_thread(work: Callable[[], Rows]) -> Rows:
-    """What `work` returns. Not `to_thread`: a thread cannot be stopped, and its pool is waited for at exit.
-
-    After a cancellation the thread ends by the engines' timeouts, and nobody listens.
-    """
-    loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[Rows] = loop.create_future()
-
-    def settle(rows: Rows, error: Exception | None) -> None:
-        if outcome.done():
-            return
-        if error:
-            outcome.set_exception(error)
-        else:
-            outcome.set_result(rows)
-
-    def run() -> None:
-        rows: Rows = []
-        failure = None
-        try:
-            rows = work()
-        except Exception as error:  # handed over and raised where it is awaited
-            failure = error
-        with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
-            loop.call_soon_threadsafe(settle, rows, failure)
-
-    threading.Thread(target=run, name="ddgs", daemon=True).start()
-    return await outcome
 
 
 def region(language: str) -> str:

@@ -8,7 +8,6 @@ started on top by httpcore with the name, so certificate and SNI stay the name's
 import asyncio
 import ipaddress
 import socket
-import threading
 from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 
 import httpcore
 
+from core.adapters.daemon_thread import in_daemon_thread
 from core.adapters.web.networks import Address, AddressAllowlist
 from core.adapters.web.safe_url import check_address
 from core.model import SkipReason, Unreadable
@@ -120,32 +120,13 @@ async def resolve_with_system(host: str, port: int) -> list[str]:
     Raises:
         Unreadable: NETWORK when there are none.
     """
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[list[str]] = loop.create_future()
 
-    def settle(addresses: list[str], error: Exception | None) -> None:
-        if answer.done():
-            return
-        if error is None:
-            answer.set_result(addresses)
-        else:
-            answer.set_exception(error)
+    def look_up() -> list[str]:
+        rows = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
+        return list(dict.fromkeys(str(row[4][0]) for row in rows))
 
-    def look_up() -> None:
-        addresses: list[str] = []
-        fault: Exception | None = None
-        try:
-            rows = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
-            addresses = list(dict.fromkeys(str(row[4][0]) for row in rows))
-        except (OSError, UnicodeError) as error:
-            fault = error
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, addresses, fault)
-
-    # A thread of its own, not an executor's: those are joined at exit, and a dead resolver would hold that up.
-    threading.Thread(target=look_up, name=f"resolve {host}", daemon=True).start()
     try:
-        addresses = await answer
+        addresses = await in_daemon_thread(f"resolve {host}", look_up)
     except (OSError, UnicodeError) as error:
         raise Unreadable(SkipReason.NETWORK, f"the name {host} does not resolve") from error
     if not addresses:
