@@ -2,7 +2,7 @@
 
 import shutil
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,9 @@ from hypothesis import settings as hypothesis_settings
 
 from core.config.knobs import Knobs
 from core.config.settings import Settings
+from core.runtime.engine import Engine
 from core.runtime.event_loop import new_loop
+from core.runtime.registry import RunRegistry
 from tests.seeding import record_run
 from tests.services import searxng as searxng_service
 from tests.services import small_model as model_service
@@ -113,6 +115,21 @@ def warm_folder(tmp_path: Path, demo_cache: Path) -> Path:
     """A data folder whose cache has the vectors of the demo library; embedding them takes seconds."""
     shutil.copy(demo_cache, tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+async def engine(warm_folder: Path) -> AsyncIterator[Engine]:
+    """An engine without a model server."""
+    async with Engine(Settings(data=warm_folder, ollama_url="")) as engine:
+        yield engine
+
+
+@pytest.fixture
+def runs(warm_folder: Path) -> Iterator[RunRegistry]:
+    """A registry of runs without a model server."""
+    runs = RunRegistry(Settings(data=warm_folder, ollama_url=""))
+    yield runs
+    runs.close()
 
 
 @pytest.fixture

@@ -1,12 +1,8 @@
 """A question after another one: the pages in hand, new ones or both, and source numbers that stay."""
 
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
-
 import pytest
 
 from core.config.knobs import Knobs, SearchKnobs
-from core.config.settings import Settings
 from core.errors import BadInput
 from core.model import AnswerFrom, Author
 from core.pipeline import research
@@ -24,12 +20,6 @@ pytestmark = pytest.mark.slow
 QUESTION = "How does chunk overlap affect retrieval?"
 FOLLOW_UP = "How large should the overlap of passages be?"
 DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))
-
-
-@pytest.fixture
-async def engine(warm_folder: Path) -> AsyncIterator[Engine]:
-    async with Engine(Settings(data=warm_folder, ollama_url="")) as engine:
-        yield engine
 
 
 async def _asked_next(
@@ -103,13 +93,6 @@ async def test_a_turn_survives_its_export(engine: Engine) -> None:
     again = run_from_json(run_to_json(second))
     assert again.turn == second.turn
     assert again.sources == second.sources
-
-
-@pytest.fixture
-def runs(warm_folder: Path) -> Iterator[RunRegistry]:
-    runs = RunRegistry(Settings(data=warm_folder, ollama_url=""))
-    yield runs
-    runs.close()
 
 
 def test_the_turns_of_a_conversation_are_found_from_its_latest(runs: RunRegistry) -> None:

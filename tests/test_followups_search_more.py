@@ -1,13 +1,10 @@
 """A query that a person adds by hand: only that one is searched, and only its new pages are read."""
 
 import time
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 
 from core.config.knobs import Knobs, SearchKnobs
-from core.config.settings import Settings
 from core.errors import BadInput
 from core.followups import search_more
 from core.model import Author
@@ -22,12 +19,6 @@ pytestmark = pytest.mark.slow
 
 QUESTION = "How does chunk overlap affect retrieval?"
 DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))
-
-
-@pytest.fixture
-async def engine(warm_folder: Path) -> AsyncIterator[Engine]:
-    async with Engine(Settings(data=warm_folder, ollama_url="")) as engine:
-        yield engine
 
 
 async def test_only_the_new_query_is_searched_and_only_its_new_pages_are_read(engine: Engine) -> None:
@@ -68,13 +59,6 @@ async def test_a_query_that_cannot_be_added_is_refused_with_what_to_do(engine: E
     with pytest.raises(BadInput) as refused:
         await search_more(run, text, ports)
     assert refused.value.hint
-
-
-@pytest.fixture
-def runs(warm_folder: Path) -> Iterator[RunRegistry]:
-    runs = RunRegistry(Settings(data=warm_folder, ollama_url=""))
-    yield runs
-    runs.close()
 
 
 def test_a_query_is_added_to_a_finished_run_and_remembered(runs: RunRegistry) -> None:

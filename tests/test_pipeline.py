@@ -1,9 +1,7 @@
 """The whole story, told with the demo library, the local embedder and a scripted chat model."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -20,7 +18,6 @@ from core.config.knobs import (
     Strategy,
 )
 from core.config.run_knobs import RunKnobs
-from core.config.settings import Settings
 from core.errors import BadInput
 from core.followups import answer_again, read_more, retune
 from core.model import AnswerKind, Author, Phase
@@ -57,12 +54,6 @@ class Told:
 
     def phases(self) -> set[Phase]:
         return {r.event.phase for r in self.records if isinstance(r.event, e.PhaseStarted)}
-
-
-@pytest.fixture
-async def engine(warm_folder: Path) -> AsyncIterator[Engine]:
-    async with Engine(Settings(data=warm_folder, ollama_url="")) as engine:
-        yield engine
 
 
 def _access(server: FakeOpenAI) -> Access:

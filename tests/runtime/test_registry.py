@@ -3,8 +3,7 @@
 import asyncio
 import sqlite3
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -22,6 +21,7 @@ from core.run.state import RunStatus
 from core.runtime.job_table import IDLE_RUNS
 from core.runtime.registry import RunRegistry
 from core.storage.run_store import RunStore
+from tests.runtime.waiting import until
 from tests.services.loopback import Gate
 from tests.services.openai_server import EMBEDDER, FakeOpenAI, streamed
 
@@ -30,13 +30,6 @@ pytestmark = pytest.mark.slow
 
 QUESTION = "How does chunk overlap affect retrieval?"
 DEMO = Knobs(search=SearchKnobs(backend="demo"), plan=PlanKnobs(queries=1))
-
-
-def _until(condition: Callable[[], object], seconds: float = 60) -> None:
-    ends = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < ends, "it never happened"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -53,7 +46,7 @@ def _finished(runs: RunRegistry, run_id: str) -> bool:
 
 def test_a_run_finishes_by_itself_and_is_in_the_history(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
-    _until(lambda: _finished(runs, run_id))
+    until(lambda: _finished(runs, run_id))
     run = runs.get(run_id)
     assert run is not None
     assert run.status is RunStatus.DONE
@@ -62,7 +55,7 @@ def test_a_run_finishes_by_itself_and_is_in_the_history(runs: RunRegistry) -> No
 
 def test_a_run_is_found_again_by_another_process(runs: RunRegistry, tmp_path: Path) -> None:
     run_id = runs.start(QUESTION, DEMO)
-    _until(lambda: _finished(runs, run_id))
+    until(lambda: _finished(runs, run_id))
     first = runs.get(run_id)
     runs.store.flush()
     other = RunRegistry(Settings(data=tmp_path, ollama_url=""))
@@ -118,7 +111,7 @@ def test_stop_ends_a_run_and_keeps_its_text(runs: RunRegistry, fake_openai: Fake
     fake_openai.chats.append(streamed("Half [1]. ", gate, "More."))
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")
     run_id = runs.start(QUESTION, DEMO, access)
-    _until(lambda: (run := runs.get(run_id)) and run.text)
+    until(lambda: (run := runs.get(run_id)) and run.text)
     runs.stop(run_id)
     run = runs.get(run_id)
     gate.open()
@@ -141,20 +134,20 @@ def test_runs_beyond_the_limit_wait_their_turn(runs: RunRegistry, fake_openai: F
     assert waiting.status is RunStatus.QUEUED
     for gate in gates:
         gate.open()
-    _until(lambda: all(_finished(runs, run_id) for run_id in (first, second, third)))
+    until(lambda: all(_finished(runs, run_id) for run_id in (first, second, third)))
     assert runs.queued() == ()
 
 
 def test_tuning_leaves_the_run_as_it_was_and_the_same_request_is_one_job(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
-    _until(lambda: _finished(runs, run_id))
+    until(lambda: _finished(runs, run_id))
     before = runs.get(run_id)
     assert before is not None
     knobs = replace(DEMO, rank=RankKnobs(top_k=2), chunk=ChunkKnobs(size=300))
     job = runs.retuning.start("session", run_id, knobs)
     assert job is not None
     assert runs.retuning.start("session", run_id, knobs) is job
-    _until(lambda: not job.live)
+    until(lambda: not job.live)
     assert job.run.ranking is not None
     assert len(job.run.ranking.context) == 2
     assert runs.get(run_id) is before
@@ -165,14 +158,14 @@ def test_tuning_leaves_the_run_as_it_was_and_the_same_request_is_one_job(runs: R
 
 def test_a_newer_request_cancels_the_tuning_under_way(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
-    _until(lambda: _finished(runs, run_id))
+    until(lambda: _finished(runs, run_id))
     jobs = [
         runs.retuning.start("session", run_id, replace(DEMO, chunk=ChunkKnobs(size=size)))
         for size in (150, 170, 190)
     ]
     last = jobs[-1]
     assert last is not None
-    _until(lambda: not any(job and job.live for job in jobs))
+    until(lambda: not any(job and job.live for job in jobs))
     assert last.run.status is RunStatus.DONE
     assert last.run.knobs.chunk.size == 190
     assert any(
@@ -183,20 +176,20 @@ def test_a_newer_request_cancels_the_tuning_under_way(runs: RunRegistry) -> None
 
 def test_a_tuning_follows_its_run_when_pages_are_added(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
-    _until(lambda: _finished(runs, run_id))
+    until(lambda: _finished(runs, run_id))
     two, three = (replace(DEMO, rank=RankKnobs(top_k=top_k)) for top_k in (2, 3))
     old = runs.retuning.start("session", run_id, two)
     assert old is not None
-    _until(lambda: not old.live)
+    until(lambda: not old.live)
     runs.search_more(run_id, "robots and crawling")
-    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and len(run.queries) == 2)
+    until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and len(run.queries) == 2)
     grown = runs.get(run_id)
     assert grown is not None and grown.index is not None
     assert len(grown.pages) > len(old.run.pages)
     for knobs in (two, three):
         job = runs.retuning.start("session", run_id, knobs)
         assert job is not None
-        _until(lambda job=job: not job.live)
+        until(lambda job=job: not job.live)
         assert job.run.pages == grown.pages
         assert job.run.index is not None
         assert len(job.run.index.passages) == len(grown.index.passages)
@@ -204,12 +197,12 @@ def test_a_tuning_follows_its_run_when_pages_are_added(runs: RunRegistry) -> Non
 
 def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
-    _until(lambda: _finished(runs, run_id))
+    until(lambda: _finished(runs, run_id))
     old = runs.retuning.start("session", run_id, replace(DEMO, rank=RankKnobs(top_k=2)))
     assert old is not None
-    _until(lambda: not old.live)
+    until(lambda: not old.live)
     runs.search_more(run_id, "robots and crawling")
-    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and len(run.queries) == 2)
+    until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and len(run.queries) == 2)
     grown = runs.get(run_id)
     with pytest.raises(BadInput) as refused:
         runs.answer_again(run_id, old.run)
@@ -217,9 +210,9 @@ def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(ru
     assert runs.get(run_id) is grown
     new = runs.retuning.start("session", run_id, old.target_knobs)
     assert new is not None
-    _until(lambda: not new.live)
+    until(lambda: not new.live)
     runs.answer_again(run_id, new.run)
-    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.earlier_answers)
+    until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.earlier_answers)
 
 
 def test_whoever_goes_on_with_a_run_does_so_with_their_own_key(
@@ -231,10 +224,10 @@ def test_whoever_goes_on_with_a_run_does_so_with_their_own_key(
         for key in ("annas", "bertas")
     )
     run_id = runs.start(QUESTION, DEMO, anna)
-    _until(lambda: _finished(runs, run_id))
+    until(lambda: _finished(runs, run_id))
     for count, access in ((1, berta), (2, Access())):
         runs.answer_again(run_id, access=access)
-        _until(
+        until(
             lambda count=count: (
                 _finished(runs, run_id) and (run := runs.get(run_id)) and len(run.earlier_answers) == count
             )
@@ -257,11 +250,11 @@ def test_passages_are_embedded_anew_with_the_key_of_whoever_looks(
     runs = RunRegistry(settings)
     try:
         run_id = runs.start(QUESTION, DEMO, anna)
-        _until(lambda: _finished(runs, run_id))
+        until(lambda: _finished(runs, run_id))
         before = len(fake_openai.embedding_requests)
         job = runs.retuning.start("berta", run_id, replace(DEMO, chunk=ChunkKnobs(size=200)), berta)
         assert job is not None
-        _until(lambda: not job.live)
+        until(lambda: not job.live)
         keys = {request.headers["authorization"] for request in fake_openai.embedding_requests[before:]}
         assert keys == {"Bearer sk-bertas"}
     finally:
@@ -273,7 +266,7 @@ def test_an_older_run_is_read_back_while_many_are_under_way(
 ) -> None:
     first = RunRegistry(Settings(data=warm_folder, ollama_url=""))
     run_id = first.start(QUESTION, DEMO)
-    _until(lambda: _finished(first, run_id))
+    until(lambda: _finished(first, run_id))
     first.close()
     gate = Gate()
     fake_openai.chats.append(streamed("Half. ", gate, "More."))
@@ -292,7 +285,7 @@ def test_an_older_run_is_read_back_while_many_are_under_way(
 
 def test_threads_that_read_a_run_back_at_once_share_it(runs: RunRegistry, tmp_path: Path) -> None:
     run_id = runs.start(QUESTION, DEMO)
-    _until(lambda: _finished(runs, run_id))
+    until(lambda: _finished(runs, run_id))
     runs.store.flush()
     other = RunRegistry(Settings(data=tmp_path, ollama_url=""))
     together = threading.Barrier(8)
@@ -311,7 +304,7 @@ def test_threads_that_read_a_run_back_at_once_share_it(runs: RunRegistry, tmp_pa
 
 def test_a_run_that_cannot_be_connected_fails_with_what_to_do(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, Knobs(search=SearchKnobs(backend="searxng")))
-    _until(lambda: _finished(runs, run_id))
+    until(lambda: _finished(runs, run_id))
     run = runs.get(run_id)
     assert run is not None
     assert run.status is RunStatus.FAILED
@@ -324,11 +317,11 @@ def test_a_request_made_twice_runs_once(runs: RunRegistry, fake_openai: FakeOpen
     fake_openai.chats.extend([streamed("One [1]."), streamed("Two [1].", gate)])
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")
     run_id = runs.start(QUESTION, DEMO, access)
-    _until(lambda: _finished(runs, run_id))
+    until(lambda: _finished(runs, run_id))
     runs.answer_again(run_id, access=access)
     runs.answer_again(run_id, access=access)
     gate.open()
-    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.earlier_answers)
+    until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.earlier_answers)
     run = runs.get(run_id)
     assert run is not None
     assert [version.answer.text for version in run.earlier_answers] == ["One [1]."]
@@ -337,7 +330,7 @@ def test_a_request_made_twice_runs_once(runs: RunRegistry, fake_openai: FakeOpen
 
 def test_a_forgotten_run_is_gone(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
-    _until(lambda: _finished(runs, run_id))
+    until(lambda: _finished(runs, run_id))
     runs.delete(run_id)
     assert runs.get(run_id) is None
     assert runs.history() == ()
@@ -350,7 +343,7 @@ def test_a_run_that_cannot_be_stored_says_so_and_stays_until_it_can(
     with closing(sqlite3.connect(runs.store.path)) as db, db:
         db.execute("CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(FAIL, 'disk full'); END")
     run_id = runs.start(QUESTION, DEMO, user="anna")
-    _until(lambda: _finished(runs, run_id))
+    until(lambda: _finished(runs, run_id))
     assert "disk full" in runs.unsaved(run_id)
     run = runs.get(run_id)
     assert run is not None

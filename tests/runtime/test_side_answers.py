@@ -1,7 +1,6 @@
 """Answers beside a run, and rankings by another embedder: the run itself keeps what it has."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from core.errors import LimitReached
 from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
 from core.runtime.registry import RunRegistry
+from tests.runtime.waiting import until
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, streamed
 
@@ -22,13 +22,6 @@ pytestmark = pytest.mark.slow
 
 
 DEMO = Knobs(search=SearchKnobs(backend="demo"), plan=PlanKnobs(queries=1))
-
-
-def until(condition: Callable[[], object], seconds: float = 60) -> None:
-    ends = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < ends, "it never happened"
-        time.sleep(0.01)
 
 
 @pytest.fixture

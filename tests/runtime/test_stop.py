@@ -1,7 +1,6 @@
 """Stop in every phase: what is in hand is ranked, what is written stays, and the store has the same."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from core.runtime.registry import RunRegistry
 from core.stages.partial_results import NOT_RERANKED
 from tests.api.conftest import settings
 from tests.faults.world import Site
+from tests.runtime.waiting import until
 from tests.services.loopback import Gate, Loopback, Reply, Request, html_reply
 from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI, failure, streamed
 
@@ -43,13 +43,6 @@ KNOBS = Knobs(
     embed=EmbedKnobs(in_flight=1, batch=2),
 )
 VESSELS = ("kettle", "pot", "pan")
-
-
-def until(condition: Callable[[], object], seconds: float = 60) -> None:
-    ends = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < ends, "it never happened"
-        time.sleep(0.01)
 
 
 def page(vessel: str) -> Reply:

@@ -1,8 +1,6 @@
 """Labels are kept for each question and each user, in the run store."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -13,13 +11,6 @@ from core.storage.label_store import LabelledQuestion, LabelStore
 from core.storage.run_store import RunStore
 
 QUESTION = "What do kettles do?"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[RunStore]:
-    store = RunStore(tmp_path / "runs.sqlite")
-    yield store
-    store.close()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Presets: knobs under a name, in the run store."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,6 @@ from core.storage.presets import NAME_LIMIT, PRESET_LIMIT, Presets
 from core.storage.run_store import RunStore
 
 FEW = Knobs.parse({"rank": {"top_k": 2, "excluded": ["https://a.example/"]}, "chunk": {"size": 300}})
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[RunStore]:
-    store = RunStore(tmp_path / "runs.sqlite")
-    yield store
-    store.close()
 
 
 @pytest.fixture

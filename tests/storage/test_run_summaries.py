@@ -1,7 +1,6 @@
 """What the history knows of a run without reading it."""
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,13 +13,6 @@ from core.run.state import Run, RunStatus
 from core.storage.run_store import RunStore
 from core.storage.run_summaries import TAG_LIMIT, RunSummary
 from tests.samples import USAGE, records, until
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[RunStore]:
-    store = RunStore(tmp_path / "runs.sqlite")
-    yield store
-    store.close()
 
 
 def _stored(store: RunStore, *events: e.Event) -> Run:
