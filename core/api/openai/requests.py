@@ -68,7 +68,7 @@ class StreamOptions(_LenientModel):
 
 
 StopSequence = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-TokenLimit = Annotated[int, Field(ge=1, le=2**53)]
+TokenLimit = Annotated[int, Field(ge=1, le=2**53 - 1)]
 
 
 class ChatRequest(_LenientModel):
