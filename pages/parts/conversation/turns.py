@@ -11,7 +11,7 @@ from core.run.state import Run
 from core.storage.run_summaries import RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
-from pages.parts import markup, runtime
+from pages.parts import markup, runtime, widgets
 from pages.parts.problems import shown
 
 UNFOLDED_TURNS = 6
@@ -98,12 +98,12 @@ def _turn(turn: RunSummary, number: int) -> None:
 
 
 def _open_button(turn: RunSummary, label: str) -> None:
-    st.button(
+    widgets.button(
         label,
+        "unfold_more" if label == "Show" else "",
+        runtime.show_run,
+        turn.id,
         key=f"open_turn_{turn.id}",
         help=f"Show this turn: {markdown_label(turn.question, 200)}",
         type="tertiary",
-        icon=":material/unfold_more:" if label == "Show" else None,
-        on_click=runtime.show_run,
-        args=(turn.id,),
     )

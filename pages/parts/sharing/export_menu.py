@@ -13,7 +13,7 @@ from core.errors import BadInput, OpenQueryError
 from core.export.formats import FORMATS, export, formats_of
 from core.run.state import Run
 from core.text.sanitize import one_line
-from pages.parts import markup, runtime
+from pages.parts import markup, runtime, widgets
 from pages.parts.conversation.turns import turns_of
 from pages.parts.problems import problem
 from pages.parts.sharing import link_list, replay_bar
@@ -45,13 +45,13 @@ def export_menu(run_ids: Sequence[str], *, of_page: bool = False) -> None:
         if run is None:
             return
         if of_page:
-            st.button(
+            widgets.button(
                 "Replay as it happened",
+                "replay",
+                replay_bar.start,
+                run.id,
                 key="replay_start",
-                icon=":material/replay:",
                 type="tertiary",
-                on_click=replay_bar.start,
-                args=(run.id,),
             )
             link_list.link_list(run.id)
             markup.show(markup.kicker("Files"))

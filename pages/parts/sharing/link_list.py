@@ -6,7 +6,7 @@ from htpy import div, span
 from core.config.permissions import Action
 from core.errors import OpenQueryError
 from core.storage.run_links import is_link
-from pages.parts import browser, markup, runtime
+from pages.parts import browser, markup, runtime, widgets
 from pages.parts.problems import problem
 
 _MADE = "links_made"
@@ -40,15 +40,16 @@ def link_list(run_id: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=f"link_{link.id}"):
             hidden = "" if link.id in made else ", shown only where it was made"
             st.caption(f"Made {browser.local_time(link.made)}{hidden}", width="stretch")
-            st.button(
+            widgets.button(
                 "Take back",
+                "link_off",
+                _take_back,
+                run_id,
+                link.id,
                 key=f"link_take_back_{link.id}",
-                icon=":material/link_off:",
                 type="tertiary",
-                on_click=_take_back,
-                args=(run_id, link.id),
             )
-    st.button("Make a link", key="link_make", icon=":material/add_link:", on_click=_make, args=(run_id,))
+    widgets.button("Make a link", "add_link", _make, run_id, key="link_make")
 
 
 def _make(run_id: str) -> None:

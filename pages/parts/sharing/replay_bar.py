@@ -9,7 +9,7 @@ from core.export.replay import Playhead, Replay, phase_starts
 from core.model import Phase
 from core.run.state import Run
 from core.storage.run_links import is_link
-from pages.parts import browser, markup, runtime
+from pages.parts import browser, markup, runtime, widgets
 
 PARAMETER = "replay"
 """Of the address: `1` replays the run that is in it."""
@@ -67,21 +67,17 @@ def replay_bar(replay: Replay, *, paused: bool) -> None:
             state = f"{what}, {_times(playhead.speed)}, {now}."
         markup.show(div(".oq-status-line")[markup.icon("replay"), span[state]])
         if replay.ended:
-            st.button(
-                "Replay again", key="replay_again", icon=":material/replay:", on_click=start, args=(run.id,)
-            )
+            widgets.button("Replay again", "replay", start, run.id, key="replay_again")
         elif paused:
-            st.button("Continue", key="replay_continue", icon=":material/play_arrow:", on_click=playhead.play)
+            widgets.button("Continue", "play_arrow", playhead.play, key="replay_continue")
         else:
-            st.button("Pause", key="replay_pause", icon=":material/pause:", on_click=playhead.pause)
-        st.segmented_control(
+            widgets.button("Pause", "pause", playhead.pause, key="replay_pause")
+        widgets.choice(
             "Speed",
             SPEEDS,
             default=1.0,
             format_func=_times,
-            required=True,
             key="replay_speed",
-            label_visibility="collapsed",
             on_change=lambda: playhead.change(speed=_speed()),
         )
         st.multiselect(
@@ -94,13 +90,8 @@ def replay_bar(replay: Replay, *, paused: bool) -> None:
             on_change=lambda: playhead.change(halts=phase_starts(replay.recorded, _pause_at())),
             width=200,
         )
-        st.button(
-            "Close" if replay.ended else "End",
-            key="replay_end",
-            icon=":material/close:",
-            type="tertiary",
-            on_click=close,
-        )
+        label = "Close" if replay.ended else "End"
+        widgets.button(label, "close", close, key="replay_end", type="tertiary")
 
 
 def _times(speed: float) -> str:
