@@ -113,9 +113,9 @@ def _evaluate(browser: Browser, site: Site, folder: Path) -> None:
     """Three rankings over the questions about the handbook."""
     page = opened(browser, TALL)
     app = App(page, site)
-    app.open("/evaluate")
+    app.open("/evaluate?view=new")
     app.button("evaluate_start").click()
-    expect(app.keyed("evaluate_progress_line")).to_contain_text("Done")
+    expect(app.button("evaluate_delete")).to_be_visible()
     expect(app.keyed("evaluate_costs").locator(".scatterlayer .trace").first).to_be_visible()
     page.mouse.move(0, 0)
     pictured(page, folder / "evaluate.png")

@@ -3,28 +3,18 @@
 import streamlit as st
 
 from core.config.permissions import Action
-from core.errors import BadInput
-from core.runtime.experiments import Experiment, Experiments, ExperimentStatus
+from core.errors import BadInput, OpenQueryError
+from core.runtime.experiments import NAME_LIMIT, NOTE_LIMIT, Experiment, Experiments, ExperimentStatus
+from core.text.display import duration, embedder_name
 from core.text.markdown.safe_markdown import markdown_label
-from core.text.sanitize import distinct_labels
-from pages.parts import browser, markup, page_frame, runtime, widgets
+from core.text.sanitize import pluralize
+from pages.parts import address, browser, markup, page_frame, runtime, widgets
 from pages.parts.evaluate import experiment_results, label_comparison, sweep_form
-from pages.parts.problems import missing, needed, problem, refusal
+from pages.parts.evaluate.experiments_table import experiments_table
+from pages.parts.problems import missing, problem, refusal, shown
 
 DELETED = "deleted_experiment"
 """The name in the session state of the experiment that was deleted last."""
-
-
-def choose() -> None:
-    """Open the experiment that was chosen."""
-    if name := st.session_state["chosen_experiment"]:
-        sweep_form.open_experiment(name)
-
-
-def label(experiment: Experiment) -> str:
-    """The name of an experiment in the list: its data set, what varies, and when it began."""
-    knobs = ", ".join(f"{group}.{name}" for group, values in experiment.swept.items() for name in values)
-    return f"{experiment.data}: {knobs or 'defaults'} ({browser.local_time(experiment.started)})"
 
 
 def delete(experiments: Experiments, experiment: Experiment) -> None:
@@ -46,34 +36,24 @@ def undo_offer(experiments: Experiments) -> None:
     if experiment is None or not experiments.is_restorable(experiment.id):
         return
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="evaluate_deleted"):
-        st.markdown(f"**{markdown_label(label(experiment), 200)}** was deleted.", width="stretch")
+        st.markdown(f"**{markdown_label(experiment.name, 200)}** was deleted.", width="stretch")
         widgets.button("Undo", "undo", restore, experiments, experiment, key="evaluate_undo")
 
 
 def progress(experiments: Experiments, experiment: Experiment) -> None:
-    """The state of the experiment, with what can be done; redrawn while it is live."""
+    """How far the experiment is, redrawn while it is under way; why it ended before its end."""
 
     @st.fragment(run_every=runtime.refresh_every(0.7) if experiment.live else None, key="evaluate_progress")
     def draw() -> None:
         current = experiments.get(experiment.id)
         if current is None or current.done != experiment.done or current.status != experiment.status:
             st.rerun()
-        left = markup.fact(f"{current.done:,} of {current.settings:,}", "settings measured")
-        with st.container(horizontal=True, vertical_alignment="center", key="evaluate_progress_line"):
-            markup.show(
-                markup.facts(left, markup.fact(str(current.status).capitalize(), "")), width="stretch"
-            )
-            if not runtime.caller().may(Action.CHANGE_EXPERIMENT, current.user):
-                return
-            if current.live:
-                widgets.button("Stop", "stop", experiments.stop, current.id, key="evaluate_stop")
-                return
-            if current.status is not ExperimentStatus.DONE:
-                widgets.button(
-                    "Continue", "play_arrow", experiments.resume, current.id, key="evaluate_continue"
-                )
-            widgets.button(
-                "Delete", "delete", delete, experiments, current, key="evaluate_delete", type="tertiary"
+        if current.status is not ExperimentStatus.DONE:
+            left = current.seconds_left
+            status = str(current.status) if left is None else f"about {duration(left)} left"
+            st.progress(
+                min(current.done / max(current.settings, 1), 1.0),
+                f"{current.done:,} of {pluralize(current.settings, 'setting')}, {status}",
             )
         if current.error:
             problem(BadInput(current.error))
@@ -81,9 +61,105 @@ def progress(experiments: Experiments, experiment: Experiment) -> None:
     draw()
 
 
+def actions(experiments: Experiments, experiment: Experiment) -> None:
+    """What can be done with the experiment."""
+    describe(experiment)
+    if experiment.live:
+        widgets.button("Stop", "stop", experiments.stop, experiment.id, key="evaluate_stop")
+        return
+    if experiment.status is not ExperimentStatus.DONE:
+        widgets.button("Continue", "play_arrow", experiments.resume, experiment.id, key="evaluate_continue")
+    widgets.button(
+        "Delete", "delete", delete, experiments, experiment, key="evaluate_delete", type="tertiary"
+    )
+
+
+def pick(name: str) -> None:
+    """Open the experiment, or the setting of the open one, that was clicked."""
+    kind, _, rest = name.partition("/")
+    if kind == "experiment":
+        sweep_form.open_experiment(rest)
+    elif kind == "setting":
+        experiment_results.pick(rest)
+
+
+def new_view() -> None:
+    """The form of a new experiment, and those that are there."""
+    if not visitor.may(Action.EVALUATE_DATA_SETS):
+        st.info(sweep_form.LABELS_ALONE, icon=":material/info:")
+    if offered := sweep_form.data_sets(experiments):
+        with st.container(border=True, key="new_experiment"):
+            sweep_form.form(experiments, offered)
+    listed()
+
+
+def listed(opened: str = "") -> None:
+    """The table of the experiments."""
+    undo_offer(experiments)
+    if not found:
+        page_frame.empty_state("There are no experiments yet.", "science")
+        return
+    markup.show(markup.kicker("Experiments", f"{len(found):,}; click one to open it"))
+    with st.container(key="experiments"):
+        markup.show(experiments_table(experiments, tuple(found.values()), opened))
+
+
+def chosen_experiment() -> Experiment | None:
+    """The experiment of the address, or the newest one."""
+    name = st.query_params.get("experiment", "")
+    if name and name not in found:
+        missing("experiment", name, "Choose one of the others below." if found else "There are none yet.")
+    return found.get(name or next(iter(found), ""))
+
+
+def results_view() -> None:
+    """The chosen experiment, and the table of all."""
+    if opened is None:
+        listed()
+        return
+    if opened.note:
+        st.caption(markdown_label(opened.note, 500))
+    progress(experiments, opened)
+    try:
+        results = experiments.results(opened.id)
+    except BadInput as error:
+        problem(error)
+        return
+    if results and results.results:
+        experiment_results.show(results)
+    listed(opened.id)
+
+
+def facts_of(experiment: Experiment) -> str:
+    """Its data set, questions, embedder and start in a line."""
+    results = experiments.results(experiment.id)
+    measured = (
+        [pluralize(len(results.questions), "question"), embedder_name(results.embedder)] if results else []
+    )
+    return " · ".join([experiment.data, *measured, browser.local_time(experiment.started)])
+
+
+def describe(experiment: Experiment) -> None:
+    """A menu in which the experiment is named, with a note."""
+    menu = st.popover("Name", icon=":material/edit:", type="tertiary", key="evaluate_name", on_change="rerun")
+    if not menu.open:
+        return
+    with menu, st.form("evaluate_description", border=False):
+        name = st.text_input("Name", experiment.given_name, placeholder=experiment.name, max_chars=NAME_LIMIT)
+        note = st.text_area("Note", experiment.note, max_chars=NOTE_LIMIT)
+        if st.form_submit_button("Save", key="evaluate_describe", icon=":material/check:"):
+            with shown:
+                experiments.describe(experiment.id, name, note)
+                st.rerun()
+
+
 LEAD = "Settings measured on questions with known answers: which is better, by how much, and how certain that is."
-markup.show(markup.title("Evaluate", LEAD))
-with needed:
+VIEWS = {
+    "new": (":material/add: New", new_view),
+    "results": (":material/leaderboard: Results", results_view),
+    "labels": (":material/label: Labels", label_comparison.section),
+}
+try:
     experiments = runtime.runs().experiments
     visitor = runtime.caller()
     found = {
@@ -91,38 +167,22 @@ with needed:
         for experiment in experiments.all()
         if not experiment.user or visitor.may(Action.CHANGE_EXPERIMENT, experiment.user)
     }
+except OpenQueryError as error:
+    problem(error)
+    st.stop()
 refusal()
-if not visitor.may(Action.EVALUATE_DATA_SETS):
-    st.info(sweep_form.LABELS_ALONE, icon=":material/info:")
-if offered := sweep_form.data_sets(experiments):
-    with st.container(border=True, key="new_experiment"):
-        sweep_form.form(experiments, offered)
-label_comparison.section()
-undo_offer(experiments)
-name = st.query_params.get("experiment", "")
-if name and name not in found:
-    missing("experiment", name, "Choose one of the others below." if found else "There are none yet.")
-elif not found:
-    page_frame.empty_state("There are no experiments yet.", "science")
-if not found:
-    st.stop()
-opened = found.get(name or next(iter(found)))
-st.session_state["chosen_experiment"] = opened.id if opened else None
-# The name of a choice is all that the browser tells of it: two that are called alike could not be told apart.
-labels = distinct_labels({experiment.id: label(experiment) for experiment in found.values()})
-st.selectbox(
-    "Experiment",
-    list(found),
-    key="chosen_experiment",
-    index=0 if opened else None,
-    format_func=labels.__getitem__,
-    placeholder="Choose an experiment",
-    on_change=choose,
-)
-if opened is None:
-    st.stop()
-progress(experiments, opened)
-with needed:
-    results = experiments.results(opened.id)
-if results and results.results:
-    experiment_results.show(results)
+with st.container(horizontal=True, gap="medium", key="evaluate_head"):
+    view = address.view_choice(
+        {name: title for name, (title, _) in VIEWS.items()},
+        "results" if found or "experiment" in st.query_params else "new",
+        "evaluate_view",
+    )
+    opened = chosen_experiment() if view == "results" else None
+    if opened is None:
+        markup.show(markup.title("Evaluate", LEAD))
+    else:
+        markup.show(markup.title(opened.name, facts_of(opened)))
+        if visitor.may(Action.CHANGE_EXPERIMENT, opened.user):
+            actions(experiments, opened)
+VIEWS[view][1]()
+browser.chart_clicks(pick)

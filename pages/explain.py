@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.run.state import Run
-from pages.parts import browser, page_frame, runtime, widgets
+from pages.parts import address, browser, page_frame
 from pages.parts.answers import answer_diff
 from pages.parts.explain import (
     answers_view,
@@ -120,24 +120,7 @@ run = page_frame.chosen_run(
     "Why a run answered as it did: losses, queries, attribution, scores and extraction.",
     page_frame.EXPLAIN,
 )
-# Streamlit would write labels into the address, so the view is not bound to it. The address wins over the session,
-# and without a view it means the first one. That is not written, so that opening the page changes no address.
-FIRST = next(iter(VIEWS))
-if runtime.came_by_history() or st.query_params.get("view") in VIEWS:
-    named = st.query_params.get("view")
-    st.session_state["view"] = named if named in VIEWS else FIRST
-chosen = widgets.choice(
-    "View",
-    list(VIEWS),
-    key="view",
-    default=None if st.session_state.get("view") else FIRST,
-    on_change=lambda: st.query_params.update(view=st.session_state["view"]),
-    format_func=lambda view: f":material/{VIEWS[view].symbol}: {VIEWS[view].title}",
-    persist_state="session",
-)
-name = chosen or FIRST
-if st.query_params.get("view", FIRST) != name:
-    st.query_params["view"] = name
+name = address.view_choice({view: f":material/{VIEWS[view].symbol}: {VIEWS[view].title}" for view in VIEWS})
 shown = VIEWS[name]
 page_frame.how_to_read(shown.how_to_read, shown.article, shown.article_title)
 with st.container(key="explain_view"):

@@ -1,8 +1,10 @@
 """Results of experiments: settings compared over the questions that they share."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from statistics import NormalDist
 from zlib import crc32
 
 import numpy as np
@@ -14,14 +16,17 @@ from core.evaluation.statistics.significance import (
     SIGNIFICANT,
     Interval,
     Verdict,
+    difference_intervals,
     holm,
     mean_interval,
-    randomization_test,
+    randomization_tests,
     smallest_p_value,
 )
 
 LEAST_HALF = 10
 """The fewest questions that a winner is confirmed on."""
+POWER = 0.8
+"""The chance of a confirmation that further questions are planned for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +38,14 @@ class SettingTest:
     baseline: float
     """The baseline's mean over these questions."""
     mean: float
+    difference: Interval
+    """Mean minus baseline, with the interval of the paired difference."""
     p_value: float
     """Of the paired randomization test, adjusted by Holm for all comparisons made together."""
     wins: int
     losses: int
-    worst: tuple[tuple[str, float, float], ...]
-    """Text, baseline's value and own value of the questions that lost most."""
-
+    spread: float
+    """Standard deviation of the questions' differences."""
     smallest_p: float
     """The p-value if all questions differed alike."""
 
@@ -51,22 +57,91 @@ class SettingTest:
         return Verdict.BETTER if self.mean > self.baseline else Verdict.WORSE
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A metric of one question under the baseline and under another setting."""
+
+    question: str
+    """Its id."""
+    before: float
+    after: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """The setting that is best on one half of the questions, measured on the other half."""
+    """The setting that is best on one half of the questions, against the baseline on that half and on the other one."""
 
     setting: str
-    chosen_on: int
-    """The number of questions that it was chosen on."""
-    questions: int
-    """The number of questions that it is measured on."""
-    mean: Interval
-    baseline: Interval
-    p_value: float
-    """Of the paired randomization test against the baseline, on the questions that it is measured on."""
+    chosen_on: SettingTest
+    """On the questions that it was chosen on, which flatter it."""
+    held_out: SettingTest
+    """On the other ones."""
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether it is better than the baseline on the questions that did not choose it."""
+        return self.held_out.verdict is Verdict.BETTER
+
+    @property
+    def more_questions(self) -> int | None:
+        """About how many more questions, half of them held out, would confirm a difference as large as on the held-out
+        half with a chance of `POWER`, by the power of a paired z-test (Cohen 1988). None when it is confirmed or no
+        better there."""
+        held_out = self.held_out
+        if self.confirmed or held_out.difference.mean <= 0:
+            return None
+        quantiles = NormalDist().inv_cdf(1 - SIGNIFICANT / 2) + NormalDist().inv_cdf(POWER)
+        needed = math.ceil((quantiles * held_out.spread / held_out.difference.mean) ** 2)
+        return max(2 * (needed - held_out.questions), 0)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """One metric of every setting and question."""
+
+    questions: tuple[str, ...]
+    """Ids of the questions that have the metric under any setting."""
+    values: NDArray[np.float64]
+    """Shape (settings, questions); NaN where a question has no such metric under a setting."""
+
+    def test(self, names: Sequence[str], baseline: int, rows: Sequence[int]) -> tuple[SettingTest, ...]:
+        """The settings of these rows, whose names are `names`, against that of row `baseline`, in the order given.
+
+        Raises:
+            BadInput: when a setting and the baseline have no question in common.
+        """
+        tests: dict[int, SettingTest] = {}
+        shared = ~np.isnan(self.values[baseline]) & ~np.isnan(self.values[rows])
+        groups: dict[bytes, list[int]] = {}
+        for row, mask in zip(rows, shared, strict=True):
+            if not mask.any():
+                raise BadInput(
+                    f"No question has that metric under both {names[baseline]} and {names[row]}.",
+                    hint="Choose a metric of the results.",
+                )
+            groups.setdefault(mask.tobytes(), []).append(row)
+        for key, members in groups.items():
+            columns = np.flatnonzero(np.frombuffer(key, dtype=bool))
+            before, after = self.values[baseline, columns], self.values[members][:, columns]
+            intervals, p_values = difference_intervals(after - before), randomization_tests(after - before)
+            for place, row in enumerate(members):
+                differences = after[place] - before
+                tests[row] = SettingTest(
+                    setting=names[row],
+                    questions=len(columns),
+                    baseline=float(before.mean()),
+                    mean=float(after[place].mean()),
+                    difference=intervals[place],
+                    p_value=float(p_values[place]),
+                    smallest_p=smallest_p_value(len(columns), len(rows)),
+                    wins=int((differences > 0).sum()),
+                    losses=int((differences < 0).sum()),
+                    spread=float(differences.std(ddof=1)) if len(columns) > 1 else 0.0,
+                )
+        return tuple(tests[row] for row in rows)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Results:
     """What was measured on one data set with one embedder."""
 
@@ -100,80 +175,93 @@ class Results:
             )
         )
 
+    @lru_cache(maxsize=64)  # noqa: B019 - few results are open, and each has few metrics
+    def matrix(self, metric: str) -> Matrix:
+        """The metric of every setting, in the order of `results`, and question."""
+        questions = [
+            name
+            for name in self.questions
+            if any(metric in result.values.get(name, {}) for result in self.results)
+        ]
+        values = [
+            [result.values.get(name, {}).get(metric, math.nan) for name in questions]
+            for result in self.results
+        ]
+        return Matrix(
+            questions=tuple(questions),
+            values=np.array(values, dtype=np.float64).reshape(len(self.results), len(questions)),
+        )
+
     def compare(
-        self, baseline: str, metric: str, *, worst: int = 5, others: Collection[str] | None = None
+        self, baseline: str, metric: str, *, others: Collection[str] | None = None
     ) -> tuple[SettingTest, ...]:
         """Other settings against the baseline, best first.
 
         Args:
             baseline: the setting that they are compared with.
             metric: what is compared.
-            worst: the most questions that are named for each.
             others: the settings to compare; all when None.
 
         Raises:
             BadInput: when there is no such setting, no other one, or no question in common.
         """
-        base = self.setting(baseline)
-        chosen = [
-            result
-            for result in self.results
-            if result is not base and (others is None or result.setting in others)
-        ]
-        if not chosen:
+        names, base = [*self.by_setting], self.place(baseline)
+        rows = [row for row, name in enumerate(names) if row != base and (others is None or name in others)]
+        if not rows:
             raise BadInput("There is only one setting.", hint="Name another folder, or sweep a knob.")
-        pairs = [_paired(base, other, metric) for other in chosen]
-        adjusted = holm([randomization_test(first, second) for _, first, second in pairs])
-        tests = [
-            SettingTest(
-                setting=other.setting,
-                questions=len(names),
-                baseline=float(first.mean()),
-                mean=float(second.mean()),
-                p_value=p_value,
-                smallest_p=smallest_p_value(len(names), len(chosen)),
-                wins=int((second > first).sum()),
-                losses=int((second < first).sum()),
-                worst=tuple(
-                    (self.questions[names[row]], float(first[row]), float(second[row]))
-                    for row in np.argsort(second - first, kind="stable")[:worst]
-                    if second[row] < first[row]
-                ),
-            )
-            for other, (names, first, second), p_value in zip(chosen, pairs, adjusted, strict=True)
-        ]
-        return tuple(sorted(tests, key=lambda test: test.mean - test.baseline, reverse=True))
+        tests = self.matrix(metric).test(names, base, rows)
+        adjusted = holm([test.p_value for test in tests])
+        tests = tuple(replace(test, p_value=p_value) for test, p_value in zip(tests, adjusted, strict=True))
+        return tuple(sorted(tests, key=lambda test: test.difference.mean, reverse=True))
 
     def confirm(self, baseline: str, metric: str) -> Confirmation | None:
         """Choose the best setting on half of the questions, and measure it on the other half.
 
         Which half a question is in depends on its id alone. Only questions that have the metric under every setting
-        are used. None when a half has fewer than `LEAST_HALF` of them, or there is one setting only.
+        are used. The best one may be the baseline itself. None when a half has fewer than `LEAST_HALF` questions, or
+        there is one setting only.
 
         Raises:
             BadInput: when there is no such baseline.
         """
-        base = self.setting(baseline)
-        shared = [
-            name
-            for name in self.questions
-            if all(metric in result.values.get(name, {}) for result in self.results)
+        names, base, matrix = [*self.by_setting], self.place(baseline), self.matrix(metric)
+        shared = ~np.isnan(matrix.values).any(axis=0)
+        half = np.array([_half(name) for name in matrix.questions], dtype=bool)
+        halves = [
+            Matrix(
+                questions=tuple(np.array(matrix.questions)[columns].tolist()),
+                values=matrix.values[:, columns],
+            )
+            for columns in (shared & ~half, shared & half)
         ]
-        halves = [[name for name in shared if _half(name) == half] for half in (0, 1)]
-        if len(self.results) < 2 or min(map(len, halves)) < LEAST_HALF:
+        if len(names) < 2 or min(len(part.questions) for part in halves) < LEAST_HALF:
             return None
-        chosen_on, held_back = halves
-        best = max(self.results, key=lambda result: sum(result.values[name][metric] for name in chosen_on))
-        after = [best.values[name][metric] for name in held_back]
-        before = [base.values[name][metric] for name in held_back]
-        return Confirmation(
-            setting=best.setting,
-            chosen_on=len(chosen_on),
-            questions=len(held_back),
-            mean=mean_interval(after),
-            baseline=mean_interval(before),
-            p_value=randomization_test(before, after),
+        best = int(halves[0].values.mean(axis=1).argmax())
+        (chosen_on,), (held_out,) = (part.test(names, base, [best]) for part in halves)
+        return Confirmation(setting=names[best], chosen_on=chosen_on, held_out=held_out)
+
+    def changes(self, baseline: str, setting: str, metric: str) -> tuple[Change, ...]:
+        """The metric of each question under both settings, those that lost most first.
+
+        Raises:
+            BadInput: when there is no such setting.
+        """
+        matrix = self.matrix(metric)
+        before, after = matrix.values[self.place(baseline)], matrix.values[self.place(setting)]
+        order = np.argsort(after - before, kind="stable").tolist()
+        return tuple(
+            Change(matrix.questions[column], float(before[column]), float(after[column]))
+            for column in order
+            if not np.isnan(after[column] - before[column])
         )
+
+    def place(self, name: str) -> int:
+        """The row of this setting in `results` and in every `matrix`.
+
+        Raises:
+            BadInput: when there is none.
+        """
+        return self.results.index(self.setting(name))
 
     def setting(self, name: str) -> Result:
         """The result of this setting.
@@ -190,26 +278,6 @@ class Results:
 
 def _values(result: Result, metric: str) -> list[float]:
     return [values[metric] for values in result.values.values() if metric in values]
-
-
-def _paired(
-    base: Result, other: Result, metric: str
-) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
-    names = [
-        name
-        for name, values in base.values.items()
-        if metric in values and metric in other.values.get(name, {})
-    ]
-    if not names:
-        raise BadInput(
-            f"No question has {metric} under both {base.setting} and {other.setting}.",
-            hint="Choose a metric of the results.",
-        )
-    return (
-        names,
-        np.array([base.values[name][metric] for name in names]),
-        np.array([other.values[name][metric] for name in names]),
-    )
 
 
 def _half(question: str) -> int:

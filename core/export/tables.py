@@ -14,11 +14,9 @@ from core.analysis.rankings.ranked_passages import SCORES, ranked_passages
 from core.errors import BadInput
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.sanitize import encodable
+from core.text.sanitize import encodable, spreadsheet_cell
 
 _NUMBERS = ("rank", "source", "start", "end")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""With these a spreadsheet takes a text for a formula (OWASP, CSV injection)."""
 
 
 def passages_csv(run: Run) -> bytes:
@@ -28,7 +26,7 @@ def passages_csv(run: Run) -> bytes:
     file = io.StringIO(newline="")
     writer = csv.writer(file)
     writer.writerow(columns)
-    writer.writerows(map(_cell, row) for row in zip(*columns.values(), strict=True))
+    writer.writerows(map(spreadsheet_cell, row) for row in zip(*columns.values(), strict=True))
     return file.getvalue().encode("utf-8-sig")
 
 
@@ -134,7 +132,3 @@ def _parquet(columns: Mapping[str, Sequence[Any]], vectors: NDArray[np.float32] 
     file = io.BytesIO()
     parquet.write_table(table, file, compression="zstd")
     return file.getvalue()
-
-
-def _cell(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

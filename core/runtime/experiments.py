@@ -7,6 +7,7 @@ import re
 import secrets
 import shutil
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -25,20 +26,24 @@ from core.evaluation.experiment import run_experiment
 from core.evaluation.labels.passage_labels import LABELS_NAME, labelled_passages
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
+from core.evaluation.setting_table import column
 from core.evaluation.strict_ports import require_reranker
-from core.evaluation.sweep import settings
+from core.evaluation.sweep import DEFAULTS, settings
 from core.runtime.choices.sweep_workers import sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
 from core.storage.atomic_write import atomic_write
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RunStore
+from core.text.sanitize import one_line
 
 log = logging.getLogger(__name__)
 
 HANDBOOK_NAME = "handbook"
 HANDBOOK_QUESTIONS = HANDBOOK / "questions.csv"
 PLAN = "plan.json"
+NAME_LIMIT, NOTE_LIMIT = 80, 500
+"""Characters of an experiment's name and of its note."""
 _NICENESS = 10
 """A visitor's page goes before an experiment."""
 _ID = re.compile(r"[\w-]+")
@@ -71,6 +76,22 @@ class Experiment:
     """Why it failed, in words for a person."""
     user: str = ""
     """Whose it is; empty: everybody's, as of a server that is not shared."""
+    given_name: str = ""
+    """What a person called it; empty: nobody did."""
+    note: str = ""
+    seconds_left: float | None = None
+    """About how long it will take, at its rate so far; None where that is not known yet, and when it has ended."""
+
+    @property
+    def name(self) -> str:
+        """What it is called: what a person called it, else the knobs that vary."""
+        varied = [
+            column(f"{group}.{knob}")
+            for group, knobs in self.swept.items()
+            for knob, values in knobs.items()
+            if isinstance(values, list) and len(values) > 1
+        ]
+        return self.given_name or " × ".join(varied) or DEFAULTS
 
     @property
     def live(self) -> bool:
@@ -85,6 +106,10 @@ class _Work:
     status: ExperimentStatus = ExperimentStatus.QUEUED
     error: str = ""
     task: BackgroundTask | None = None
+    began: float = 0.0
+    """When its first setting began, by the monotonic clock; 0 before that."""
+    done_before: int = 0
+    """Settings that an earlier process, or an earlier start, had measured."""
     ended: threading.Event = field(default_factory=threading.Event)
 
 
@@ -162,6 +187,18 @@ class Experiments:
         atomic_write(self._folder / name / PLAN, json.dumps(plan).encode())
         self._launch(name, data, swept, user)
         return name
+
+    def describe(self, name: str, given_name: str, note: str) -> None:
+        """Name an experiment, with a note of what it was for. An empty name takes the given one away.
+
+        Raises:
+            OSError: when it cannot be written.
+        """
+        path = self._folder / name / PLAN
+        if self.get(name):
+            plan = json.loads(path.read_text("utf-8"))
+            texts = {"name": one_line(given_name, NAME_LIMIT), "note": one_line(note, NOTE_LIMIT)}
+            atomic_write(path, json.dumps(plan | texts).encode())
 
     def resume(self, name: str) -> None:
         """Continue an experiment that was stopped, has failed, or was interrupted with the process."""
@@ -245,6 +282,9 @@ class Experiments:
                 status=work.status if work else ended,
                 error=work.error if work else "",
                 user=str(plan.get("user", "")),
+                given_name=str(plan.get("name", "")),
+                note=str(plan.get("note", "")),
+                seconds_left=_seconds_left(work, done, int(plan["settings"])) if work else None,
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -278,6 +318,7 @@ class Experiments:
             embed = await self._engine.models.embedder(origins=loaded.origins)
             folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)
             done = await asyncio.to_thread(lambda: folder.results.by_setting)
+            work.began, work.done_before = time.monotonic(), len(done)
             rerank = sweep_reranker(self._engine, tried, loaded)
             count = self._engine.settings.workers
             async with sweep_workers(loaded, tried, count=count, niceness=_NICENESS) as workers:
@@ -287,7 +328,14 @@ class Experiments:
                         await asyncio.to_thread(folder.add, result)
 
 
-@lru_cache(maxsize=8)
+def _seconds_left(work: _Work, done: int, settings: int) -> float | None:
+    measured = done - work.done_before
+    if work.status is not ExperimentStatus.RUNNING or measured < 1:
+        return None
+    return (time.monotonic() - work.began) / measured * (settings - done)
+
+
+@lru_cache(maxsize=32)
 def _results(path: Path, size: int) -> Results:
     """The results in a file of this size; files of results only grow."""
     return read_results(path.parent)

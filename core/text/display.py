@@ -31,6 +31,12 @@ def decimal(value: float, digits: int) -> str:
     return f"{value:z.{digits}f}"
 
 
+def metric_text(value: float, *, signed: bool = False) -> str:
+    """A metric from 0 to 1, or a difference of two, in three places without a leading zero: `.826`, `+.041`, `−.003`."""
+    text = f"{value:{'+' if signed else ''}z.3f}" if round(value, 3) else ".000"
+    return text.replace("0.", ".", 1).replace("-", "\u2212")
+
+
 def duration(seconds: float) -> str:
     """Seconds as milliseconds, seconds or minutes."""
     if seconds < 0.0995:

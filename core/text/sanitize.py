@@ -12,6 +12,10 @@ CHARACTERS_A_TOKEN = 4
 """Characters per token, an estimate for English; other languages need more tokens for the same text."""
 
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""With these a spreadsheet takes a text for a formula (OWASP, CSV injection)."""
+
+
 def estimated_tokens(characters: int) -> int:
     """The tokens of a text with so many characters, rounded up."""
     return -(-characters // CHARACTERS_A_TOKEN)
@@ -86,6 +90,11 @@ def json_without_surrogates(value: Any) -> Any:
             return [json_without_surrogates(inner) for inner in value]
         case _:
             return value
+
+
+def spreadsheet_cell(value: object) -> object:
+    """The value of a cell of a CSV file: a text that a spreadsheet would run as a formula begins with an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def one_line(text: str, limit: int = TITLE_LIMIT) -> str:

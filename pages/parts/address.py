@@ -1,6 +1,6 @@
 """The address of a page: settings in it, and the browser's history of runs (decision 0028)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import streamlit as st
 
@@ -8,6 +8,7 @@ from core.config.knob_changes import AppliedChanges, apply_changes, changes
 from core.config.knobs import Knobs
 from core.run.state import Run
 from core.text.markdown.safe_markdown import markdown_label
+from pages.parts import runtime
 from pages.parts.browser import component
 
 SETTINGS = "set"
@@ -23,6 +24,52 @@ def keep_history(run: Run | None, *, opens: bool = False) -> None:
     that only opens runs on another page."""
     with st.container(key="history_component"):
         _history(key="history", data={"run": run.id if run else "", "opens": opens})
+
+
+def view_choice(titles: Mapping[str, str], default: str = "", key: str = "view") -> str:
+    """Draw the choice of a page's views, and keep it in the address as `view`: the name of the chosen one.
+
+    Streamlit would write labels into the address, so the choice is not bound to it. The address wins over the session,
+    and without a view it means the default. That is not written, so that opening the page changes no address.
+
+    Args:
+        titles: what is shown for each view, by its name.
+        default: the view without an address; the first one when empty.
+        key: the name of the choice in the session.
+    """
+    default = default or next(iter(titles))
+    if runtime.came_by_history() or st.query_params.get("view") in titles:
+        named = st.query_params.get("view")
+        st.session_state[key] = named if named in titles else default
+    chosen = st.segmented_control(
+        "View",
+        list(titles),
+        key=key,
+        default=None if st.session_state.get(key) else default,
+        required=True,
+        on_change=lambda: st.query_params.update(view=st.session_state[key]),
+        format_func=titles.__getitem__,
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    name = chosen or default
+    if st.query_params.get("view", default) != name:
+        st.query_params["view"] = name
+    return name
+
+
+def choice(name: str, options: Collection[str], key: str, default: str) -> None:
+    """Let the address decide what the control of this key shows: a value that is offered, else the default.
+
+    Call it before the control is drawn; the control's `on_change` is `keep_choice`.
+    """
+    named = st.query_params.get(name)
+    st.session_state[key] = named if named in options else default
+
+
+def keep_choice(name: str, key: str) -> None:
+    """Write what the control of this key shows into the address."""
+    st.query_params[name] = st.session_state[key]
 
 
 def write_again() -> None:

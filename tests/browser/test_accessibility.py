@@ -166,10 +166,10 @@ def compare(visit: Visit, web_run: WebRun) -> None:
 
 def evaluate(visit: Visit, web_run: WebRun) -> None:
     app = visit.app
-    app.open("/evaluate")
+    app.open("/evaluate?view=new")
     visit.look("Evaluate, before an experiment")
     app.button("evaluate_start").click()
-    expect(app.keyed("evaluate_progress_line")).to_contain_text("Done")
+    expect(app.button("evaluate_delete")).to_be_visible()
     expect(app.keyed("evaluate_costs").locator(".scatterlayer .trace").first).to_be_visible()
     visit.look("Evaluate, results")
 

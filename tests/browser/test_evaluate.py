@@ -27,7 +27,6 @@ def run_experiment(app: App) -> str:
 
 
 def ended(app: App) -> None:
-    expect(app.keyed("evaluate_progress_line")).to_contain_text("2 of 2")
     expect(app.button("evaluate_delete")).to_be_visible()
     app.at_rest()
 
@@ -48,6 +47,9 @@ def test_a_second_experiment_stays_on_screen_its_rows_are_clicked_and_its_deleti
         app.keyed("evaluate_rank_strategy").get_by_role("button", name=re.compile("cosine")).click()
         expect(app.keyed("new_experiment")).to_contain_text(re.compile(r"2\s*settings"))
         first = run_experiment(app)
+        app.keyed("evaluate_head").get_by_role("radio", name="New").click()
+        expect(app.page).to_have_url(re.compile("view=new"))
+        app.at_rest()
         second = run_experiment(app)
         assert first != second
         expect(app.page).to_have_url(re.compile(f"experiment={second}"))
@@ -55,15 +57,14 @@ def test_a_second_experiment_stays_on_screen_its_rows_are_clicked_and_its_deleti
         ended(app)
         assert shown_experiment(app) == second
 
-        settings = app.keyed("evaluate_settings")
-        rows = settings.locator("tbody tr")
-        expect(rows).to_have_count(2)
-        names = [row.locator("td").first.inner_text() for row in rows.all()]
-        assert set(names) == {"defaults", "rank.strategy:bm25"}
-        for row, name in enumerate(names, 1):
-            app.cell(row, 120)
-            expect(app.keyed("use_setting")).to_contain_text(name)
-            app.at_rest()
+        rows = app.keyed("evaluate_settings").locator("tbody tr")
+        expect(rows).to_have_count(1)  # with one question, both reach the same
+        expect(rows).to_contain_text("fused = bm25")
+        app.keyed("experiments").get_by_role("link", name="ranking").last.click()
+        expect(app.page).to_have_url(re.compile(f"experiment={first}"))
+        app.keyed("experiments").get_by_role("link", name="ranking").first.click()
+        expect(app.page).to_have_url(re.compile(f"experiment={second}"))
+        app.at_rest()
 
         app.button("evaluate_delete").click()
         expect(app.keyed("evaluate_deleted")).to_contain_text("was deleted.")
@@ -72,3 +73,30 @@ def test_a_second_experiment_stays_on_screen_its_rows_are_clicked_and_its_deleti
         expect(app.page).to_have_url(re.compile(second))
         expect(app.keyed("evaluate_deleted")).to_have_count(0)
         ended(app)
+
+
+def test_a_row_is_opened_by_mouse_and_keyboard_and_its_table_is_saved(web_app: App) -> None:
+    app = web_app
+    app.open("/evaluate?view=new")
+    app.button("evaluate_start").click()
+    expect(app.button("evaluate_delete")).to_be_visible()
+    app.at_rest()
+    settings = app.keyed("evaluate_settings")
+    rows = settings.locator("tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.first).to_contain_text("baseline")
+    for number, press in ((1, lambda link: link.click()), (2, lambda link: link.press("Enter"))):
+        row = rows.nth(number)
+        press(row.get_by_role("link"))
+        expect(row).to_have_class("on")
+        expect(app.page).to_have_url(re.compile("setting=rank.strategy"))
+    box = rows.nth(1).locator("td").last.bounding_box()
+    assert box
+    app.page.mouse.click(box["x"] + 5, box["y"] + 5)  # the link is as large as its row
+    expect(rows.nth(1)).to_have_class("on")
+    app.button("evaluate_export").click()
+    with app.page.expect_download() as coming:
+        app.button("evaluate_export_csv").click()
+    first, *lines = Path(coming.value.path()).read_text("utf-8-sig").splitlines()
+    assert first.startswith("ranking,nDCG@10,difference,low,high,p,")
+    assert len(lines) == 3

@@ -97,7 +97,7 @@ def stays_within_the_window(app: App, run: str) -> None:
         ),
         "Explain, sources": (f"/explain?run={run}&view=sources", app.own("verdict").first),
         "Compare": (f"/compare?run={run}&a=own&b=own", app.own("figures")),
-        "Evaluate": ("/evaluate", app.keyed("new_experiment")),
+        "Evaluate": ("/evaluate?view=new", app.keyed("new_experiment")),
         "History": ("/runs", app.keyed("history_words")),
     }
     wide = []

@@ -165,19 +165,19 @@ def web_run_question(app: App) -> str:
     return app.keyed("history_table").locator("tbody tr").last.locator("td").first.inner_text()
 
 
-def test_both_tables_of_evaluate_can_be_read_on_a_phone(web_app: App) -> None:
-    app = on_a_phone(web_app, "/evaluate")
+def test_the_settings_of_an_experiment_can_be_read_on_a_phone(web_app: App) -> None:
+    app = on_a_phone(web_app, "/evaluate?view=new")
     app.button("evaluate_start").click()
-    expect(app.keyed("evaluate_progress_line")).to_contain_text("Done")
+    expect(app.button("evaluate_delete")).to_be_visible()
     app.at_rest()
-    for table, columns in {
-        "evaluate_settings": {"setting", "nDCG@10", "low", "high"},
-        "evaluate_differences": {"setting", "difference", "p"},
-    }.items():
-        app.keyed(table).scroll_into_view_if_needed()
-        rows = rows_of(app, table, 2, PHONE_ROW, columns)
-        assert columns <= set(rows[0])
-        assert all(row["setting"] for row in rows)
+    settings = app.keyed("evaluate_settings").locator(".oq-settings")
+    settings.scroll_into_view_if_needed()
+    for column in ("ranking", "nDCG@10"):
+        expect(settings.get_by_role("columnheader", name=column)).to_be_in_viewport(ratio=0.9)
+    expect(settings.get_by_role("row")).to_have_count(4)
+    app.keyed("evaluate_questions").scroll_into_view_if_needed()
+    rows = rows_of(app, "evaluate_questions", 2, PHONE_ROW, {"question", "difference"})
+    assert all(row["question"] for row in rows)
 
 
 def test_lists_of_an_answer_in_hebrew_have_their_marks_on_the_right(

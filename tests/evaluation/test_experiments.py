@@ -17,6 +17,7 @@ from core.evaluation.data_sets.corpus import document_pages, document_passages
 from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.evaluation.experiment import Result, run_experiment
 from core.evaluation.metrics.retrieval_metrics import measure_ranking
+from core.evaluation.results import Change
 from core.evaluation.results_folder import ResultsFolder, read_results
 from core.evaluation.statistics.significance import Verdict
 from core.evaluation.sweep import name_of, settings
@@ -196,7 +197,8 @@ def test_a_comparison_counts_wins_and_names_the_questions_that_lost_most(tmp_pat
     assert better.p_value == pytest.approx(2 / 256 * 2), "exact, and twice for two comparisons"
     assert (mixed.wins, mixed.losses) == (3, 1)
     assert (better.verdict, mixed.verdict) == (Verdict.BETTER, Verdict.NO_DIFFERENCE)
-    assert mixed.worst == (("What is wood?", 0.5, 0.1),)
+    first, *_, last = folder.results.changes("before", "mixed", "nDCG@10")
+    assert (first, last) == (Change("q-wood", 0.5, 0.1), Change("q-iron", 0.5, 0.6))
     folder.add(replace(graded("few", [0.9] * 8), values=dict([*graded("few", [0.9] * 8).values.items()][:5])))
     (few,) = folder.results.compare("before", "nDCG@10", others={"few"})
     assert (few.p_value, few.verdict) == (2 / 32, Verdict.TOO_FEW)

@@ -78,7 +78,7 @@ def test_intervals_of_differences_hold_the_true_difference() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (1.0, "p = 1.0000"),
+        (1.0, "p = 1"),
         (0.0123, "p = .0123"),
         (0.0001, "p = .0001"),
         (0.00005, "p < .0001"),

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core.config.knobs import Strategy
 from core.errors import BadInput
@@ -40,35 +41,71 @@ def data_set(registry: RunRegistry, name: str = "tides.csv", *, questions: int =
     return name
 
 
-def test_an_experiment_is_run_from_the_form_and_its_winner_used(registry: RunRegistry) -> None:
+def html(app: AppTest) -> str:
+    return " ".join(element.proto.body for element in app.get("html"))
+
+
+def test_an_experiment_is_run_from_the_form_and_its_best_setting_used(registry: RunRegistry) -> None:
     app = opened("evaluate")
     assert not app.exception
     app.multiselect(key="evaluate_rank_strategy").set_value(["fused", "bm25"]).run()
     app.button(key="evaluate_start").click().run()
     assert not app.exception
-    (one,) = registry.experiments.all()
-    assert ended(registry, one.id).status is ExperimentStatus.DONE
+    (experiment,) = registry.experiments.all()
+    assert ended(registry, experiment.id).status is ExperimentStatus.DONE
+    assert (app.query_params["view"], app.query_params["experiment"]) == ("results", experiment.id)
     app.run()
     assert not app.exception
-    table = app.dataframe[0].value
-    assert set(table["setting"]) == {"defaults", "rank.strategy:bm25"}
-    assert (table["low"] <= table["nDCG@10"]).all()
-    assert (table["nDCG@10"] <= table["high"]).all()
-    assert table["nDCG@10"].is_monotonic_decreasing
-    assert "embedder MiniLM-L6-v2 (built in)" in " ".join(element.proto.body for element in app.get("html"))
-    app.session_state["evaluate_setting"] = "rank.strategy:bm25"
-    app.run()
+    page = html(app)
+    assert "MiniLM-L6-v2 (built in)" in page
+    assert "<b>No other setting</b> is ahead of the defaults: nDCG@10 ." in page
+    assert page.count("#pick-setting/") == 2
+    assert "paired randomization, Holm for 1 comparison" in page
     app.button(key="evaluate_use").click().run()
     assert not app.exception
-    assert app.button_group(key="knob_rank_strategy").value == Strategy.BM25
+    assert app.button_group(key="knob_rank_strategy").value == Strategy.FUSED
+
+
+def test_metric_baseline_and_setting_are_in_the_link(registry: RunRegistry) -> None:
+    name = registry.experiments.start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}})
+    ended(registry, name)
+    link = {"experiment": name, "metric": "recall@10", "baseline": "rank.strategy:bm25"}
+    app = opened("evaluate", **link, setting="rank.strategy:cosine")
+    assert not app.exception
+    assert app.selectbox(key="evaluate_metric").value == "recall@10"
+    assert app.selectbox(key="evaluate_baseline").value == "rank.strategy:bm25"
+    assert "ranking cosine: " in html(app)
+    app.selectbox(key="evaluate_metric").set_value("MRR@10").run()
+    assert app.query_params["metric"] == "MRR@10"
+    app = opened("evaluate", experiment=name, metric="nonsense", baseline="gone", setting="rank.top_k:99")
+    assert not app.exception
+    assert app.selectbox(key="evaluate_metric").value == "nDCG@10"
+
+
+def test_an_experiment_is_named_with_a_note(registry: RunRegistry) -> None:
+    experiments = registry.experiments
+    name = experiments.start(data_set(registry), BY_WORDS)
+    assert ended(registry, name).name == "passages in the context"
+    experiments.describe(name, "Words <b>or</b> meaning", "For the talk.")
+    app = opened("evaluate", experiment=name)
+    assert "Words &lt;b&gt;or&lt;/b&gt; meaning" in html(app)
+    assert "For the talk." in {element.value for element in app.caption}
+    experiments.describe(name, "", "")
+    assert ended(registry, name).name == "passages in the context"
 
 
 def test_a_question_that_loses_is_put_on_the_research_page(registry: RunRegistry) -> None:
     ended(registry, registry.experiments.start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}}))
-    app = opened("evaluate")
-    questions = next(one.value for one in app.dataframe if "question" in one.value)
-    question = questions["question"][1]
-    app.session_state["evaluate_question"] = question
+    app = opened("evaluate", setting="rank.strategy:cosine", baseline="rank.strategy:bm25")
+    rows = next(table.value for table in app.dataframe if "question" in table.value)
+    assert rows["difference"].is_monotonic_increasing
+    question = rows["question"][1]
+    experiment = next(iter(registry.experiments.all()))
+    results = registry.experiments.results(experiment.id)
+    assert results is not None
+    app.session_state["evaluate_question"] = next(
+        id for id, text in results.questions.items() if text == question
+    )
     app.run()
     app.button(key="evaluate_ask").click().run()
     assert not app.exception
@@ -177,7 +214,7 @@ def test_labelled_passages_are_a_data_set_over_the_pages_of_their_runs(registry:
     assert len(results.results) == 2
     (measured,) = results.by_setting["defaults"].values.values()
     assert measured["nDCG@10"] == measured["excerpt recall"] == 1
-    app = opened("evaluate", experiment=name)
+    app = opened("evaluate", view="new")
     assert not app.exception
     assert LABELS_NAME in app.selectbox(key="evaluate_data").options
 

@@ -22,7 +22,7 @@ QUESTIONS = (
 
 
 def comparing(**session: object) -> AppTest:
-    app = opened("evaluate", session={"verdict_on": True, **session})
+    app = opened("evaluate", session={"verdict_on": True, **session}, view="labels")
     assert not app.exception
     return app
 

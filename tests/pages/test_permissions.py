@@ -130,7 +130,7 @@ def keeps(visit: Visit) -> bool:
 
 def evaluates_labels(visit: Visit) -> bool:
     visit.labelled()
-    app = visit.open("evaluate")
+    app = visit.open("evaluate", view="new")
     if LABELS_NAME not in {
         name for one in app.selectbox if one.key == "evaluate_data" for name in one.options
     }:
@@ -143,7 +143,7 @@ def evaluates_labels(visit: Visit) -> bool:
 
 
 def evaluates_data_sets(visit: Visit) -> bool:
-    app = visit.open("evaluate")
+    app = visit.open("evaluate", view="new")
     offered = [one for one in app.selectbox if one.key == "evaluate_data"]
     assert bool(offered) is ("evaluate_start" in keys(app))
     return any(HANDBOOK_NAME in one.options for one in offered)

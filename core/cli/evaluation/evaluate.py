@@ -16,6 +16,7 @@ from core.config.access import NO_ACCESS
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
+from core.evaluation.conclusion import conclude
 from core.evaluation.data_sets import suite
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.load import load_data_set
@@ -46,6 +47,8 @@ UNENCRYPTED = (
     "the workers and here. Use tls:// outside of a network that you trust."
 )
 _LONGEST_SETTING = 1_000
+_WORST = 5
+"""Questions that lost most, and are named."""
 _SWEEP_LIMIT = 1_000_000
 SHOWN = (*[*DOCUMENT_METRICS][:3], *[*EXCERPT_METRICS][:1])
 
@@ -104,8 +107,12 @@ def compare_in_terminal(folders: Sequence[Path], metric: str, baseline: str) -> 
             f"{test.mean - test.baseline:+.3f}  {test.baseline:.3f} -> {test.mean:.3f}  {p_text(test.p_value)}  "
             f"{test.wins} won, {test.losses} lost of {test.questions}  {test.verdict}: {one_line(test.setting, _LONGEST_SETTING)}"
         )
-    for text, before, after in compared[-1].worst:
-        print_text(f"    {before:.3f} -> {after:.3f}  {one_line(text)}")
+    for change in results.changes(baseline, compared[-1].setting, metric)[:_WORST]:
+        if change.after < change.before:
+            print_text(
+                f"    {change.before:.3f} -> {change.after:.3f}  {one_line(results.questions[change.question])}"
+            )
+    print_text(one_line(str(conclude(results, metric, baseline)), _LONGEST_SETTING))
     print_text(
         f"p: paired randomization test, two-sided, Holm's correction for {len(compared)} comparison"
         f"{'s' if len(compared) > 1 else ''}. The questions are those that lost most under the last setting.",

@@ -88,11 +88,7 @@ def _wilson(share: float, count: float) -> tuple[float, float]:
 
 
 def difference_interval(first: ArrayLike, second: ArrayLike) -> Interval:
-    """The mean of second minus first over the same questions, with the differences that `randomization_test` does not
-    reject: those between two quantiles of the means of random subsets of the questions (Hartigan 1969, "Using subsample
-    values as typical values").
-
-    Where there are too few questions for `CONFIDENCE`, the bounds are those of metrics from 0 to 1.
+    """`difference_intervals` of one setting: the mean of second minus first, with its interval.
 
     Raises:
         ValueError: as for `randomization_test`.
@@ -103,37 +99,58 @@ def difference_interval(first: ArrayLike, second: ArrayLike) -> Interval:
 
 @lru_cache(maxsize=1000)
 def _difference_interval(values: bytes) -> Interval:
-    differences = np.frombuffer(values)
-    batches = [_subset_means(subsets, differences) for subsets in _subsets(len(differences))]
-    means = np.sort(np.concatenate(batches))
-    # The empty subset is on either side.
-    outside = math.floor((1 - CONFIDENCE) / 2 * (len(means) + 1) + _NOISE) - 1
-    low, high = (means[outside], means[-1 - outside]) if outside >= 0 else (-1.0, 1.0)
-    return Interval(float(differences.mean()), float(low), float(high))
+    return difference_intervals(np.frombuffer(values)[np.newaxis])[0]
 
 
-def _subset_means(subsets: NDArray[np.int8], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean of each subset that is not empty."""
+def difference_intervals(differences: NDArray[np.float64]) -> tuple[Interval, ...]:
+    """The mean difference of each setting to a baseline, with the differences that `randomization_tests` does not
+    reject: those between two quantiles of the means of random subsets of the questions (Hartigan 1969, "Using subsample
+    values as typical values").
+
+    Where there are too few questions for `CONFIDENCE`, the bounds are those of metrics from 0 to 1.
+
+    Args:
+        differences: setting minus baseline, shape (settings, questions).
+    """
+    intervals: list[Interval] = []
+    for start in range(0, len(differences), _TOGETHER):  # all at once they would not fit into memory
+        some = differences[start : start + _TOGETHER]
+        means = np.concatenate([_subset_means(subsets, some.T) for subsets in _subsets(some.shape[1])])
+        # The empty subset is on either side.
+        outside = math.floor((1 - CONFIDENCE) / 2 * (len(means) + 1) + _NOISE) - 1
+        bounds = np.tile([-1.0, 1.0], (len(some), 1))
+        if outside >= 0:
+            places = [outside, len(means) - 1 - outside]
+            bounds = np.partition(means, places, axis=0)[places].T
+        intervals += [
+            Interval(float(mean), float(low), float(high))
+            for mean, (low, high) in zip(some.mean(axis=1), bounds, strict=True)
+        ]
+    return tuple(intervals)
+
+
+def _subset_means(subsets: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The means of each subset that is not empty, shape (subsets, settings)."""
     sizes = subsets.sum(axis=1)
-    means: NDArray[np.float64] = (subsets @ values)[sizes > 0] / sizes[sizes > 0]
+    means: NDArray[np.float64] = (subsets @ values)[sizes > 0] / sizes[sizes > 0, np.newaxis]
     return means
 
 
-def _subsets(questions: int) -> Iterator[NDArray[np.int8]]:
+def _subsets(questions: int) -> Iterator[NDArray[np.float64]]:
     """Which questions are in each subset, shape (subsets, questions): all subsets, or random ones of many."""
     if questions <= EXACT:
-        yield np.array(list(itertools.product((0, 1), repeat=questions)), dtype=np.int8)
+        yield np.array(list(itertools.product((0.0, 1.0), repeat=questions)))
         return
     random = np.random.default_rng(0)
-    for _ in range(0, SUBSETS, _TOGETHER):  # all at once they would not fit into memory
-        yield random.integers(0, 2, size=(_TOGETHER, questions), dtype=np.int8)
+    for _ in range(0, SUBSETS, _TOGETHER):
+        yield random.integers(0, 2, size=(_TOGETHER, questions), dtype=np.int8).astype(np.float64)
 
 
 def p_number(value: float) -> str:
-    """A p-value as it is printed everywhere: `.0123`, or `< .0001`, since none is 0."""
+    """A p-value as it is printed everywhere: `.0123`, or `< .0001`, since none is 0; or `1`."""
     if value < _SMALLEST_P:
         return f"< {_SMALLEST_P:.4f}".replace("0.", ".", 1)
-    return f"{value:.4f}".removeprefix("0")
+    return f"{value:.4f}".removeprefix("0") if value < 1 - _SMALLEST_P / 2 else "1"
 
 
 def p_text(value: float) -> str:
@@ -143,35 +160,53 @@ def p_text(value: float) -> str:
 
 
 def randomization_test(first: ArrayLike, second: ArrayLike, *, permutations: int = PERMUTATIONS) -> float:
-    """Two-sided p-value of the difference in means of two settings over the same questions.
-
-    Under the null hypothesis each question's two values could be swapped (Smucker, Allan and Carterette 2007). Up to
-    `EXACT` questions that differ, all swaps are counted; above, `permutations` random ones, and the p-value is
-    (b + 1) / (m + 1), which is never 0 (Phipson and Smyth 2010).
+    """`randomization_tests` of one setting: the p-value of the difference between second and first.
 
     Raises:
         ValueError: when the lengths differ, there is no value, or one that is not finite.
     """
     before, after = _pairs(first, second)
-    differences = (before - after)[before != after]
-    return _randomization_test(differences.tobytes(), permutations) if len(differences) else 1.0
+    return _randomization_test((after - before).tobytes(), permutations)
 
 
 @lru_cache(maxsize=1000)
 def _randomization_test(values: bytes, permutations: int) -> float:
-    differences = np.frombuffer(values)
-    observed = abs(differences.sum()) - _NOISE
-    if len(differences) <= EXACT:
-        signs = np.array(list(itertools.product((1.0, -1.0), repeat=len(differences))))
-        return float(np.mean(np.abs(signs @ differences) >= observed))
-    random = np.random.default_rng(0)
-    reached = 0
-    for start in range(0, permutations, _TOGETHER):  # all at once they would not fit into memory
-        some = min(_TOGETHER, permutations - start)
-        flips = random.integers(0, 2, size=(some, len(differences)), dtype=np.int8)
-        sums = differences.sum() - 2 * (flips @ differences)
-        reached += int(np.count_nonzero(np.abs(sums) >= observed))
-    return float((reached + 1) / (permutations + 1))
+    return float(randomization_tests(np.frombuffer(values)[np.newaxis], permutations)[0])
+
+
+def randomization_tests(
+    differences: NDArray[np.float64], permutations: int = PERMUTATIONS
+) -> NDArray[np.float64]:
+    """The two-sided p-value of each setting's mean difference to a baseline, over the same questions.
+
+    Under the null hypothesis each question's two values could be swapped (Smucker, Allan and Carterette 2007). Up to
+    `EXACT` questions that differ, all swaps are counted; above, `permutations` random ones, the same for all settings,
+    and the p-value is (b + 1) / (m + 1), which is never 0 (Phipson and Smyth 2010).
+
+    Args:
+        differences: setting minus baseline, shape (settings, questions).
+        permutations: the number of random swaps.
+
+    Returns:
+        One p-value a setting, shape (settings,).
+    """
+    observed = np.abs(differences.sum(axis=1)) - _NOISE
+    p_values = np.ones(len(differences))
+    many = np.count_nonzero(differences, axis=1) > EXACT
+    for place in np.flatnonzero(~many):
+        own = differences[place][differences[place] != 0]
+        signs = np.array(list(itertools.product((1.0, -1.0), repeat=len(own))))
+        p_values[place] = np.mean(np.abs(signs @ own) >= observed[place])
+    if many.any():
+        tested, reached = np.ascontiguousarray(differences[many].T), np.zeros(int(many.sum()))
+        random = np.random.default_rng(0)
+        for start in range(0, permutations, _TOGETHER):  # all at once they would not fit into memory
+            some = min(_TOGETHER, permutations - start)
+            flips = random.integers(0, 2, size=(some, len(tested)), dtype=np.int8).astype(np.float64)
+            sums = tested.sum(axis=0) - 2 * (flips @ tested)
+            reached += np.count_nonzero(np.abs(sums) >= observed[many], axis=0)
+        p_values[many] = (reached + 1) / (permutations + 1)
+    return p_values
 
 
 def smallest_p_value(questions: int, comparisons: int = 1) -> float:

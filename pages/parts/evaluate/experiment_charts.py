@@ -1,112 +1,105 @@
-"""Charts of an experiment: settings with their intervals, and what a setting reaches for what it costs."""
+"""Charts of an experiment: a metric by the values of each knob, and what a setting reaches for what it costs."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
-from core.evaluation.statistics.significance import Interval
+from core.config.knob_changes import knob_values
+from core.config.knobs import Knobs
+from core.evaluation.setting_table import KnobEffect, SettingTable, column, value_text, words
+from core.text.display import metric_text
 from core.text.sanitize import one_line
 from pages.parts import markup
-from pages.parts.charts import GOOD
-from pages.parts.passage_charts import MARK, MUTED, SITES, dress
+from pages.parts.passage_charts import GRID, MUTED, REST, SITES, dress
 
-MOST_BARS = 25
-"""The most settings that are drawn with their intervals."""
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A setting in the chart of quality against cost."""
-
-    setting: str
-    cost: float
-    reached: Interval
-    frontier: bool
-    """Whether no other setting reaches more for the same cost or less."""
+MOST_KNOBS = 6
+"""The most knobs that are drawn, those with the largest share first."""
+MARKER = {False: "#CC7A00", True: "#F0A63A"}
+"""The baseline and the defaults, with a contrast of 3:1 on the card."""
 
 
-def interval_chart(intervals: Mapping[str, Interval], metric: str, baseline: str, *, dark: bool) -> go.Figure:
-    """Mean and 95 % interval of the best settings, best on top; the baseline's mean is a line."""
-    best = sorted(intervals.items(), key=lambda item: item[1].mean)[-MOST_BARS:]
-    names = [markup.html(one_line(name, 48)) for name, _ in best]
+def effects_chart(effects: Sequence[KnobEffect], metric: str, *, dark: bool) -> go.Figure:
+    """The mean of a metric by each value of a knob, a small chart a knob on one scale; the default is a diamond."""
+    shown, defaults = effects[:MOST_KNOBS], knob_values(Knobs())
+    rows = -(-len(shown) // 2)
+    figure = make_subplots(
+        rows=rows,
+        cols=2,
+        shared_yaxes="all",
+        horizontal_spacing=0.08,
+        vertical_spacing=0.34 / rows,
+        subplot_titles=[markup.html(f"{column(effect.path)}: {effect.share:.0%}") for effect in shown],
+    )
+    for place, effect in enumerate(shown):
+        is_default = [value == defaults[effect.path] for value, _ in effect.values]
+        is_ordered = all(isinstance(value, int | float) for value, _ in effect.values)
+        figure.add_scatter(
+            x=[markup.html(one_line(value_text(value), 14)) for value, _ in effect.values],
+            y=[interval.mean for _, interval in effect.values],
+            mode="lines+markers" if is_ordered else "markers",
+            line={"width": 1, "color": REST[dark]},
+            marker={
+                "size": 9,
+                "color": [MARKER[dark] if default else SITES[dark][0] for default in is_default],
+                "symbol": ["diamond" if default else "circle" for default in is_default],
+            },
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": [interval.high - interval.mean for _, interval in effect.values],
+                "arrayminus": [interval.mean - interval.low for _, interval in effect.values],
+                "thickness": 1.4,
+                "width": 0,
+                "color": MUTED[dark],
+            },
+            text=[
+                f"{metric_text(interval.mean)} [{metric_text(interval.low)}, {metric_text(interval.high)}]"
+                for _, interval in effect.values
+            ],
+            hovertemplate="%{x}: %{text}<extra></extra>",
+            showlegend=False,
+            row=place // 2 + 1,
+            col=place % 2 + 1,
+        )
+    dress(figure, dark, f"effects {metric}")
+    figure.update_layout(height=60 + 135 * rows, margin={"l": 4, "r": 4, "t": 24, "b": 4}, dragmode=False)
+    figure.update_annotations(font_size=11)
+    figure.update_xaxes(type="category", showgrid=False, fixedrange=True)
+    return figure.update_yaxes(gridcolor=GRID[dark], automargin=True, fixedrange=True, nticks=4)
+
+
+def cost_chart(settings: SettingTable, *, dark: bool) -> go.Figure:
+    """Rows by tokens of context and metric: those on the Pareto front are joined, the baseline is a diamond.
+
+    A click on a point reports `setting/<name>`.
+    """
     figure = go.Figure()
-    figure.add_scatter(
-        x=[interval.mean for _, interval in best],
-        y=list(range(len(best))),
-        mode="markers",
-        marker={"size": 9, "color": [MARK if name == baseline else SITES[dark][0] for name, _ in best]},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [interval.high - interval.mean for _, interval in best],
-            "arrayminus": [interval.mean - interval.low for _, interval in best],
-            "thickness": 1.4,
-            "width": 0,
-            "color": MUTED[dark],
-        },
-        customdata=[[markup.html(name), str(interval)] for name, interval in best],
-        hovertemplate="%{customdata[0]}<br>" + markup.html(metric) + " %{customdata[1]}<extra></extra>",
-        showlegend=False,
-    )
-    if baseline in intervals:
-        figure.add_vline(x=intervals[baseline].mean, line={"width": 1, "dash": "dot", "color": MARK})
-    dress(figure, dark, f"intervals {metric}")
-    figure.update_layout(
-        height=70 + 26 * len(best), margin={"l": 8, "r": 12, "t": 8, "b": 36}, dragmode=False
-    )
-    figure.update_xaxes(title=markup.html(metric), fixedrange=True)
-    return figure.update_yaxes(
-        tickvals=list(range(len(best))),
-        ticktext=names,
-        range=[-0.6, len(best) - 0.4],
-        automargin=True,
-        showgrid=False,
-        fixedrange=True,
-    )
-
-
-def cost_chart(points: Sequence[Point], metric: str, cost: str, *, dark: bool) -> go.Figure:
-    """Settings by cost and metric; those on the frontier are joined by a line."""
-    figure = go.Figure()
-    frontier = sorted((point for point in points if point.frontier), key=lambda point: point.cost)
-    figure.add_scatter(
-        x=[point.cost for point in frontier],
-        y=[point.reached.mean for point in frontier],
-        mode="lines",
-        line={"width": 1.4, "color": GOOD[dark], "shape": "hv"},
-        name="Pareto front",
-        hoverinfo="skip",
-    )
-    for name, some, colour in (
-        ("on the front", frontier, GOOD[dark]),
-        ("others", [point for point in points if not point.frontier], MUTED[dark]),
+    rows = [(row, row.tokens[0]) for row in settings.rows if row.tokens is not None]
+    front = sorted(((row, cost) for row, cost in rows if row.on_front), key=lambda pair: pair[1])
+    others = [(row, cost) for row, cost in rows if not row.on_front and row.test is not None]
+    baseline = [(row, cost) for row, cost in rows if row.test is None]
+    for name, some, colour, symbol, mode in (
+        ("others", others, REST[dark], "circle", "markers"),
+        ("Pareto front", front, SITES[dark][0], "circle", "lines+markers"),
+        ("baseline", baseline, MARKER[dark], "diamond", "markers"),
     ):
         figure.add_scatter(
-            x=[point.cost for point in some],
-            y=[point.reached.mean for point in some],
-            mode="markers",
-            marker={"size": 9, "color": colour},
+            x=[cost for _, cost in some],
+            y=[row.mean.mean for row, _ in some],
+            mode=mode,
+            line={"width": 1.4, "color": colour, "shape": "hv"},
+            marker={"size": 8, "color": colour, "symbol": symbol},
             name=name,
-            customdata=[[markup.html(point.setting), str(point.reached)] for point in some],
-            hovertemplate="%{customdata[0]}<br>%{customdata[1]} for %{x:,.0f}<extra></extra>",
+            customdata=[[f"setting/{row.name}"] for row, _ in some],
+            text=[
+                f"{markup.html(one_line(words(row.name), 80))}<br>{metric_text(row.mean.mean)}"
+                for row, _ in some
+            ],
+            hovertemplate="%{text} for %{x:,.0f} tokens<extra></extra>",
             showlegend=bool(some),
         )
-    dress(figure, dark, f"cost {metric}")
-    figure.update_layout(height=340, margin={"l": 8, "r": 12, "t": 30, "b": 36}, dragmode=False)
-    figure.update_xaxes(title=markup.html(cost), fixedrange=True)
-    return figure.update_yaxes(title=markup.html(metric), automargin=True, fixedrange=True)
-
-
-def frontier(costs: Mapping[str, float], reached: Mapping[str, Interval]) -> tuple[Point, ...]:
-    """Every setting with its cost, and whether it is on the Pareto front."""
-    frontier = []
-    for name, interval in reached.items():
-        beaten = any(
-            costs[other] <= costs[name]
-            and other_interval.mean >= interval.mean
-            and (costs[other], -other_interval.mean) != (costs[name], -interval.mean)
-            for other, other_interval in reached.items()
-        )
-        frontier.append(Point(name, costs[name], interval, frontier=not beaten))
-    return tuple(frontier)
+    dress(figure, dark, f"cost {settings.metric}")
+    figure.update_layout(height=260, margin={"l": 4, "r": 4, "t": 30, "b": 30}, dragmode=False)
+    figure.update_xaxes(title="tokens of context", gridcolor=GRID[dark], fixedrange=True)
+    return figure.update_yaxes(gridcolor=GRID[dark], automargin=True, fixedrange=True, nticks=5)

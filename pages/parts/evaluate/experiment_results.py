@@ -1,27 +1,31 @@
-"""The results of an experiment: its table, charts, the winner on held-back questions, and the worst questions."""
+"""The results of an experiment: its conclusion, the settings against the baseline, the knobs, costs and questions."""
 
 from functools import partial
-from typing import Any
 
 import streamlit as st
+from htpy import Node, b, div, p, span, u
 
+from core.analysis.answers.answer_export import export_name
 from core.errors import BadInput
+from core.evaluation.conclusion import Conclusion, conclude
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results, SettingTest
-from core.evaluation.statistics.significance import SIGNIFICANT, Interval, p_number, p_text
-from core.evaluation.sweep import knobs_of
-from core.text.display import embedder_name
+from core.evaluation.setting_table import SettingTable, column, knob_effects, setting_table, value_text, words
+from core.evaluation.statistics.significance import Interval, p_number
+from core.evaluation.sweep import DEFAULTS, knobs_of
+from core.evaluation.table_export import FORMATS, table_file
+from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
-from pages.parts import markup, page_frame, runtime, tables, widgets
+from pages.parts import address, markup, page_frame, runtime, tables, widgets
 from pages.parts.evaluate import experiment_charts
+from pages.parts.evaluate.settings_table import interval_bar, settings_table
 from pages.parts.sidebar import controls
 
-COMPARED = 12
-"""The most settings that are tested against the baseline; testing more makes every single one less certain."""
-WORST = 8
+ROWS, MORE_ROWS = 16, 200
+"""Rows of the table at first, and when more are asked for."""
 SETTING, QUESTION = "evaluate_setting", "evaluate_question"
-"""Names in the session state of the setting and the question whose row was clicked; the first ones until then."""
+"""Names in the session state of the setting and the question that are open."""
 
 
 def show(results: Results) -> None:
@@ -33,88 +37,234 @@ def show(results: Results) -> None:
         st.warning("No question could be measured.", icon=":material/warning:")
         _failed(results)
         return
-    names = list(results.by_setting)
-    left, right = st.columns([1, 2], gap="medium")
+    verdict = st.container(border=True, key="evaluate_verdict")
+    controls_line = st.container(
+        horizontal=True, vertical_alignment="bottom", gap="small", key="evaluate_choices"
+    )
+    with controls_line:
+        metric, baseline = _choices(results, metrics)
+    try:
+        settings = setting_table(results, metric, baseline)
+        conclusion = conclude(results, metric, baseline)
+    except BadInput as error:
+        st.caption(markdown_label(f"{error.message} {error.hint}", 300))
+        _failed(results)
+        return
+    with controls_line:
+        _export(settings, results.data)
+    with verdict:
+        _conclusion(conclusion)
+    opened = _opened(settings, conclusion)
+    left, right = st.columns([2.3, 1], gap="medium")
     with left:
-        metric = st.selectbox(
-            "Metric",
-            metrics,
-            key="evaluate_metric",
-            help="Mean over the questions that have an answer in the data set; 1 is best.",
-        )
+        _settings(settings, opened)
     with right:
-        baseline = st.selectbox(
-            "Baseline", names, key="evaluate_baseline", help="The setting that others are compared with."
-        )
-    intervals = {
-        result.setting: interval
-        for result in results.results
-        if (interval := results.interval(result, metric)) is not None
-    }
-    _table(results, metric, intervals)
-    _winner(results, baseline, metric)
-    _charts(results, metric, baseline, intervals)
-    _differences(results, metric, baseline, intervals)
+        _charts(results, settings)
+    _questions(results, settings, opened)
     _failed(results)
 
 
-def _table(results: Results, metric: str, intervals: dict[str, Interval]) -> None:
-    order = sorted(intervals, key=lambda name: intervals[name].mean, reverse=True)
-    others = [name for name in results.metrics if name != metric]
-    columns = ("setting", metric, "low", "high", *others, "passages", "seconds")
-    rows: dict[str, tuple[Any, ...]] = {}
-    for name in order:
-        result, interval = results.by_setting[name], intervals[name]
-        means = [results.mean(result, other) for other in others]
-        rows[name] = (
-            name,
-            interval.mean,
-            interval.low,
-            interval.high,
-            *means,
-            result.passages,
-            result.seconds,
-        )
-    number = partial(st.column_config.NumberColumn, format="%.3f")
-    config: dict[str, Any] = {
-        "setting": st.column_config.TextColumn(
-            "setting", width="large", help="What differs from the defaults"
-        ),
-        metric: number(metric, help="Mean over the questions"),
-        "low": number("low", help="Lower bound of the 95 % interval"),
-        "high": number("high", help="Upper bound of the 95 % interval"),
-        **{other: number(other) for other in others},
-        CONTEXT_TOKENS: st.column_config.NumberColumn(
-            CONTEXT_TOKENS, format="%.0f", help="Mean tokens of the context, estimated"
-        ),
-        "passages": st.column_config.NumberColumn("passages", format="%,d"),
-        "seconds": st.column_config.NumberColumn(
-            "seconds", format="%.1f", help="Ranking and measuring all questions, without embedding"
-        ),
-    }
-    note = f"best first; low and high bound the 95 % interval; embedder {embedder_name(results.embedder)}"
-    markup.show(markup.kicker("Settings", note))
-    tables.selectable_table(
-        order,
-        lambda name: name,
-        lambda name: dict(zip(columns, rows[name], strict=True)),
-        {name: config[name] for name in columns},
-        key="evaluate_settings",
-        opened=SETTING,
-        max_rows=10,
-        alt="Settings with their metrics",
+def pick(name: str) -> None:
+    """Open the setting of the row or the point that was clicked."""
+    st.session_state[SETTING] = name
+    st.query_params["setting"] = name
+
+
+def _choices(results: Results, metrics: list[str]) -> tuple[str, str]:
+    names = list(results.by_setting)
+    first = DEFAULTS if DEFAULTS in names else names[0]
+    address.choice("metric", metrics, "evaluate_metric", metrics[0])
+    address.choice("baseline", names, "evaluate_baseline", first)
+    metric = st.selectbox(
+        "Metric",
+        metrics,
+        key="evaluate_metric",
+        help="Mean over the questions that have an answer in the data set; 1 is best.",
+        on_change=address.keep_choice,
+        args=("metric", "evaluate_metric"),
+        width=190,
     )
-    clicked = st.session_state.get(SETTING)
-    chosen = clicked if clicked in rows else order[0]
-    with st.container(horizontal=True, vertical_alignment="center", key="use_setting"):
-        st.markdown(f"**{markdown_label(chosen, 300)}**", width="stretch")
+    baseline = st.selectbox(
+        "Baseline",
+        names,
+        key="evaluate_baseline",
+        format_func=words,
+        help="The setting that others are compared with.",
+        on_change=address.keep_choice,
+        args=("baseline", "evaluate_baseline"),
+        width=320,
+    )
+    return metric, baseline
+
+
+def _conclusion(conclusion: Conclusion) -> None:
+    """The conclusion in a sentence, its evidence beside it, and what can be done with it."""
+    left, right = st.columns([1.5, 1], gap="medium", vertical_alignment="center")
+    with left:
+        subject = f"{conclusion.subject[:1].upper()}{conclusion.subject[1:]}"
+        before, marked, after = conclusion.predicate.partition("not confirmed")
+        markup.show(
+            p(".oq-conclusion")[b[subject], " ", before, marked and u[marked], after], _advice(conclusion)
+        )
         widgets.button(
             "Use these settings",
             "tune",
             _use,
-            chosen,
+            conclusion.setting,
             key="evaluate_use",
+            type="primary",
             help="Sets the controls of the Research page.",
+        )
+    with right:
+        if conclusion.whole:
+            markup.show(_evidence(conclusion, conclusion.whole))
+
+
+def _advice(conclusion: Conclusion) -> Node:
+    confirmation = conclusion.confirmation
+    if conclusion.note:
+        return p[conclusion.note]
+    if confirmation is None or not (more := confirmation.more_questions):
+        return None
+    return p[
+        "If the difference is as large as on the held-out half, about ",
+        b[pluralize(more, "more question")],
+        " would confirm it.",
+    ]
+
+
+def _evidence(conclusion: Conclusion, whole: SettingTest) -> Node:
+    """The difference on all questions, on those that chose the setting, and on the others, on one axis."""
+    tests = [("all", whole)]
+    confirmation = conclusion.confirmation
+    if confirmation and not conclusion.note:
+        tests += [("chosen on", confirmation.chosen_on), ("held out", confirmation.held_out)]
+    low = min(0.0, *(test.difference.low for _, test in tests))
+    high = max(0.0, *(test.difference.high for _, test in tests))
+
+    def place(value: float) -> str:
+        return f"{(value - low) / ((high - low) or 1):.2%}"
+
+    def line(name: str, test: SettingTest) -> Node:
+        interval: Interval = test.difference
+        return [
+            span[f"{name} {test.questions}"],
+            span(".plot")[interval_bar(place, interval, sure=interval.low > 0)],
+            b(".n")[metric_text(interval.mean, signed=True)],
+            span(".n.quiet")[p_number(test.p_value)],
+        ]
+
+    return div(".oq-evidence", style=f"--base:{place(0.0)}")[(line(name, test) for name, test in tests)]
+
+
+def _export(settings: SettingTable, data: str) -> None:
+    """The menu of files of the table. Closed, it is not sent."""
+    menu = st.popover("Export", icon=":material/download:", key="evaluate_export", on_change="rerun")
+    if not menu.open:
+        return
+    with menu:
+        for ending, title in FORMATS.items():
+            widgets.download_button(
+                title,
+                partial(table_file, settings, ending),
+                export_name(f"{data} {settings.metric}", ending),
+                "application/octet-stream",
+                key=f"evaluate_export_{ending[1:]}",
+                type="tertiary",
+            )
+
+
+def _opened(settings: SettingTable, conclusion: Conclusion) -> str:
+    """The row that is open: the one that was clicked or that the address names, else that of the conclusion."""
+    by_setting = {name: row.name for row in settings.rows for name in row.settings}
+    for name in (st.query_params.get("setting"), st.session_state.get(SETTING), conclusion.setting):
+        if name in by_setting:
+            return by_setting[name]
+    return settings.baseline
+
+
+def _settings(settings: SettingTable, opened: str) -> None:
+    note = "best first; bars are the 95 % interval of the difference to the baseline, a filled dot outlasts the correction"
+    markup.show(markup.kicker("Settings", note))
+    most = MORE_ROWS if st.session_state.get("evaluate_all_rows") else ROWS
+    with st.container(key="evaluate_settings"):
+        markup.show(settings_table(settings, opened, most))
+    shown, total = min(most + 1, len(settings.rows)), len(settings.rows)
+    fixed = ", ".join(f"{column(path)} {value_text(value)}" for path, value in settings.fixed.items())
+    markup.show(
+        div(".oq-notes")[
+            span[f"{shown:,} of {pluralize(total, 'row')}; “a = b”: alike for every question"],
+            bool(fixed) and span[f"the same in all: {fixed}"],
+            span[f"p: paired randomization, Holm for {pluralize(settings.comparisons, 'comparison')}"],
+        ]
+    )
+    if total > ROWS + 1:
+        st.toggle(f"Show up to {MORE_ROWS} rows", key="evaluate_all_rows")
+
+
+def _charts(results: Results, settings: SettingTable) -> None:
+    dark = page_frame.dark()
+    if effects := knob_effects(results, settings.metric):
+        note = f"{settings.metric}, mean over the other knobs, 95 %; share of the spread"
+        markup.show(markup.kicker("Each knob", note))
+        widgets.chart(
+            experiment_charts.effects_chart(effects, settings.metric, dark=dark),
+            key="evaluate_effects",
+            alt=f"{settings.metric} by the values of each knob",
+        )
+    if len({row.tokens for row in settings.rows}) > 1:
+        markup.show(markup.kicker("Quality for its cost", "no other setting reaches more with fewer tokens"))
+        with st.container(key="clickable_costs"):
+            widgets.chart(
+                experiment_charts.cost_chart(settings, dark=dark),
+                key="evaluate_costs",
+                alt=f"{settings.metric} against tokens of context, with the Pareto front",
+            )
+
+
+def _questions(results: Results, settings: SettingTable, opened: str) -> None:
+    """Every question under the open setting and the baseline, those that lost most first."""
+    if opened == settings.baseline:
+        markup.show(markup.kicker("Questions", "open a row above to compare it with the baseline"))
+        return
+    changes = results.changes(settings.baseline, opened, settings.metric)
+    rows = {change.question: change for change in changes}
+    gains = sum(change.after > change.before for change in changes)
+    losses = sum(change.after < change.before for change in changes)
+    note = f"{words(opened)}: {gains:,} gain, {losses:,} lose, {len(changes) - gains - losses:,} stay; lost most first"
+    markup.show(markup.kicker("Questions", note))
+    number = partial(st.column_config.NumberColumn, format="%.3f")
+    tables.selectable_table(
+        list(rows),
+        lambda name: name,
+        lambda name: {
+            "question": results.questions[name],
+            "baseline": rows[name].before,
+            "setting": rows[name].after,
+            "difference": rows[name].after - rows[name].before,
+        },
+        {
+            "question": st.column_config.TextColumn("question", width="large"),
+            "baseline": number(f"{settings.metric}, baseline"),
+            "setting": number(f"{settings.metric}, setting"),
+            "difference": number("difference", format="%+.3f"),
+        },
+        key="evaluate_questions",
+        opened=QUESTION,
+        alt="Questions, those that lost most first",
+    )
+    clicked = st.session_state.get(QUESTION)
+    question = results.questions[clicked if clicked in rows else next(iter(rows))]
+    with st.container(horizontal=True, vertical_alignment="center", key="ask_question"):
+        st.markdown(f"**{markdown_label(question, 300)}**", width="stretch")
+        widgets.button(
+            "Put it on the Research page",
+            "travel_explore",
+            _use,
+            opened,
+            question,
+            key="evaluate_ask",
+            help="With this setting, to see what is retrieved, what is missed, and why.",
         )
 
 
@@ -124,126 +274,6 @@ def _use(setting: str, question: str = "") -> None:
     if question:
         st.session_state["question"] = question
     st.session_state["evaluate_go"] = True
-
-
-def _winner(results: Results, baseline: str, metric: str) -> None:
-    confirmation = results.confirm(baseline, metric)
-    if confirmation is None:
-        return
-    verdict = (
-        "It is the baseline itself."
-        if confirmation.setting == baseline
-        else "The difference is confirmed."
-        if confirmation.p_value <= SIGNIFICANT and confirmation.mean.mean > confirmation.baseline.mean
-        else "No difference to the baseline is shown there."
-    )
-    markup.show(markup.kicker("The winner on questions that it was not chosen on"))
-    markup.show(
-        markup.facts(
-            markup.fact(confirmation.setting, f"best on {pluralize(confirmation.chosen_on, 'question')}"),
-            markup.fact(str(confirmation.mean), f"{metric} on {pluralize(confirmation.questions, 'other')}"),
-            markup.fact(str(confirmation.baseline), "the baseline there"),
-            markup.fact(p_text(confirmation.p_value), "", "Paired randomization test, two-sided"),
-        )
-    )
-    st.caption(verdict)
-
-
-def _charts(results: Results, metric: str, baseline: str, intervals: dict[str, Interval]) -> None:
-    dark = page_frame.dark()
-    markup.show(markup.kicker("Settings with their intervals", "the dotted line is the baseline"))
-    widgets.chart(
-        experiment_charts.interval_chart(intervals, metric, baseline, dark=dark),
-        key="evaluate_intervals",
-        alt=f"Mean and interval of {metric} of each setting",
-    )
-    costs = {
-        name: tokens
-        for name in intervals
-        if (tokens := results.mean(results.by_setting[name], CONTEXT_TOKENS)) is not None
-    }
-    if len(set(costs.values())) > 1:
-        points = experiment_charts.frontier(costs, {name: intervals[name] for name in costs})
-        markup.show(markup.kicker("Quality for its cost", "no other setting reaches more with fewer tokens"))
-        widgets.chart(
-            experiment_charts.cost_chart(points, metric, "tokens of context", dark=dark),
-            key="evaluate_costs",
-            alt=f"{metric} against tokens of context, with the Pareto front",
-        )
-
-
-def _differences(results: Results, metric: str, baseline: str, intervals: dict[str, Interval]) -> None:
-    order = sorted(intervals, key=lambda name: intervals[name].mean, reverse=True)
-    others = [name for name in order if name != baseline][:COMPARED]
-    if not others:
-        return
-    try:
-        compared = results.compare(baseline, metric, worst=WORST, others=others)
-    except BadInput as error:
-        st.caption(markdown_label(f"{error.message} {error.hint}", 300))
-        return
-    note = f"paired randomization test, Holm's correction for {pluralize(len(compared), 'comparison')}"
-    markup.show(markup.kicker("Against the baseline", note))
-    page_frame.table(
-        [
-            (
-                test.setting,
-                test.mean - test.baseline,
-                p_number(test.p_value),
-                test.verdict,
-                test.wins,
-                test.losses,
-            )
-            for test in compared
-        ],
-        ("setting", "difference", "p", "verdict", "won", "lost"),
-        "evaluate_differences",
-        config={
-            "setting": st.column_config.TextColumn("setting", width="large"),
-            "difference": st.column_config.NumberColumn("difference", format="%+.3f"),
-            "p": st.column_config.TextColumn("p", help="Adjusted for all comparisons"),
-            "won": st.column_config.NumberColumn("won", help="Questions with a higher value than before"),
-            "lost": st.column_config.NumberColumn("lost", help="Questions with a lower value than before"),
-        },
-        alt="Settings against the baseline",
-    )
-    _worst(compared, metric)
-
-
-def _worst(compared: tuple[SettingTest, ...], metric: str) -> None:
-    """The questions that lose most under one of the settings, to be asked on the Research page."""
-    tests = {test.setting: test for test in compared if test.worst}
-    if not tests:
-        return
-    markup.show(markup.kicker("Questions that lose most", f"by {metric}, under one setting"))
-    chosen = st.selectbox("Under the setting", list(tests), key="evaluate_worst", width=420)
-    worst = {text: (text, before, after) for text, before, after in tests[chosen].worst}
-    tables.selectable_table(
-        list(worst),
-        lambda text: text,
-        lambda text: dict(zip(("question", "baseline", "setting"), worst[text], strict=True)),
-        {
-            "question": st.column_config.TextColumn("question", width="large"),
-            "baseline": st.column_config.NumberColumn(f"{metric}, baseline", format="%.3f"),
-            "setting": st.column_config.NumberColumn(f"{metric}, setting", format="%.3f"),
-        },
-        key="evaluate_worst_questions",
-        opened=QUESTION,
-        alt="Questions that lose most",
-    )
-    clicked = st.session_state.get(QUESTION)
-    question = clicked if clicked in worst else next(iter(worst))
-    with st.container(horizontal=True, vertical_alignment="center", key="ask_worst"):
-        st.markdown(f"**{markdown_label(question, 300)}**", width="stretch")
-        widgets.button(
-            "Put it on the Research page",
-            "travel_explore",
-            _use,
-            chosen,
-            question,
-            key="evaluate_ask",
-            help="With this setting, to see what is retrieved, what is missed, and why.",
-        )
 
 
 def _failed(results: Results) -> None:

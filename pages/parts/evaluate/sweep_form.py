@@ -100,8 +100,9 @@ def form(experiments: Experiments, offered: list[str]) -> None:
 
 
 def open_experiment(name: str) -> None:
-    """Show this experiment."""
-    st.query_params["experiment"] = name
+    """Show the results of this experiment."""
+    st.query_params.from_dict({"view": "results", "experiment": name})
+    st.session_state["evaluate_view"] = "results"
 
 
 def _start(experiments: Experiments, data: str, swept: dict[str, Any]) -> None:

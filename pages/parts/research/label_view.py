@@ -108,7 +108,7 @@ def summary(labels: RunLabels, answered: Run, run: Run, opened: str) -> None:
             help="Compares the answer's ranking with this one over all of your questions, on the Evaluate page.",
         ):
             compare_next(answered.knobs, run.knobs)
-            st.switch_page(runtime.EVALUATE)
+            st.switch_page(runtime.EVALUATE, query_params={"view": "labels"})
         if labels.names or labels.placed.gone or labels.placed.elsewhere:
             with st.popover("Labels", icon=":material/more_horiz:", type="tertiary"):
                 _all_labels(labels, run)

@@ -1,0 +1,84 @@
+"""The conclusion of an experiment in one sentence, for the page, the command line and exports."""
+
+from dataclasses import dataclass
+
+from core.evaluation.results import Confirmation, Results, SettingTest
+from core.evaluation.setting_table import SettingRow, setting_table, words
+from core.evaluation.statistics.significance import p_text
+from core.text.display import metric_text
+from core.text.sanitize import pluralize
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conclusion:
+    """Which setting is best, by how much, and whether questions that it was not chosen on confirm it."""
+
+    setting: str
+    """The setting that it is about; the baseline where no other one is ahead."""
+    subject: str
+    """The setting in words, which begin the sentence."""
+    predicate: str
+    """The rest of the sentence."""
+    note: str = ""
+    """A sentence on the setting that was confirmed or not where that is another one."""
+    whole: SettingTest | None = None
+    """The setting against the baseline on all questions, as its row of the table has it; None where there is no other setting to speak of."""
+    confirmation: Confirmation | None = None
+    """The same on the half that chose it and on the other half; None where there are too few questions."""
+
+    def __str__(self) -> str:
+        return f"{self.subject[:1].upper()}{self.subject[1:]} {self.predicate} {self.note}".rstrip()
+
+
+def conclude(results: Results, metric: str, baseline: str) -> Conclusion:
+    """The conclusion of an experiment by one metric against a baseline: on the setting with the highest mean.
+
+    Raises:
+        BadInput: when there is no such setting.
+    """
+    table, against = setting_table(results, metric, baseline), words(baseline)
+    if not table.comparisons:
+        return Conclusion(
+            setting=baseline,
+            subject="All settings",
+            predicate=f"reach the same {metric} for every question.",
+        )
+    best = table.rows[1]
+    if best.test is None or best.test.difference.mean <= 0:
+        return Conclusion(
+            setting=baseline,
+            subject="No other setting",
+            predicate=f"is ahead of {against}: {metric} {metric_text(table.rows[0].mean.mean)}.",
+        )
+    difference, confirmation = best.test.difference, results.confirm(baseline, metric)
+    predicate = (
+        f"{'beats' if best.significant else 'is ahead of'} {against} by {metric_text(difference.mean)} {metric} "
+        f"[{metric_text(difference.low)}, {metric_text(difference.high)}], {p_text(best.test.p_value)}"
+    )
+    ending, note = _confirmed(confirmation, best, against)
+    return Conclusion(
+        setting=best.name,
+        subject=words(best.name),
+        predicate=f"{predicate}; {ending}.",
+        note=note,
+        whole=best.test,
+        confirmation=confirmation,
+    )
+
+
+def _confirmed(confirmation: Confirmation | None, best: SettingRow, against: str) -> tuple[str, str]:
+    """What the half of the questions that chose no setting says: the end of the sentence, and a note."""
+    if confirmation is None:
+        return "there are too few questions to hold half of them out", ""
+    held_out = confirmation.held_out
+    figures = (
+        f"({metric_text(held_out.difference.mean, signed=True)}, {p_text(held_out.p_value)}, "
+        f"{pluralize(held_out.questions, 'question')})"
+    )
+    ending = f"{'confirmed' if confirmation.confirmed else 'not confirmed'} on the held-out half"
+    if confirmation.setting in best.settings:
+        return f"{ending} {figures}", ""
+    if held_out.spread == 0:
+        return "not confirmed", f"On half of the questions nothing is ahead of {against}."
+    chosen = words(confirmation.setting)
+    return "not confirmed", f"On half of the questions another setting is best, {chosen}: {ending} {figures}."

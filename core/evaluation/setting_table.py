@@ -1,0 +1,200 @@
+"""Settings of an experiment as a table against a baseline, and what each knob does."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from core.config.knob_changes import changes, knob_values
+from core.config.knobs import Knobs
+from core.config.schema import parameters
+from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
+from core.evaluation.results import Results, SettingTest
+from core.evaluation.statistics.significance import SIGNIFICANT, Interval, mean_interval
+from core.evaluation.sweep import DEFAULTS, knobs_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingRow:
+    """Settings that have the same metric for every question, against the baseline."""
+
+    settings: tuple[str, ...]
+    """Their names: first the baseline where it is one of them, then those that change the fewest knobs."""
+    values: Mapping[str, tuple[Any, ...]]
+    """The values that each varied knob has in these settings, by its path."""
+    mean: Interval
+    test: SettingTest | None
+    """Against the baseline; None for the row of the baseline."""
+    tokens: tuple[float, float] | None
+    """The least and the most mean tokens of the context of these settings."""
+    seconds: tuple[float, float]
+    """The least and the most seconds of ranking and measuring one question."""
+    on_front: bool
+    """Whether no other row reaches more with fewer tokens of context."""
+
+    @property
+    def name(self) -> str:
+        """The name of the first setting, which stands for the row."""
+        return self.settings[0]
+
+    @property
+    def significant(self) -> bool:
+        """Whether the difference to the baseline outlasts the correction for all comparisons."""
+        return self.test is not None and self.test.p_value <= SIGNIFICANT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingTable:
+    """The settings of an experiment by one metric."""
+
+    metric: str
+    baseline: str
+    varied: tuple[str, ...]
+    """Paths of the knobs that differ between settings."""
+    fixed: Mapping[str, Any]
+    """Knobs that differ from the defaults in the same way in all settings."""
+    rows: tuple[SettingRow, ...]
+    """The baseline first, then best first."""
+
+    @property
+    def comparisons(self) -> int:
+        """How many rows were tested against the baseline, which is what p-values are corrected for."""
+        return len(self.rows) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnobEffect:
+    """What the values of one knob do to a metric."""
+
+    path: str
+    share: float
+    """The share of the variance of the settings' means that differences between the means of its values make up (the
+    main effect of an analysis of variance, Fisher 1925)."""
+    values: tuple[tuple[Any, Interval], ...]
+    """Each value with the mean over all settings that have it, and its interval over the questions."""
+
+
+@lru_cache(maxsize=64)
+def setting_table(results: Results, metric: str, baseline: str) -> SettingTable:
+    """The settings of an experiment against one of them. Those that no question tells apart by the metric are one row.
+
+    Settings without any value of the metric are left out.
+
+    Raises:
+        BadInput: when there is no such setting, or one has no question in common with the baseline.
+    """
+    matrix, base = results.matrix(metric).values, results.place(baseline)
+    measured = [row for row in range(len(matrix)) if not np.isnan(matrix[row]).all()]
+    alike: dict[bytes, list[int]] = {}
+    for row in (base, *(row for row in measured if row != base)):
+        alike.setdefault(matrix[row].tobytes(), []).append(row)
+    knobs = [knob_values(knobs_of(result.setting)) for result in results.results]
+    defaults = knob_values(Knobs())
+    varied = tuple(path for path in defaults if len({values[path] for values in knobs}) > 1)
+    for rows in alike.values():
+        rows.sort(
+            key=lambda row: (row != base, len(changes(Knobs(), knobs_of(results.results[row].setting))))
+        )
+    others = [results.results[rows[0]].setting for rows in alike.values()][1:]
+    compared = results.compare(baseline, metric, others=others) if others else ()
+    tests = {test.setting: test for test in compared}
+    rows_of = {results.results[rows[0]].setting: rows for rows in alike.values()}
+    means = {name: float(np.nanmean(matrix[rows[0]])) for name, rows in rows_of.items()}
+    tokens = {
+        name: _extent([results.mean(results.results[row], CONTEXT_TOKENS) for row in rows])
+        for name, rows in rows_of.items()
+    }
+    least = {name: bounds[0] for name, bounds in tokens.items() if bounds}
+
+    def row_of(name: str) -> SettingRow:
+        members = [results.results[row] for row in rows_of[name]]
+        own = matrix[rows_of[name][0]]
+        seconds = [result.seconds / max(len(result.values), 1) for result in members]
+        return SettingRow(
+            settings=tuple(result.setting for result in members),
+            values={path: tuple(dict.fromkeys(knobs[row][path] for row in rows_of[name])) for path in varied},
+            mean=mean_interval(own[~np.isnan(own)]),
+            test=tests.get(name),
+            tokens=tokens[name],
+            seconds=(min(seconds), max(seconds)),
+            on_front=name in least
+            and not any(
+                other_tokens <= least[name]
+                and means[other] >= means[name]
+                and (other_tokens, -means[other]) != (least[name], -means[name])
+                for other, other_tokens in least.items()
+            ),
+        )
+
+    fixed = {
+        path: value for path, value in knobs[base].items() if path not in varied and value != defaults[path]
+    }
+    return SettingTable(
+        metric=metric,
+        baseline=baseline,
+        varied=varied,
+        fixed=fixed,
+        rows=tuple(row_of(name) for name in (baseline, *tests)),
+    )
+
+
+@lru_cache(maxsize=64)
+def knob_effects(results: Results, metric: str) -> tuple[KnobEffect, ...]:
+    """What each varied knob does, over the questions that have the metric under every setting; the knob with the
+    largest share of the variance first. Empty where no knob varies or no such question is there."""
+    matrix = results.matrix(metric).values
+    shared = matrix[:, ~np.isnan(matrix).any(axis=0)]
+    knobs = [knob_values(knobs_of(result.setting)) for result in results.results]
+    if not shared.size:
+        return ()
+    means = shared.mean(axis=1)
+    total = float(((means - means.mean()) ** 2).sum())
+    effects = []
+    for path in knobs[0]:
+        rows: dict[Any, list[int]] = {}
+        for row, values in enumerate(knobs):
+            rows.setdefault(values[path], []).append(row)
+        if len(rows) < 2:
+            continue
+        between = sum(len(some) * float(means[some].mean() - means.mean()) ** 2 for some in rows.values())
+        effects.append(
+            KnobEffect(
+                path=path,
+                share=between / total if total else 0.0,
+                values=tuple(
+                    (value, mean_interval(shared[some].mean(axis=0))) for value, some in rows.items()
+                ),
+            )
+        )
+    return tuple(sorted(effects, key=lambda effect: effect.share, reverse=True))
+
+
+def words(setting: str) -> str:
+    """What a setting changes, in the words of the controls: `ranking bm25, passage size 300`; or `the defaults`."""
+    defaults, knobs = knob_values(Knobs()), knob_values(knobs_of(setting))
+    changed = [path for path, value in knobs.items() if value != defaults[path]]
+    if setting != DEFAULTS and not changed:
+        return setting  # knobs of another version
+    return ", ".join(f"{column(path)} {value_text(knobs[path])}" for path in changed) or "the defaults"
+
+
+def column(path: str) -> str:
+    """The heading of a knob's column: the title of its control in lower case, without its unit."""
+    title = next(parameter.title for parameter in parameters() if parameter.path == path)
+    return title.partition(" (")[0].lower()
+
+
+def value_text(value: Any) -> str:
+    """A value of a knob as it is shown: `on`, `off`, a name or a number."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return (
+        f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    )
+
+
+def _extent(figures: list[float | None]) -> tuple[float, float] | None:
+    known = [figure for figure in figures if figure is not None]
+    return (min(known), max(known)) if known else None

@@ -1,0 +1,149 @@
+"""The settings of an experiment as a table: a column for each knob, and the interval of the difference to the baseline."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from htpy import Element, Node, a, b, i, span, table, tbody, td, th, thead, tr
+
+from core.config.knob_changes import knob_values
+from core.config.knobs import Knobs
+from core.evaluation.setting_table import SettingRow, SettingTable, column, value_text, words
+from core.evaluation.statistics.significance import Interval, p_number
+from core.text.display import metric_text
+from pages.parts import markup
+
+TICKS = 4
+"""The most figures on the axis of the intervals."""
+STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+
+
+def settings_table(settings: SettingTable, opened: str, most: int) -> Element:
+    """The baseline and the best `most` other rows. The first cell of each is a link that opens it.
+
+    Args:
+        settings: the table.
+        opened: the name of the row that is open.
+        most: the most rows besides the baseline.
+    """
+    rows = settings.rows[: most + 1]
+    base = settings.rows[0].mean.mean
+    low, high = _extent(rows)
+
+    def place(difference: float) -> str:
+        return f"{min(max((base + difference - low) / (high - low), 0.0), 1.0):.2%}"
+
+    scale = span(".scale")[
+        (
+            span(style=f"left:{place(tick - base)}")[metric_text(tick).rstrip("0")]
+            for tick in _ticks(low, high)
+        )
+    ]
+    defaults = knob_values(Knobs())
+    return markup.region("oq-settings", "Settings, best first")[
+        table(style=f"--base:{place(0.0)}")[
+            thead[
+                tr[
+                    (th(scope="col", class_=_number(path))[column(path)] for path in settings.varied),
+                    not settings.varied and th(scope="col")["setting"],
+                    th(".n.strong", scope="col")[settings.metric],
+                    th(".plot", scope="col", aria_label="interval of the difference")[scale],
+                    th(".n", scope="col", title="Difference to the baseline")["Δ"],
+                    th(".n", scope="col", title="Paired randomization test, Holm's correction")["p"],
+                    th(".n", scope="col", title="Mean tokens of the context, estimated")["tokens"],
+                    th(".n", scope="col", title="Ranking and measuring one question")["ms"],
+                ]
+            ],
+            tbody[(_row(row, settings, opened, defaults, place) for row in rows)],
+        ]
+    ]
+
+
+def _row(
+    row: SettingRow,
+    settings: SettingTable,
+    opened: str,
+    defaults: dict[str, Any],
+    place: Callable[[float], str],
+) -> Element:
+    cells: list[Node] = [_knob(path, row.values[path], defaults[path]) for path in settings.varied] or [
+        words(row.name)
+    ]
+    link = a(
+        href=f"#pick-setting/{quote(row.name, safe='')}",
+        aria_label=words(row.name),
+        aria_current="true" if row.name == opened else None,
+    )
+    classes = {"baseline": row.test is None, "on": row.name == opened}
+    return tr(class_=classes)[
+        (
+            td(class_=_number(path))[cell if number else link[cell]]
+            for number, (path, cell) in enumerate(zip(settings.varied or ("",), cells, strict=True))
+        ),
+        td(".n.strong")[metric_text(row.mean.mean)],
+        td(".plot")[
+            i(".diamond")
+            if row.test is None
+            else interval_bar(place, row.test.difference, sure=row.significant)
+        ],
+        td(".n")[
+            span(".oq-tag.base")["baseline"]
+            if row.test is None
+            else metric_text(row.test.difference.mean, signed=True)
+        ],
+        td(class_=["n", {"sure": row.significant}])["" if row.test is None else p_number(row.test.p_value)],
+        td(".n")[_range(row.tokens, 1)],
+        td(".n")[_range(row.seconds, 1000)],
+    ]
+
+
+def _knob(path: str, values: Sequence[Any], default: Any) -> Node:
+    """The values of a knob: dark where they are not the default's. Several have the same effect."""
+    texts = [
+        b[value_text(value)] if value != default else span(".default")[value_text(value)] for value in values
+    ]
+    return [[" = ", text] if place else text for place, text in enumerate(texts)]
+
+
+def interval_bar(place: Callable[[float], str], difference: Interval, *, sure: bool) -> Element:
+    """The interval of a difference as a bar with a dot, which is filled where `sure`.
+
+    Args:
+        place: where a difference is on the axis, in per cent.
+        difference: the interval.
+        sure: whether it is one beyond doubt.
+    """
+    style = f"--low:{place(difference.low)};--high:{place(difference.high)};--dot:{place(difference.mean)}"
+    label = f"{metric_text(difference.low, signed=True)} to {metric_text(difference.high, signed=True)}"
+    return span(class_=["bar", {"sure": sure}], style=style, role="img", aria_label=label, title=label)[i, b]
+
+
+def _extent(rows: Sequence[SettingRow]) -> tuple[float, float]:
+    """The bounds of the axis: those of all intervals, with some space."""
+    base = rows[0].mean.mean
+    differences = [row.test.difference for row in rows if row.test]
+    low = base + min([0.0, *(difference.low for difference in differences)])
+    high = base + max([0.0, *(difference.high for difference in differences)])
+    space = max((high - low) * 0.04, 0.005)
+    return low - space, high + space
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    step = next((step for step in STEPS if (high - low) / step <= TICKS), STEPS[-1])
+    first, last = math.ceil(low / step), math.floor(high / step)
+    return [step * place for place in range(first, last + 1)]
+
+
+def _range(bounds: tuple[float, float] | None, factor: float) -> str:
+    if bounds is None:
+        return ""
+    texts = [
+        f"{bound * factor:,.0f}" if bound * factor >= 10 else f"{bound * factor:.1f}" for bound in bounds
+    ]
+    return texts[0] if texts[0] == texts[1] else "–".join(texts)
+
+
+def _number(path: str) -> str:
+    default = knob_values(Knobs()).get(path)
+    return "n" if isinstance(default, int | float) and not isinstance(default, bool) else ""

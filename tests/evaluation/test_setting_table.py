@@ -1,0 +1,153 @@
+"""Settings against a baseline: alike ones in one row, intervals of differences, effects of knobs, and the conclusion."""
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.evaluation.conclusion import conclude
+from core.evaluation.experiment import Result
+from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
+from core.evaluation.results import Results
+from core.evaluation.setting_table import knob_effects, setting_table, words
+from core.evaluation.statistics.significance import Interval, difference_interval, randomization_test
+from core.evaluation.table_export import table_file
+
+METRIC = "nDCG@10"
+QUESTIONS = 60
+
+
+def result(setting: str, figures: Sequence[float], tokens: float = 100.0) -> Result:
+    return Result(
+        setting=setting,
+        values={
+            f"q{place}": {METRIC: figure, CONTEXT_TOKENS: tokens} for place, figure in enumerate(figures)
+        },
+        seconds=1.0,
+    )
+
+
+def results(*measured: Result) -> Results:
+    return Results(
+        data="made up",
+        embedder="letters",
+        questions={f"q{place}": f"Question {place}?" for place in range(QUESTIONS)},
+        results=measured,
+    )
+
+
+def figures(mean: Callable[[int], float]) -> list[float]:
+    return [min(max(mean(place), 0.0), 1.0) for place in range(QUESTIONS)]
+
+
+def assert_same(one: Interval, other: Interval) -> None:
+    assert (one.mean, one.low, one.high) == pytest.approx((other.mean, other.low, other.high))
+
+
+BASE = figures(lambda place: 0.5 + 0.2 * np.sin(place))
+BETTER = figures(lambda place: 0.6 + 0.2 * np.sin(place) + 0.05 * np.cos(3 * place))
+WORSE = figures(lambda place: 0.4 + 0.2 * np.sin(place))
+SWEEP = results(
+    result("defaults", BASE),
+    result("rank.strategy:bm25", WORSE, 50.0),
+    result("chunk.size:300 rank.strategy:bm25", WORSE, 60.0),
+    result("chunk.size:300", BETTER, 80.0),
+)
+
+
+def test_settings_that_no_question_tells_apart_are_one_row_and_the_baseline_comes_first() -> None:
+    table = setting_table(SWEEP, METRIC, "defaults")
+    baseline, better, worse = table.rows
+    assert (baseline.settings, baseline.test) == (("defaults",), None)
+    assert better.settings == ("chunk.size:300",) and better.significant
+    assert worse.settings == ("rank.strategy:bm25", "chunk.size:300 rank.strategy:bm25")
+    assert worse.values == {"chunk.size": (500, 300), "rank.strategy": ("bm25",)}
+    assert worse.tokens == (50.0, 60.0)
+    assert [row.on_front for row in table.rows] == [False, True, True]
+    assert table.varied == ("chunk.size", "rank.strategy")
+    assert table.comparisons == 2
+
+
+def test_a_row_has_the_figures_of_the_tests_of_one_pair() -> None:
+    _, better, _ = setting_table(SWEEP, METRIC, "defaults").rows
+    assert better.test is not None
+    assert_same(better.test.difference, difference_interval(BASE, BETTER))
+    assert better.test.p_value == pytest.approx(2 * randomization_test(BASE, BETTER), abs=1e-4)
+
+
+def test_questions_that_fail_under_one_setting_are_compared_where_both_have_them() -> None:
+    few = result("rank.top_k:3", BETTER)
+    few = replace(few, values=dict(list(few.values.items())[:20]))
+    _, row = setting_table(results(SWEEP.results[0], few), METRIC, "defaults").rows
+    assert row.test is not None
+    assert row.test.questions == 20
+    assert_same(row.test.difference, difference_interval(BASE[:20], BETTER[:20]))
+
+
+def test_the_share_of_a_knob_is_its_part_of_the_variance_of_the_settings() -> None:
+    additive = results(
+        *(
+            result(
+                f"chunk.size:{size} rank.top_k:{top_k}",
+                [0.4 + 0.1 * (size == 300) + 0.2 * (top_k == 3)] * QUESTIONS,
+            )
+            for size in (300, 400)
+            for top_k in (3, 4)
+        )
+    )
+    top_k, size = knob_effects(additive, METRIC)
+    assert (top_k.path, size.path) == ("rank.top_k", "chunk.size")
+    assert (top_k.share, size.share) == (pytest.approx(0.8), pytest.approx(0.2))
+    assert {value: interval.mean for value, interval in top_k.values} == pytest.approx({3: 0.65, 4: 0.45})
+
+
+def test_a_difference_on_the_half_that_did_not_choose_is_a_confirmation() -> None:
+    conclusion = conclude(SWEEP, METRIC, "defaults")
+    assert conclusion.setting == "chunk.size:300"
+    assert str(conclusion).startswith("Passage size 300 beats the defaults by .101 nDCG@10 [")
+    assert "; confirmed on the held-out half (+.1" in str(conclusion)
+    assert conclusion.confirmation is not None
+    held_out, chosen_on = conclusion.confirmation.held_out, conclusion.confirmation.chosen_on
+    assert held_out.questions + chosen_on.questions == QUESTIONS
+    assert conclusion.confirmation.more_questions is None
+
+
+def test_a_difference_that_only_its_own_half_shows_is_not_confirmed_and_says_what_it_takes() -> None:
+    dice = np.random.default_rng(3)
+    noise = [
+        result(f"rank.top_k:{top_k}", figures(lambda place: BASE[place] + 0.02 + dice.normal(0, 0.3)))
+        for top_k in range(1, 6)
+    ]
+    conclusion = conclude(results(SWEEP.results[0], *noise), METRIC, "defaults")
+    assert str(conclusion).startswith("Passages in the context 5 is ahead of the defaults by .077 nDCG@10 [")
+    assert "; not confirmed on the held-out half (+.073, p = .18" in str(conclusion)
+    assert conclusion.confirmation is not None
+    assert conclusion.confirmation.more_questions == pytest.approx(194, abs=5)
+
+
+def test_where_nothing_is_better_the_sentence_says_so() -> None:
+    worse = results(*SWEEP.results[:2])
+    assert (
+        str(conclude(worse, METRIC, "defaults")) == "No other setting is ahead of the defaults: nDCG@10 .506."
+    )
+    alike = results(SWEEP.results[0], result("rank.top_k:3", BASE))
+    assert (
+        str(conclude(alike, METRIC, "defaults")) == "All settings reach the same nDCG@10 for every question."
+    )
+    assert words("rank.rerank:true") == "rerank on"
+
+
+def test_the_table_leaves_as_csv_parquet_and_markdown() -> None:
+    table = setting_table(SWEEP, METRIC, "defaults")
+    frame = pd.read_csv(io.BytesIO(table_file(table, ".csv")))
+    pd.testing.assert_frame_equal(
+        frame.drop(columns=["ranking", "passage size"]),
+        pd.read_parquet(io.BytesIO(table_file(table, ".parquet"))).drop(columns=["ranking", "passage size"]),
+    )
+    assert list(frame["passage size"]) == ["500", "300", "500 = 300"]
+    first, _, baseline, *_ = table_file(table, ".md").decode().splitlines()
+    assert first.startswith("| passage size | ranking | nDCG@10 | difference |")
+    assert baseline.startswith("| 500 | fused | 0.5")
