@@ -4,7 +4,8 @@ import streamlit as st
 
 from core.config.permissions import Action
 from core.errors import BadInput, OpenQueryError
-from core.runtime.experiments import NAME_LIMIT, NOTE_LIMIT, Experiment, Experiments, ExperimentStatus
+from core.evaluation.experiment_state import Experiment, ExperimentStatus
+from core.runtime.experiments import NAME_LIMIT, NOTE_LIMIT, Experiments
 from core.text.display import duration, embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
@@ -88,8 +89,7 @@ def new_view() -> None:
     if not visitor.may(Action.EVALUATE_DATA_SETS):
         st.info(sweep_form.LABELS_ALONE, icon=":material/info:")
     if offered := sweep_form.data_sets(experiments):
-        with st.container(border=True, key="new_experiment"):
-            sweep_form.form(experiments, offered)
+        sweep_form.form(experiments, offered)
     listed()
 
 

@@ -13,13 +13,13 @@ from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
+from core.evaluation.experiment_state import ExperimentStatus
 from core.evaluation.labels.passage_labels import LABELS_NAME
 from core.followups import reembed, retune
 from core.library.ingests import Upload
 from core.model import AnswerKind, Severity
 from core.model.labels import Grade, Label
 from core.run.state import Run, RunStatus
-from core.runtime.experiments import ExperimentStatus
 from core.runtime.health import egress_report
 from core.runtime.registry import RunRegistry
 from core.text.digest import text_digest

@@ -8,27 +8,24 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from core.config.knobs import Knobs
-from core.config.settings import HANDBOOK
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError, disk_failure
-from core.evaluation.data_sets.data_set import DataSet
-from core.evaluation.data_sets.load import load_data_set
+from core.evaluation.data_sets.available import AvailableDataSets
 from core.evaluation.experiment import run_experiment
-from core.evaluation.labels.passage_labels import LABELS_NAME, labelled_passages
+from core.evaluation.experiment_state import Experiment, ExperimentStatus
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
-from core.evaluation.setting_table import column
 from core.evaluation.strict_ports import require_reranker
-from core.evaluation.sweep import DEFAULTS, settings
+from core.evaluation.sweep import settings
+from core.evaluation.sweep_cost import sampled
 from core.runtime.choices.sweep_workers import sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
@@ -39,64 +36,12 @@ from core.text.sanitize import one_line
 
 log = logging.getLogger(__name__)
 
-HANDBOOK_NAME = "handbook"
-HANDBOOK_QUESTIONS = HANDBOOK / "questions.csv"
 PLAN = "plan.json"
 NAME_LIMIT, NOTE_LIMIT = 80, 500
 """Characters of an experiment's name and of its note."""
 _NICENESS = 10
 """A visitor's page goes before an experiment."""
 _ID = re.compile(r"[\w-]+")
-
-
-class ExperimentStatus(StrEnum):
-    """Where an experiment stands."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    STOPPED = "stopped"
-    DONE = "done"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Experiment:
-    """What was asked, and how far it is. Its results are read with `Experiments.results`."""
-
-    id: str
-    data: str
-    """The name of the data set."""
-    swept: Mapping[str, Any]
-    """The values to try, as `core.evaluation.sweep.settings` takes them."""
-    started: str
-    settings: int
-    done: int
-    status: ExperimentStatus
-    error: str = ""
-    """Why it failed, in words for a person."""
-    user: str = ""
-    """Whose it is; empty: everybody's, as of a server that is not shared."""
-    given_name: str = ""
-    """What a person called it; empty: nobody did."""
-    note: str = ""
-    seconds_left: float | None = None
-    """About how long it will take, at its rate so far; None where that is not known yet, and when it has ended."""
-
-    @property
-    def name(self) -> str:
-        """What it is called: what a person called it, else the knobs that vary."""
-        varied = [
-            column(f"{group}.{knob}")
-            for group, knobs in self.swept.items()
-            for knob, values in knobs.items()
-            if isinstance(values, list) and len(values) > 1
-        ]
-        return self.given_name or " × ".join(varied) or DEFAULTS
-
-    @property
-    def live(self) -> bool:
-        """Whether it waits or runs."""
-        return self.status in (ExperimentStatus.QUEUED, ExperimentStatus.RUNNING)
 
 
 @dataclass(slots=True)
@@ -128,54 +73,37 @@ class Experiments:
             labels: the labels; those of everybody are the data set `LABELS_NAME`.
         """
         self._loop, self._engine = loop, engine
-        self._store, self._labels = store, labels
         self._folder = folder / "experiments"
         self._deleted = self._folder / ".deleted"
-        self.data_folder = folder / "data_sets"
-        """Where further data sets are looked for: files and folders as `load_data_set` takes them."""
+        self.data = AvailableDataSets(folder / "data_sets", store, labels)
         self._work: dict[str, _Work] = {}
         self._turn = asyncio.Semaphore(1)
 
-    def data_sets(self, user: str = "") -> dict[str, Callable[[], DataSet]]:
-        """What loads each data set, by its name: the handbook's questions, the passages that `user` has labelled if
-        there are any, and what is in `data_folder`."""
-        loaders: dict[str, Callable[[], DataSet]] = {
-            HANDBOOK_NAME: partial(load_data_set, HANDBOOK_QUESTIONS, HANDBOOK_NAME)
-        }
-        if self._labels.questions(user):
-            loaders[LABELS_NAME] = partial(labelled_passages, self._store, self._labels, user)
-        if self.data_folder.is_dir():
-            loaders |= {
-                path.name: partial(load_data_set, path, path.name)
-                for path in sorted(self.data_folder.iterdir())
-                if not path.name.startswith(".")
-                and (path.is_dir() or path.suffix.lower() in (".csv", ".json"))
-            }
-        return loaders
-
-    def settings(self, swept: Mapping[str, Any]) -> tuple[Knobs, ...]:
-        """Every combination of the values.
+    def settings(self, swept: Mapping[str, Any], sample: int = 0) -> tuple[Knobs, ...]:
+        """Every combination of the values, or a random `sample` of so many.
 
         Raises:
             BadInput: when a value cannot be tried, or needs a reranking model and none is connected.
         """
         tried = settings(swept)
+        tried = sampled(tried, sample) if sample else tried
         require_reranker(tried, self._engine.models.reranker())
         return tried
 
-    def start(self, data: str, swept: Mapping[str, Any], user: str = "") -> str:
-        """Start an experiment, and return its id. It belongs to `user`, whose labels it takes; empty: to everybody.
+    def start(self, data: str, swept: Mapping[str, Any], user: str = "", *, sample: int = 0) -> str:
+        """Start an experiment, and return its id. It belongs to `user`, whose labels it takes; empty: to everybody. With a
+        `sample` it measures so many of the combinations.
 
         Raises:
             BadInput: when there is no such data set, a value cannot be tried, or the user has an experiment under way.
         """
-        if data not in self.data_sets(user):
+        if data not in self.data.loaders(user):
             raise BadInput(f"There is no data set {data[:60]}.", hint="Choose one from the list.")
         if user and any(experiment.live and experiment.user == user for experiment in self.all()):
             raise BadInput(
                 "One experiment of yours is under way.", hint="Stop it, or wait until it has ended."
             )
-        count = len(self.settings(swept))
+        count = len(self.settings(swept, sample))
         name = secrets.token_urlsafe(9)
         plan = {
             "data": data,
@@ -183,9 +111,10 @@ class Experiments:
             "settings": count,
             "started": datetime.now(UTC).isoformat(),
             "user": user,
+            "sample": sample,
         }
         atomic_write(self._folder / name / PLAN, json.dumps(plan).encode())
-        self._launch(name, data, swept, user)
+        self._launch(name, plan)
         return name
 
     def describe(self, name: str, given_name: str, note: str) -> None:
@@ -204,7 +133,7 @@ class Experiments:
         """Continue an experiment that was stopped, has failed, or was interrupted with the process."""
         experiment = self.get(name)
         if experiment and not experiment.live:
-            self._launch(name, experiment.data, experiment.swept, experiment.user)
+            self._launch(name, json.loads((self._folder / name / PLAN).read_text("utf-8")))
 
     def stop(self, name: str, seconds: float = 5.0) -> None:
         """Stop an experiment, and wait at most so long for its end; results that are there stay."""
@@ -289,7 +218,7 @@ class Experiments:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _launch(self, name: str, data: str, swept: Mapping[str, Any], user: str) -> None:
+    def _launch(self, name: str, plan: Mapping[str, Any]) -> None:
         work = self._work[name] = _Work()
 
         def ended(task: asyncio.Task[None]) -> None:
@@ -305,16 +234,17 @@ class Experiments:
                     log.error("an experiment failed", exc_info=error)
             work.ended.set()
 
-        work.task = self._loop.start(self._run(work, name, data, swept, user), ended)
+        work.task = self._loop.start(self._run(work, name, plan), ended)
 
-    async def _run(self, work: _Work, name: str, data: str, swept: Mapping[str, Any], user: str) -> None:
+    async def _run(self, work: _Work, name: str, plan: Mapping[str, Any]) -> None:
+        data, swept, user = plan["data"], plan["swept"], plan["user"]
         async with self._turn:
             work.status = ExperimentStatus.RUNNING
-            load = self.data_sets(user).get(data)
+            load = self.data.loaders(user).get(data)
             if load is None:
-                raise BadInput(f"The data set {data[:60]} is gone.", hint=f"Put it into {self.data_folder}.")
+                raise BadInput(f"The data set {data[:60]} is gone.", hint=f"Put it into {self.data.folder}.")
             loaded = await asyncio.to_thread(load)
-            tried = await asyncio.to_thread(self.settings, swept)
+            tried = await asyncio.to_thread(self.settings, swept, plan.get("sample", 0))
             embed = await self._engine.models.embedder(origins=loaded.origins)
             folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)
             done = await asyncio.to_thread(lambda: folder.results.by_setting)

@@ -45,11 +45,12 @@ def test_a_second_experiment_stays_on_screen_its_rows_are_clicked_and_its_deleti
         expect(app.field("evaluate_data")).to_have_value("tides.csv")
         app.at_rest()
         app.keyed("evaluate_rank_strategy").get_by_role("button", name=re.compile("cosine")).click()
-        expect(app.keyed("new_experiment")).to_contain_text(re.compile(r"2\s*settings"))
+        expect(app.button("evaluate_start")).to_contain_text("Start 2 settings")
         first = run_experiment(app)
         app.keyed("evaluate_head").get_by_role("radio", name="New").click()
         expect(app.page).to_have_url(re.compile("view=new"))
         app.at_rest()
+        expect(app.button("evaluate_start")).to_contain_text("Start 2 settings")
         second = run_experiment(app)
         assert first != second
         expect(app.page).to_have_url(re.compile(f"experiment={second}"))

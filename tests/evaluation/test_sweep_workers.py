@@ -15,11 +15,11 @@ from core.adapters.workers.local_processes import LocalProcesses
 from core.cli.main import main
 from core.config.knobs import Knobs
 from core.errors import WorkersFailed
+from core.evaluation.data_sets.available import HANDBOOK_QUESTIONS
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.load import load_data_set
 from core.evaluation.experiment import Result, run_experiment
 from core.evaluation.sweep import settings
-from core.runtime.experiments import HANDBOOK_QUESTIONS
 from tests.evaluation.test_experiments import LetterEmbedder, data_set
 from tests.services.dask import dask_scheduler
 from tests.services.process import closed_port

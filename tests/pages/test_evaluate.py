@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.config.knobs import Strategy
 from core.errors import BadInput
+from core.evaluation.experiment_state import Experiment, ExperimentStatus
 from core.evaluation.labels.passage_labels import LABELS_NAME, label
 from core.model import Grade
-from core.runtime.experiments import Experiment, ExperimentStatus
 from core.runtime.registry import RunRegistry
 from tests.pages.conftest import PATIENCE, answered, opened
 from tests.pages.test_explain_and_compare import plain_words
@@ -33,7 +33,7 @@ def ended(registry: RunRegistry, name: str) -> Experiment:
 
 def data_set(registry: RunRegistry, name: str = "tides.csv", *, questions: int = 3) -> str:
     """A data set in the folder of the registry."""
-    folder = registry.experiments.data_folder
+    folder = registry.experiments.data.folder
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tides.txt").write_text("The moon pulls the water.\n\nThe sun pulls less.")
     rows = [f"What pulls number {one}?,The moon pulls,tides.txt" for one in range(questions)]
@@ -176,7 +176,7 @@ def test_a_stopped_experiment_stays_stopped_and_another_one_gets_its_turn(regist
 
 
 def test_data_that_cannot_be_used_is_a_message_on_the_page(registry: RunRegistry) -> None:
-    folder = registry.experiments.data_folder
+    folder = registry.experiments.data.folder
     data_set(registry)
     (folder / "bad.json").write_text(json.dumps({"data": []}))
     name = registry.experiments.start("bad.json", BY_WORDS)
@@ -200,7 +200,7 @@ def test_a_person_of_a_shared_server_has_one_experiment_at_a_time(registry: RunR
 
 
 def test_labelled_passages_are_a_data_set_over_the_pages_of_their_runs(registry: RunRegistry) -> None:
-    assert LABELS_NAME not in registry.experiments.data_sets()
+    assert LABELS_NAME not in registry.experiments.data.loaders()
     run = answered(registry)
     assert run.index is not None and run.ranking is not None
     best = run.index.passages[int(run.ranking.order[0])]

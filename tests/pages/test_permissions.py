@@ -10,10 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from core.config.permissions import Action, Caller, Role, person_id
 from core.errors import NotAllowed
+from core.evaluation.data_sets.available import HANDBOOK_NAME
 from core.evaluation.labels.passage_labels import LABELS_NAME, label
 from core.model import Grade
 from core.run.state import Run
-from core.runtime.experiments import HANDBOOK_NAME
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 from tests.pages.conftest import DEMO, PATIENCE, answered, opened

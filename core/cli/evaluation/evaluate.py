@@ -18,6 +18,7 @@ from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.conclusion import conclude
 from core.evaluation.data_sets import suite
+from core.evaluation.data_sets.available import HANDBOOK_NAME, HANDBOOK_QUESTIONS
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.load import load_data_set
 from core.evaluation.data_sets.source import Source
@@ -31,7 +32,6 @@ from core.evaluation.statistics.significance import p_text
 from core.evaluation.sweep import SWEPT, knobs_of, settings
 from core.runtime.choices.sweep_workers import is_encrypted, sweep_embedder, sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
-from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RUNS, RunStore
 from core.text.display import embedder_names

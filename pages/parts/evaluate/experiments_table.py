@@ -6,10 +6,11 @@ from htpy import Element, a, b, span, table, tbody, td, th, thead, tr
 
 from core.errors import BadInput
 from core.evaluation.conclusion import conclude
+from core.evaluation.experiment_state import Experiment, ExperimentStatus
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results
 from core.evaluation.sweep import DEFAULTS
-from core.runtime.experiments import Experiment, Experiments, ExperimentStatus
+from core.runtime.experiments import Experiments
 from core.text.display import embedder_name, metric_text
 from pages.parts import browser, markup
 

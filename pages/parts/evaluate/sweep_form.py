@@ -3,6 +3,7 @@
 from typing import Any
 
 import streamlit as st
+from htpy import Element, b, code, dd, dl, dt, span
 
 from core.config.knobs import Knobs
 from core.config.permissions import Action
@@ -10,11 +11,14 @@ from core.config.schema import Parameter, parameters
 from core.errors import BadInput
 from core.evaluation.labels.passage_labels import LABELS_NAME
 from core.evaluation.sweep import SWEPT
+from core.evaluation.sweep_cost import DataSetSummary, SweepCost, sampled, sweep_cost
 from core.runtime.experiments import Experiments
 from core.text.markdown.safe_markdown import markdown_label
-from core.text.sanitize import plural
+from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets
 
+SAMPLE = 45
+"""Settings of a random sample, which is offered where there are more."""
 FIRST = ("rank.strategy",)
 """The knobs of the form when it is opened."""
 PROPOSED: dict[str, str] = {
@@ -38,11 +42,22 @@ def _action(data: str) -> Action:
 def data_sets(experiments: Experiments) -> list[str]:
     """The data sets that this visitor may run an experiment over."""
     visitor = runtime.caller()
-    return [name for name in experiments.data_sets(runtime.label_user()) if visitor.may(_action(name))]
+    return [name for name in experiments.data.loaders(runtime.label_user()) if visitor.may(_action(name))]
 
 
 def form(experiments: Experiments, offered: list[str]) -> None:
-    """Draw the form over the data sets that are offered; the button starts the experiment and opens it."""
+    """Draw the form over the data sets that are offered, and beside it what it will take; the button starts it."""
+    left, right = st.columns([2, 1], gap="medium")
+    with left, st.container(border=True, key="new_experiment"):
+        data, swept, faults = _choices(experiments, offered)
+    with right, st.container(border=True, key="sweep_cost"):
+        _before_it_starts(experiments, data, swept, faults)
+
+
+def _choices(
+    experiments: Experiments, offered: list[str]
+) -> tuple[str, dict[str, dict[str, list[Any]]], tuple[str, ...]]:
+    """The data set, the values to try, and what is wrong with them."""
     knobs = {
         parameter.path: parameter
         for parameter in parameters()
@@ -53,7 +68,7 @@ def form(experiments: Experiments, offered: list[str]) -> None:
         offered,
         key="evaluate_data",
         help="The questions about the handbook, the passages that were labelled on the Research page, and data sets "
-        f"in {experiments.data_folder}: a folder in BEIR's "
+        f"in {experiments.data.folder}: a folder in BEIR's "
         "layout, a SQuAD file (.json), or a .csv with the columns question, excerpt and source.",
         persist_state="session",
     )
@@ -67,36 +82,71 @@ def form(experiments: Experiments, offered: list[str]) -> None:
         persist_state="session",
     )
     swept, faults = _values([knobs[path] for path in tried])
+    return data, swept, faults
+
+
+def _before_it_starts(
+    experiments: Experiments, data: str, swept: dict[str, dict[str, list[Any]]], faults: tuple[str, ...]
+) -> None:
+    """What the data set holds, what the sweep takes, a sample where it is large, and the button that starts it."""
+    settings: tuple[Knobs, ...] = ()
+    summary, sample = None, 0
     try:
+        summary = experiments.data.summary(data, runtime.label_user())
         settings = () if faults else experiments.settings(swept)
     except BadInput as error:
-        faults, settings = (f"{error.message} {error.hint}",), ()
-    count, ways = len(settings), len({setting.chunk for setting in settings})
+        faults = (*faults, f"{error.message} {error.hint}")
     for fault in faults:
         st.error(markdown_label(fault, 300), icon=":material/error:")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        widgets.button(
-            "Run the experiment",
-            "play_arrow",
-            _start,
-            experiments,
-            data,
-            swept,
-            key="evaluate_start",
-            type="primary",
-            disabled=bool(faults),
+    markup.show(markup.kicker("Before it starts"))
+    if len(settings) > SAMPLE:
+        chosen = widgets.choice(
+            "Settings",
+            (0, SAMPLE),
+            key="evaluate_sample",
+            default=0,
+            format_func=lambda count: f"Random {count}" if count else f"All {len(settings):,}",
         )
-        if count:
-            markup.show(
-                markup.facts(
-                    markup.fact(f"{count:,}", plural(count, "setting")),
-                    markup.fact(
-                        f"{ways:,}",
-                        f"passage {plural(ways, 'setting')}",
-                        "Passages are embedded once for each; vectors that the cache has are not computed again.",
-                    ),
-                )
-            )
+        sample = int(chosen)
+    if summary and settings:
+        markup.show(_cost(summary, sweep_cost(summary, sampled(settings, sample or len(settings)))))
+        for warning in summary.warnings[:3]:
+            st.caption(markdown_label(warning, 300))
+    widgets.button(
+        f"Start {pluralize(sample or len(settings), 'setting')}",
+        "play_arrow",
+        _start,
+        experiments,
+        data,
+        swept,
+        sample,
+        key="evaluate_start",
+        type="primary",
+        width="stretch",
+        disabled=bool(faults),
+    )
+
+
+def _cost(summary: DataSetSummary, cost: SweepCost) -> Element:
+    answerable = summary.questions - summary.unanswerable
+    rows = [
+        ("Documents", f"{summary.documents:,}", ""),
+        (
+            "Questions",
+            f"{summary.questions:,}",
+            f"{summary.unanswerable:,} without an answer" if summary.unanswerable else "",
+        ),
+        ("Rankings", f"{cost.rankings:,}", f"{cost.settings:,} × {answerable:,}"),
+        ("Ways of chunking", f"{cost.chunkings:,}", ""),
+        ("Texts to embed", f"~{cost.texts:,}", "less what is in the cache" if cost.texts else ""),
+        ("Their tokens", f"~{cost.tokens:,}", ""),
+        ("Reranked questions", f"{cost.reranked:,}", "a call each" if cost.reranked else ""),
+        ("Memory", f"~{markup.size(cost.memory)}", ""),
+    ]
+    return dl(".oq-cost")[
+        ((dt[name], dd[b[figure], " ", span[note]]) for name, figure, note in rows),
+        (dt["Digest"], dd[code[summary.digest[:12]]]),
+    ]
 
 
 def open_experiment(name: str) -> None:
@@ -105,11 +155,11 @@ def open_experiment(name: str) -> None:
     st.session_state["evaluate_view"] = "results"
 
 
-def _start(experiments: Experiments, data: str, swept: dict[str, Any]) -> None:
+def _start(experiments: Experiments, data: str, swept: dict[str, Any], sample: int) -> None:
     try:
         with runtime.refusing:
             runtime.caller().require(_action(data))
-            open_experiment(experiments.start(data, swept, runtime.label_user()))
+            open_experiment(experiments.start(data, swept, runtime.label_user(), sample=sample))
     except OSError as error:
         runtime.refuse("The experiment cannot be stored.", f"Check the data folder: {error.strerror}.")
 
@@ -132,7 +182,9 @@ def _field(parameter: Parameter) -> list[Any]:
     key = f"evaluate_{parameter.group}_{parameter.name}"
     choices = [True, False] if parameter.type == "boolean" else list(parameter.enum)
     if choices:
-        chosen = st.multiselect(parameter.title, choices, default=choices, key=key, format_func=str)
+        chosen = st.multiselect(
+            parameter.title, choices, default=choices, key=key, format_func=str, persist_state="session"
+        )
         if not chosen:
             raise BadInput("no value is chosen.", hint="Choose one, or remove the setting.")
         return chosen
@@ -142,6 +194,7 @@ def _field(parameter: Parameter) -> list[Any]:
         PROPOSED.get(parameter.path, f"{default:g}"),
         key=key,
         max_chars=200,
+        persist_state="session",
     )
     kind = int if parameter.type == "integer" else float
     try:
