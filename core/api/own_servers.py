@@ -135,7 +135,10 @@ async def _check_qdrant(engine: Engine, access: Access) -> tuple[str, ...]:
     if not access.qdrant_url:
         return ()
     async with _answering_in_time("Qdrant", LibraryFailed):
-        return await engine.searchable.on_own_server(access).collections.names()
+        own = engine.searchable.on_own_server(
+            access
+        )  # referred to until it has answered, so that it stays open
+        return await own.client.names()
 
 
 async def _check_model_server(engine: Engine, access: Access) -> tuple[str, tuple[str, ...]]:

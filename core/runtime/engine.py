@@ -44,7 +44,7 @@ from core.storage.price_file import PriceFile
 if TYPE_CHECKING:
     from core.library.library import Library
 
-_CONNECTIONS = ("client", "models", "collections", "web", "workers")
+_CONNECTIONS = ("client", "models", "searchable", "collections", "web", "workers")
 """The parts that hold connections or processes. Those that use others are closed before them."""
 
 
@@ -165,13 +165,13 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         """
         settings = self.settings
         if settings.qdrant_url:
-            return ServerCollections(settings.qdrant_url, settings.qdrant_api_key, client=self.client)
+            return ServerCollections(settings.qdrant_url, settings.qdrant_api_key)
         return EdgeCollections(settings.folder / "library")
 
     @cached_property
     def searchable(self) -> CollectionChoice:
         """The collections that runs search and read."""
-        return CollectionChoice(self.settings, self.admission, self.collections, lambda: self.client)
+        return CollectionChoice(self.settings, self.admission, self.collections)
 
     @cached_property
     def workers(self) -> ExtractionPool:

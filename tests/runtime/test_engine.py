@@ -12,7 +12,7 @@ from core.adapters.cache.embedding_cache import CachedEmbed
 from core.config.access import Access
 from core.config.knobs import Knobs
 from core.config.settings import Settings
-from core.runtime.choices.collections import VISITORS_SERVERS
+from core.runtime.choices.collections import QDRANT_CLIENTS
 from core.runtime.choices.model_servers import ModelServer
 from core.runtime.choices.models import EMBEDDERS
 from core.runtime.engine import Engine
@@ -74,7 +74,7 @@ async def test_a_chat_model_is_shared_by_server_key_and_model(tmp_path: Path) ->
         assert engine.models.chat(replace(server, api_key=SecretStr("sk-2"))) is not chat
 
 
-async def test_the_visitors_qdrant_server_that_was_not_used_for_longest_makes_room_for_a_new_one(
+async def test_an_evicted_client_of_a_visitors_qdrant_server_is_closed_and_another_takes_its_place(
     tmp_path: Path,
 ) -> None:
     async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
@@ -82,7 +82,7 @@ async def test_the_visitors_qdrant_server_that_was_not_used_for_longest_makes_ro
         assert engine.searchable.on_own_server(Access(qdrant_url="http://127.0.0.1:9")) is first
         idle = weakref.ref(first)
         del first
-        for port in range(10, 10 + VISITORS_SERVERS):
+        for port in range(10, 10 + QDRANT_CLIENTS):
             engine.searchable.on_own_server(Access(qdrant_url=f"http://127.0.0.1:{port}"))
         assert idle() is None
 

@@ -28,17 +28,10 @@ NO_QUOTA = "insufficient_quota"
 
 
 def model_client() -> httpx.AsyncClient:
-    """A client that follows no redirects, uses no proxies of the environment, keeps no cookies, and trusts the
-    authorities of the machine and of SSL_CERT_FILE besides the usual ones."""
-    trust = httpx.create_ssl_context(trust_env=False)
-    trust.load_default_certs()
-    return httpx.AsyncClient(
-        follow_redirects=False,
-        trust_env=False,
-        verify=trust,
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
-    )
+    """A client that follows no redirects, uses no proxies of the environment and keeps no cookies."""
+    no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+    return httpx.AsyncClient(follow_redirects=False, trust_env=False, cookies=no_cookies, limits=limits)
 
 
 def retry_reason(status: int | None) -> str:

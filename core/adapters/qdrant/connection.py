@@ -1,19 +1,25 @@
 """A connection to a Qdrant server: retries, timeouts, and errors as messages to a person."""
 
+from __future__ import annotations
+
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-import httpx
 import orjson
 from pydantic import SecretStr
 
-from core.adapters.models.model_http import model_client, plain_key
+from core.adapters.models.model_http import plain_key
 from core.adapters.network_failure import network_failure
 from core.adapters.qdrant.points import no_collection
 from core.errors import BadInput, LibraryFailed, OpenQueryError
 from core.text.sanitize import one_line
+
+if TYPE_CHECKING:
+    from qdrant_client import AsyncQdrantClient
+    from qdrant_client.http.exceptions import UnexpectedResponse
 
 T = TypeVar("T")
 
@@ -41,9 +47,9 @@ class QdrantReply(OpenQueryError):
 
 
 class QdrantConnection:
-    """Requests to the REST interface of a server.
+    """The official client over REST, created on first use. It follows no redirects and no proxies.
 
-    `timeout` is in seconds and holds for each request as a whole. `client` is as `model_client`.
+    `timeout` is in seconds and holds for each request as a whole. `trust` is for certificates.
 
     Raises:
         BadInput: when the address is not valid, or contains a password.
@@ -55,14 +61,16 @@ class QdrantConnection:
         api_key: SecretStr | None = None,
         *,
         timeout: float = 30.0,
-        client: httpx.AsyncClient | None = None,
+        trust: ssl.SSLContext | None = None,
     ) -> None:
         self.url = checked_url(url)
         self._key = plain_key(api_key)
         if not (self._key.isascii() and self._key.isprintable()):
             raise BadInput("QDRANT_API_KEY contains characters that no key has.", hint="Copy it again.")
         self._timeout = timeout
-        self._client = client or model_client()
+        self._trust = trust
+        self._client: AsyncQdrantClient | None = None
+        self._making = asyncio.Lock()
 
     @property
     def exposed(self) -> bool:
@@ -74,43 +82,48 @@ class QdrantConnection:
             and parts.hostname not in ("127.0.0.1", "localhost", "::1")
         )
 
-    async def request(
-        self, method: str, path: str, read: Callable[[Any], T], body: Mapping[str, Any] | None = None
-    ) -> T:
-        """What `read` makes of the server's result. Parts of the body that are None are not sent.
+    async def ask(self, call: Callable[[AsyncQdrantClient], Awaitable[T]], name: str = "") -> T:
+        """What the server answers to a call about the collection `name`.
+
+        Raises:
+            LibraryFailed: when it does not answer, or not as a Qdrant does.
+        """
+        try:
+            return await self.request(call)
+        except QdrantReply as answered:
+            raise self.refused(answered, name) from answered
+
+    async def request(self, call: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
+        """The same, for a caller that handles a refusal itself.
 
         Raises:
             QdrantReply: when the server refuses.
             LibraryFailed: when it does not answer, or not as a Qdrant does.
         """
-        sent = None if body is None else {name: value for name, value in body.items() if value is not None}
-        request = self._client.build_request(
-            method,
-            f"{self.url}/collections{path}",
-            content=None if sent is None else orjson.dumps(sent, option=orjson.OPT_SERIALIZE_NUMPY),
-            headers={"content-type": "application/json"} | ({"api-key": self._key} if self._key else {}),
-            timeout=self._timeout + 1,
-        )
+        client = await self._connected()
+        from httpx import RemoteProtocolError, TransportError
+        from qdrant_client.common.client_exceptions import QdrantException
+        from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+
         for attempt in range(1, TRIES + 1):
             try:
                 async with asyncio.timeout(self._timeout):
-                    response = await self._client.send(request)
-                break
-            except (TimeoutError, httpx.RequestError) as error:
-                if attempt == TRIES or not isinstance(error, httpx.RemoteProtocolError):
-                    raise self._no_answer(error) from error
-        try:
-            reply = orjson.loads(response.content)
-            if response.is_success:
-                return read(reply["result"])
-            message = reply["status"]["error"]
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
-            if response.is_success:
+                    return await call(client)
+            except UnexpectedResponse as error:
+                raise self._reply(error) from None  # it quotes the body, which may quote the key
+            except QdrantException:  # only ever for 429
+                raise QdrantReply(429, "") from None
+            except ResponseHandlingException as error:
+                if attempt < TRIES and isinstance(error.source, RemoteProtocolError):
+                    continue
+                # Other errors quote the response, which may quote the key: they are not kept as the cause.
+                cause = error.source if isinstance(error.source, TransportError) else None
+                raise self._no_answer(error.source) from cause
+            except TimeoutError as error:
+                raise self._no_answer(error) from error
+            except (ApiException, AssertionError, ValueError) as error:  # no result in it, or no JSON
                 raise self._no_answer(error) from None
-            message = ""
-        message = message if isinstance(message, str) else ""
-        message = one_line(message.replace(self._key, "[key]") if self._key else message, 300).rstrip(".")
-        raise QdrantReply(response.status_code, message)
+        raise AssertionError("the last try returns or raises")
 
     def refused(self, answered: QdrantReply, name: str) -> LibraryFailed:
         """The error of a refused request."""
@@ -126,7 +139,34 @@ class QdrantConnection:
         message = f": {answered.message}" if answered.message else ""
         return LibraryFailed(f"Qdrant at {self.url} {problem} (HTTP {answered.status}){message}.", hint=hint)
 
+    async def aclose(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client:
+            await client.close()
+
+    async def _connected(self) -> AsyncQdrantClient:
+        async with self._making:
+            if self._client is None:
+                # Its import takes a second of computing.
+                self._client = await asyncio.to_thread(_made, self.url, self._key, self._timeout, self._trust)
+        return self._client
+
+    def _reply(self, error: UnexpectedResponse) -> QdrantReply:
+        try:
+            body = orjson.loads(error.content)
+            message = body["status"]["error"] if isinstance(body, dict) else ""
+        except (ValueError, KeyError, TypeError):
+            message = ""
+        message = message if isinstance(message, str) else ""
+        return QdrantReply(
+            error.status_code or 0,
+            one_line(message.replace(self._key, "[key]") if self._key else message, 300).rstrip("."),
+        )
+
     def _no_answer(self, error: Exception) -> LibraryFailed:
+        import httpx
+
         if isinstance(error, TimeoutError | httpx.TimeoutException):
             return LibraryFailed(
                 f"Qdrant at {self.url} did not answer within {self._timeout:g} s.",
@@ -166,3 +206,22 @@ def checked_url(url: str) -> str:
         raise BadInput("QDRANT_URL holds more than an address.", hint="Put the key into QDRANT_API_KEY.")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
+
+
+def _made(url: str, key: str, timeout: float, trust: ssl.SSLContext | None) -> AsyncQdrantClient:
+    import httpx
+    from qdrant_client import AsyncQdrantClient
+
+    if trust is None:
+        trust = httpx.create_ssl_context(trust_env=False)
+        trust.load_default_certs()  # SSL_CERT_FILE and the system's own
+    return AsyncQdrantClient(
+        url=url,
+        # As an argument it would be warned about on every http address, those of this machine too.
+        headers={"api-key": key} if key else None,
+        timeout=int(timeout) + 1,
+        check_compatibility=False,
+        trust_env=False,
+        follow_redirects=False,
+        verify=trust,
+    )

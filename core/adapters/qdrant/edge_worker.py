@@ -204,9 +204,11 @@ def _filter(where: dict[str, Any] | None) -> edge.Filter | None:
 
 def _condition(condition: dict[str, Any]) -> Any:
     if "key" not in condition:
-        if "is_empty" in condition:
-            return edge.IsEmptyCondition(condition["is_empty"]["key"])
-        return _filter(condition)
+        return (
+            edge.IsEmptyCondition(condition["is_empty"]["key"])
+            if "is_empty" in condition
+            else _filter(condition)
+        )
     if "range" in condition:
         return edge.FieldCondition(key=condition["key"], range=edge.RangeFloat(**condition["range"]))
     return edge.FieldCondition(key=condition["key"], match=edge.MatchValue(condition["match"]["value"]))

@@ -1,10 +1,5 @@
 """The choice of the collections that a run searches and reads."""
 
-from collections.abc import Callable
-
-import httpx
-from cachetools import LRUCache
-
 from core.adapters.models.model_http import plain_key
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
@@ -12,25 +7,29 @@ from core.config.access import Access, Admission
 from core.config.settings import Settings
 from core.library.search_ports import SearchableCollections
 from core.library.session_files import SessionFiles
+from core.runtime.choices.client_pool import ClientPool
 
-VISITORS_SERVERS = 64
-"""Visitors' own Qdrant servers of which passages are in memory."""
+QDRANT_CLIENTS = 64
+"""Clients of visitors' own Qdrant servers in the pool."""
+
+
+class VisitorCollections(SearchableCollections):
+    """The searchable collections of a pooled client of a visitor's own Qdrant server."""
+
+    def __init__(self, client: ServerCollections) -> None:
+        super().__init__(client)
+        self.client = client
 
 
 class CollectionChoice:
     """The collections of the operator's vector database, of visitors' own Qdrant servers, and of session files."""
 
     def __init__(
-        self,
-        settings: Settings,
-        admission: Admission,
-        database: EdgeCollections | ServerCollections,
-        client: Callable[[], httpx.AsyncClient],
+        self, settings: Settings, admission: Admission, database: EdgeCollections | ServerCollections
     ) -> None:
-        """`client` gives the HTTP connection pool, once a server is asked."""
-        self._settings, self._admission, self._client = settings, admission, client
+        self._settings, self._admission = settings, admission
         self.operators = SearchableCollections(database)
-        self._visitors: LRUCache[tuple[str, str], SearchableCollections] = LRUCache(VISITORS_SERVERS)
+        self._visitors = ClientPool[VisitorCollections](QDRANT_CLIENTS)
 
     def for_visitor(self, access: Access) -> SearchableCollections:
         """The collections that a visitor's questions search: their session's files, and their own Qdrant server's or the operator's.
@@ -43,11 +42,16 @@ class CollectionChoice:
             files.combined_with(searchable) if isinstance(files := access.files, SessionFiles) else searchable
         )
 
-    def on_own_server(self, access: Access) -> SearchableCollections:
-        """The collections of the visitor's own Qdrant server. Raises as above."""
+    def on_own_server(self, access: Access) -> VisitorCollections:
+        """The collections of the visitor's own Qdrant server, from the pool. Raises as above."""
         self._admission.check_service(access.qdrant_url, self._settings.qdrant_url, "Qdrant", "QDRANT_URL")
-        name = (access.qdrant_url, plain_key(access.qdrant_api_key))
-        if (searchable := self._visitors.get(name)) is None:
-            server = ServerCollections(access.qdrant_url, access.qdrant_api_key, client=self._client())
-            searchable = self._visitors[name] = SearchableCollections(server)
-        return searchable
+
+        def connect() -> tuple[VisitorCollections, ServerCollections]:
+            client = ServerCollections(access.qdrant_url, access.qdrant_api_key)
+            return VisitorCollections(client), client
+
+        return self._visitors.get((access.qdrant_url, plain_key(access.qdrant_api_key)), connect)
+
+    async def aclose(self) -> None:
+        """Close the clients of visitors' own servers."""
+        await self._visitors.aclose()

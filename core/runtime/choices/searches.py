@@ -93,9 +93,11 @@ class Searches:
         if failed is Backend.AUTO:
             failed = Backend.SEARXNG if connected else Backend.DDGS
         offered = (*((Backend.SEARXNG,) if connected else ()), Backend.DDGS, Backend.DEMO)
-        if knobs.origin is Origin.LIBRARY:
-            return ()
-        return tuple(backend for backend in offered if backend is not failed)
+        return (
+            ()
+            if knobs.origin is Origin.LIBRARY
+            else tuple(backend for backend in offered if backend is not failed)
+        )
 
     def searxng_url(self, access: Access = NO_ACCESS) -> str:
         """The address of the visitor's SearXNG, else of the operator's; empty when none is connected."""

@@ -87,7 +87,13 @@ async def test_collections_are_made_once_listed_and_dropped(shelf: Collections) 
         collection.distance,
         collection.passages,
         collection.embedder,
-    ) == (NAME, WIDTH, "cosine", 0, "")
+    ) == (
+        NAME,
+        WIDTH,
+        "cosine",
+        0,
+        "",
+    )
     for _ in range(2):
         await shelf.drop("looms")
     assert await shelf.names() == (NAME,)
