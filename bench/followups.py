@@ -104,6 +104,7 @@ async def measure(run: Run, ports: Ports, *, held_back: bool, show: bool = False
                     values.setdefault(way, {}).setdefault(name, []).append(metric(ids, relevant, k))
                 if show:
                     print(f"{ids.index(*relevant) + 1:4}  {way:20}  {text}")
+        await chat.aclose()
     return values
 
 

@@ -189,7 +189,7 @@ def test_another_model_for_the_answer_and_a_judge_are_held_too(tmp_path: Path) -
         assert beside.run.answer is not None
         assert beside.run.answer.kind is AnswerKind.EXTRACTIVE
         with pytest.raises(BadInput, match=r"contracts.*is not sent to"):
-            here.runs.call(here.runs.engine.models.judge(run, hosted))
+            here.runs.call(here.runs.engine.models.judge_client(run, hosted))
         assert not here.was_sent(SECRET)
 
 

@@ -63,6 +63,7 @@ async def test_a_real_model_plans_and_answers(small_model: SmallModel) -> None:
     assert result.complete == (result.finish == "stop")
     assert any(isinstance(event, Prompted) and len(event.messages) == 2 for event in told)
     assert set(check(result.text, range(1, len(SOURCES) + 1)).cited) <= {1, 2}
+    await chat.aclose()
 
 
 async def test_a_real_reply_can_be_stopped_and_the_next_one_begins_at_once(small_model: SmallModel) -> None:
@@ -77,6 +78,7 @@ async def test_a_real_reply_can_be_stopped_and_the_next_one_begins_at_once(small
         again = await collected(chat(ask, max_tokens=4, temperature=0.0))
     assert again[-1].finish == "length"
     assert 1 <= len([delta for delta in again if delta.text_delta]) <= 4
+    await chat.aclose()
 
 
 async def test_a_real_model_rewrites_a_follow_up(small_model: SmallModel) -> None:
@@ -88,3 +90,4 @@ async def test_a_real_model_rewrites_a_follow_up(small_model: SmallModel) -> Non
     assert (rewritten.author == chat.identity) != bool(rewritten.note)
     (used,) = [event for event in events if isinstance(event, ModelUsed)]
     assert used.usage.tokens.prompt_tokens > 50 and not used.usage.estimated
+    await chat.aclose()

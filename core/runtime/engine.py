@@ -16,7 +16,6 @@ from core.adapters.cache.disk_cache import DiskCache
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.page_cache import CachedExtract, CachedWeb
 from core.adapters.cache.write_behind_cache import WriteBehindCache
-from core.adapters.models.model_http import model_client
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.adapters.web.demo_pages import DemoWeb, RoutedWeb
@@ -95,7 +94,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         origins = origins or await self.origins(knobs.search, access, run)
         _, note = await self.models.embedding_model(access, origins)
         embed = await self.models.embedder(access, origins)
-        chat, rerank = self.models.chat(server), self.models.reranker()
+        chat, rerank = self.models.chat_client(server), self.models.reranker()
         for port in (chat, rerank if knobs.rank.rerank else None):
             if port is not None:
                 self.egress.withheld(port.host, origins)  # raises where the policy refuses
@@ -142,8 +141,8 @@ class Engine(AbstractAsyncContextManager["Engine"]):
 
     @cached_property
     def client(self) -> httpx.AsyncClient:
-        """The HTTP connection pool to named endpoints."""
-        return model_client()
+        """The HTTP connection pool to named endpoints. It follows no redirects and uses no proxy."""
+        return httpx.AsyncClient(follow_redirects=False, trust_env=False)
 
     @cached_property
     def models(self) -> Models:

@@ -159,7 +159,7 @@ async def egress_report(engine: Engine, access: Access = NO_ACCESS) -> str:
         OpenQueryError: as the choice of the models does.
     """
     chat, embed = (
-        engine.models.chat(await engine.models.servers.chat_server(access)),
+        engine.models.chat_client(await engine.models.servers.chat_server(access)),
         await engine.models.embedder(access),
     )
     models = (("chat model", chat), ("embedder", embed), ("reranker", engine.models.reranker()))

@@ -88,7 +88,9 @@ class RunComparisons:
             return None
         ranked, other = (_first(run, run.index, knobs) for knobs in (first, second))
         return SampledRun(
-            run=run.id, version=_version(summary), sample=sample(folded_question(run.question), ranked, other)
+            run=run.id,
+            version=_version(summary),
+            sample=sample(folded_question(run.question), ranked, other),
         )
 
     def _graded(self, sampled_run: SampledRun, labels: tuple[Label, ...]) -> Mapping[str, int]:

@@ -86,7 +86,7 @@ class World:
             httpx.AsyncClient(trust_env=False) as client,
             SafeWeb(allowlist=AddressAllowlist.parse(f"127.0.0.1:{self.site.port}"), tls=TLS) as web,
         ):
-            chat = OpenAIChat(MODEL, self.chat_url, key, timeout=self.silence, pause=0.01, client=client)
+            chat = OpenAIChat(MODEL, self.chat_url, key, timeout=self.silence, pause=0.01)
             embedder = RemoteEmbedder(
                 EMBEDDER, self.embed_url, key, timeout=self.silence, backoff=0.01, client=client
             )
@@ -101,6 +101,7 @@ class World:
                 async with asyncio.timeout(20):
                     return await research(QUESTION, self.knobs, ports)
             finally:
+                await chat.aclose()
                 await write_behind.flush()
                 cache.close()
 

@@ -1,8 +1,8 @@
 """The clients of an engine: shared, bounded, and closed once nobody uses them."""
 
+import asyncio
 import threading
 import weakref
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.runtime.choices.collections import QDRANT_CLIENTS
 from core.runtime.choices.model_servers import ModelServer
-from core.runtime.choices.models import EMBEDDERS
+from core.runtime.choices.models import CHAT_CLIENTS, EMBEDDERS, SharedChat
 from core.runtime.engine import Engine
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 
@@ -65,13 +65,29 @@ async def test_a_local_server_that_lists_models_by_now_is_seen_by_the_next_quest
             assert len(ollama.requests) == asked, "a list with models is reused"
 
 
-async def test_a_chat_model_is_shared_by_server_key_and_model(tmp_path: Path) -> None:
+async def test_an_evicted_chat_client_closes_when_its_run_has_ended(tmp_path: Path) -> None:
     async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
-        server = ModelServer(base_url="http://127.0.0.1:9/v1", api_key=SecretStr("sk-1"), model="m")
-        chat = engine.models.chat(server)
-        assert chat is not None
-        assert engine.models.chat(replace(server, api_key=SecretStr("sk-1"))) is chat
-        assert engine.models.chat(replace(server, api_key=SecretStr("sk-2"))) is not chat
+
+        def chat(model: str) -> SharedChat:
+            made = engine.models.chat_client(
+                ModelServer(base_url="http://127.0.0.1:9/v1", api_key=None, model=model)
+            )
+            assert made is not None
+            return made
+
+        in_use = chat("m")
+        await in_use.client.warm()
+        connection = in_use.client._client
+        assert connection is not None
+        for number in range(CHAT_CLIENTS):
+            chat(f"other {number}")
+        assert chat("m") is not in_use, "it was evicted"
+        await asyncio.sleep(0.05)
+        assert not connection.is_closed()
+        del in_use
+        async with asyncio.timeout(10):
+            while not connection.is_closed():
+                await asyncio.sleep(0.01)
 
 
 async def test_an_evicted_client_of_a_visitors_qdrant_server_is_closed_and_another_takes_its_place(

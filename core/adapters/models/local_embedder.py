@@ -159,7 +159,11 @@ class MiniLM:
     def _forward(self, encoding: Encoding) -> NDArray[np.float32]:
         """Mean of the token vectors, at unit length, as the model was trained."""
         ids = np.array([encoding.ids], dtype=np.int64)
-        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        inputs = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
         tokens: NDArray[np.float32] = self._model().session.run(None, inputs)[0]
         mean = tokens[0].mean(axis=0)
         unit: NDArray[np.float32] = mean / np.linalg.norm(mean)

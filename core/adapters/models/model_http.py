@@ -3,14 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Generic, TypeVar
 
 import httpx
 import orjson
 from pydantic import SecretStr
 
-from core.adapters.network_failure import network_failure
 from core.errors import OpenQueryError
 from core.text.http_headers import retry_after
 from core.text.lenient_json import lenient_json
@@ -25,13 +23,6 @@ ATTEMPTS = 3
 """How often one request is sent at most; the waits between attempts grow exponentially."""
 NO_QUOTA = "insufficient_quota"
 """OpenAI's error code for an account without credit, sent with status 429."""
-
-
-def model_client() -> httpx.AsyncClient:
-    """A client that follows no redirects, uses no proxies of the environment and keeps no cookies."""
-    no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-    return httpx.AsyncClient(follow_redirects=False, trust_env=False, cookies=no_cookies, limits=limits)
 
 
 def retry_reason(status: int | None) -> str:
@@ -107,29 +98,41 @@ class ModelService(Generic[E]):
             "The key holds characters that no key has.", hint="Copy it again, without line breaks or blanks."
         )
 
+    def bad_address(self) -> E:
+        """The error for an address that cannot be one."""
+        return self.error(
+            f"{self.host} is not the address of a server.",
+            hint=f"Set {self.address} to something like {self.example}.",
+        )
+
+    def timed_out(self, seconds: float) -> E:
+        """The error for a server that did not answer in time."""
+        return self.error(
+            f"{self.host} did not answer within {seconds:g} seconds.",
+            hint=f"Ask again, {self.alternative}, or raise OPENQUERY_MODEL_TIMEOUT.",
+        )
+
+    def unreachable(self, cause: str = "") -> E:
+        """The error for an address where no server answers."""
+        return self.error(
+            f"Nothing answers at {self.host}{f' ({cause})' if cause else ''}.",
+            hint=f"Is it running? Check {self.address}, or {self.alternative}.",
+        )
+
     def transport_failure(self, error: httpx.HTTPError | httpx.InvalidURL, timeout: float) -> E:
         """The error for a request that got no complete reply; `timeout` is in seconds."""
         match error:
             case httpx.InvalidURL() | httpx.UnsupportedProtocol():
-                return self.error(
-                    f"{self.host} is not the address of a server.",
-                    hint=f"Set {self.address} to something like {self.example}.",
-                )
+                return self.bad_address()
             case httpx.TimeoutException():
-                return self.error(
-                    f"{self.host} did not answer within {timeout:g} seconds.",
-                    hint=f"Ask again, {self.alternative}, or raise OPENQUERY_MODEL_TIMEOUT.",
-                )
+                return self.timed_out(timeout)
             case httpx.DecodingError():
                 return self.error(
                     f"{self.host} sent a reply that does not unpack.",
                     hint=f"A gateway on the way may be at fault. Check {self.address}, or {self.alternative}.",
                 )
             case _:
-                return self.error(
-                    f"Nothing answers at {self.host} ({network_failure(error)}).",
-                    hint=f"Is it running? Check {self.address}, or {self.alternative}.",
-                )
+                return self.unreachable()
 
     def refusal(self, status: int, body: Any, headers: Mapping[str, str], code: str = "") -> E:
         """The error for a reply with a status that means failure, which quotes the server's own message.
@@ -182,24 +185,14 @@ class ModelService(Generic[E]):
                 return f"{host} refused the request ({status})", f"Check {self.address}, or {other}."
 
 
-async def request_json(
+async def post_json(
     service: ModelService[E],
     client: httpx.AsyncClient,
     url: str,
-    body: Mapping[str, Any] | None = None,
-    *,
+    body: Mapping[str, Any],
     timeout: float,  # noqa: ASYNC109  # the longest silence, not the whole
-    stream: bool = False,
 ) -> httpx.Response:
-    """The reply to a JSON body, or to a GET without one, whatever its status.
-
-    Args:
-        service: what is asked.
-        client: as `model_client`.
-        url: of the endpoint.
-        body: a JSON value.
-        timeout: the longest silence in seconds.
-        stream: whether the body of a success is left to be read; whoever reads it closes the reply.
+    """The reply to a JSON body, whatever its status; `timeout` is the longest silence in seconds.
 
     Raises:
         OpenQueryError: of the service's type, for a key that cannot be sent, and, with the cause, for a request that
@@ -210,19 +203,7 @@ async def request_json(
     headers = {"content-type": "application/json", "accept": "application/json", "user-agent": "OpenQuery"}
     if service.key:
         headers["authorization"] = f"Bearer {service.key}"
-    if stream:
-        headers["accept-encoding"] = "identity"  # so that what is counted is what arrived
     try:
-        request = client.build_request(
-            "GET" if body is None else "POST",
-            url,
-            content=None if body is None else orjson.dumps(body),
-            headers=headers,
-            timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0)),
-        )
-        response = await client.send(request, stream=stream)
-        if stream and not response.is_success:
-            await response.aread()
+        return await client.post(url, content=orjson.dumps(body), headers=headers, timeout=timeout)
     except (httpx.InvalidURL, httpx.RequestError) as error:
         raise service.transport_failure(error, timeout) from error
-    return response

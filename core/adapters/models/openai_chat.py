@@ -1,34 +1,39 @@
-"""Chat models behind any OpenAI-compatible server."""
+"""Chat models behind any OpenAI-compatible server, through the `openai` package."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-import re
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-import httpx
 from pydantic import SecretStr
 
 from core.adapters.models.model_http import (
     ATTEMPTS,
     NO_QUOTA,
-    ModelService,
     host_of,
-    model_client,
-    parsed_body,
     plain_key,
     provider_text,
-    request_json,
     retry_reason,
 )
-from core.adapters.models.openai_stream import ReplyLimits, read_reply, unpacked
+from core.adapters.models.openai_client import (
+    chat_failure,
+    chat_service,
+    create_client,
+    refuses_tools,
+    unpacked,
+)
+from core.adapters.models.openai_stream import MAX_REPLY_BYTES, ReplyLimits, read_reply
 from core.errors import ChatFailed, ToolsRefused
 from core.model import Message, Retry, StreamChunk, ToolDefinition
 from core.text.http_headers import retry_after
 from core.text.sanitize import json_without_surrogates
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, OpenAIError
 
 _MAX_RETRY_AFTER = 20.0
 """The longest `Retry-After`, in seconds, that is waited for; a longer one is reported."""
@@ -37,44 +42,13 @@ _SECONDS_A_TOKEN = 0.1
 _RETRY_STATUSES = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
 """Statuses that another attempt may cure."""
 _NOT_CHAT = ("embed", "minilm", "bge-", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe")
-_NEWER_LIMIT = "max_completion_tokens"
-"""What newer servers call `max_tokens`."""
-_OPTIONAL = {"max_tokens", _NEWER_LIMIT, "temperature", "stream_options", "stop"}
-"""Parameters that a server may decline."""
-_PASSING = (httpx.ReadError, httpx.WriteError, httpx.CloseError, httpx.ProtocolError)
-"""Failures of a connection that another attempt may cure."""
-_TOOLS = re.compile(r"\btools?\b|\bfunction.?call", re.IGNORECASE)
-"""In the message of a server that refuses a request because of its tools.
-
-Such as "does not support tools" (Ollama), "tools param requires --jinja flag" (llama.cpp), "auto tool choice
-requires --enable-auto-tool-choice" (vLLM), "no endpoints found that support tool use" (OpenRouter).
-"""
-
-
-def chat_service(base_url: str, api_key: SecretStr | None, model: str = "") -> ModelService[ChatFailed]:
-    """The chat endpoint below `base_url`, for errors about it."""
-    host = host_of(base_url)
-    variable = "OPENROUTER_API_KEY" if "openrouter" in host else "OPENAI_API_KEY"
-    return ModelService(
-        error=ChatFailed,
-        endpoint="chat",
-        host=host,
-        model=model,
-        key=plain_key(api_key),
-        key_place=f"on the page, or in {variable}",
-        address="the base URL",
-        example="https://openrouter.ai/api/v1",
-        address_end="/v1",
-        alternative="pick another model",
-        too_long="Put fewer or smaller passages in the context, or pick a model that reads more.",
-    )
 
 
 class OpenAIChat:
     """One model of one server, matching the `Chat` port.
 
     `timeout` is the longest silence in seconds, `pause` the first of the growing waits between attempts.
-    `client` is as `model_client`.
+    The package is imported and the connection made on first use. All calls belong to one event loop.
     """
 
     def __init__(
@@ -85,16 +59,16 @@ class OpenAIChat:
         *,
         timeout: float = 60.0,
         pause: float = 0.5,
-        client: httpx.AsyncClient | None = None,
     ) -> None:
+        self.model = model
+        self.base_url = base_url
         self.host = host_of(base_url)
         self.identity = f"{model}@{self.host}"
-        self._model = model
-        self._service = chat_service(base_url, api_key, model)
-        self._url = f"{base_url.rstrip('/')}/chat/completions"
+        self._api_key = api_key
         self._timeout = timeout
         self._pause = pause
-        self._client = client or model_client()
+        self._client: AsyncOpenAI | None = None
+        self._connecting = asyncio.Lock()
         self._declined: set[str] = set()
         """Optional parameters that this server does not take."""
 
@@ -115,75 +89,110 @@ class OpenAIChat:
             ToolsRefused: when the server or the model takes no tools.
             ChatFailed: when the server cannot be asked, refuses, or breaks off.
         """
+        from openai import OpenAIError
+
+        client = await self._get_client()
         body: dict[str, Any] = {
-            "model": self._model,
+            "model": self.model,
             # Half a surrogate pair, as a browser may send in a question, cannot be sent on.
             "messages": [json_without_surrogates(message.to_json()) for message in messages],
             "stream": True,
-            "stream_options": {"include_usage": True},
-            "max_tokens": max_tokens,
-            "temperature": temperature,
         }
-        if stop:
-            body["stop"] = json_without_surrogates(stop)
         if tools:
             body["tools"] = [json_without_surrogates(tool.to_json()) for tool in tools]
         limits = ReplyLimits(max_tokens, 2 * self._timeout + _SECONDS_A_TOKEN * max_tokens)
-        for attempt in range(1, ATTEMPTS + 1):
-            reply = await self._asked(body, attempt)
-            if isinstance(reply, Retry):
-                yield StreamChunk(retry=reply)
-                await asyncio.sleep(reply.seconds)
-                continue
-            pieces = unpacked(reply.aiter_raw(), reply.headers.get("content-encoding", ""), self.host)
-            reading = read_reply(pieces, host=self.host, key=self._service.key, limits=limits)
-            async with aclosing(reply), aclosing(pieces), aclosing(reading) as chunks:
-                async for chunk in chunks:
-                    yield chunk
-            return
-
-    async def _asked(self, body: Mapping[str, Any], attempt: int) -> httpx.Response | Retry:
-        """The reply, which is still to be read, or the wait before another attempt. Raises as the call does."""
-        wait = self._pause * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)  # noqa: S311
+        attempt = 1
         while True:
-            sent = self._accepted(body)
+            optional = self._optional_parameters(max_tokens, temperature, stop)
             try:
-                response = await request_json(
-                    self._service, self._client, self._url, sent, timeout=self._timeout, stream=True
+                stream = await client.chat.completions.create(**body, **optional)
+                async with stream:
+                    raw, host = stream.response.aiter_raw(), host_of(self.base_url)
+                    encoding = stream.response.headers.get("content-encoding", "")
+                    pieces = unpacked(raw, encoding, host=host, limit=MAX_REPLY_BYTES)
+                    reading = read_reply(pieces, host=host, key=plain_key(self._api_key), limits=limits)
+                    async with aclosing(raw), aclosing(pieces), aclosing(reading) as deltas:
+                        async for delta in deltas:
+                            yield delta
+                return
+            except OpenAIError as error:
+                if self._drop_declined_parameter(error, optional):
+                    continue
+                refused = bool(tools) and refuses_tools(error)
+                wait = None if refused else self._retry_delay(error, attempt)
+                if wait is None:
+                    service = chat_service(self.base_url, self._api_key, self.model)
+                    failure = chat_failure(error, service, self._timeout)
+                    failure = ToolsRefused(failure.message, hint=failure.hint) if refused else failure
+                    raise failure from _cause(error, service.key)
+                reason = retry_reason(getattr(error, "status_code", None))
+            attempt += 1
+            yield StreamChunk(retry=Retry(server=host_of(self.base_url), seconds=wait, reason=reason))
+            await asyncio.sleep(wait)
+
+    async def warm(self) -> None:
+        """Import what the first reply needs, about a second of work, without asking the server anything.
+
+        Raises:
+            ChatFailed: when the address or the key cannot be one.
+        """
+        client = await self._get_client()
+        await asyncio.to_thread(lambda: client.chat.completions)  # which the package imports when it is used
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._client:
+            await self._client.close()
+
+    async def _get_client(self) -> AsyncOpenAI:
+        async with self._connecting:
+            if self._client is None:
+                self._client = await asyncio.to_thread(
+                    create_client, self.base_url, self._api_key, self._timeout
                 )
-            except ChatFailed as error:
-                if attempt == ATTEMPTS or not isinstance(error.__cause__, _PASSING):
-                    raise
-                return Retry(server=self.host, seconds=wait, reason=retry_reason(None))
-            if response.is_success:
-                return response
-            status, reply = response.status_code, parsed_body(response)
-            if status in (400, 422) and self._declines(reply, sent):
-                continue
-            code = _field(reply, "code")
-            failure = self._service.refusal(status, reply, response.headers, code)
-            if "tools" in body and _TOOLS.search(provider_text(reply, "")):
-                raise ToolsRefused(failure.message, hint=failure.hint)
-            server_wait = retry_after(response.headers.get("retry-after"))
-            wait = wait if server_wait is None else server_wait
-            passes = status in _RETRY_STATUSES and code != NO_QUOTA and wait <= _MAX_RETRY_AFTER
-            if attempt == ATTEMPTS or not passes:
-                raise failure
-            return Retry(server=self.host, seconds=wait, reason=retry_reason(status))
+            return self._client
 
-    def _accepted(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The body without the optional parameters that the server has declined."""
-        accepted = {name: value for name, value in body.items() if name not in self._declined}
-        if self._declined & {"max_tokens", _NEWER_LIMIT} == {"max_tokens"}:
-            accepted[_NEWER_LIMIT] = body["max_tokens"]
-        return accepted
+    def _optional_parameters(
+        self, max_tokens: int, temperature: float, stop: Sequence[str]
+    ) -> dict[str, Any]:
+        """The parameters that a server may decline, without those that this one has declined."""
+        # Newer servers call the limit otherwise.
+        limit = "max_completion_tokens" if "max_tokens" in self._declined else "max_tokens"
+        values: dict[str, Any] = {
+            limit: max_tokens,
+            "temperature": temperature,
+            "stream_options": {"include_usage": True},
+        }
+        if stop:
+            values["stop"] = json_without_surrogates(stop)
+        return {name: value for name, value in values.items() if name not in self._declined}
 
-    def _declines(self, reply: Any, sent: Iterable[str]) -> bool:
+    def _drop_declined_parameter(self, error: OpenAIError, parameters: Iterable[str]) -> bool:
         """Whether the server names an optional parameter as the trouble; it is left out from now on."""
-        message = f"{_field(reply, 'param')} {provider_text(reply, '')}"
-        declined = sorted((message.index(name), name) for name in _OPTIONAL & {*sent} if name in message)
+        from openai import APIStatusError
+
+        if not isinstance(error, APIStatusError) or error.status_code not in (400, 422):
+            return False
+        message = f"{error.param} {provider_text(error.body, '')}"
+        declined = sorted((message.index(name), name) for name in parameters if name in message)
         self._declined.update(name for _, name in declined[:1])
         return bool(declined)
+
+    def _retry_delay(self, error: OpenAIError, attempt: int) -> float | None:
+        """Seconds until the next attempt, or None when there should be none."""
+        from openai import APIConnectionError, APIStatusError, APITimeoutError
+
+        if attempt >= ATTEMPTS or isinstance(error, APITimeoutError):
+            return None
+        backoff = self._pause * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)  # noqa: S311
+        if isinstance(error, APIStatusError):
+            if error.status_code not in _RETRY_STATUSES or error.code == NO_QUOTA:
+                return None
+            server_wait = retry_after(error.response.headers.get("retry-after"))
+            return (
+                backoff if server_wait is None else server_wait if server_wait <= _MAX_RETRY_AFTER else None
+            )
+        return backoff if isinstance(error, APIConnectionError) and not _is_unreachable(error) else None
 
 
 async def list_models(
@@ -197,18 +206,20 @@ async def list_models(
     Raises:
         ChatFailed: when the server cannot be asked, refuses, or answers with something else.
     """
-    service = chat_service(base_url, api_key)
-    async with await asyncio.to_thread(model_client) as client:
-        response = await request_json(service, client, f"{base_url.rstrip('/')}/models", timeout=timeout)
-    reply = parsed_body(response)
-    if not response.is_success:
-        raise service.refusal(response.status_code, reply, response.headers, _field(reply, "code"))
+    client = await asyncio.to_thread(create_client, base_url, api_key, timeout)
+    import httpx2
+    from openai import OpenAIError
+
     try:
-        rows = reply["data"] if isinstance(reply, dict) else reply
-        names = {row["id"] for row in rows or () if isinstance(row["id"], str) and row["id"]}
-    except (KeyError, TypeError) as error:
+        async with client:
+            response = await client.get("/models", cast_to=httpx2.Response)
+            names = _model_names(response.json())
+    except OpenAIError as error:
+        service = chat_service(base_url, api_key)
+        raise chat_failure(error, service, timeout) from _cause(error, service.key)
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise ChatFailed(
-            f"{service.host} did not answer with a list of models.",
+            f"{host_of(base_url)} did not answer with a list of models.",
             hint="Check the base URL; most end in /v1.",
         ) from error
     return tuple(
@@ -221,14 +232,42 @@ async def list_local_models(base_url: str, *, timeout: float = 0.5) -> tuple[str
 
     `base_url` is the server's root, with or without `/v1`.
     """
+    root = base_url.rstrip("/").removesuffix("/v1")
+    if not await _accepts_connections(root, timeout):
+        return ()
     try:
-        offered = await list_models(f"{base_url.rstrip('/').removesuffix('/v1')}/v1", timeout=timeout)
+        offered = await list_models(f"{root}/v1", timeout=timeout)
     except ChatFailed:
         return ()
     return tuple(name for name in offered if not any(mark in name.lower() for mark in _NOT_CHAT))
 
 
-def _field(reply: Any, name: str) -> str:
-    """A field of the error object in a refusal; empty where there is none."""
-    error = reply.get("error", reply) if isinstance(reply, dict) else None
-    return str(error.get(name) or "") if isinstance(error, dict) else ""
+async def _accepts_connections(address: str, seconds: float) -> bool:
+    """Whether anybody accepts connections there: spares the import of the package when nobody does."""
+    try:
+        url = urlsplit(address)
+        if not url.hostname:
+            return False
+        port = url.port or (443 if url.scheme == "https" else 80)
+        async with asyncio.timeout(seconds):
+            _, writer = await asyncio.open_connection(url.hostname, port)
+    except (OSError, ValueError):  # TimeoutError is an OSError
+        return False
+    writer.close()
+    return True
+
+
+def _model_names(reply: Any) -> set[str]:
+    rows = reply["data"] if isinstance(reply, dict) else reply
+    return {row["id"] for row in rows or () if isinstance(row["id"], str) and row["id"]}
+
+
+def _is_unreachable(error: BaseException) -> bool:
+    import httpx2
+
+    return isinstance(error.__cause__, httpx2.ConnectError | httpx2.UnsupportedProtocol)
+
+
+def _cause(error: OpenAIError, key: str) -> OpenAIError | None:
+    """The error, unless the provider echoed the key in it: then a traceback must not carry it."""
+    return None if key and key in f"{error} {getattr(error, 'body', '')}" else error

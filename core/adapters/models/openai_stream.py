@@ -1,6 +1,6 @@
 """Parser of streamed chat replies (server-sent events), which detects every malformed one.
 
-Readers of others pass over a reply that is no stream, and do not tell whether the end mark came.
+The SDK's own reader passes over a reply that is no stream, and does not tell whether the end mark came.
 """
 
 import asyncio
@@ -14,13 +14,10 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-import httpx
-
 from core.adapters.models.model_http import provider_text
 from core.adapters.models.tool_call_assembler import ToolCallAssembler
-from core.adapters.web.body_limits import Decompressor
 from core.errors import ChatFailed
-from core.model import StreamChunk, Unreadable, Usage, content_text
+from core.model import StreamChunk, Usage, content_text
 from core.text.sanitize import CHARACTERS_A_TOKEN, encodable
 from core.text.stop_sequences import overlap
 
@@ -47,27 +44,6 @@ class ReplyLimits:
 
 
 NO_LIMITS = ReplyLimits(max_tokens=MAX_REPLY_BYTES, seconds=math.inf)
-
-
-async def unpacked(pieces: AsyncIterable[bytes], encoding: str, host: str) -> AsyncGenerator[bytes]:
-    """The pieces of a streamed reply without their Content-Encoding, which some servers use although it was declined.
-
-    `MAX_REPLY_BYTES` bounds all that is received, and what one piece unpacks to.
-
-    Raises:
-        ChatFailed: for an encoding other than gzip and deflate, damaged data, and beyond the limit.
-    """
-    try:
-        unpacker = Decompressor(encoding, MAX_REPLY_BYTES)
-        async for piece in pieces:
-            unpacker.feed(piece)
-            yield bytes(unpacker.body)
-            unpacker.body.clear()
-    except Unreadable as why:
-        raise ChatFailed(
-            f"The reply from {host} cannot be unpacked: {why.detail}.",
-            hint="Turn compression off in the server, or in the proxy before it.",
-        ) from why
 
 
 async def read_reply(
@@ -202,6 +178,8 @@ async def _payloads(
     has a finish reason nothing but counts is missing, and a broken or idle connection ends the stream quietly.
     After `seconds` the stream is cut off.
     """
+    import httpx2
+
     buffer, whole, data, total = b"", b"", list[bytes](), 0
     has_events = False
     stream = aiter(pieces)
@@ -219,10 +197,10 @@ async def _payloads(
             if not end.finish:
                 end.cut_off(f"had not ended after {seconds:.0f} s, and was cut off")
             return
-        except (httpx.HTTPError, httpx.StreamError) as error:
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
             if end.finish:
                 return
-            slow = isinstance(error, httpx.TimeoutException)
+            slow = isinstance(error, httpx2.TimeoutException)
             failure = "fell silent" if slow else "broke the connection"
             raise ChatFailed(f"{host} {failure} in the middle of its reply.", hint=_AGAIN) from error
         buffer += piece.removeprefix(codecs.BOM_UTF8) if not total else piece

@@ -17,10 +17,9 @@ from core.adapters.models.model_http import (
     ATTEMPTS,
     ModelService,
     host_of,
-    model_client,
     parsed_body,
     plain_key,
-    request_json,
+    post_json,
     retry_reason,
 )
 from core.errors import EmbedFailed
@@ -39,12 +38,12 @@ _MODEL = "Check OPENQUERY_EMBEDDING_MODEL, or set it to local."
 class RemoteEmbedder:
     """Unit vectors from a server, 300 texts a call.
 
-    Vectors are asked for as base64 and decoded by orjson and numpy: 300 of 1,536 dimensions take a tenth of the
-    time. A server that answers with lists of numbers is understood
+    Vectors are asked for as base64 and decoded by orjson and numpy, not through the openai package: 300 of
+    1,536 dimensions take a tenth of the time. A server that answers with lists of numbers is understood
     too. Overload and lost connections are tried again, up to `ATTEMPTS` times, after the wait that the server
     asks for or a random one below `backoff` seconds, doubled each time. Redirects are not followed.
 
-    `client` is as `model_client`.
+    `client`, when given, must follow no redirects either.
     """
 
     batch = 300
@@ -80,7 +79,7 @@ class RemoteEmbedder:
         self._url = f"{base_url.rstrip('/')}/embeddings"
         self._timeout = timeout
         self._backoff = backoff
-        self._client = client or model_client()
+        self._client = client
         self._base64 = True
 
     async def reads_whole(self, text: str) -> bool:
@@ -112,8 +111,8 @@ class RemoteEmbedder:
             status: int | None = None
             form = {"encoding_format": "base64"} if self._base64 else {}
             try:
-                response = await request_json(
-                    self._service, self._client, self._url, request | form, timeout=self._timeout
+                response = await post_json(
+                    self._service, self._get_client(), self._url, request | form, self._timeout
                 )
             except EmbedFailed as error:
                 if isinstance(error.__cause__, httpx.InvalidURL | httpx.UnsupportedProtocol | None):
@@ -138,6 +137,11 @@ class RemoteEmbedder:
                 on_retry(Retry(server=self._service.host, seconds=wait, reason=retry_reason(status)))
             await asyncio.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
+
+    def _get_client(self) -> httpx.AsyncClient:
+        if self._client is None:
+            self._client = httpx.AsyncClient(follow_redirects=False, trust_env=False)
+        return self._client
 
     def _refusal(self, status: int, body: Any, response: httpx.Response) -> EmbedFailed:
         if status != 200:

@@ -9,7 +9,7 @@ import httpx
 import numpy as np
 from pydantic import SecretStr
 
-from core.adapters.models.model_http import ModelService, host_of, parsed_body, plain_key, request_json
+from core.adapters.models.model_http import ModelService, host_of, parsed_body, plain_key, post_json
 from core.errors import RerankFailed
 from core.model import ModelUsage, RerankScores, Usage
 from core.text.sanitize import encodable, pluralize
@@ -93,7 +93,7 @@ class Reranker:
         body: dict[str, Any] = {"query": encodable(question), field: list(map(encodable, texts))}
         if self.model:
             body["model"] = self.model
-        return await request_json(self._service, self._client, self._url, body, timeout=self._timeout)
+        return await post_json(self._service, self._client, self._url, body, self._timeout)
 
     def _read(self, body: Any, count: int) -> list[float]:
         rows: Any = body.get("results", body.get("data")) if isinstance(body, dict) else body

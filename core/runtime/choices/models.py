@@ -1,6 +1,7 @@
 """The choice of chat client, embedder and reranker for a run. Clients are shared by all runs of a process."""
 
-from collections.abc import Callable, Collection
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from contextlib import suppress
 from functools import cached_property
 
 import httpx
@@ -16,14 +17,37 @@ from core.adapters.models.reranker import Reranker
 from core.config.access import NO_ACCESS, Access
 from core.config.egress import IN_PROCESS, EgressPolicy, described
 from core.config.settings import LOCAL, Settings
+from core.errors import ChatFailed
+from core.model import Message, StreamChunk, ToolDefinition
 from core.run.state import Run
+from core.runtime.choices.client_pool import ClientPool
 from core.runtime.choices.model_servers import LOCAL_EMBEDDER, ModelServer, ModelServers
 
-CHATS = 64
-"""Chat models in memory, one for each server, key and model."""
+CHAT_CLIENTS = 64
+"""Chat clients in the pool, one for each server, key and model."""
 
 EMBEDDERS = 8
 """Embedders in memory, one for each model, server and key, each with up to 40 MB of recent vectors."""
+
+
+class SharedChat:
+    """The `Chat` port over a pooled client. Runs refer to this, so the client can close when none does."""
+
+    def __init__(self, client: OpenAIChat) -> None:
+        self.client = client
+        self.identity, self.host = client.identity, client.host
+
+    def __call__(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float,
+        stop: Sequence[str] = (),
+        tools: Sequence[ToolDefinition] = (),
+    ) -> AsyncGenerator[StreamChunk]:
+        """Stream the reply of the client."""
+        return self.client(messages, max_tokens=max_tokens, temperature=temperature, stop=stop, tools=tools)
 
 
 class Models:
@@ -42,22 +66,19 @@ class Models:
         self._settings, self._egress = settings, egress
         self._write_cache, self._client = write_cache, client
         self._embedders: LRUCache[tuple[str, ...], CachedEmbed] = LRUCache(EMBEDDERS)
-        self._chats: LRUCache[tuple[str, ...], OpenAIChat] = LRUCache(CHATS)
+        self._chats = ClientPool[SharedChat](CHAT_CLIENTS)
 
-    def chat(self, server: ModelServer | None) -> OpenAIChat | None:
-        """The chat model of a model server; None without a server."""
+    def chat_client(self, server: ModelServer | None) -> SharedChat | None:
+        """The chat client of a model server, from the pool; None without a server."""
         if server is None:
             return None
-        name = (server.base_url, plain_key(server.api_key), server.model)
-        if (chat := self._chats.get(name)) is None:
-            chat = self._chats[name] = OpenAIChat(
-                server.model,
-                server.base_url,
-                server.api_key,
-                timeout=self._settings.model_timeout,
-                client=self._client(),
-            )
-        return chat
+
+        def connect() -> tuple[SharedChat, OpenAIChat]:
+            timeout = self._settings.model_timeout
+            client = OpenAIChat(server.model, server.base_url, server.api_key, timeout=timeout)
+            return SharedChat(client), client
+
+        return self._chats.get((server.base_url, plain_key(server.api_key), server.model), connect)
 
     async def embedding_model(self, access: Access, origins: Collection[str]) -> tuple[ModelServer, str]:
         """The embedding model for texts of these origins, and why it is not the one that was chosen, if it is not.
@@ -87,13 +108,13 @@ class Models:
             embedder = self._embedders[name] = CachedEmbed(inner, self._write_cache)
         return embedder
 
-    async def judge(self, run: Run, access: Access) -> OpenAIChat | None:
+    async def judge_client(self, run: Run, access: Access) -> SharedChat | None:
         """The chat model to judge the answer of a run by its sources; None without one.
 
         Raises:
             BadInput: also when the egress policy withholds a source from it.
         """
-        chat = self.chat(await self.servers.chat_server(access))
+        chat = self.chat_client(await self.servers.chat_server(access))
         if chat:
             self._egress.require(chat.identity, chat.host, run.origins)
         return chat
@@ -114,12 +135,19 @@ class Models:
         )
 
     async def warm(self) -> None:
-        """Load the local embedder."""
-        if self._settings.embedding_model == LOCAL:
+        """Load the local embedder, and prepare the operator's chat client unless a server has to be asked for its models."""
+        settings = self._settings
+        if settings.embedding_model == LOCAL:
             await (await self.embedder()).warm()
+        key = settings.openrouter_api_key or settings.openai_api_key
+        is_known = settings.chat_model if settings.base_url else key
+        if is_known and (chat := self.chat_client(await self.servers.chat_server(NO_ACCESS))):
+            with suppress(ChatFailed):  # the first question reports it
+                await chat.client.warm()
 
     async def aclose(self) -> None:
-        """Close the local embedder."""
+        """Close the chat clients and the local embedder."""
+        await self._chats.aclose()
         for embedder in self._embedders.values():
             if isinstance(embedder.embed, MiniLM):
                 embedder.embed.close()

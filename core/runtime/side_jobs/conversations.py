@@ -129,7 +129,10 @@ class Conversations:
         return self._loop.submit(written(partial(self._quotas.charge, quota_subject)))
 
     def _submit(
-        self, written: str, drafted: Callable[[Emit], Coroutine[Any, Any, FollowUpDraft]], quota_subject: str
+        self,
+        written: str,
+        drafted: Callable[[Emit], Coroutine[Any, Any, FollowUpDraft]],
+        quota_subject: str,
     ) -> Future[FollowUpDraft]:
         checked_question(written)
         self._quotas.require_budget(quota_subject)

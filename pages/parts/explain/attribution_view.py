@@ -245,7 +245,7 @@ def _judgements(run: Run, attributed: Attribution) -> dict[int, Judgement]:
 
     async def ask() -> tuple[Judgement, ...]:
         registry.quotas.require_budget(quota_subject)
-        chat = await registry.engine.models.judge(run, access)
+        chat = await registry.engine.models.judge_client(run, access)
         charge = partial(registry.quotas.charge, quota_subject)
         return await judge_attribution(attributed, MeteredChat(chat, Phase.CHECK, charge)) if chat else ()
 

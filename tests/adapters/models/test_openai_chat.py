@@ -41,7 +41,10 @@ def chat_at(server: FakeOpenAI, key: str | None = KEY, **more: float) -> OpenAIC
 async def collect_reply(
     chat: OpenAIChat, messages: Sequence[Message] = ASK, **options: Any
 ) -> list[StreamChunk]:
-    return await collected(chat(messages, **{"max_tokens": 50, "temperature": 0.2, **options}))
+    try:
+        return await collected(chat(messages, **{"max_tokens": 50, "temperature": 0.2, **options}))
+    finally:
+        await chat.aclose()
 
 
 async def reply_of(server: FakeOpenAI, *replies: Reply, **more: float) -> list[StreamChunk]:
@@ -56,6 +59,7 @@ async def failure_of(chat: OpenAIChat) -> tuple[str, ChatFailed]:
     with pytest.raises(ChatFailed) as caught:
         async for delta in chat(ASK, max_tokens=50, temperature=0.2):
             text += delta.text_delta
+    await chat.aclose()
     return text, caught.value
 
 
@@ -73,6 +77,14 @@ async def test_a_reply_arrives_piece_by_piece_with_its_end_and_tokens(fake_opena
     assert deltas[-1] == StreamChunk(
         finish="stop", usage=Usage(prompt_tokens=31, completion_tokens=7, cost=0.002)
     )
+
+
+async def test_warming_up_asks_the_server_nothing(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(streamed("Warm."))
+    chat = chat_at(fake_openai)
+    await chat.warm()
+    assert fake_openai.requests == []
+    assert text_of(await collect_reply(chat)) == "Warm."
 
 
 async def test_what_is_sent_is_the_request_and_the_key_and_nothing_of_the_machine(
@@ -99,14 +111,6 @@ async def test_what_is_sent_is_the_request_and_the_key_and_nothing_of_the_machin
         "max_tokens": 50,
         "temperature": 0.2,
     }
-
-
-async def test_no_cookie_of_a_server_is_sent_back(fake_openai: FakeOpenAI) -> None:
-    fake_openai.chats.append(replace(streamed("First."), headers={"Set-Cookie": "visitor=1"}))
-    chat = chat_at(fake_openai)
-    await collect_reply(chat)
-    await collect_reply(chat)
-    assert "cookie" not in fake_openai.chat_requests[1].headers
 
 
 def test_the_identity_names_model_and_host_and_no_secret() -> None:
@@ -379,6 +383,7 @@ async def test_closing_the_generator_ends_the_request(fake_openai: FakeOpenAI) -
     async with aclosing(chat(ASK, max_tokens=50, temperature=0.2)) as deltas:
         assert (await anext(deltas)).text_delta == "Once upon"
     await fake_openai.requests[0].hung_up()
+    await chat.aclose()
 
 
 async def test_cancelling_the_reader_ends_the_request(fake_openai: FakeOpenAI) -> None:
@@ -391,6 +396,7 @@ async def test_cancelling_the_reader_ends_the_request(fake_openai: FakeOpenAI) -
     with pytest.raises(asyncio.CancelledError):
         await reading
     await fake_openai.requests[0].hung_up()
+    await chat.aclose()
 
 
 async def test_a_connection_that_lingers_after_the_end_is_not_waited_for(fake_openai: FakeOpenAI) -> None:
@@ -546,6 +552,7 @@ async def test_a_stream_that_is_packed_although_nobody_asked_is_read_as_it_comes
         texts.append(delta.text_delta)
         if delta.text_delta == "Hel":
             gate.open()
+    await chat.aclose()
     assert "".join(texts) == "Hello."
 
 

@@ -205,6 +205,7 @@ async def test_a_real_server_writes_them(fake_openai: FakeOpenAI) -> None:
     fake_openai.chats.append(streamed(f"{COVERED}\n{other[:9]}", f"{other[9:]}\nWho painted the ceiling?\n"))
     chat = OpenAIChat("fake-chat", fake_openai.base_url)
     questions, _ = await written(chat)
+    await chat.aclose()
     assert questions == (COVERED, other)
 
 

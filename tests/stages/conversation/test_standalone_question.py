@@ -90,6 +90,7 @@ async def test_a_real_server_is_asked_once_and_left_when_the_line_is_there(fake_
     chat = OpenAIChat("fake-chat", fake_openai.base_url)
     first = await standalone_question(FOLLOW_UP, [HEAT_PUMP], chat, lambda event: None)
     second = await standalone_question(FOLLOW_UP, [HEAT_PUMP], chat, lambda event: None)
+    await chat.aclose()
     assert (first.text, first.author) == (REWRITTEN, chat.identity)
     assert first.seconds > 0
     assert (second.text, second.author) == (JOINED, "")

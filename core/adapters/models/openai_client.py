@@ -1,0 +1,135 @@
+"""The `openai` package's client without its own headers, retries and redirects, and its errors as ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from core.adapters.models.model_http import ModelService, host_of, plain_key, provider_text
+from core.adapters.network_failure import network_failure
+from core.adapters.web.body_limits import Decompressor
+from core.errors import ChatFailed
+from core.model import Unreadable
+
+if TYPE_CHECKING:
+    import httpx2
+    from openai import AsyncOpenAI, OpenAIError
+
+_ALLOWED_HEADERS = frozenset(
+    ("host", "authorization", "content-type", "content-length", "transfer-encoding", "accept", "connection")
+)
+"""Request headers. The SDK's own (platform, organisation and headers from the environment) are left out."""
+
+
+_TOOLS = re.compile(r"\btools?\b|\bfunction.?call", re.IGNORECASE)
+
+
+def chat_service(base_url: str, api_key: SecretStr | None, model: str = "") -> ModelService[ChatFailed]:
+    """The chat endpoint below `base_url`, for errors about it."""
+    host = host_of(base_url)
+    variable = "OPENROUTER_API_KEY" if "openrouter" in host else "OPENAI_API_KEY"
+    return ModelService(
+        error=ChatFailed,
+        endpoint="chat",
+        host=host,
+        model=model,
+        key=plain_key(api_key),
+        key_place=f"on the page, or in {variable}",
+        address="the base URL",
+        example="https://openrouter.ai/api/v1",
+        address_end="/v1",
+        alternative="pick another model",
+        too_long="Put fewer or smaller passages in the context, or pick a model that reads more.",
+    )
+
+
+def create_client(base_url: str, api_key: SecretStr | None, timeout: float) -> AsyncOpenAI:
+    """A client that follows no redirects, uses no proxies of the environment and retries nothing by itself.
+
+    `timeout` is the longest wait in seconds for data. Importing the package takes about a
+    second, so call this off the event loop.
+
+    Raises:
+        ChatFailed: when the address or the key cannot be one.
+    """
+    import httpx2
+    import openai
+
+    service = chat_service(base_url, api_key)
+    key = service.key
+    if fault := service.bad_key():
+        raise fault
+
+    async def filter_headers(request: httpx2.Request) -> None:
+        for name in [name for name in request.headers if name not in _ALLOWED_HEADERS]:
+            del request.headers[name]
+        request.headers["user-agent"] = "OpenQuery"
+        request.headers["accept-encoding"] = "identity"  # so that what is counted is what arrived
+        request.headers.pop("authorization", None)
+        if key:
+            request.headers["authorization"] = f"Bearer {key}"
+
+    try:
+        _ = urlsplit(base_url).port  # raises ValueError for a port that cannot be one
+        return openai.AsyncOpenAI(
+            api_key=key or "none",
+            base_url=base_url,
+            max_retries=0,
+            http_client=httpx2.AsyncClient(
+                timeout=httpx2.Timeout(timeout, connect=min(timeout, 10.0)),
+                follow_redirects=False,
+                trust_env=False,
+                event_hooks={"request": [filter_headers]},
+            ),
+        )
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise service.bad_address() from error
+
+
+def refuses_tools(error: OpenAIError) -> bool:
+    """Whether a server refuses a request because of its tools.
+
+    Such as "does not support tools" (Ollama), "tools param requires --jinja flag" (llama.cpp), "auto tool choice
+    requires --enable-auto-tool-choice" (vLLM), "no endpoints found that support tool use" (OpenRouter).
+    """
+    import openai
+
+    return isinstance(error, openai.APIStatusError) and bool(_TOOLS.search(provider_text(error.body, "")))
+
+
+def chat_failure(error: OpenAIError, service: ModelService[ChatFailed], timeout: float) -> ChatFailed:
+    """The SDK's error as ours; `timeout` is the one that the client was given, in seconds."""
+    import openai
+
+    if isinstance(error, openai.APIStatusError):
+        return service.refusal(error.status_code, error.body, error.response.headers, error.code or "")
+    if isinstance(error, openai.APITimeoutError):
+        return service.timed_out(timeout)
+    return service.unreachable(network_failure(error.__cause__ or error))
+
+
+async def unpacked(
+    pieces: AsyncIterable[bytes], encoding: str, *, host: str, limit: int
+) -> AsyncGenerator[bytes]:
+    """The pieces of a streamed reply without their Content-Encoding, which some servers use although it was declined.
+
+    `limit` bounds all that is received, and what one piece unpacks to.
+
+    Raises:
+        ChatFailed: for an encoding other than gzip and deflate, damaged data, and beyond the limit.
+    """
+    try:
+        unpacker = Decompressor(encoding, limit)
+        async for piece in pieces:
+            unpacker.feed(piece)
+            yield bytes(unpacker.body)
+            unpacker.body.clear()
+    except Unreadable as why:
+        raise ChatFailed(
+            f"The reply from {host} cannot be unpacked: {why.detail}.",
+            hint="Turn compression off in the server, or in the proxy before it.",
+        ) from why
