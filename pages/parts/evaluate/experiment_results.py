@@ -58,9 +58,9 @@ def show(results: Results) -> None:
     left, right = st.columns([2.3, 1], gap="medium")
     with left:
         _settings(settings, opened)
+        _questions(results, settings, opened)
     with right:
         _charts(results, settings)
-    _questions(results, settings, opened)
     _failed(results)
 
 
