@@ -41,7 +41,8 @@ FOLLOW = """() => {
         await new Promise(requestAnimationFrame);  // a table hands the focus on to a cell
         const around = [document.activeElement];
         for (let up = 0; up < 6 && around[up].parentElement; up++) around.push(around[up].parentElement);
-        if (around[0] !== document.body && !around.some(ringed)) window.unringed.add(around[0].outerHTML.slice(0, 160));
+        const inCanvas = around[0].parentElement?.closest('canvas');  // a table draws the ring of its cells itself
+        if (around[0] !== document.body && !inCanvas && !around.some(ringed)) window.unringed.add(around[0].outerHTML.slice(0, 160));
         return window.stops.length > 1 && document.activeElement === window.stops[0];
     };
 }"""

@@ -175,6 +175,7 @@ def test_the_settings_of_an_experiment_can_be_read_on_a_phone(web_app: App) -> N
     for column in ("ranking", "nDCG@10"):
         expect(settings.get_by_role("columnheader", name=column)).to_be_in_viewport(ratio=0.9)
     expect(settings.get_by_role("row")).to_have_count(4)
+    settings.get_by_role("link").last.click()
     app.keyed("evaluate_questions").scroll_into_view_if_needed()
     rows = rows_of(app, "evaluate_questions", 2, PHONE_ROW, {"question", "difference"})
     assert all(row["question"] for row in rows)
