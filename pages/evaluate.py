@@ -1,5 +1,7 @@
 """The Evaluate page: settings measured on questions with known answers, with the uncertainty of every figure."""
 
+from contextlib import suppress
+
 import streamlit as st
 
 from core.config.permissions import Action
@@ -132,7 +134,9 @@ def results_view() -> None:
 
 def facts_of(experiment: Experiment) -> str:
     """Its data set, questions, embedder and start in a line."""
-    results = experiments.results(experiment.id)
+    results = None
+    with suppress(BadInput):  # the view below says what is wrong with them
+        results = experiments.results(experiment.id)
     measured = (
         [pluralize(len(results.questions), "question"), embedder_name(results.embedder)] if results else []
     )

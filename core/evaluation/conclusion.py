@@ -38,10 +38,13 @@ def conclude(results: Results, metric: str, baseline: str) -> Conclusion:
     """
     table, against = setting_table(results, metric, baseline), words(baseline)
     if not table.comparisons:
+        alone = len(results.results) == 1
         return Conclusion(
             setting=baseline,
-            subject="All settings",
-            predicate=f"reach the same {metric} for every question.",
+            subject="One setting" if alone else "All settings",
+            predicate="is measured: there is nothing to compare it with yet."
+            if alone
+            else f"reach the same {metric} for every question.",
         )
     best = table.rows[1]
     if best.test is None or best.test.difference.mean <= 0:

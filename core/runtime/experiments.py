@@ -178,7 +178,8 @@ class Experiments:
         """
         path = self._folder / name / FILE
         try:
-            return _results(path, path.stat().st_size)
+            size = path.stat().st_size
+            return _results(path, size) if _lines(path, size) else None
         except FileNotFoundError:
             return None
 

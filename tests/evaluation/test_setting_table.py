@@ -137,6 +137,7 @@ def test_where_nothing_is_better_the_sentence_says_so() -> None:
     assert (
         str(conclude(alike, METRIC, "defaults")) == "All settings reach the same nDCG@10 for every question."
     )
+    assert str(conclude(results(SWEEP.results[0]), METRIC, "defaults")).startswith("One setting is measured")
     assert words("rank.rerank:true") == "rerank on"
 
 

@@ -189,6 +189,25 @@ def test_data_that_cannot_be_used_is_a_message_on_the_page(registry: RunRegistry
         registry.experiments.start("elsewhere", BY_WORDS)
 
 
+def test_results_that_are_being_begun_or_are_damaged_leave_the_page_whole(registry: RunRegistry) -> None:
+    experiments = registry.experiments
+    name = experiments.start(data_set(registry), BY_WORDS)
+    ended(registry, name)
+    file = Path(registry.settings.folder, "experiments", name, "results.jsonl")
+    for content, message in (
+        ("", ""),
+        ('{"data": "ti', ""),
+        ('{"data": 1, "questions": 2}\n', "line 1 is damaged"),
+    ):
+        file.write_text(content)
+        app = opened("evaluate", experiment=name)
+        assert not app.exception
+        assert message in " ".join(element.value for element in app.error)
+        assert bool(message) is bool(app.error)
+    file.write_text("")
+    assert experiments.results(name) is None
+
+
 def test_a_person_of_a_shared_server_has_one_experiment_at_a_time(registry: RunRegistry) -> None:
     experiments, name = registry.experiments, data_set(registry)
     first = experiments.start(name, BY_WORDS, "anna")
