@@ -98,20 +98,20 @@ def new_view() -> None:
 def listed(opened: str = "") -> None:
     """The table of the experiments."""
     undo_offer(experiments)
-    if not found:
+    if not visible:
         page_frame.empty_state("There are no experiments yet.", "science")
         return
-    markup.show(markup.kicker("Experiments", f"{len(found):,}; click one to open it"))
+    markup.show(markup.kicker("Experiments", f"{len(visible):,}; click one to open it"))
     with st.container(key="experiments"):
-        markup.show(experiments_table(experiments, tuple(found.values()), opened))
+        markup.show(experiments_table(experiments, tuple(visible.values()), opened))
 
 
 def chosen_experiment() -> Experiment | None:
     """The experiment of the address, or the newest one."""
     name = st.query_params.get("experiment", "")
-    if name and name not in found:
-        missing("experiment", name, "Choose one of the others below." if found else "There are none yet.")
-    return found.get(name or next(iter(found), ""))
+    if name and name not in visible:
+        missing("experiment", name, "Choose one of the others below." if visible else "There are none yet.")
+    return visible.get(name or next(iter(visible), ""))
 
 
 def results_view() -> None:
@@ -166,7 +166,7 @@ VIEWS = {
 try:
     experiments = runtime.runs().experiments
     visitor = runtime.caller()
-    found = {
+    visible = {
         experiment.id: experiment
         for experiment in experiments.all()
         if not experiment.user or visitor.may(Action.CHANGE_EXPERIMENT, experiment.user)
@@ -178,7 +178,7 @@ refusal()
 with st.container(horizontal=True, gap="medium", key="evaluate_head"):
     view = address.view_choice(
         {name: title for name, (title, _) in VIEWS.items()},
-        "results" if found or "experiment" in st.query_params else "new",
+        "results" if visible or "experiment" in st.query_params else "new",
         "evaluate_view",
     )
     opened = chosen_experiment() if view == "results" else None

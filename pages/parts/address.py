@@ -39,8 +39,8 @@ def view_choice(titles: Mapping[str, str], default: str = "", key: str = "view")
     """
     default = default or next(iter(titles))
     if runtime.came_by_history() or st.query_params.get("view") in titles:
-        named = st.query_params.get("view")
-        st.session_state[key] = named if named in titles else default
+        view = st.query_params.get("view")
+        st.session_state[key] = view if view in titles else default
     chosen = st.segmented_control(
         "View",
         list(titles),
@@ -63,8 +63,8 @@ def choice(name: str, options: Collection[str], key: str, default: str) -> None:
 
     Call it before the control is drawn; the control's `on_change` is `keep_choice`.
     """
-    named = st.query_params.get(name)
-    st.session_state[key] = named if named in options else default
+    value = st.query_params.get(name)
+    st.session_state[key] = value if value in options else default
 
 
 def keep_choice(name: str, key: str) -> None:
