@@ -31,6 +31,8 @@ class RecordHeader:
     embedder: str
     questions: Mapping[str, str]
     """The text of each question, by its id."""
+    digest: str = ""
+    """Of the documents and questions; empty where it is not known."""
 
 
 Header = TypeVar("Header", bound=RecordHeader)

@@ -13,6 +13,7 @@ from core.evaluation.data_sets.source import Source
 from core.evaluation.experiment import Result
 from core.evaluation.record_file import RecordFile, RecordHeader
 from core.evaluation.results import Results
+from core.evaluation.sweep_cost import summarize
 from core.text.display import embedder_name
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class ResultsFolder:
             data=data.name,
             embedder=embedder,
             questions={question.id: question.text for question in data.questions},
+            digest=summarize(data).digest,
         )
         self._file = _record_file(Source(folder / FILE))
         earlier = self._file.begin(header)
@@ -43,6 +45,11 @@ class ResultsFolder:
             raise BadInput(
                 f"{folder} has results of {earlier.data} with {embedder_name(earlier.embedder)}.",
                 hint="Choose another folder.",
+            )
+        if earlier.digest not in ("", header.digest):
+            raise BadInput(
+                f"{data.name} has changed since the first of these settings was measured.",
+                hint="Start a new experiment: figures over different documents or judgements cannot be compared.",
             )
 
     @property

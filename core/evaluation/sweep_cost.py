@@ -52,15 +52,13 @@ class SweepCost:
 
 
 def summarize(data: DataSet) -> DataSetSummary:
-    """Count a data set, reading every document once.
+    """Count a data set; one that was not checked is read for it.
 
     Raises:
         BadInput: when a document cannot be used.
     """
-    digest, documents, characters = hashlib.sha256(), 0, 0
-    for document in data.documents():
-        documents, characters = documents + 1, characters + len(document.text)
-        digest.update(f"{document.id}\0{document.title}\0{document.text}\0".encode(errors="surrogatepass"))
+    contents = data.contents()
+    digest = hashlib.sha256(contents.digest.encode())
     for question in data.questions:
         digest.update(
             f"{question.id}\0{question.text}\0{sorted(question.judgements.items())}\0{question.excerpts}\0".encode(
@@ -71,8 +69,8 @@ def summarize(data: DataSet) -> DataSetSummary:
         sum(grade > 0 for grade in question.judgements.values()) for question in data.questions
     )
     return DataSetSummary(
-        documents=documents,
-        characters=characters,
+        documents=contents.documents,
+        characters=contents.characters,
         questions=len(data.questions),
         unanswerable=relevant[0],
         relevant=dict(sorted(relevant.items())),

@@ -3,7 +3,7 @@
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import SEEK_END, BytesIO
 from typing import IO
@@ -47,6 +47,11 @@ class Archive:
     def names(self) -> tuple[str, ...]:
         """Files in the order of the zip's table of contents. Names are untrusted: never use one as a path."""
         return tuple(self._entries)
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The bytes that each file declares to have, by its name. No more is unpacked by `open`."""
+        return {name: entry.file_size for name, entry in self._entries.items()}
 
     @property
     def over_limit(self) -> bool:

@@ -13,10 +13,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from pathlib import Path
+from io import BytesIO
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from core.config.knobs import Knobs
+from core.config.knobs import Knobs, ReadKnobs
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError, disk_failure
 from core.evaluation.data_sets.available import AvailableDataSets
 from core.evaluation.experiment import run_experiment
@@ -26,6 +28,7 @@ from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.strict_ports import require_reranker
 from core.evaluation.sweep import settings
 from core.evaluation.sweep_cost import sampled
+from core.model import Unreadable
 from core.runtime.choices.sweep_workers import sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
@@ -39,6 +42,8 @@ log = logging.getLogger(__name__)
 PLAN = "plan.json"
 NAME_LIMIT, NOTE_LIMIT = 80, 500
 """Characters of an experiment's name and of its note."""
+FETCH_SECONDS, FETCH_MEGABYTES = 60.0, 50.0
+"""The longest wait for a data set at an address, and its size."""
 _NICENESS = 10
 """A visitor's page goes before an experiment."""
 _ID = re.compile(r"[\w-]+")
@@ -75,7 +80,8 @@ class Experiments:
         self._loop, self._engine = loop, engine
         self._folder = folder / "experiments"
         self._deleted = self._folder / ".deleted"
-        self.data = AvailableDataSets(folder / "data_sets", store, labels)
+        folders = [Path(name.strip()) for name in engine.settings.document_folders.split(",") if name.strip()]
+        self.data = AvailableDataSets(folder / "data_sets", store, labels, folders)
         self._work: dict[str, _Work] = {}
         self._turn = asyncio.Semaphore(1)
 
@@ -97,8 +103,7 @@ class Experiments:
         Raises:
             BadInput: when there is no such data set, a value cannot be tried, or the user has an experiment under way.
         """
-        if data not in self.data.loaders(user):
-            raise BadInput(f"There is no data set {data[:60]}.", hint="Choose one from the list.")
+        self.data.loader(data, user)
         if user and any(experiment.live and experiment.user == user for experiment in self.all()):
             raise BadInput(
                 "One experiment of yours is under way.", hint="Stop it, or wait until it has ended."
@@ -116,6 +121,24 @@ class Experiments:
         atomic_write(self._folder / name / PLAN, json.dumps(plan).encode())
         self._launch(name, plan)
         return name
+
+    def fetch(self, address: str) -> tuple[str, tuple[int, ...]]:
+        """Fetch a file from a public address by the client for pages, and keep it as `AvailableDataSets.add` does.
+
+        Raises:
+            BadInput: when it cannot be fetched, is too large, or no data set that can be used.
+            OSError: when it cannot be written.
+        """
+        limits = ReadKnobs(page_timeout=FETCH_SECONDS, max_megabytes=FETCH_MEGABYTES)
+        try:
+            document = self._loop.call(self._engine.web.fetch_any_type(address.strip(), limits))
+        except Unreadable as why:
+            raise BadInput(
+                f"{address[:200]} cannot be fetched: {why.detail or why.reason}.",
+                hint=f"Name a file of at most {FETCH_MEGABYTES:g} MB at a public address, or upload it.",
+            ) from why
+        name = PurePosixPath(unquote(urlsplit(document.url).path)).name
+        return self.data.add({name: BytesIO(document.body)})
 
     def describe(self, name: str, given_name: str, note: str) -> None:
         """Name an experiment, with a note of what it was for. An empty name takes the given one away.
@@ -241,10 +264,7 @@ class Experiments:
         data, swept, user = plan["data"], plan["swept"], plan["user"]
         async with self._turn:
             work.status = ExperimentStatus.RUNNING
-            load = self.data.loaders(user).get(data)
-            if load is None:
-                raise BadInput(f"The data set {data[:60]} is gone.", hint=f"Put it into {self.data.folder}.")
-            loaded = await asyncio.to_thread(load)
+            loaded = await asyncio.to_thread(self.data.loader(data, user))
             tried = await asyncio.to_thread(self.settings, swept, plan.get("sample", 0))
             embed = await self._engine.models.embedder(origins=loaded.origins)
             folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)

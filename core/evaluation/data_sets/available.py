@@ -1,12 +1,18 @@
 """The data sets that experiments can be run over: the handbook's questions, labelled passages, and those of a folder."""
 
-from collections.abc import Callable
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from pathlib import Path
+from itertools import chain, count
+from pathlib import Path, PurePosixPath
+from typing import IO
 
 from core.config.settings import HANDBOOK
 from core.errors import BadInput
 from core.evaluation.data_sets.data_set import DataSet
+from core.evaluation.data_sets.lines import BadLine, blank_line
 from core.evaluation.data_sets.load import load_data_set
 from core.evaluation.labels.passage_labels import LABELS_NAME, labelled_passages
 from core.evaluation.sweep_cost import DataSetSummary, summarize
@@ -15,20 +21,28 @@ from core.storage.run_store import RunStore
 
 HANDBOOK_NAME = "handbook"
 HANDBOOK_QUESTIONS = HANDBOOK / "questions.csv"
+SUFFIXES = (".csv", ".json", ".jsonl", ".zip")
+"""Of files that are data sets."""
+LEFT_OUT_LIMIT = 20
+"""Lines that are left out of a file at most: one with more of them is another layout."""
 
 
 class AvailableDataSets:
     """Data sets by their names. Any thread may call."""
 
-    def __init__(self, folder: Path, store: RunStore, labels: LabelStore) -> None:
+    def __init__(
+        self, folder: Path, store: RunStore, labels: LabelStore, document_folders: Sequence[Path] = ()
+    ) -> None:
         """
         Args:
-            folder: where further data sets are looked for: files and folders as `load_data_set` takes them.
+            folder: where data sets are kept: files and folders as `load_data_set` takes them.
             store: the runs whose pages are labelled.
             labels: the labels; those of everybody are the data set `LABELS_NAME`.
+            document_folders: further folders of this machine whose data sets may be read, by their whole path.
         """
         self.folder = folder
         self._store, self._labels = store, labels
+        self._document_folders = tuple(document_folders)
 
     def loaders(self, user: str = "") -> dict[str, Callable[[], DataSet]]:
         """What loads each data set, by its name: the handbook's questions, the passages that `user` has labelled if
@@ -42,10 +56,81 @@ class AvailableDataSets:
             loaders |= {
                 path.name: partial(load_data_set, path, path.name)
                 for path in sorted(self.folder.iterdir())
-                if not path.name.startswith(".")
-                and (path.is_dir() or path.suffix.lower() in (".csv", ".json"))
+                if not path.name.startswith(".") and (path.is_dir() or path.suffix.lower() in SUFFIXES)
             }
         return loaders
+
+    def loader(self, data: str, user: str = "") -> Callable[[], DataSet]:
+        """What loads the data set of this name, or of this whole path.
+
+        Raises:
+            BadInput: when there is none, or its path is in no folder that may be read.
+        """
+        if load := self.loaders(user).get(data):
+            return load
+        if Path(data).is_absolute():
+            return partial(load_data_set, self._allowed(Path(data)), data)
+        raise BadInput(f"There is no data set {data[:60]}.", hint="Choose one from the list.")
+
+    def _allowed(self, path: Path) -> Path:
+        """The path without links, if it may be read, and nothing that belongs to it is a link that leads elsewhere."""
+        resolved = path.resolve()
+        patterns = ("*", "*/*") if resolved.is_dir() else ("*",) if resolved.suffix == ".csv" else ()
+        folder = resolved if resolved.is_dir() else resolved.parent
+        read = {resolved, *(each.resolve() for pattern in patterns for each in folder.glob(pattern))}
+        allowed = [folder.expanduser().resolve() for folder in self._document_folders]
+        if not all(any(each.is_relative_to(folder) for folder in allowed) for each in read):
+            raise BadInput(
+                f"{path} may not be read.",
+                hint="The operator names the folders that may be read in OPENQUERY_DOCUMENT_FOLDERS.",
+            )
+        return resolved
+
+    def add(self, files: Mapping[str, IO[bytes]], *, leave_out: bool = False) -> tuple[str, tuple[int, ...]]:
+        """Keep files as a data set, once it has been checked: several are a folder. Returns its name, with a number
+        where that was taken, and the lines that were left out.
+
+        Args:
+            files: by their names, of which only letters, digits, `.`, `-` and `_` are kept.
+            leave_out: whether lines of JSON that cannot be used are left out, at most `LEFT_OUT_LIMIT`.
+
+        Raises:
+            BadInput: when they are no data set that can be used; nothing is kept then. Of a `BadLine` its file is gone,
+                so `near` has what stood there.
+            OSError: when they cannot be written.
+        """
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".adding-", dir=self.folder) as draft:
+            paths = [Path(draft, _safe_name(name)) for name in files]
+            for path, content in zip(paths, files.values(), strict=True):
+                with path.open("wb") as file:
+                    shutil.copyfileobj(content, file)
+            path = paths[0] if len(paths) == 1 else Path(draft)
+            left_out: list[int] = []
+            while True:
+                try:
+                    load_data_set(path, paths[0].name)
+                    break
+                except BadLine as error:
+                    error.near = error.nearby()
+                    if not leave_out or len(left_out) == LEFT_OUT_LIMIT or not blank_line(error):
+                        raise
+                    left_out.append(error.number)
+            table = next((each for each in paths if each.suffix == ".csv"), paths[0])
+            name = self._free_name(table.name if len(paths) == 1 else table.stem)
+            if len(paths) == 1:
+                path.rename(self.folder / name)
+            else:
+                (self.folder / name).mkdir(mode=0o700)
+                for each in paths:
+                    each.rename(self.folder / name / each.name)
+        return name, tuple(left_out)
+
+    def _free_name(self, name: str) -> str:
+        """The name, or with a number where it is taken."""
+        path = PurePosixPath(name)
+        numbered = (f"{path.stem}-{number}{path.suffix}" for number in count(2))
+        return next(each for each in chain((name,), numbered) if each not in self.loaders())
 
     def summary(self, data: str, user: str = "") -> DataSetSummary:
         """The counts of a data set, kept until it changes.
@@ -53,21 +138,34 @@ class AvailableDataSets:
         Raises:
             BadInput: when it cannot be used, or there is none of that name.
         """
-        load = self.loaders(user).get(data)
-        if load is None:
-            raise BadInput(f"There is no data set {data[:60]}.", hint="Choose one from the list.")
+        load = self.loader(data, user)
         if data == LABELS_NAME:
             return summarize(load())
         path = HANDBOOK_QUESTIONS if data == HANDBOOK_NAME else self.folder / data
-        return _summary(path, data, _changed(path))
+        outcome = _summary(path, data, _changed(path))
+        if isinstance(outcome, BadInput):
+            raise outcome
+        return outcome
+
+
+def _safe_name(name: str) -> str:
+    """A file's name as it is stored."""
+    return re.sub(r"[^\w.-]+", "-", PurePosixPath(name.replace("\\", "/")).name).lstrip(".-")[-100:] or "data"
 
 
 def _changed(path: Path) -> int:
     """When the files of a data set changed last, in nanoseconds. The documents of a table stand beside it."""
     folder = path if path.is_dir() else path.parent
-    return max(file.stat().st_mtime_ns for file in (folder, *folder.iterdir()))
+    files = (folder, *folder.iterdir()) if path.is_dir() or path.suffix == ".csv" else (path,)
+    return max((file.stat().st_mtime_ns for file in files if file.exists()), default=0)
 
 
 @lru_cache(maxsize=16)
-def _summary(path: Path, name: str, changed: int) -> DataSetSummary:
-    return summarize(load_data_set(path, name))
+def _summary(path: Path, name: str, changed: int) -> DataSetSummary | BadInput:
+    """The counts, or why there are none."""
+    try:
+        return summarize(load_data_set(path, name))
+    except BadInput as error:
+        if isinstance(error, BadLine):
+            error.near = error.nearby()
+        return error

@@ -2,40 +2,50 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from core.errors import BadInput
 from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
-from core.evaluation.data_sets.lines import lines, objects, text_field
+from core.evaluation.data_sets.lines import BadLine, lines, objects, text_field
 from core.evaluation.data_sets.source import STREAM_LIMIT, Source
 
+FILES = ("corpus.jsonl", "queries.jsonl")
 SPLITS = ("test", "dev", "train")
 """Which file of qrels is taken when there are several: the first that is there."""
+_QRELS, _TSV = "qrels/", ".tsv"
 _GRADE = re.compile(r"-?[0-9]{1,9}")
 
 
-def load(folder: Path) -> DataSet:
+def load(files: Mapping[str, Source], name: str) -> DataSet:
     """Only questions with judgements are in the data set: others belong to another split.
 
     Raises:
         BadInput: naming file and line.
         OSError: when a file cannot be read.
     """
-    qrels = _qrels_file(folder)
+    for file in FILES:
+        if file not in files:
+            raise BadInput(
+                f"{name} has no {file}.", hint="Check the path of the data set, and that it is complete."
+            )
+    split, qrels = _qrels_file(files, name)
     grades = _grades(qrels)
-    queries = Source(folder / "queries.jsonl")
+    corpus, queries = (files[file] for file in FILES)
     texts = [
-        (text_field(queries, number, value, "_id", "id"), text_field(queries, number, value, "text"))
+        (text_field(queries, number, value, "_id", "id"), text_field(queries, number, value, "text"), number)
         for number, value in objects(queries)
     ]
-    missing = len(grades.keys() - dict(texts).keys())
+    missing = len(grades.keys() - {name for name, _, _ in texts})
     return DataSet(
-        name=f"{folder.name} ({qrels.stem})",
+        name=f"{name} ({split})",
         questions=tuple(
-            Question(id=name, text=text, judgements=grades[name]) for name, text in texts if name in grades
+            Question(id=name, text=text, judgements=grades[name], line=number)
+            for name, text, number in texts
+            if name in grades
         ),
-        documents=lambda: _documents(Source(folder / "corpus.jsonl", limit=STREAM_LIMIT)),
+        documents=lambda: _documents(replace(corpus, limit=STREAM_LIMIT)),
+        questions_file=queries,
         warnings=(f"{missing:,} judged questions are not in {queries.name}.",) if missing else (),
     )
 
@@ -52,26 +62,33 @@ def _documents(source: Source) -> Iterator[CorpusDocument]:
         )
 
 
-def _qrels_file(folder: Path) -> Path:
-    files = {file.stem: file for file in sorted((folder / "qrels").glob("*.tsv"))}
-    qrels = next((files[split] for split in SPLITS if split in files), None)
-    if qrels is None:
-        raise BadInput(
-            f"{folder} has no judgements.",
-            hint="A folder in BEIR's layout has corpus.jsonl, queries.jsonl and qrels/test.tsv.",
-        )
-    return qrels
+def _qrels_file(files: Mapping[str, Source], folder: str) -> tuple[str, Source]:
+    """The split and its file."""
+    qrels = {
+        name[len(_QRELS) : -len(_TSV)]: name
+        for name in files
+        if name.startswith(_QRELS) and name.endswith(_TSV)
+    }
+    for split in SPLITS:
+        if split in qrels:
+            return split, files[qrels[split]]
+    raise BadInput(
+        f"{folder} has no judgements.",
+        hint="A folder in BEIR's layout has corpus.jsonl, queries.jsonl and qrels/test.tsv.",
+    )
 
 
-def _grades(path: Path) -> dict[str, dict[str, int]]:
+def _grades(qrels: Source) -> dict[str, dict[str, int]]:
     grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for number, line in lines(Source(path)):
+    for number, line in lines(qrels):
         columns = line.split(None, 4)
         if number == 1 and not _GRADE.fullmatch(columns[-1]):
             continue  # the header
         if len(columns) not in (3, 4) or not _GRADE.fullmatch(columns[-1]):
-            raise BadInput(
-                f"{path.name}, line {number} is no judgement.",
+            raise BadLine(
+                qrels,
+                number,
+                " is no judgement.",
                 hint="Write question id, document id and grade, or TREC's four columns.",
             )
         grades[columns[0]][columns[-2]] = int(columns[-1])

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.config.knobs import ChunkKnobs
-from core.evaluation.data_sets.data_set import DataSet
+from core.errors import BadInput
+from core.evaluation.data_sets.data_set import DataSet, Tally
 from core.model import Article, Index, Page, Passage
 from core.ports import Embed
 from core.stages.chunk import folded, passages_of
@@ -75,9 +76,10 @@ def document_pages(data: DataSet) -> dict[str, Page]:
     """A page for each document, by the document's id, in the language that a run would find for it.
 
     Raises:
-        BadInput: when a document cannot be used.
+        BadInput: when a document cannot be used, or the documents are not those that were checked.
     """
-    return {
+    tally = Tally()
+    pages = {
         document.id: Page(
             key=document.id,
             url=document.id,
@@ -88,8 +90,14 @@ def document_pages(data: DataSet) -> dict[str, Page]:
                 language=document.language or page_language("", document.text),
             ),
         )
-        for document in data.documents()
+        for document in map(tally.add, data.documents())
     }
+    if data.counted not in (None, tally.contents):
+        raise BadInput(
+            f"The documents of {data.name} have changed since they were checked.",
+            hint="Start again when nothing writes to them.",
+        )
+    return pages
 
 
 def document_passages(pages: Mapping[str, Page], knobs: ChunkKnobs) -> tuple[Passage, ...]:

@@ -8,12 +8,12 @@ All text files beside the CSV are documents.
 import re
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 from core.errors import BadInput
 from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
-from core.evaluation.data_sets.lines import rows
+from core.evaluation.data_sets.lines import BadLine, rows
 from core.evaluation.data_sets.source import HELD_LIMIT, Source
 from core.evaluation.metrics.excerpt_metrics import Range
 from core.reading.plain_text import read_markdown, read_text
@@ -23,43 +23,49 @@ ANSWER = "answer"
 SUFFIXES = (".md", ".txt")
 
 
-def load(path: Path) -> DataSet:
-    """The data set. White space in an excerpt matches any white space of its source.
+def load(table: Source, beside: Mapping[str, Source]) -> DataSet:
+    """The data set of a table and the files beside it, by their names. White space in an excerpt matches any white space of its source.
 
     Raises:
         BadInput: for a missing column, an unknown source, or an excerpt that is not in its source, with the line.
         OSError: when a file cannot be read.
     """
-    files = {file.name: file for file in sorted(path.parent.iterdir()) if _is_document(file)}
-    if sum(file.stat().st_size for file in files.values()) > HELD_LIMIT:
+    files = {name: file for name, file in beside.items() if file.suffix in SUFFIXES}
+    if sum(file.length for file in files.values()) > HELD_LIMIT:
         raise BadInput(
-            f"The text files beside {path.name} have more than {HELD_LIMIT:,} bytes.",
+            f"The text files beside {table.name} have more than {HELD_LIMIT:,} bytes.",
             hint="Use BEIR's layout.",
         )
-    words = cache(lambda name: _Words(_read(files[name]).text))
+    words = cache(lambda name: _Words(_read(name, files[name]).text))
     excerpts: defaultdict[str, list[Range]] = defaultdict(list)
     answers: defaultdict[str, list[str]] = defaultdict(list)
-    for line, (question, excerpt, source, answer) in rows(Source(path), COLUMNS, (ANSWER,)):
+    first: dict[str, int] = {}
+    for line, (question, excerpt, source, answer) in rows(table, COLUMNS, (ANSWER,)):
         if not question:
-            raise BadInput(f"{path.name}, line {line} has no question.", hint="Add one.")
+            raise BadLine(table, line, " has no question.", hint="Add one.")
+        first.setdefault(question, line)
         answers[question] += [answer] if answer else []
         if not excerpt and not source and not answer:
             excerpts[question] += []
             continue
         if source not in files:
-            raise BadInput(
-                f"{path.name}, line {line}: the source {source[:60]!r} is not there.",
-                hint=f"Name a text file ({', '.join(SUFFIXES)}) in {path.parent}.",
+            raise BadLine(
+                table,
+                line,
+                f": the source {source[:60]!r} is not there.",
+                hint=f"Name a text file ({', '.join(SUFFIXES)}) beside it.",
             )
         span, count = words(source).find(excerpt)
         if count != 1:
-            raise BadInput(
-                f"{path.name}, line {line}: the excerpt {excerpt[:60]!r} is in {source} {count} times.",
+            raise BadLine(
+                table,
+                line,
+                f": the excerpt {excerpt[:60]!r} is in {source} {count} times.",
                 hint="Copy it exactly, and long enough to be there once.",
             )
         excerpts[question].append((source, *span))
     return DataSet(
-        name=path.stem,
+        name=table.path.stem,
         questions=tuple(
             Question(
                 id=str(number),
@@ -67,10 +73,12 @@ def load(path: Path) -> DataSet:
                 judgements={document: 1 for document, _, _ in ranges},
                 excerpts=tuple(dict.fromkeys(ranges)),
                 answers=tuple(dict.fromkeys(answers[question])),
+                line=first[question],
             )
             for number, (question, ranges) in enumerate(excerpts.items(), 1)
         ),
-        documents=lambda: map(_read, files.values()),
+        documents=lambda: (_read(name, file) for name, file in files.items()),
+        questions_file=table,
     )
 
 
@@ -102,19 +110,13 @@ class _Words:
         return self._starts[word] + place - self._places[word]
 
 
-def _is_document(file: Path) -> bool:
-    return file.suffix in SUFFIXES and file.is_file()
-
-
-def _read(file: Path) -> CorpusDocument:
-    with Source(file).open() as stream:
+def _read(name: str, file: Source) -> CorpusDocument:
+    with file.open() as stream:
         body = stream.read()
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
         line = body.count(b"\n", 0, error.start) + 1
-        raise BadInput(
-            f"{file.name}, line {line} is not UTF-8.", hint="Convert the file to UTF-8."
-        ) from error
+        raise BadLine(file, line, " is not UTF-8.", hint="Convert the file to UTF-8.") from error
     article = read_markdown(text) if file.suffix == ".md" else read_text(text)
-    return CorpusDocument(id=file.name, text=article.text, title=article.title)
+    return CorpusDocument(id=name, text=article.text, title=article.title)

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from core.errors import BadInput
@@ -12,6 +13,45 @@ LINE_LIMIT = 32_000_000
 """The longest line, in bytes. A longer one is refused before it is read."""
 LINE_VALUES, FILE_VALUES = 2_000_000, 10_000_000
 """JSON values in a line, and in a file that is held in memory: a small value takes many times its length there."""
+_SHOWN = 300
+"""Characters of a line that `BadLine.nearby` has."""
+
+
+class BadLine(BadInput):
+    """A line of a file that cannot be used."""
+
+    def __init__(self, source: Source, number: int, problem: str, *, hint: str) -> None:
+        """`problem` goes on where `questions.jsonl, line 4,812` ends, with its blank or colon."""
+        super().__init__(f"{source.name}, line {number:,}{problem}", hint=hint)
+        self.source, self.number = source, number
+        self.near: tuple[tuple[int, str], ...] = ()
+        """What `nearby` gave, for when the file is gone."""
+
+    def nearby(self) -> tuple[tuple[int, str], ...]:
+        """The line with the one before and the one after it, and their numbers, each cut to a few words; empty when the
+        file is gone."""
+        near: list[tuple[int, str]] = []
+        with suppress(OSError, BadInput), self.source.open() as file:
+            for number in range(1, self.number + 2):
+                line = file.readline(LINE_LIMIT)
+                if line and number >= self.number - 1:
+                    near.append((number, line[: 4 * _SHOWN].decode(errors="replace").rstrip()[:_SHOWN]))
+        return tuple(near)
+
+
+def blank_line(error: BadLine) -> bool:
+    """Overwrite a line of JSON of a file of ours with blanks, so that the others keep their numbers. False where it is
+    no such line."""
+    if error.source.member or error.source.suffix != ".jsonl":
+        return False
+    with error.source.path.open("r+b") as file:
+        for _ in range(1, error.number):
+            file.readline()
+        start = file.tell()
+        length = len(file.readline().rstrip(b"\r\n"))
+        file.seek(start)
+        file.write(b" " * length)
+    return True
 
 
 def lines(source: Source, *, complete: bool = False) -> Iterator[tuple[int, str]]:
@@ -42,20 +82,20 @@ def objects(
         in_line = count_values(body)
         values += in_line
         if in_line > LINE_VALUES or (in_memory and values > FILE_VALUES):
-            raise BadInput(
-                f"{source.name}, line {number} has too many values, or all lines up to it.",
+            raise BadLine(
+                source,
+                number,
+                " has too many values, or all lines up to it.",
                 hint=f"A line has at most {LINE_VALUES:,}, a file {FILE_VALUES:,}. Use a smaller data set.",
             )
         try:
             value = valid_json(body)
         except ValueError as error:
-            raise BadInput(
-                f"{source.name}, line {number} is not JSON: {error}.", hint="Correct or remove the line."
+            raise BadLine(
+                source, number, f" is not JSON: {error}.", hint="Correct or remove the line."
             ) from error
         if not isinstance(value, dict):
-            raise BadInput(
-                f"{source.name}, line {number} is no JSON object.", hint="Write one object a line."
-            )
+            raise BadLine(source, number, " is no JSON object.", hint="Write one object a line.")
         yield number, value
 
 
@@ -82,9 +122,7 @@ def rows(
             if row:
                 yield reader.line_num, [row[place].strip() if place < len(row) else "" for place in places]
     except csv.Error as error:
-        raise BadInput(
-            f"{source.name}, line {reader.line_num}: {error}.", hint="Correct the line."
-        ) from error
+        raise BadLine(source, reader.line_num, f": {error}.", hint="Correct the line.") from error
 
 
 def text_field(source: Source, number: int, value: dict[str, Any], *names: str) -> str:
@@ -99,9 +137,11 @@ def text_field(source: Source, number: int, value: dict[str, Any], *names: str) 
             return str(field)
         if isinstance(field, str):
             return field
-    raise BadInput(
-        f"{source.name}, line {number} has no {' or '.join(names)}.",
-        hint="Every line needs this field, as text.",
+    raise BadLine(
+        source,
+        number,
+        f" has no {' or '.join(names)}.",
+        hint=f'Write "{names[0]}": "…"; every line needs this field, as text.',
     )
 
 
@@ -111,13 +151,13 @@ def _numbered(source: Source) -> Iterator[tuple[int, str]]:
         while data := file.readline(LINE_LIMIT + 1):
             number += 1
             if len(data) > LINE_LIMIT:
-                raise BadInput(
-                    f"{source.name}, line {number} is longer than {LINE_LIMIT:,} bytes.",
+                raise BadLine(
+                    source,
+                    number,
+                    f" is longer than {LINE_LIMIT:,} bytes.",
                     hint="Split the document, or check that the file has one object a line.",
                 )
             try:
                 yield number, data.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
-                raise BadInput(
-                    f"{source.name}, line {number} is not UTF-8.", hint="Convert the file to UTF-8."
-                ) from error
+                raise BadLine(source, number, " is not UTF-8.", hint="Convert the file to UTF-8.") from error

@@ -6,6 +6,9 @@
 | SQuAD | a `.json` file with `data`, versions 1 and 2 |
 | excerpts | a `.csv` file with the columns question, excerpt and source; a source is a text file beside it |
 | suite | a `.zip` file with documents, questions and results, which `core.evaluation.data_sets.suite` writes |
+| JSON lines | a `.jsonl` file with a document or a question a line |
+
+Any layout of several files may be a folder or a zip.
 
 Documents are read from the file each time that they are asked for, so a corpus need not fit into memory. What a
 message calls a line is counted from 1.
@@ -17,8 +20,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.errors import BadInput
-from core.evaluation.data_sets import beir, excerpt_csv, squad, suite
-from core.evaluation.data_sets.data_set import DataSet, Question
+from core.evaluation.data_sets import beir, excerpt_csv, json_lines, squad, suite
+from core.evaluation.data_sets.data_set import DataSet, Question, Tally
+from core.evaluation.data_sets.lines import BadLine
+from core.evaluation.data_sets.source import Source, files_of
 from core.text.sanitize import plural, pluralize
 
 EXAMPLES = 3
@@ -34,25 +39,52 @@ def load_data_set(path: Path, name: str = "") -> DataSet:
         BadInput: when the layout is not known, or a file cannot be used; the message names file and line.
     """
     try:
-        if path.is_dir():
-            data = beir.load(path)
-        elif path.suffix.lower() == ".csv":
-            data = excerpt_csv.load(path)
-        elif path.suffix.lower() == ".json":
-            data = squad.load(path)
-        elif path.suffix.lower() == suite.SUITE:
-            data = suite.load(path)
-        else:
-            raise BadInput(
-                f"No data set is known that looks like {path}.",
-                hint="Name a folder in BEIR's layout (corpus.jsonl, queries.jsonl, qrels), a SQuAD file (.json), a "
-                ".csv with the columns question, excerpt and source, or a .zip of openquery eval freeze.",
-            )
+        data = _load(path)
         return _checked(replace(data, name=name or data.name))
     except FileNotFoundError as error:
         raise BadInput(f"{error.filename} is not there.", hint="Check the path of the data set.") from error
     except (OSError, UnicodeError) as error:
         raise BadInput(f"{path} cannot be read: {error}.", hint="Check the file.") from error
+
+
+def _load(path: Path) -> DataSet:
+    """The data set of whatever layout the path has."""
+    suffix = path.suffix.lower()
+    if path.is_dir() or suffix == suite.SUITE:
+        return _load_files(path, files_of(path))
+    if suffix == ".csv":
+        files = (file for file in sorted(path.parent.iterdir()) if file.is_file())
+        beside = {file.name: Source(file, length=file.stat().st_size) for file in files}
+        return excerpt_csv.load(Source(path), beside)
+    if suffix == ".json":
+        return squad.load(path)
+    if suffix == json_lines.SUFFIX:
+        return json_lines.load(Source(path))
+    raise _unknown(path)
+
+
+def _load_files(path: Path, files: Mapping[str, Source]) -> DataSet:
+    """The data set of a folder or a zip."""
+    tables = [file for name, file in files.items() if file.suffix == ".csv" and "/" not in name]
+    lines = [file for name, file in files.items() if file.suffix == json_lines.SUFFIX and "/" not in name]
+    if suite.QUESTIONS in files:
+        return suite.load(files)
+    if len(tables) == 1:
+        return excerpt_csv.load(tables[0], files)
+    if len(lines) == 1 and not any(name in files for name in beir.FILES):
+        return json_lines.load(lines[0])
+    if path.is_dir() or any(name in files for name in beir.FILES):
+        return beir.load(files, path.stem if path.is_file() else path.name)
+    raise _unknown(path)
+
+
+def _unknown(path: Path) -> BadInput:
+    return BadInput(
+        f"No data set is known that looks like {path.name}.",
+        hint="Name a folder or .zip in BEIR's layout (corpus.jsonl, queries.jsonl, qrels), a SQuAD file (.json), a "
+        ".csv with the columns question, excerpt and source, a .jsonl with a document or a question a line, or a .zip "
+        "of openquery eval freeze.",
+    )
 
 
 def _checked(data: DataSet) -> DataSet:
@@ -66,7 +98,8 @@ def _checked(data: DataSet) -> DataSet:
         raise BadInput(f"{data.name} has no questions.", hint="Check that it is complete.")
     lengths: dict[str, int] = {}
     empty: list[str] = []
-    for document in data.documents():
+    tally = Tally()
+    for document in map(tally.add, data.documents()):
         if document.id in lengths:
             raise BadInput(
                 f"{data.name}: the document id {document.id!r} is there twice.", hint="Make ids unique."
@@ -75,30 +108,42 @@ def _checked(data: DataSet) -> DataSet:
         if not document.text.strip():
             empty.append(document.id)
     for question in data.questions:
-        _check_judgements(data.name, question, lengths)
+        _check_judgements(data, question, lengths)
     judged = {name for question in data.questions for name in question.judgements}
     warnings = (
         (sorted(judged - lengths.keys()), "judged document", "not among the documents"),
         (empty, "document", "without text"),
     )
     messages = tuple(f"{_named(names, noun)} {problem}." for names, noun, problem in warnings if names)
-    return replace(data, warnings=(*data.warnings, *messages))
+    return replace(data, warnings=(*data.warnings, *messages), counted=tally.contents)
 
 
-def _check_judgements(name: str, question: Question, lengths: Mapping[str, int]) -> None:
+def _check_judgements(data: DataSet, question: Question, lengths: Mapping[str, int]) -> None:
     """Raises `BadInput` for a grade that is none, or an excerpt that is not in its document."""
     if any(abs(grade) > GRADE_LIMIT for grade in question.judgements.values()):
-        raise BadInput(
-            f"{name}, question {question.id[:60]}: a grade is beyond {GRADE_LIMIT}.",
-            hint="Use small whole numbers.",
-        )
+        raise _bad_question(data, question, f"a grade is beyond {GRADE_LIMIT}", "Use small whole numbers.")
     for document, start, end in question.excerpts:
-        if not 0 <= start < end <= lengths.get(document, 0):
-            raise BadInput(
-                f"{name}, question {question.id[:60]}: the excerpt from {start} to {end} is not in the document "
-                f"{document[:60]!r}.",
-                hint="Offsets count the characters of the document's text from 0.",
+        if document not in lengths:
+            raise _bad_question(
+                data,
+                question,
+                f"the document {document[:60]!r} of its excerpt is not there",
+                "Add the document, or correct its id.",
             )
+        if not 0 <= start < end <= lengths[document]:
+            raise _bad_question(
+                data,
+                question,
+                f"the excerpt from {start} to {end} is not in the document {document[:60]!r}",
+                f"Write offsets from 0 to {lengths[document]:,}, the characters of its text, the first below the second.",
+            )
+
+
+def _bad_question(data: DataSet, question: Question, problem: str, hint: str) -> BadInput:
+    """The error of a question, with its line where that is known."""
+    if data.questions_file and question.line:
+        return BadLine(data.questions_file, question.line, f": {problem}.", hint=hint)
+    return BadInput(f"{data.name}, question {question.id[:60]}: {problem}.", hint=hint)
 
 
 def _named(ids: Iterable[str], noun: str) -> str:

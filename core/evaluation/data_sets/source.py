@@ -2,10 +2,10 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from core.errors import BadInput
@@ -16,6 +16,7 @@ HELD_LIMIT = 200_000_000
 """Bytes of a file whose content is held in memory."""
 STREAM_LIMIT = 100_000_000_000
 """Bytes of a file that is read in parts."""
+_ZIP_HINT = "Write it with openquery eval freeze, or pack the files of a data set."
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,18 @@ class Source:
     path: Path
     member: str = ""
     limit: int = HELD_LIMIT
+    length: int = 0
+    """Its bytes, where they are known."""
 
     @property
     def name(self) -> str:
         """The name of the file or member."""
         return self.member or self.path.name
+
+    @property
+    def suffix(self) -> str:
+        """The end of its name, such as `.csv`, in lower case."""
+        return PurePosixPath(self.name).suffix.lower()
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
@@ -61,17 +69,40 @@ class Source:
 
     @contextmanager
     def _in_zip(self, file: IO[bytes]) -> Iterator[IO[bytes]]:
-        hint = "Write it with openquery eval freeze."
-        try:
-            archive = Archive(file, self.limit)
-        except Unreadable as why:
-            raise BadInput(
-                f"{self.path.name} is no zip file that can be used: {why.detail}.", hint=hint
-            ) from why
+        archive = self.archive(file)
         if self.member not in archive:
-            raise BadInput(f"{self.path.name} has no {self.member}.", hint=hint)
+            raise BadInput(f"{self.path.name} has no {self.member}.", hint=_ZIP_HINT)
         try:
             with archive.open(self.member) as member:
                 yield member
         except Unreadable as why:
-            raise BadInput(f"{self.path.name} cannot be used: {why.detail}.", hint=hint) from why
+            raise BadInput(f"{self.path.name} cannot be used: {why.detail}.", hint=_ZIP_HINT) from why
+
+    def archive(self, file: IO[bytes]) -> Archive:
+        """The zip in its open file. Raises `BadInput` when it is none."""
+        try:
+            return Archive(file, self.limit)
+        except Unreadable as why:
+            raise BadInput(
+                f"{self.path.name} is no zip file that can be used: {why.detail}.", hint=_ZIP_HINT
+            ) from why
+
+
+def files_of(path: Path) -> Mapping[str, Source]:
+    """The files of a folder and of the folders in it, or of a zip, by their paths in it. A folder that holds all files
+    of a zip is no part of them.
+
+    Raises:
+        BadInput: when it is neither a folder nor a zip that can be used.
+        OSError: when it cannot be read.
+    """
+    if path.is_dir():
+        files = [file for pattern in ("*", "*/*") for file in sorted(path.glob(pattern)) if file.is_file()]
+        return {file.relative_to(path).as_posix(): Source(file, length=file.stat().st_size) for file in files}
+    whole = Source(path, limit=STREAM_LIMIT)
+    with whole.open() as file:
+        sizes = whole.archive(file).sizes
+    names = [name for name in sizes if not name.startswith("__MACOSX/") and "/." not in f"/{name}"]
+    tops = {name.partition("/")[0] for name in names}
+    cut = len(tops.pop()) + 1 if len(tops) == 1 and all("/" in name for name in names) else 0
+    return {name[cut:]: Source(path, name, length=sizes[name]) for name in names}

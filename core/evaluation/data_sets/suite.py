@@ -8,13 +8,13 @@ streams: nothing is unpacked.
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from core.errors import BadInput
 from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
-from core.evaluation.data_sets.lines import objects, text_field
+from core.evaluation.data_sets.lines import BadLine, objects, text_field
 from core.evaluation.data_sets.source import Source
 from core.storage.atomic_write import replacing
 
@@ -24,18 +24,23 @@ SUITE_LIMIT = 4_000_000_000
 """Bytes of the documents, as they are read."""
 
 
-def load(path: Path) -> DataSet:
-    """The data set in a suite.
+def load(files: Mapping[str, Source]) -> DataSet:
+    """The data set in a suite, or in a folder with the same files.
 
     Raises:
         BadInput: when the zip or a line of it cannot be used, naming file and line.
         OSError: when the file cannot be read.
     """
-    questions = Source(path, QUESTIONS)
+    questions = files[QUESTIONS]
+    if DOCUMENTS not in files:
+        raise BadInput(
+            f"{questions.path.name} has no {DOCUMENTS}.", hint="Write it with openquery eval freeze."
+        )
     return DataSet(
-        name=path.stem,
+        name=questions.path.stem,
         questions=tuple(_question(questions, number, value) for number, value in objects(questions)),
-        documents=lambda: _documents(Source(path, DOCUMENTS, SUITE_LIMIT)),
+        documents=lambda: _documents(replace(files[DOCUMENTS], limit=SUITE_LIMIT)),
+        questions_file=questions,
     )
 
 
@@ -89,9 +94,9 @@ def _question(source: Source, number: int, value: dict[str, Any]) -> Question:
                 (str(name), int(start), int(end)) for name, start, end in value.get("excerpts", [])
             ),
             answers=tuple(map(str, value.get("answers", []))),
+            line=number,
         )
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise BadInput(
-            f"{source.name}, line {number} is no question: {error}.",
-            hint="Write it with openquery eval freeze.",
+        raise BadLine(
+            source, number, f" is no question: {error}.", hint="Write it with openquery eval freeze."
         ) from error

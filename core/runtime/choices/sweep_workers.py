@@ -81,5 +81,4 @@ def sweep_reranker(engine: Engine, tried: Sequence[Knobs], data: DataSet) -> Rer
 
 def _rankings(data: DataSet, tried: Sequence[Knobs]) -> float:
     """About how many passages are ranked, each time counted."""
-    characters = sum(len(document.text) for document in data.documents())
-    return len(data.questions) * sum(characters / knobs.chunk.size for knobs in tried)
+    return len(data.questions) * sum(data.contents().characters / knobs.chunk.size for knobs in tried)

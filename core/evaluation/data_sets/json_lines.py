@@ -1,0 +1,72 @@
+"""One file of JSON lines: a document or a question a line, in any order.
+
+    {"id": "gulls", "title": "Gulls", "text": "Gulls nest on cliffs."}
+    {"question": "Who nests on cliffs?", "relevant": [{"doc": "gulls", "start": 0, "end": 21}], "answers": ["Gulls"]}
+
+Of a relevant document its id alone is enough; a `grade` other than 1 and a range of characters may stand beside it. A
+question without `relevant` has no answer in the data set.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.evaluation.data_sets.lines import BadLine, objects, text_field
+from core.evaluation.data_sets.source import STREAM_LIMIT, Source
+
+SUFFIX = ".jsonl"
+EXAMPLE = '{"question": "Who nests?", "relevant": [{"doc": "gulls", "start": 0, "end": 11}]}'
+
+
+def load(source: Source) -> DataSet:
+    """The data set; documents are read one at a time.
+
+    Raises:
+        BadLine: for a line that cannot be used.
+        OSError: when the file cannot be read.
+    """
+    source = Source(source.path, source.member, STREAM_LIMIT)
+    return DataSet(
+        name=source.name.removesuffix(SUFFIX),
+        questions=tuple(
+            _question(source, number, value)
+            for number, value in objects(source, in_memory=False)
+            if "question" in value
+        ),
+        documents=lambda: _documents(source),
+        questions_file=source,
+    )
+
+
+def _documents(source: Source) -> Iterator[CorpusDocument]:
+    for number, value in objects(source, in_memory=False):
+        if "question" not in value:
+            yield CorpusDocument(
+                id=text_field(source, number, value, "id", "_id"),
+                text=text_field(source, number, value, "text"),
+                title=str(value.get("title") or ""),
+                language=str(value.get("language") or ""),
+            )
+
+
+def _question(source: Source, number: int, value: dict[str, Any]) -> Question:
+    try:
+        relevant = [
+            {"doc": entry} if isinstance(entry, str) else entry for entry in value.get("relevant", [])
+        ]
+        return Question(
+            id=str(value.get("id", number)),
+            text=text_field(source, number, value, "question"),
+            judgements={str(entry["doc"]): int(entry.get("grade", 1)) for entry in relevant},
+            excerpts=tuple(
+                (str(entry["doc"]), int(entry["start"]), int(entry["end"]))
+                for entry in relevant
+                if "start" in entry
+            ),
+            answers=tuple(map(str, value.get("answers", []))),
+            line=number,
+        )
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise BadLine(
+            source, number, f" is no question: {type(error).__name__} {error}.", hint=f"Write {EXAMPLE}."
+        ) from error
