@@ -12,7 +12,7 @@ from core.text.display import duration, embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import address, browser, markup, page_frame, runtime, widgets
-from pages.parts.evaluate import experiment_results, label_comparison, sweep_form
+from pages.parts.evaluate import data_set_form, experiment_results, label_comparison, sweep_form
 from pages.parts.evaluate.experiments_table import experiments_table
 from pages.parts.problems import missing, problem, refusal, shown
 
@@ -90,7 +90,7 @@ def new_view() -> None:
     """The form of a new experiment, and those that are there."""
     if not visitor.may(Action.EVALUATE_DATA_SETS):
         st.info(sweep_form.LABELS_ALONE, icon=":material/info:")
-    if offered := sweep_form.data_sets(experiments):
+    if offered := data_set_form.data_sets(experiments):
         sweep_form.form(experiments, offered)
     listed()
 

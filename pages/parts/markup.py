@@ -40,6 +40,11 @@ def title(text: str, lead: str = "") -> Node:
     return h1(".oq-title")[text], lead and p(".oq-lead")[lead]
 
 
+def numbered(number: int, text: str, note: str = "") -> Element:
+    """The heading of a step of a form, with a note beside it."""
+    return div(".oq-numbered")[span(".number")[str(number)], h2[text], note and span[note]]
+
+
 def kicker(text: str, note: str = "", *swatches: tuple[str, str]) -> Element:
     """The heading of a section, with a note beside it; without a text only the note.
 

@@ -3,19 +3,18 @@
 from typing import Any
 
 import streamlit as st
-from htpy import Element, b, code, dd, dl, dt, span
+from htpy import Element, b, dd, dl, dt, span
 
 from core.config.knobs import Knobs
-from core.config.permissions import Action
 from core.config.schema import Parameter, parameters
 from core.errors import BadInput
-from core.evaluation.labels.passage_labels import LABELS_NAME
 from core.evaluation.sweep import SWEPT
 from core.evaluation.sweep_cost import DataSetSummary, SweepCost, sampled, sweep_cost
 from core.runtime.experiments import Experiments
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets
+from pages.parts.evaluate import data_set_form
 
 SAMPLE = 45
 """Settings of a random sample, which is offered where there are more."""
@@ -35,43 +34,26 @@ LABELS_ALONE = (
 )
 
 
-def _action(data: str) -> Action:
-    return Action.EVALUATE_LABELS if data == LABELS_NAME else Action.EVALUATE_DATA_SETS
-
-
-def data_sets(experiments: Experiments) -> list[str]:
-    """The data sets that this visitor may run an experiment over."""
-    visitor = runtime.caller()
-    return [name for name in experiments.data.loaders(runtime.label_user()) if visitor.may(_action(name))]
-
-
 def form(experiments: Experiments, offered: list[str]) -> None:
     """Draw the form over the data sets that are offered, and beside it what it will take; the button starts it."""
     left, right = st.columns([2, 1], gap="medium")
-    with left, st.container(border=True, key="new_experiment"):
-        data, swept, faults = _choices(experiments, offered)
+    with left, st.container(key="new_experiment"):
+        with st.container(border=True, key="data_set"):
+            data, summary = data_set_form.choose(experiments, offered)
+        with st.container(border=True, key="knobs_to_try"):
+            swept, faults = _knobs()
     with right, st.container(border=True, key="sweep_cost"):
-        _before_it_starts(experiments, data, swept, faults)
+        _before_it_starts(experiments, data, summary, swept, faults)
 
 
-def _choices(
-    experiments: Experiments, offered: list[str]
-) -> tuple[str, dict[str, dict[str, list[Any]]], tuple[str, ...]]:
-    """The data set, the values to try, and what is wrong with them."""
+def _knobs() -> tuple[dict[str, dict[str, list[Any]]], tuple[str, ...]]:
+    """The values to try, and what is wrong with them."""
+    markup.show(markup.numbered(2, "Knobs", "Every combination of their values is measured"))
     knobs = {
         parameter.path: parameter
         for parameter in parameters()
         if parameter.group in SWEPT and not parameter.items
     }
-    data = st.selectbox(
-        "Data set",
-        offered,
-        key="evaluate_data",
-        help="The questions about the handbook, the passages that were labelled on the Research page, and data sets "
-        f"in {experiments.data.folder}: a folder in BEIR's "
-        "layout, a SQuAD file (.json), or a .csv with the columns question, excerpt and source.",
-        persist_state="session",
-    )
     tried = st.multiselect(
         "Settings to try",
         list(knobs),
@@ -81,24 +63,26 @@ def _choices(
         help="Every combination of the values below is measured on all questions. The others keep their defaults.",
         persist_state="session",
     )
-    swept, faults = _values([knobs[path] for path in tried])
-    return data, swept, faults
+    return _values([knobs[path] for path in tried])
 
 
 def _before_it_starts(
-    experiments: Experiments, data: str, swept: dict[str, dict[str, list[Any]]], faults: tuple[str, ...]
+    experiments: Experiments,
+    data: str,
+    summary: DataSetSummary | None,
+    swept: dict[str, dict[str, list[Any]]],
+    faults: tuple[str, ...],
 ) -> None:
-    """What the data set holds, what the sweep takes, a sample where it is large, and the button that starts it."""
+    """What the sweep takes, a sample where it is large, and the button that starts it."""
     settings: tuple[Knobs, ...] = ()
-    summary, sample = None, 0
+    sample = 0
     try:
-        summary = experiments.data.summary(data, runtime.label_user())
         settings = () if faults else experiments.settings(swept)
     except BadInput as error:
         faults = (*faults, f"{error.message} {error.hint}")
     for fault in faults:
         st.error(markdown_label(fault, 300), icon=":material/error:")
-    markup.show(markup.kicker("Before it starts"))
+    markup.show(markup.numbered(3, "Before it starts"))
     if len(settings) > SAMPLE:
         chosen = widgets.choice(
             "Settings",
@@ -110,8 +94,8 @@ def _before_it_starts(
         sample = int(chosen)
     if summary and settings:
         markup.show(_cost(summary, sweep_cost(summary, sampled(settings, sample or len(settings)))))
-        for warning in summary.warnings[:3]:
-            st.caption(markdown_label(warning, 300))
+    elif not summary:
+        st.caption("Waits for a data set that can be used.")
     widgets.button(
         f"Start {pluralize(sample or len(settings), 'setting')}",
         "play_arrow",
@@ -123,19 +107,13 @@ def _before_it_starts(
         key="evaluate_start",
         type="primary",
         width="stretch",
-        disabled=bool(faults),
+        disabled=bool(faults) or summary is None,
     )
 
 
 def _cost(summary: DataSetSummary, cost: SweepCost) -> Element:
     answerable = summary.questions - summary.unanswerable
     rows = [
-        ("Documents", f"{summary.documents:,}", ""),
-        (
-            "Questions",
-            f"{summary.questions:,}",
-            f"{summary.unanswerable:,} without an answer" if summary.unanswerable else "",
-        ),
         ("Rankings", f"{cost.rankings:,}", f"{cost.settings:,} × {answerable:,}"),
         ("Ways of chunking", f"{cost.chunkings:,}", ""),
         ("Texts to embed", f"~{cost.texts:,}", "less what is in the cache" if cost.texts else ""),
@@ -143,10 +121,7 @@ def _cost(summary: DataSetSummary, cost: SweepCost) -> Element:
         ("Reranked questions", f"{cost.reranked:,}", "a call each" if cost.reranked else ""),
         ("Memory", f"~{markup.size(cost.memory)}", ""),
     ]
-    return dl(".oq-cost")[
-        ((dt[name], dd[b[figure], " ", span[note]]) for name, figure, note in rows),
-        (dt["Digest"], dd[code[summary.digest[:12]]]),
-    ]
+    return dl(".oq-cost")[((dt[name], dd[b[figure], " ", span[note]]) for name, figure, note in rows),]
 
 
 def open_experiment(name: str) -> None:
@@ -158,7 +133,7 @@ def open_experiment(name: str) -> None:
 def _start(experiments: Experiments, data: str, swept: dict[str, Any], sample: int) -> None:
     try:
         with runtime.refusing:
-            runtime.caller().require(_action(data))
+            runtime.caller().require(data_set_form.action(data))
             open_experiment(experiments.start(data, swept, runtime.label_user(), sample=sample))
     except OSError as error:
         runtime.refuse("The experiment cannot be stored.", f"Check the data folder: {error.strerror}.")

@@ -1,0 +1,95 @@
+"""The New view of the Evaluate page: a data set that is uploaded, read or fetched, and what it will take."""
+
+import asyncio
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.errors import BadInput
+from core.runtime.registry import RunRegistry
+from pages.parts import runtime
+from tests.loopback import LoopbackWeb, Reply
+from tests.pages.conftest import opened
+from tests.pages.test_evaluate import html
+
+pytestmark = pytest.mark.slow
+
+
+def lines(*ends: int) -> bytes:
+    """A document, and a question with a range that ends there for each."""
+    questions = (
+        {"question": f"Who nests {number}?", "relevant": [{"doc": "a", "start": 0, "end": end}]}
+        for number, end in enumerate(ends)
+    )
+    return "\n".join(map(json.dumps, [{"id": "a", "text": "Gulls nest."}, *questions])).encode()
+
+
+def uploaded(content: bytes) -> AppTest:
+    app = opened("evaluate", {"data_set_way": "Upload"})
+    app.file_uploader(key="data_set_upload").set_value(("gulls.jsonl", content, "")).run()
+    assert not app.exception
+    return app
+
+
+def test_an_upload_is_checked_chosen_and_counted(registry: RunRegistry) -> None:
+    app = uploaded(lines(5, 7))
+    assert app.selectbox(key="evaluate_data").value == "gulls.jsonl"
+    assert "<b>2</b><span>questions</span>" in html(app)
+    assert "Fit to measure." in html(app)
+    assert not app.button(key="evaluate_start").disabled
+
+
+def test_a_wrong_line_is_shown_with_its_neighbours_and_left_out_when_asked(registry: RunRegistry) -> None:
+    app = uploaded(lines(5, 0, 7))
+    assert "gulls.jsonl, line 3: the excerpt from 0 to 0 is not in the document" in html(app)
+    assert "Who nests 2?" in html(app), "the line after it"
+    assert app.button(key="evaluate_start").disabled
+    assert list(registry.experiments.data.loaders()) == ["handbook"]
+    app.button(key="data_set_leave_out").click().run()
+    assert not app.exception
+    assert "Left out, as you asked: line 3." in html(app)
+    assert "<b>2</b><span>questions</span>" in html(app)
+
+
+def test_a_path_is_offered_where_the_operator_names_folders(
+    registry: RunRegistry, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    app = opened("evaluate", {"data_set_way": "Path"})
+    assert "OPENQUERY_DOCUMENT_FOLDERS" in app.caption[0].value
+    folder = tmp_path_factory.mktemp("documents")
+    (folder / "gulls.jsonl").write_bytes(lines(5))
+    monkeypatch.setenv("OPENQUERY_DOCUMENT_FOLDERS", str(folder))
+    runtime.close()
+    app = opened("evaluate", {"data_set_way": "Path"})
+    app.text_input(key="data_set_path").set_value(str(folder / "gulls.jsonl")).run()
+    assert "Fit to measure." in html(app)
+    app.button(key="evaluate_start").click().run()
+    assert not app.exception
+    (experiment,) = runtime.runs().experiments.all()
+    assert experiment.data == str(folder / "gulls.jsonl")
+
+
+def test_an_address_is_fetched_by_the_client_for_pages(
+    registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fetch() -> None:
+        async with LoopbackWeb({"/gulls.jsonl": Reply(lines(5), "application/x-ndjson")}) as web:
+            address = web.url("/gulls.jsonl")
+            with pytest.raises(BadInput, match="cannot be fetched"):
+                await asyncio.to_thread(registry.experiments.fetch, address)
+            runtime.close()
+            monkeypatch.setenv("OPENQUERY_ALLOW", address.split("/")[2])
+            assert await asyncio.to_thread(runtime.runs().experiments.fetch, address) == ("gulls.jsonl", ())
+
+    asyncio.run(fetch())
+
+
+def test_visitors_of_a_shared_server_bring_no_data_sets(
+    registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENQUERY_SHARED", "1")
+    runtime.close()
+    app = opened("evaluate", {"data_set_way": "Upload"}, view="new")
+    assert not app.exception
+    assert not app.get("file_uploader")
