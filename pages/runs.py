@@ -15,7 +15,7 @@ from core.storage.run_summaries import RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import address, markup, runtime, widgets
-from pages.parts.history.history_actions import asked_again, history_actions
+from pages.parts.history.history_actions import asked_again, history_actions, run_asked_again
 from pages.parts.history.history_table import history_table
 from pages.parts.problems import needed, refusal
 
@@ -46,11 +46,17 @@ def open_run(run_id: str) -> None:
 
 
 @st.fragment(run_every=REFRESH)
-def refresh(shown: tuple[RunSummary, ...]) -> None:
-    """Draw the page again when the history is not as shown."""
+def refresh(shown: tuple[RunSummary, ...], asking: bool) -> None:
+    """Draw the page again when the history, or whether a question is being asked again, is not as shown."""
     with suppress(OpenQueryError):  # the page says so when it is drawn next
-        if runtime.history(MAX_RUNS) != shown:
+        if runtime.history(MAX_RUNS) != shown or asking != is_asking_again():
             st.rerun()
+
+
+def is_asking_again() -> bool:
+    """Whether the run that asks a question again is under way; the history may list it as done a moment before."""
+    run = run_asked_again()
+    return run is not None and run.live
 
 
 address.keep_history(None, opens=True)
@@ -97,7 +103,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="history_fil
 
 found = latest_turns(matching_runs(runs, words or "", statuses, tags))
 refusal()
-asked_again()
+if repeated := run_asked_again():
+    asked_again(repeated)
 if found:
     actions = st.container()
     selected = history_table(found, open_run)
@@ -112,5 +119,6 @@ if found:
 else:
     none = "No run matches." if runs else "No runs yet. Ask a question on the Research page."
     markup.show(markup.empty(none, "history"))
-if any(run.status in LIVE for run in runs):
-    refresh(runs)
+asking = repeated is not None and repeated.live
+if asking or any(run.status in LIVE for run in runs):
+    refresh(runs, asking)

@@ -7,6 +7,7 @@ import streamlit as st
 from core.analysis.history import all_tags, are_comparable, common_tags
 from core.errors import OpenQueryError
 from core.run.repeat import repeat
+from core.run.state import Run
 from core.storage.run_summaries import TAG_LIMIT, RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line
@@ -70,12 +71,15 @@ def _ask_again(run_id: str) -> None:
         runtime.refuse(error.message, error.hint)
 
 
-def asked_again() -> None:
-    """Draw how the question stands that this visitor asked again: under way, failed, or with a link to what is new."""
-    before, after = st.session_state.get(ASKED_AGAIN, ("", ""))
-    run = runtime.runs().get(after) if after else None
-    if run is None:
-        return
+def run_asked_again() -> Run | None:
+    """The run that asks the question of an earlier one again, for this visitor."""
+    _, after = st.session_state.get(ASKED_AGAIN, ("", ""))
+    return runtime.runs().get(after) if after else None
+
+
+def asked_again(run: Run) -> None:
+    """Draw how the question that this `run` asks again stands: under way, failed, or with a link to what is new."""
+    before, after = st.session_state[ASKED_AGAIN]
     question = one_line(run.question, 100)
     if run.live:
         markup.show(markup.busy("refresh", f"“{question}” is being asked again."))
