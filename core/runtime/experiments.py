@@ -32,6 +32,7 @@ from core.model import Unreadable
 from core.runtime.choices.sweep_workers import sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
+from core.runtime.side_jobs.experiment_questions import ExperimentQuestions
 from core.storage.atomic_write import atomic_write
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RunStore
@@ -82,6 +83,7 @@ class Experiments:
         self._deleted = self._folder / ".deleted"
         folders = [Path(name.strip()) for name in engine.settings.document_folders.split(",") if name.strip()]
         self.data = AvailableDataSets(folder / "data_sets", store, labels, folders)
+        self.questions = ExperimentQuestions(loop, engine, self.get, self.data)
         self._work: dict[str, _Work] = {}
         self._turn = asyncio.Semaphore(1)
 

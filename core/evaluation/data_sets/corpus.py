@@ -1,6 +1,7 @@
 """The documents of a data set as the pages, passages and vectors that the stages of a run take."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,12 +12,14 @@ from core.config.knobs import ChunkKnobs
 from core.errors import BadInput
 from core.evaluation.data_sets.data_set import DataSet, Tally
 from core.model import Article, Index, Page, Passage
+from core.model.passage_urls import document_url
 from core.ports import Embed
 from core.stages.chunk import folded, passages_of
 from core.stages.streams import collected, map_in_order
 from core.text.language import page_language
 
 Vectors = NDArray[np.float32]
+_WEB = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +85,7 @@ def document_pages(data: DataSet) -> dict[str, Page]:
     pages = {
         document.id: Page(
             key=document.id,
-            url=document.id,
+            url=document.id if _WEB.match(document.id) else document_url(data.name, document.id),
             title=document.title or document.id,
             article=Article(
                 text=document.text,

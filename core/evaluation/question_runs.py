@@ -1,0 +1,235 @@
+"""A question of a data set as a run under a setting: what was retrieved, what was missed and why, and which knob finds it."""
+
+import asyncio
+import secrets
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from core.analysis.rankings.context_membership import exclusion_reasons, overlaps
+from core.analysis.rankings.ranked_passages import ranks_by_row
+from core.config.knob_changes import knob_values
+from core.config.knobs import ChunkKnobs, Knobs
+from core.errors import BadInput
+from core.evaluation.data_sets.corpus import Corpus, build_corpus, document_pages
+from core.evaluation.data_sets.data_set import DataSet, Question
+from core.evaluation.results import Results
+from core.evaluation.sweep import knobs_of
+from core.model import Page, Passage, Place
+from core.ports import Embed, Rerank
+from core.run import events as e
+from core.run.recorded_run import RecordedRun
+from core.run.recorder import Recorder
+from core.run.state import Run
+from core.stages.rank import best_first, sources
+from core.stages.ranking.context_selection import ExclusionReason
+from core.stages.rerank import rank_and_rerank
+
+CHARACTERS_LIMIT = 60_000_000
+"""The characters of the largest data set whose passages and vectors are held in memory."""
+KEPT_RUNS = 64
+"""How many rankings are kept."""
+SCORES = {"bm25": "BM25", "cosine": "cosine", "fused": "fusion", "rerank": "the reranking model"}
+"""The scores that a passage has a rank by, in the order in which a run computes them, with their names."""
+DILUTED = 0.4
+"""The share of its passage below which a relevant text can be said to be diluted there."""
+
+
+class QuestionRuns:
+    """The questions of one data set as runs. Passages and vectors of each way of chunking are computed once."""
+
+    def __init__(self, data: DataSet, embed: Embed, rerank: Rerank | None = None) -> None:
+        """
+        Args:
+            data: the questions and documents.
+            embed: the embedder that the experiment used.
+            rerank: the reranking model, for settings that ask for it.
+        """
+        self.questions: Mapping[str, Question] = {question.id: question for question in data.questions}
+        self._data, self._embed, self._rerank = data, embed, rerank
+        self._pages: Mapping[str, Page] | None = None
+        self._corpora: dict[ChunkKnobs, Corpus] = {}
+        self._runs: dict[tuple[str, Knobs], RecordedRun] = {}
+        self._lock = asyncio.Lock()
+
+    async def runs(self, question: str, settings: Sequence[str]) -> tuple[RecordedRun, ...]:
+        """The question of this id under each of these settings, as a run that has its pages in hand, up to its sources.
+
+        Raises:
+            BadInput: when the data set has no such question, cannot be used, or is too large.
+            EmbedFailed: when something has no vector.
+        """
+        if question not in self.questions:
+            raise BadInput(
+                "The data set has no such question any more.", hint="Run the experiment again, as a new one."
+            )
+        async with self._lock:
+            return tuple([await self._run(question, knobs_of(setting)) for setting in settings])
+
+    async def _run(self, question: str, knobs: Knobs) -> RecordedRun:
+        key = (question, knobs)
+        if key not in self._runs:
+            if len(self._runs) >= KEPT_RUNS:
+                del self._runs[next(iter(self._runs))]
+            self._runs[key] = await self._ranked(self.questions[question].text, knobs)
+        return self._runs[key]
+
+    async def _ranked(self, question: str, knobs: Knobs) -> RecordedRun:
+        corpus = await self._corpus(knobs.chunk)
+        records: list[e.Record] = []
+        recorder = Recorder(lambda record, run: records.append(record))
+        started = datetime.now(UTC).isoformat()
+        recorder.emit(e.RunStarted(secrets.token_urlsafe(16), question, knobs, started))
+        passages: defaultdict[str, list[Passage]] = defaultdict(list)
+        for passage in corpus.passages:
+            passages[passage.place.page].append(passage)
+        for key, page in corpus.pages.items():
+            recorder.emit(e.PageRead(page))
+            recorder.emit(e.PageChunked(key, tuple(passages[key])))
+        index = corpus.index((await self._embed([question])).vectors[0])
+        ranking = await rank_and_rerank(
+            question, index, knobs.rank, corpus.pages, self._rerank, recorder.emit
+        )
+        recorder.emit(e.Indexed(index))
+        recorder.emit(e.Ranked(ranking))
+        recorder.emit(e.SourcesChosen(sources(ranking, index, corpus.pages, knobs.rank)))
+        recorder.emit(e.RunDone())
+        return RecordedRun(run=recorder.run, records=tuple(records))
+
+    async def _corpus(self, chunk: ChunkKnobs) -> Corpus:
+        if self._pages is None:
+            self._pages = await asyncio.to_thread(self._read)
+        if chunk not in self._corpora:
+            self._corpora[chunk] = await build_corpus(self._pages, chunk, self._embed)
+        return self._corpora[chunk]
+
+    def _read(self) -> Mapping[str, Page]:
+        size = 0
+        for document in self._data.documents():
+            size += len(document.text)
+            if size > CHARACTERS_LIMIT:
+                raise BadInput(
+                    f"The data set has more than {CHARACTERS_LIMIT:,} characters, too many to rank a question while you wait.",
+                    hint="Its figures are in the table; make a smaller data set of the questions that you want to see.",
+                )
+        return document_pages(self._data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelevantText:
+    """A text that is relevant to a question, an excerpt or a whole document, and where a ranking has it."""
+
+    place: Place
+    row: int | None
+    """The row of the best-ranked passage that has a part of it; None where none has."""
+    rank: int | None
+    """The rank of that passage, from 1."""
+    number: int | None
+    """Its number in the context."""
+    reason: ExclusionReason | None
+    """Why it is not in the context; None where it is, and where there is no such passage."""
+    ranks: Mapping[str, int]
+    """Its rank by each of `SCORES` that was computed, from 1."""
+    share: float
+    """How much of that passage the relevant text is, from 0 to 1."""
+
+
+def relevant_texts(question: Question, run: Run) -> tuple[RelevantText, ...]:
+    """Every excerpt of the question, or every relevant document where it has no excerpts, in the run's ranking."""
+    if run.index is None or run.ranking is None:
+        return ()
+    index, ranking = run.index, run.ranking
+    ranks, reasons, numbers = ranks_by_row(ranking), exclusion_reasons(run), run.context_numbers
+    rank_by_score = {
+        name: {row: rank for rank, row in enumerate(best_first(scores).tolist(), 1)}
+        for name in SCORES
+        if (scores := getattr(ranking, name)) is not None
+    }
+    texts = []
+    for place in _relevant_places(question, run.pages):
+        rows = [
+            row
+            for row, passage in enumerate(index.passages)
+            if any(overlaps(place, own) for own in (passage.place, *passage.also))
+        ]
+        row = min(rows, key=lambda row: ranks.get(row, len(ranks) + 1), default=None)
+        texts.append(
+            RelevantText(
+                place=place,
+                row=row,
+                rank=None if row is None else ranks.get(row),
+                number=None if row is None else numbers.get(row),
+                reason=None if row is None else reasons.get(row),
+                ranks={} if row is None else {name: by_row[row] for name, by_row in rank_by_score.items()},
+                share=0.0 if row is None else _share(place, index.passages[row]),
+            )
+        )
+    return tuple(texts)
+
+
+def _relevant_places(question: Question, pages: Mapping[str, Page]) -> Iterator[Place]:
+    if question.excerpts:
+        yield from (Place(page=page, start=start, end=end) for page, start, end in question.excerpts)
+        return
+    for document, grade in question.judgements.items():
+        if grade > 0 and document in pages:
+            yield Place(page=document, start=0, end=len(pages[document].text))
+
+
+def _share(place: Place, passage: Passage) -> float:
+    own = next(own for own in (passage.place, *passage.also) if overlaps(place, own))
+    shared = min(place.end, own.end) - max(place.start, own.start)
+    return shared / max(own.end - own.start, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """A setting of the experiment that differs from another one in one knob."""
+
+    setting: str
+    path: str
+    value: Any
+
+
+def neighbours(results: Results, setting: str) -> tuple[Neighbour, ...]:
+    """The settings of the experiment that differ from this one in exactly one knob, in the order of the knobs."""
+    own = knob_values(knobs_of(setting))
+    differing: list[Neighbour] = []
+    for result in results.results:
+        values = knob_values(knobs_of(result.setting))
+        changed = [path for path in own if values[path] != own[path]]
+        if len(changed) == 1:
+            differing.append(Neighbour(setting=result.setting, path=changed[0], value=values[changed[0]]))
+    order = list(own)
+    return tuple(sorted(differing, key=lambda neighbour: order.index(neighbour.path)))
+
+
+def explanation(text: RelevantText, before: RelevantText | None, top_k: int) -> tuple[str, ...]:
+    """Why a relevant text is where it is, in sentences.
+
+    Args:
+        text: where the ranking has it.
+        before: where another ranking has the same text.
+        top_k: the number of sources that the context may have.
+    """
+    if text.row is None or text.rank is None:
+        return (
+            "No passage has any of it: it is shorter than the shortest passage, or its document is empty.",
+        )
+    sentences = []
+    if text.number is not None:
+        sentences.append(f"It is source {text.number}.")
+    elif text.reason is ExclusionReason.CUT:
+        sentences.append(f"Its passage is at rank {text.rank:,}, and the context takes {top_k:,}.")
+    else:
+        sentences.append(f"Its passage is at rank {text.rank:,}, and not in the context: {text.reason}.")
+    if len(text.ranks) > 1:
+        ranks = ", ".join(f"{SCORES[name]} has it at {rank:,}" for name, rank in text.ranks.items())
+        sentences.append(f"{ranks[:1].upper()}{ranks[1:]}.")
+    if before and before.row is not None and text.share < min(DILUTED, before.share * 0.8):
+        sentences.append(
+            f"Diluted: it is {text.share:.0%} of its passage, and {before.share:.0%} under the baseline."
+        )
+    return tuple(sentences)

@@ -1,0 +1,71 @@
+"""Questions of experiments as runs, ranked on the data set itself."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from core.errors import BadInput
+from core.evaluation.data_sets.available import AvailableDataSets
+from core.evaluation.data_sets.data_set import Question
+from core.evaluation.experiment_state import Experiment
+from core.evaluation.question_runs import QuestionRuns
+from core.run.recorded_run import RecordedRun
+from core.runtime.engine import Engine
+from core.runtime.event_loop import BackgroundLoop
+
+
+class ExperimentQuestions:
+    """Ranks questions again under settings of their experiment. Any thread may call.
+
+    The data set of the experiment that was asked for last is kept, with its passages and vectors.
+    """
+
+    def __init__(
+        self,
+        loop: BackgroundLoop,
+        engine: Engine,
+        get: Callable[[str], Experiment | None],
+        data: AvailableDataSets,
+    ) -> None:
+        """
+        Args:
+            loop: the loop that owns the engine's connections.
+            engine: whose embedder and reranking model are used: the operator's.
+            get: the experiment of an id.
+            data: the data sets that experiments are run over.
+        """
+        self._loop, self._engine = loop, engine
+        self._get, self._data = get, data
+        self._latest: tuple[str, QuestionRuns] | None = None
+
+    def runs(
+        self, experiment: str, question: str, settings: Sequence[str]
+    ) -> tuple[Question, tuple[RecordedRun, ...]]:
+        """A question of the experiment's data set, and the question as a run under each of these settings.
+
+        Args:
+            experiment: the id of the experiment.
+            question: the id of the question.
+            settings: names of settings.
+
+        Raises:
+            BadInput: when the data set is gone, has no such question any more, cannot be used, or is too large.
+            EmbedFailed: when something has no vector.
+        """
+        return self._loop.call(self._ranked(experiment, question, settings))
+
+    async def _ranked(
+        self, experiment: str, question: str, settings: Sequence[str]
+    ) -> tuple[Question, tuple[RecordedRun, ...]]:
+        latest = self._latest
+        if latest is None or latest[0] != experiment:
+            latest = self._latest = experiment, await self._opened(experiment)
+        runs = await latest[1].runs(question, settings)
+        return latest[1].questions[question], runs
+
+    async def _opened(self, experiment: str) -> QuestionRuns:
+        plan = self._get(experiment)
+        if plan is None:
+            raise BadInput("There is no such experiment any more.", hint="Choose another one.")
+        data = await asyncio.to_thread(self._data.loader(plan.data, plan.user))
+        embed = await self._engine.models.embedder(origins=data.origins)
+        return QuestionRuns(data, embed, self._engine.models.reranker())
