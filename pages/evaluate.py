@@ -12,7 +12,13 @@ from core.text.display import duration, embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import address, browser, markup, page_frame, runtime, widgets
-from pages.parts.evaluate import data_set_form, experiment_results, label_comparison, sweep_form
+from pages.parts.evaluate import (
+    data_set_form,
+    experiment_results,
+    label_comparison,
+    question_list,
+    sweep_form,
+)
 from pages.parts.evaluate.experiments_table import experiments_table
 from pages.parts.problems import missing, problem, refusal, shown
 
@@ -84,6 +90,8 @@ def pick(name: str) -> None:
         sweep_form.open_experiment(rest)
     elif kind == "setting":
         experiment_results.pick(rest)
+    elif kind == "question":
+        question_list.pick(rest)
 
 
 def new_view() -> None:
@@ -128,7 +136,7 @@ def results_view() -> None:
         problem(error)
         return
     if results and results.results:
-        experiment_results.show(results)
+        experiment_results.show(opened.id, results)
     listed(opened.id)
 
 
@@ -163,6 +171,7 @@ VIEWS = {
     "results": (":material/leaderboard: Results", results_view),
     "labels": (":material/label: Labels", label_comparison.section),
 }
+address.keep_history(None, opens=True)
 try:
     experiments = runtime.runs().experiments
     visitor = runtime.caller()

@@ -31,6 +31,7 @@ ON_SCREEN = [
     "stop_retuning",
     "reset_stopped",
     "evaluate_use",
+    "evaluate_*_question",
     "evaluate_export_*",
     "trace",
     "plan_add",
@@ -50,7 +51,7 @@ ON_SCREEN = [
 BUTTONS: dict[Action, list[str]] = {
     action: names.split()
     for action, names in {
-        Action.ASK: "go example_* ask_with_* evaluate_ask answer_without answer_both stop_both ask_judge "
+        Action.ASK: "go example_* ask_with_* evaluate_explain evaluate_compare answer_without answer_both stop_both ask_judge "
         "extraction_fetch_again import_* history_ask_again follow_up_go follow_up_ask next_question_* write_questions",
         Action.OPEN_RUN: "what_is_new_export export_* attribution_csv",
         Action.CHANGE_RUN: "stop fetch_late fetch_texts answer_again answer_now search_more extraction_switch history_delete_confirmed "

@@ -26,8 +26,8 @@ def keep_history(run: Run | None, *, opens: bool = False) -> None:
         _history(key="history", data={"run": run.id if run else "", "opens": opens})
 
 
-def view_choice(titles: Mapping[str, str], default: str = "", key: str = "view") -> str:
-    """Draw the choice of a page's views, and keep it in the address as `view`: the name of the chosen one.
+def view_choice(titles: Mapping[str, str], default: str = "", key: str = "view", name: str = "view") -> str:
+    """Draw the choice of a page's views, and keep it in the address as `name`: the name of the chosen one.
 
     Streamlit would write labels into the address, so the choice is not bound to it. The address wins over the session,
     and without a view it means the default. That is not written, so that opening the page changes no address.
@@ -36,10 +36,11 @@ def view_choice(titles: Mapping[str, str], default: str = "", key: str = "view")
         titles: what is shown for each view, by its name.
         default: the view without an address; the first one when empty.
         key: the name of the choice in the session.
+        name: the parameter of the address.
     """
     default = default or next(iter(titles))
-    if runtime.came_by_history() or st.query_params.get("view") in titles:
-        view = st.query_params.get("view")
+    if runtime.came_by_history() or st.query_params.get(name) in titles:
+        view = st.query_params.get(name)
         st.session_state[key] = view if view in titles else default
     chosen = st.segmented_control(
         "View",
@@ -47,15 +48,16 @@ def view_choice(titles: Mapping[str, str], default: str = "", key: str = "view")
         key=key,
         default=None if st.session_state.get(key) else default,
         required=True,
-        on_change=lambda: st.query_params.update(view=st.session_state[key]),
+        on_change=keep_choice,
+        args=(name, key),
         format_func=titles.__getitem__,
         label_visibility="collapsed",
         persist_state="session",
     )
-    name = chosen or default
-    if st.query_params.get("view", default) != name:
-        st.query_params["view"] = name
-    return name
+    view = chosen or default
+    if st.query_params.get(name, default) != view:
+        st.query_params[name] = view
+    return view
 
 
 def choice(name: str, options: Collection[str], key: str, default: str) -> None:

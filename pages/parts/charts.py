@@ -1,6 +1,6 @@
 """Charts of the Explain and Compare pages: heat map, null distribution, bump chart."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 import plotly.graph_objects as go
@@ -11,7 +11,7 @@ from core.analysis.rankings.ranking_comparison import RankChange
 from core.text.display import decimal
 from core.text.sanitize import one_line
 from pages.parts import markup
-from pages.parts.passage_charts import GRID, INK, MARK, MUTED, REST, SITES, dress
+from pages.parts.passage_charts import GRID, INK, MARK, MARKER, MUTED, REST, SITES, dress
 
 FLOW = {False: "rgba(61,79,196,.30)", True: "rgba(140,155,255,.32)"}
 LOST = {False: "#C2303B", True: "#FF8087"}
@@ -98,8 +98,17 @@ def null_distribution_chart(distribution: NullDistribution, *, dark: bool) -> go
     )
 
 
-def bump_chart(changes: Sequence[RankChange], depth: int, names: tuple[str, str], *, dark: bool) -> go.Figure:
-    """Bump chart of two rankings. Passages below rank `depth` stand below the line."""
+def bump_chart(
+    changes: Sequence[RankChange],
+    depth: int,
+    names: tuple[str, str],
+    *,
+    dark: bool,
+    relevant: Collection[str] = (),
+    label_length: int = 44,
+) -> go.Figure:
+    """Bump chart of two rankings. Passages below rank `depth` stand below the line. `relevant` are the ids of passages
+    that stand out, whatever else is true of them; a label has at most `label_length` characters."""
     figure = go.Figure()
     before, after = _heights(changes, depth, after=False), _heights(changes, depth, after=True)
     groups = (
@@ -107,9 +116,14 @@ def bump_chart(changes: Sequence[RankChange], depth: int, names: tuple[str, str]
         ("in both contexts", SITES[dark][0], 2.6, lambda m: bool(m.before_number and m.after_number)),
         ("entered", GOOD[dark], 2.6, lambda m: m.entered),
         ("left", LOST[dark], 2.6, lambda m: m.left),
+        ("relevant", MARKER[dark], 3.2, lambda m: m.id in relevant),
     )
     for name, colour, width, belongs in groups:
-        some = [index for index, change in enumerate(changes) if belongs(change)]
+        some = [
+            index
+            for index, change in enumerate(changes)
+            if belongs(change) and (name == "relevant" or change.id not in relevant)
+        ]
         x: list[float | None] = []
         y: list[float | None] = []
         text: list[str] = []
@@ -130,7 +144,7 @@ def bump_chart(changes: Sequence[RankChange], depth: int, names: tuple[str, str]
             showlegend=bool(some),
         )
     for index, change in enumerate(changes):
-        label = markup.html(one_line(change.label, 44))
+        label = markup.html(one_line(change.label, label_length))
         for side, height, rank, number in (
             (0, before[index], change.before, change.before_number),
             (1, after[index], change.after, change.after_number),

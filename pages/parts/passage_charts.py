@@ -29,6 +29,8 @@ MUTED = {False: "#5F6579", True: "#9298AC"}
 GRID = {False: "#ECEEF4", True: "#222635"}
 REST = {False: "#C9CEDD", True: "#3A4056"}
 MARK = "#E08A00"
+MARKER = {False: "#CC7A00", True: "#F0A63A"}
+"""The mark's colour for thin lines and small marks, with a contrast of 3:1 on the card."""
 LABELS = {"bm25": "BM25"}
 """Names of scores on the screen, where they differ."""
 OTHERS = "other passages"

@@ -176,9 +176,12 @@ def test_the_settings_of_an_experiment_can_be_read_on_a_phone(web_app: App) -> N
         expect(settings.get_by_role("columnheader", name=column)).to_be_in_viewport(ratio=0.9)
     expect(settings.get_by_role("row")).to_have_count(4)
     settings.get_by_role("link").last.click()
-    app.keyed("evaluate_questions").scroll_into_view_if_needed()
-    rows = rows_of(app, "evaluate_questions", 2, PHONE_ROW, {"question", "difference"})
-    assert all(row["question"] for row in rows)
+    app.keyed("evaluate_choices").get_by_role("radio", name="Questions").click()
+    questions = app.keyed("evaluate_part_questions").locator(".oq-questions")
+    questions.scroll_into_view_if_needed()
+    for column in ("question", "Δ"):
+        expect(questions.get_by_role("columnheader", name=column)).to_be_in_viewport(ratio=0.9)
+    expect(app.keyed("evaluate_question").locator("mark").first).to_be_attached()
 
 
 def test_lists_of_an_answer_in_hebrew_have_their_marks_on_the_right(

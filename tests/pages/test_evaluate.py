@@ -13,6 +13,7 @@ from core.errors import BadInput
 from core.evaluation.experiment_state import Experiment, ExperimentStatus
 from core.evaluation.labels.passage_labels import LABELS_NAME, label
 from core.model import Grade
+from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
 from tests.pages.conftest import PATIENCE, answered, opened
 from tests.pages.test_explain_and_compare import plain_words
@@ -74,7 +75,7 @@ def test_metric_baseline_and_setting_are_in_the_link(registry: RunRegistry) -> N
     assert not app.exception
     assert app.selectbox(key="evaluate_metric").value == "recall@10"
     assert app.selectbox(key="evaluate_baseline").value == "rank.strategy:bm25"
-    assert "ranking cosine: " in html(app)
+    assert 'aria-label="ranking cosine" aria-current="true"' in html(app)
     app.selectbox(key="evaluate_metric").set_value("MRR@10").run()
     assert app.query_params["metric"] == "MRR@10"
     app = opened("evaluate", experiment=name, metric="nonsense", baseline="gone", setting="rank.top_k:99")
@@ -94,22 +95,48 @@ def test_an_experiment_is_named_with_a_note(registry: RunRegistry) -> None:
     assert ended(registry, name).name == "passages in the context"
 
 
-def test_a_question_that_loses_is_put_on_the_research_page(registry: RunRegistry) -> None:
-    ended(registry, registry.experiments.start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}}))
-    app = opened("evaluate", setting="rank.strategy:cosine", baseline="rank.strategy:bm25")
-    rows = next(table.value for table in app.dataframe if "question" in table.value)
-    assert rows["difference"].is_monotonic_increasing
-    question = rows["question"][1]
-    experiment = next(iter(registry.experiments.all()))
-    results = registry.experiments.results(experiment.id)
+def test_a_question_is_ranked_on_the_data_set_and_opens_in_explain_and_compare(registry: RunRegistry) -> None:
+    name = registry.experiments.start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}})
+    ended(registry, name)
+    results = registry.experiments.results(name)
     assert results is not None
-    app.session_state["evaluate_question"] = next(
-        id for id, text in results.questions.items() if text == question
-    )
-    app.run()
-    app.button(key="evaluate_ask").click().run()
+    lost, next_one, *_ = results.changes("rank.strategy:bm25", "rank.strategy:cosine", "nDCG@10")
+    link = {"baseline": "rank.strategy:bm25", "setting": "rank.strategy:cosine", "part": "questions"}
+    app = opened("evaluate", **link)
+    page = html(app)
     assert not app.exception
-    assert app.text_input(key="question").value == question
+    first = page[page.index("#pick-question/") :]
+    assert first.startswith(f"#pick-question/{lost.question}"), (
+        "the question that lost most is first, and open"
+    )
+    assert results.questions[lost.question] in app.markdown[-1].value
+    assert "<mark>" in page
+    assert "Its passage is at rank " in page
+    assert "cosine → <b>bm25</b>" in page
+    app.button(key="evaluate_next_question").click().run()
+    assert app.query_params["question"] == next_one.question
+
+
+def test_an_opened_question_is_a_run_over_the_documents_of_its_data_set(registry: RunRegistry) -> None:
+    name = registry.experiments.start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}})
+    ended(registry, name)
+    link = {"baseline": "rank.strategy:bm25", "setting": "rank.strategy:cosine", "part": "questions"}
+    app = opened("evaluate", **link)
+    app.button(key="evaluate_compare").click().run()
+    assert not app.exception
+    assert {run.knobs.rank.strategy for run in stored_runs(registry)} == {Strategy.BM25, Strategy.COSINE}
+    (run, _) = stored_runs(registry)
+    assert run.status is RunStatus.DONE
+    assert run.index is not None and len(run.index.passages) > 100
+    opened("evaluate", **link).button(key="evaluate_explain").click().run()
+    for page in ("explain", "research"):
+        shown = opened(page, run=run.id)
+        assert not shown.exception
+        assert run.question in html(shown) + "".join(element.value for element in shown.markdown)
+
+
+def stored_runs(registry: RunRegistry) -> list[Run]:
+    return [run for summary in registry.history() if (run := registry.get(summary.id))]
 
 
 def test_values_that_cannot_be_tried_are_said_and_nothing_starts(registry: RunRegistry) -> None:

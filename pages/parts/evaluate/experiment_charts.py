@@ -11,12 +11,10 @@ from core.evaluation.setting_table import KnobEffect, SettingTable, column, valu
 from core.text.display import metric_text
 from core.text.sanitize import one_line
 from pages.parts import markup
-from pages.parts.passage_charts import GRID, MUTED, REST, SITES, dress
+from pages.parts.passage_charts import GRID, MARKER, MUTED, REST, SITES, dress
 
 MOST_KNOBS = 6
 """The most knobs that are drawn, those with the largest share first."""
-MARKER = {False: "#CC7A00", True: "#F0A63A"}
-"""The baseline and the defaults, with a contrast of 3:1 on the card."""
 
 
 def effects_chart(effects: Sequence[KnobEffect], metric: str, *, dark: bool) -> go.Figure:

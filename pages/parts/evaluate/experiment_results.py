@@ -17,19 +17,22 @@ from core.evaluation.table_export import FORMATS, table_file
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
-from pages.parts import address, markup, page_frame, runtime, tables, widgets
-from pages.parts.evaluate import experiment_charts
+from pages.parts import address, markup, page_frame, runtime, widgets
+from pages.parts.evaluate import experiment_charts, question_detail, question_list
 from pages.parts.evaluate.settings_table import interval_bar, settings_table
 from pages.parts.sidebar import controls
 
 ROWS, MORE_ROWS = 16, 200
 """Rows of the table at first, and when more are asked for."""
-SETTING, QUESTION = "evaluate_setting", "evaluate_question"
-"""Names in the session state of the setting and the question that are open."""
+SETTING = "evaluate_setting"
+"""The name in the session state of the setting that is open."""
+PARTS = {"settings": "Settings", "questions": "Questions"}
+"""What can be looked at, with its title."""
 
 
-def show(results: Results) -> None:
-    """Draw all that is known so far."""
+def show(experiment: str, results: Results) -> None:
+    """Draw all that is known so far of the experiment with this id."""
+    question_detail.open_stored()
     if st.session_state.pop("evaluate_go", False):
         st.switch_page(runtime.RESEARCH)
     metrics = [name for name in results.metrics if name != CONTEXT_TOKENS]
@@ -38,11 +41,12 @@ def show(results: Results) -> None:
         _failed(results)
         return
     verdict = st.container(border=True, key="evaluate_verdict")
-    controls_line = st.container(
-        horizontal=True, vertical_alignment="bottom", gap="small", key="evaluate_choices"
-    )
-    with controls_line:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="evaluate_choices"):
+        counts = {"settings": len(results.results), "questions": len(results.questions)}
+        titles = {name: f"{title} {counts.get(name, ''):,}".strip() for name, title in PARTS.items()}
+        part = address.view_choice(titles, key="evaluate_part", name="part")
         metric, baseline = _choices(results, metrics)
+        controls_line = st.container(width="content")
     try:
         settings = setting_table(results, metric, baseline)
         conclusion = conclude(results, metric, baseline)
@@ -55,12 +59,20 @@ def show(results: Results) -> None:
     with verdict:
         _conclusion(conclusion)
     opened = _opened(settings, conclusion)
-    left, right = st.columns([2.3, 1], gap="medium")
-    with left:
-        _settings(settings, opened)
-        _questions(results, settings, opened)
-    with right:
-        _charts(results, settings)
+    if part == "settings":
+        left, right = st.columns([2.3, 1], gap="medium")
+        with left:
+            _settings(settings, opened)
+        with right:
+            _charts(results, settings)
+    elif opened == settings.baseline:
+        st.caption("Open a row under Settings to compare it with the baseline, question by question.")
+    else:
+        compared = question_detail.Compared(
+            experiment=experiment, results=results, metric=metric, baseline=baseline, setting=opened
+        )
+        with st.container(key="evaluate_part_questions"):
+            question_list.questions(compared)
     _failed(results)
 
 
@@ -222,57 +234,9 @@ def _charts(results: Results, settings: SettingTable) -> None:
             )
 
 
-def _questions(results: Results, settings: SettingTable, opened: str) -> None:
-    """Every question under the open setting and the baseline, those that lost most first."""
-    if opened == settings.baseline:
-        markup.show(markup.kicker("Questions", "open a row above to compare it with the baseline"))
-        return
-    changes = results.changes(settings.baseline, opened, settings.metric)
-    rows = {change.question: change for change in changes}
-    gains = sum(change.after > change.before for change in changes)
-    losses = sum(change.after < change.before for change in changes)
-    note = f"{words(opened)}: {gains:,} gain, {losses:,} lose, {len(changes) - gains - losses:,} stay; lost most first"
-    markup.show(markup.kicker("Questions", note))
-    number = partial(st.column_config.NumberColumn, format="%.3f")
-    tables.selectable_table(
-        list(rows),
-        lambda name: name,
-        lambda name: {
-            "question": results.questions[name],
-            "baseline": rows[name].before,
-            "setting": rows[name].after,
-            "difference": rows[name].after - rows[name].before,
-        },
-        {
-            "question": st.column_config.TextColumn("question", width="large"),
-            "baseline": number(f"{settings.metric}, baseline"),
-            "setting": number(f"{settings.metric}, setting"),
-            "difference": number("difference", format="%+.3f"),
-        },
-        key="evaluate_questions",
-        opened=QUESTION,
-        alt="Questions, those that lost most first",
-    )
-    clicked = st.session_state.get(QUESTION)
-    question = results.questions[clicked if clicked in rows else next(iter(rows))]
-    with st.container(horizontal=True, vertical_alignment="center", key="ask_question"):
-        st.markdown(f"**{markdown_label(question, 300)}**", width="stretch")
-        widgets.button(
-            "Put it on the Research page",
-            "travel_explore",
-            _use,
-            opened,
-            question,
-            key="evaluate_ask",
-            help="With this setting, to see what is retrieved, what is missed, and why.",
-        )
-
-
-def _use(setting: str, question: str = "") -> None:
-    """Set the controls of the Research page, and its question if one is given; then go there."""
+def _use(setting: str) -> None:
+    """Set the controls of the Research page, then go there."""
     controls.set_controls(knobs_of(setting), *controls.TUNED)
-    if question:
-        st.session_state["question"] = question
     st.session_state["evaluate_go"] = True
 
 

@@ -42,7 +42,8 @@ def view(run: Run) -> None:
     label = "From search results to cited passages, with the losses after each step"
     markup.show(ol(".oq-attrition", aria_label=label)[steps])
     if not losses.answered:
-        st.caption("The answer was written from another context, so citations are not shown.")
+        reason = "The answer was written from another context" if run.answer else "There is no answer"
+        st.caption(f"{reason}, so citations are not shown.")
     _flow_table(run, flows)
     _why_not(run)
 
