@@ -12,7 +12,8 @@ from core.analysis.answers.attribution import AttributedSentence, Cell
 from core.analysis.answers.llm_judge import Entailment
 from core.cli.main import main
 from core.errors import BadInput
-from core.evaluation.answers.answers_folder import FILE
+from core.evaluation.answers.answering import Outcome
+from core.evaluation.answers.answers_folder import FILE, read_answers
 from core.evaluation.answers.judged_answers import kappa_interval, majority, read_labels
 from core.evaluation.metrics.answer_metrics import (
     citation_precision,
@@ -197,6 +198,14 @@ def test_quotations_are_measured_without_any_model(command: Command) -> None:
     assert "answered  exact match 0.00  F1 0." in line
     (mean,) = (line for line in out.splitlines() if line.startswith("exact match"))
     assert "0.000 [0.000, 0.658]  2 questions" in mean, "Wilson's interval of 0 in 2"
+    kept = {answer.question: answer for answer in read_answers(command.out).answers}
+    kiln_answer = kept["When did the kiln close?"]
+    assert (kiln_answer.outcome, kiln_answer.references) == (Outcome.ANSWERED, ("1911",))
+    (sentence, *_) = kiln_answer.sentences
+    cited = sentence.cited[0]
+    source = kiln_answer.sources[cited.number - 1]
+    assert sentence.supported and cited.supports and kiln_answer.titles[cited.number - 1] == "kiln.txt"
+    assert source[cited.start : cited.end] == sentence.text, "where a quotation stands in its source"
 
 
 def test_a_question_that_is_answered_is_not_answered_again(command: Command, model: FakeOpenAI) -> None:
@@ -264,6 +273,10 @@ class TestJudge:
         assert "entailed (judge)    1.000" in out
         questions_asked = len(model.chat_requests) - answered
         assert questions_asked and questions_asked % 2 == 0
+        judged = read_answers(command.out).judged
+        assert judged and judged.header.agreement and judged.header.repeats == 2
+        assert set(judged.by_answer.values()) == {1.0}
+        assert judged.deviation == 0 and judged.stable and judged.stable.mean == 1
         command.run("--judge", "--judge-labels", str(labels), "--judge-repeats", "2")
         assert len(model.chat_requests) - answered == questions_asked, "replies are cached"
 

@@ -16,14 +16,7 @@ from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.answers.answering import CHANGED, METRICS, AnsweredQuestion, answer_questions
 from core.evaluation.answers.answers_folder import Answers, AnswersFolder
-from core.evaluation.answers.judged_answers import (
-    Agreement,
-    JudgedAnswers,
-    LabelledClaim,
-    agreement,
-    judge_answers,
-    read_labels,
-)
+from core.evaluation.answers.judged_answers import Agreement, JudgedAnswers, LabelledClaim, read_labels
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.sweep import name_of
 from core.ports import Ports
@@ -91,7 +84,7 @@ async def answers_in_terminal(
             _print_means(answers)
             judged = None
             if judge and labelled and ports.chat:
-                judged = await _judge(Judge(ports.chat, judge.repeats, engine.cache), labelled, answers)
+                judged = await _judge(Judge(ports.chat, judge.repeats, engine.cache), labelled, folder)
             elif judge:
                 print_text(NO_LABELS, to=sys.stderr)
     failed = len(answers.answers) - len(answers.answered)
@@ -162,18 +155,25 @@ def _print_means(answers: Answers) -> None:
     print_text(SIMILARITY, to=sys.stderr)
 
 
-async def _judge(judge: Judge, labelled: Sequence[LabelledClaim], answers: Answers) -> JudgedAnswers:
+async def _judge(
+    judge: Judge, labelled: Sequence[LabelledClaim], folder: AnswersFolder
+) -> JudgedAnswers | None:
     print_text(
         f"{judge.identity} judges {pluralize(len(labelled), 'labelled claim')} and the answers.",
         to=sys.stderr,
     )
-    agreed = await agreement(judge, labelled)
-    judged = await judge_answers(judge, answers.answered)
+    async with aclosing(folder.judge(judge, labelled)) as verdicts:
+        async for _ in verdicts:
+            pass
+    judged = folder.answers.judged
+    if judged is None:
+        return None
     if judged.scores:
         print_text(_judged_line(judged))
-    print_text(_agreement_line(judge, agreed))
-    for why in dict.fromkeys(judged.failed.values()):
-        count = list(judged.failed.values()).count(why)
+    if judged.header.agreement:
+        print_text(_agreement_line(judge, judged.header.agreement))
+    for why in dict.fromkeys(judged.failed):
+        count = judged.failed.count(why)
         print_text(
             f"{pluralize(count, 'answer')} {plural(count, 'was', 'were')} not judged: {one_line(why)}",
             to=sys.stderr,
@@ -184,8 +184,9 @@ async def _judge(judge: Judge, labelled: Sequence[LabelledClaim], answers: Answe
 def _judged_line(judged: JudgedAnswers) -> str:
     low, high = min(judged.repetitions), max(judged.repetitions)
     return (
-        f"{'entailed (judge)':<20}{judged.scores}  {pluralize(judged.answers, 'answer')}: the share of their sentences; "
-        f"{low:.3f} to {high:.3f} by single repetitions; {pluralize(judged.unclear, 'sentence')} without a clear verdict"
+        f"{'entailed (judge)':<20}{judged.scores}  {pluralize(len(judged.by_answer), 'answer')}: the share of their sentences; "
+        f"{low:.3f} to {high:.3f} by single repetitions, standard deviation {judged.deviation:.3f}; "
+        f"{pluralize(judged.unclear, 'sentence')} without a clear verdict"
     )
 
 

@@ -1,11 +1,12 @@
 """Questions of a data set answered by the product's own stages: ranked, answered from the context, and measured."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
-from core.analysis.answers.attribution import attribution
+from core.analysis.answers.attribution import AttributedSentence, attribution
 from core.config.knobs import Knobs
 from core.errors import OpenQueryError
 from core.evaluation.data_sets.corpus import Corpus, build_corpus, document_pages
@@ -37,6 +38,38 @@ AT_ONCE = 4
 """Questions that are worked on at the same time."""
 
 
+class Outcome(StrEnum):
+    """What became of a question."""
+
+    FAILED = "failed"
+    WRONGLY_ANSWERED = "answered, though the documents hold no answer"
+    WRONGLY_REFUSED = "refused wrongly"
+    ANSWERED = "answered"
+    RIGHTLY_REFUSED = "refused rightly"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedSource:
+    """A source that a sentence of an answer cites."""
+
+    number: int
+    supports: bool
+    """Whether it supports the sentence alone."""
+    start: int
+    """Where its sentence that is most similar begins, in its text."""
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredSentence:
+    """A sentence of an answer."""
+
+    text: str
+    supported: bool
+    """Whether its cited sources support it together."""
+    cited: tuple[CitedSource, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredQuestion:
     """A question with its answer and what was measured of it; or with the reason why there is none."""
@@ -48,8 +81,14 @@ class AnsweredQuestion:
     """Whether the answer is that the sources hold none."""
     documents: tuple[str, ...] = ()
     """The document of each numbered source, from number 1 on."""
+    titles: tuple[str, ...] = ()
+    """The title of each numbered source."""
     sources: tuple[str, ...] = ()
     """The text of each numbered source."""
+    references: tuple[str, ...] = ()
+    """The reference answers of the data set; without one, the excerpts that answer the question."""
+    sentences: tuple[MeasuredSentence, ...] = ()
+    """Those of the answer that were compared with the sources."""
     values: Mapping[str, float] = field(default_factory=dict)
     """By metric; one that does not apply to the question is not there."""
     notes: tuple[str, ...] = ()
@@ -61,6 +100,30 @@ class AnsweredQuestion:
     seconds: float = 0.0
     failed: str = ""
     """Why nothing was measured; empty when it was."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of the question."""
+        if self.failed:
+            return Outcome.FAILED
+        if REFUSED in self.values:
+            return Outcome.RIGHTLY_REFUSED if self.refused else Outcome.WRONGLY_ANSWERED
+        return Outcome.WRONGLY_REFUSED if self.refused else Outcome.ANSWERED
+
+    @property
+    def has_unsupported(self) -> bool:
+        """Whether a sentence is not supported by what it cites, or a citation adds nothing."""
+        return any(self.values.get(name, 1.0) < 1.0 for name in ("citation recall", "citation precision"))
+
+    @property
+    def quality(self) -> float:
+        """From 0 to 1, to put answers in order: the mean of token F1 and the figures of citations, where it has
+        them; 0 for what should have been refused or answered, and -1 where it failed."""
+        if self.outcome is not Outcome.ANSWERED:
+            return {Outcome.FAILED: -1.0, Outcome.RIGHTLY_REFUSED: 1.0}.get(self.outcome, 0.0)
+        names = ("token F1", "citation recall", "citation precision")
+        some = [self.values[name] for name in names if name in self.values]
+        return sum(some) / len(some) if some else 1.0
 
 
 async def answer_questions(
@@ -91,7 +154,9 @@ async def answer_questions(
 
     async def answered(question: Question) -> AnsweredQuestion:
         run = Run(id=question.id, question=question.text, knobs=knobs, pages=pages)
-        return await _answered(question, run, corpus, strict)
+        result = await _answered(question, run, corpus, strict)
+        excerpts = (pages[page].article.text[start:end] for page, start, end in question.excerpts)
+        return replace(result, references=question.answers or tuple(excerpts))
 
     async with aclosing(map_concurrently(left(), answered, at_once=AT_ONCE)) as results:
         async for result in results:
@@ -104,13 +169,12 @@ async def _answered(question: Question, run: Run, corpus: Corpus, ports: Ports) 
         vector = (await ports.embed([question.text])).vectors[0]
         await rank_index(run.question, corpus.index(vector), run.knobs, ports, recorder)
         await answer_and_check(run.question, run.knobs, ports, recorder)
-        values = await _answer_metrics(question, recorder.run, ports.embed)
+        return await _measured(question, recorder.run, ports.embed)
     except OpenQueryError as error:
-        return _result(question, recorder.run, failed=str(error))
-    return _result(question, recorder.run, values=values)
+        return replace(_result(question, recorder.run), failed=str(error))
 
 
-async def _answer_metrics(question: Question, run: Run, embed: Embed) -> dict[str, float]:
+async def _measured(question: Question, run: Run, embed: Embed) -> AnsweredQuestion:
     refused = _refused(run)
     values: dict[str, float | None] = (
         {ANSWERED: float(not refused)} if question.answerable else {REFUSED: float(refused)}
@@ -120,12 +184,30 @@ async def _answer_metrics(question: Question, run: Run, embed: Embed) -> dict[st
         values["exact match"] = answer_metrics.exact_match(text, question.answers)
         values["token F1"] = answer_metrics.token_f1(text, question.answers)
         values["contains answer"] = answer_metrics.contains_reference(text, question.answers)
+    sentences: Sequence[AttributedSentence] = ()
     if not refused:
         sentences = (await attribution(run, embed)).sentences
         unknown = sum(not mark.known for mark in run.check.citations)
         values["citation recall"] = answer_metrics.citation_recall(sentences)
         values["citation precision"] = answer_metrics.citation_precision(sentences, unknown)
-    return {name: value for name, value in values.items() if value is not None}
+    return replace(
+        _result(question, run),
+        values={name: value for name, value in values.items() if value is not None},
+        sentences=tuple(map(_measured_sentence, sentences)),
+    )
+
+
+def _measured_sentence(sentence: AttributedSentence) -> MeasuredSentence:
+    return MeasuredSentence(
+        text=sentence.text,
+        supported=answer_metrics.supports(sentence.citations),
+        cited=tuple(
+            CitedSource(
+                number=cell.source, supports=answer_metrics.supports([cell]), start=cell.start, end=cell.end
+            )
+            for cell in sentence.citations
+        ),
+    )
 
 
 def _refused(run: Run) -> bool:
@@ -139,9 +221,7 @@ def _without_citations(run: Run) -> str:
     return text
 
 
-def _result(
-    question: Question, run: Run, *, values: Mapping[str, float] | None = None, failed: str = ""
-) -> AnsweredQuestion:
+def _result(question: Question, run: Run) -> AnsweredQuestion:
     usage = run.usage
     return AnsweredQuestion(
         id=question.id,
@@ -149,11 +229,10 @@ def _result(
         answer=run.text,
         refused=_refused(run),
         documents=tuple(source.passage.place.page for source in run.sources),
+        titles=tuple(source.title for source in run.sources),
         sources=tuple(source.text for source in run.sources),
-        values=values or {},
         notes=tuple(map(str, run.notices)),
         tokens=usage.total_tokens if usage else 0,
         cost=usage.cost if usage else None,
         seconds=run.seconds,
-        failed=failed,
     )

@@ -1,19 +1,32 @@
 """Answers to the questions of a data set on disk: one folder, one line of JSON for each question, written as it is
-answered. The first line says what was asked, of which models and under which setting."""
+answered. The first line says what was asked, of which models and under which setting. What a judge says of them stands
+beside them in a file of the same form."""
 
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from core.analysis.answers.llm_judge import Judge
 from core.errors import BadInput
 from core.evaluation.answers.answering import METRICS, AnsweredQuestion
+from core.evaluation.answers.judged_answers import (
+    JudgedAnswer,
+    JudgedAnswers,
+    JudgeHeader,
+    LabelledClaim,
+    agreement,
+    judge_answers,
+)
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.source import Source
 from core.evaluation.record_file import RecordFile, RecordHeader
 from core.evaluation.statistics.significance import Interval, mean_interval
 from core.text.display import embedder_name
 
-FILE = "answers.jsonl"
+FILE, JUDGED = "answers.jsonl", "judged.jsonl"
+_HINT = "Choose another folder."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +44,8 @@ class Answers:
 
     header: AnswersHeader
     answers: tuple[AnsweredQuestion, ...]
+    judged: JudgedAnswers | None = None
+    """What a judge says of them; None when none was asked."""
 
     @cached_property
     def answered(self) -> tuple[AnsweredQuestion, ...]:
@@ -64,26 +79,83 @@ class AnswersFolder:
             chat=chat,
             questions={question.id: question.text for question in data.questions},
         )
-        self._file = RecordFile(
-            Source(folder / FILE), AnswersHeader, AnsweredQuestion, "Choose another folder."
-        )
+        self._folder, self._file = folder, _answers_file(folder)
         earlier = self._file.begin(header)
         if earlier != header:
             raise BadInput(
                 f"{folder} has answers to {earlier.data} by {earlier.chat or 'quotation'} with {embedder_name(earlier.embedder)}, "
                 f"under {earlier.setting}.",
-                hint="Choose another folder.",
+                hint=_HINT,
             )
 
     @property
     def answers(self) -> Answers:
-        """What is on disk. Raises `BadInput` when the file is damaged."""
-        header, answers = self._file.read()
-        latest = {answer.id: answer for answer in answers}
-        return Answers(
-            header=header, answers=tuple(latest[name] for name in header.questions if name in latest)
-        )
+        """What is on disk. Raises `BadInput` when a file is damaged."""
+        return read_answers(self._folder)
 
     def add(self, answer: AnsweredQuestion) -> None:
         """Write an answer, which takes the place of an earlier one. It is on disk when this returns."""
         self._file.add(answer)
+
+    async def judge(
+        self, judge: Judge, labelled: Sequence[LabelledClaim] = ()
+    ) -> AsyncGenerator[JudgedAnswer]:
+        """Have the answers judged that are not yet, after the labelled claims; the verdicts as they are written.
+
+        Verdicts of another judge, or beside another agreement, are replaced.
+
+        Raises:
+            ChatFailed: when the model does not answer about the labelled claims.
+            BadInput: when a file is damaged.
+            OSError: when it cannot be written.
+        """
+        agreed = await agreement(judge, labelled) if labelled else None
+        answers, file = self.answers, _judged_file(self._folder)
+        header = JudgeHeader(
+            data=answers.header.data,
+            embedder=answers.header.embedder,
+            questions=answers.header.questions,
+            judge=judge.identity,
+            repeats=judge.repeats,
+            agreement=agreed,
+        )
+        if answers.judged and answers.judged.header != header:
+            file.source.path.unlink()
+        file.begin(header)
+        judged = self.answers.judged
+        done = {answer.id for answer in judged.answers if not answer.failed} if judged else set()
+        left = [answer for answer in answers.answered if answer.id not in done]
+        async with aclosing(judge_answers(judge, left)) as results:
+            async for result in results:
+                file.add(result)
+                yield result
+
+
+def read_answers(folder: Path) -> Answers:
+    """The answers of a folder that `openquery eval answers` or the page has written, with what a judge says of them.
+
+    Raises:
+        BadInput: when a file is damaged.
+        FileNotFoundError: when there are none.
+    """
+    header, answers = _answers_file(folder).read()
+    latest = {answer.id: answer for answer in answers}
+    judged = None
+    if (folder / JUDGED).exists():
+        judge, verdicts = _judged_file(folder).read()
+        judged = JudgedAnswers(
+            header=judge, answers=tuple({verdict.id: verdict for verdict in verdicts}.values())
+        )
+    return Answers(
+        header=header,
+        answers=tuple(latest[name] for name in header.questions if name in latest),
+        judged=judged,
+    )
+
+
+def _answers_file(folder: Path) -> RecordFile[AnswersHeader, AnsweredQuestion]:
+    return RecordFile(Source(folder / FILE), AnswersHeader, AnsweredQuestion, _HINT)
+
+
+def _judged_file(folder: Path) -> RecordFile[JudgeHeader, JudgedAnswer]:
+    return RecordFile(Source(folder / JUDGED), JudgeHeader, JudgedAnswer, _HINT)

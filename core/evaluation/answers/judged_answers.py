@@ -1,21 +1,24 @@
 """Answers scored by an LLM judge, with its measured agreement with people.
 
 A judge is asked whether the cited sources entail each sentence, several times with the same prompt, and the majority
-decides. Before any of its scores is used, it judges claims that people have labelled; Cohen's kappa of its majority and
-the labels belongs to every score.
+decides. Its scores stand beside Cohen's kappa of its majority and labels of people, where there are some, and beside how
+often its repetitions agree with each other.
 """
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Hashable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Hashable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from statistics import pstdev
 
 from core.analysis.answers.llm_judge import Entailment, Judge
 from core.errors import BadInput, ChatFailed
 from core.evaluation.answers.answering import AT_ONCE, AnsweredQuestion
 from core.evaluation.data_sets.lines import rows
 from core.evaluation.data_sets.source import Source
+from core.evaluation.record_file import RecordHeader
 from core.evaluation.statistics.significance import Interval, mean_interval
 from core.model import Sentence
 from core.stages.check import check
@@ -61,19 +64,87 @@ class Agreement:
     """Claims on which all repetitions say the same."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class JudgeHeader(RecordHeader):
+    """Who judged the answers of a folder."""
+
+    judge: str
+    repeats: int
+    agreement: Agreement | None = None
+    """With people; None where there are no labels."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedAnswer:
+    """The verdicts on one answer; or with the reason why there are none."""
+
+    id: str
+    verdicts: tuple[tuple[Entailment, ...], ...] = ()
+    """For each sentence those of all repetitions."""
+    failed: str = ""
+
+    @property
+    def decided(self) -> tuple[bool | None, ...]:
+        """Whether each sentence is entailed, by the majority."""
+        return tuple(map(majority, self.verdicts))
+
+    @property
+    def score(self) -> float | None:
+        """The share of the sentences with a clear verdict that are entailed; None without one."""
+        return _score(self.decided)
+
+
+@dataclass(frozen=True, kw_only=True)
 class JudgedAnswers:
     """A judge's scores of answers: the share of an answer's sentences that their cited sources entail."""
 
-    scores: Interval | None
-    """The mean over answers; None when no answer has a score."""
-    repetitions: tuple[float, ...]
-    """The same mean by the verdicts of each repetition alone, where it has any clear one."""
-    answers: int
-    unclear: int
-    """Sentences without a clear verdict, which are in no score."""
-    failed: Mapping[str, str] = field(default_factory=dict)
-    """Why an answer was not judged, by the question's id."""
+    header: JudgeHeader
+    answers: tuple[JudgedAnswer, ...]
+
+    @cached_property
+    def judged(self) -> tuple[JudgedAnswer, ...]:
+        """Those that did not fail, of answers with a sentence."""
+        return tuple(answer for answer in self.answers if answer.verdicts)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Why answers were not judged."""
+        return tuple(answer.failed for answer in self.answers if answer.failed)
+
+    @property
+    def by_answer(self) -> dict[str, float]:
+        """The score of each answer that has one, by the question's id."""
+        return {answer.id: score for answer in self.judged if (score := answer.score) is not None}
+
+    @property
+    def scores(self) -> Interval | None:
+        """The mean over answers; None when no answer has a score."""
+        return mean_interval(list(self.by_answer.values())) if self.by_answer else None
+
+    @property
+    def repetitions(self) -> tuple[float, ...]:
+        """The same mean by the verdicts of each repetition alone, where it has any clear one."""
+        means = (_mean_of(self.judged, number) for number in range(self.header.repeats))
+        return tuple(mean for mean in means if mean is not None)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of `repetitions`: how much the mean varies with the judge alone."""
+        return pstdev(self.repetitions) if self.repetitions else 0.0
+
+    @property
+    def unclear(self) -> int:
+        """Sentences without a clear verdict, which are in no score."""
+        return sum(answer.decided.count(None) for answer in self.judged)
+
+    @property
+    def stable(self) -> Interval | None:
+        """The share of an answer's sentences on which all repetitions say the same, mean over answers."""
+        shares = [
+            sum(_is_stable(verdicts) for verdicts in answer.verdicts) / len(answer.verdicts)
+            for answer in self.judged
+        ]
+        return mean_interval(shares) if shares else None
 
 
 def read_labels(path: Path) -> tuple[LabelledClaim, ...]:
@@ -117,7 +188,7 @@ async def agreement(judge: Judge, labelled: Sequence[LabelledClaim]) -> Agreemen
         kappa=kappa_interval([claim.supported for claim in labelled], decided),
         claims=len(labelled),
         unclear=decided.count(None),
-        stable=sum(len({_SUPPORT[verdict] for verdict in verdicts}) == 1 for verdicts in verdicts_by_claim),
+        stable=sum(map(_is_stable, verdicts_by_claim)),
     )
 
 
@@ -139,39 +210,24 @@ def kappa_interval(first: Sequence[Hashable], second: Sequence[Hashable]) -> Int
     return Interval(mean, max(low, -1.0), high)
 
 
-async def judge_answers(judge: Judge, answers: Sequence[AnsweredQuestion]) -> JudgedAnswers:
-    """The judge's scores of all answers but refusals. A sentence that cites nothing is not entailed, and the
-    model is not asked about it. An answer that could not be judged is named with the reason, and is in no mean."""
-    failed: dict[str, str] = {}
-    judged: dict[str, list[tuple[Entailment, ...]]] = {}
+async def judge_answers(judge: Judge, answers: Sequence[AnsweredQuestion]) -> AsyncGenerator[JudgedAnswer]:
+    """The verdicts on all answers but refusals, as they come. A sentence that cites nothing is not entailed, and the
+    model is not asked about it. An answer for which the model fails comes with the reason."""
 
     async def source() -> AsyncGenerator[AnsweredQuestion]:
         for answer in answers:
             if not (answer.refused or answer.failed):
                 yield answer
 
-    async def work(answer: AnsweredQuestion) -> bool:
+    async def judged(answer: AnsweredQuestion) -> JudgedAnswer:
         try:
-            judged[answer.id] = await _sentences(judge, answer)
+            return JudgedAnswer(id=answer.id, verdicts=await _verdicts(judge, answer))
         except ChatFailed as error:
-            failed[answer.id] = str(error)
-        return True
+            return JudgedAnswer(id=answer.id, failed=str(error))
 
-    async with aclosing(map_concurrently(source(), work, at_once=AT_ONCE)) as progress:
-        async for _ in progress:
-            pass
-    in_order = [judged[answer.id] for answer in answers if judged.get(answer.id)]
-    decided = [[majority(sentence) for sentence in answer] for answer in in_order]
-    scores = [score for sentences in decided if (score := _score(sentences)) is not None]
-    return JudgedAnswers(
-        scores=mean_interval(scores) if scores else None,
-        repetitions=tuple(
-            mean for number in range(judge.repeats) if (mean := _mean_of(in_order, number)) is not None
-        ),
-        answers=len(scores),
-        unclear=sum(sentences.count(None) for sentences in decided),
-        failed=failed,
-    )
+    async with aclosing(map_concurrently(source(), judged, at_once=AT_ONCE)) as results:
+        async for result in results:
+            yield result
 
 
 def majority(verdicts: Sequence[Entailment]) -> bool | None:
@@ -180,12 +236,16 @@ def majority(verdicts: Sequence[Entailment]) -> bool | None:
     return support if 2 * count > len(verdicts) else None
 
 
-async def _sentences(judge: Judge, answer: AnsweredQuestion) -> list[tuple[Entailment, ...]]:
+async def _verdicts(judge: Judge, answer: AnsweredQuestion) -> tuple[tuple[Entailment, ...], ...]:
     texts = dict(enumerate(answer.sources, 1))
     sentences = check(answer.answer, texts).sentences
     cited_verdicts = iter(await judge.verdicts([sentence for sentence in sentences if sentence.cites], texts))
     uncited = (Entailment.NOT_ADDRESSED,) * judge.repeats
-    return [next(cited_verdicts) if sentence.cites else uncited for sentence in sentences]
+    return tuple(next(cited_verdicts) if sentence.cites else uncited for sentence in sentences)
+
+
+def _is_stable(verdicts: Sequence[Entailment]) -> bool:
+    return len({_SUPPORT[verdict] for verdict in verdicts}) == 1
 
 
 def _score(decided: Sequence[bool | None]) -> float | None:
@@ -193,8 +253,8 @@ def _score(decided: Sequence[bool | None]) -> float | None:
     return sum(clear) / len(clear) if clear else None
 
 
-def _mean_of(answers: Sequence[Sequence[tuple[Entailment, ...]]], number: int) -> float | None:
-    scores = [_score([_SUPPORT[sentence[number]] for sentence in answer]) for answer in answers]
+def _mean_of(answers: Sequence[JudgedAnswer], number: int) -> float | None:
+    scores = [_score([_SUPPORT[verdicts[number]] for verdicts in answer.verdicts]) for answer in answers]
     defined = [score for score in scores if score is not None]
     return sum(defined) / len(defined) if defined else None
 

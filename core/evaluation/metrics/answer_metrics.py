@@ -40,7 +40,7 @@ def citation_recall(sentences: Sequence[AttributedSentence]) -> float | None:
     """The share of the sentences whose cited sources support them together; one without a citation is not supported.
     None without a sentence."""
     if sentences:
-        return sum(supports(sentence, sentence.citations) for sentence in sentences) / len(sentences)
+        return sum(supports(sentence.citations) for sentence in sentences) / len(sentences)
     return None
 
 
@@ -61,8 +61,8 @@ def citation_precision(sentences: Sequence[AttributedSentence], unknown: int = 0
     return needed / cited if cited else 0.0
 
 
-def supports(sentence: AttributedSentence, cells: Sequence[Cell]) -> bool:
-    """Whether these sources support the sentence together: one has a similar sentence, and each number is in one."""
+def supports(cells: Sequence[Cell]) -> bool:
+    """Whether the sources of these cells support their sentence together: one has a similar sentence, and each number is in one."""
     missing = set.intersection(*(set(cell.missing_numbers) for cell in cells)) if cells else set()
     return any(not cell.dissimilar for cell in cells) and not missing
 
@@ -88,4 +88,4 @@ def _f1(answer: Sequence[str], reference: Sequence[str]) -> float:
 def _needed(sentence: AttributedSentence, cell: Cell) -> bool:
     cited = sentence.citations
     others = [other for other in cited if other is not cell]
-    return supports(sentence, cited) and (supports(sentence, [cell]) or not supports(sentence, others))
+    return supports(cited) and (supports([cell]) or not supports(others))
