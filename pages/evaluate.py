@@ -191,7 +191,9 @@ with st.container(horizontal=True, gap="medium", key="evaluate_head"):
         "evaluate_view",
     )
     opened = chosen_experiment() if view == "results" else None
-    if opened is None:
+    if view == "labels":
+        markup.show(markup.title(label_comparison.TITLE, label_comparison.LEAD))
+    elif opened is None:
         markup.show(markup.title("Evaluate", LEAD))
     else:
         markup.show(markup.title(opened.name, facts_of(opened)))

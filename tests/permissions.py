@@ -17,7 +17,7 @@ ON_SCREEN = [
     "copy_*",
     "reset_*",
     "reset",
-    "verdict_back",
+    "label_skip",
     "verdict_open",
     "close_ingest",
     "back_to_all",
@@ -57,7 +57,7 @@ BUTTONS: dict[Action, list[str]] = {
         Action.CHANGE_RUN: "stop fetch_late fetch_texts answer_again answer_now search_more extraction_switch history_delete_confirmed "
         "plan_approve run_go_on",
         Action.SHARE_RUN: "link_make link_take_back_*",
-        Action.KEEP_LABELS: "grade_* labels_export labels_import preset_apply_* preset_delete_* preset_save_* preset_rename_* preset_undo_*",
+        Action.KEEP_LABELS: "grade_* label_undo labels_export labels_import preset_apply_* preset_delete_* preset_save_* preset_rename_* preset_undo_*",
         Action.EVALUATE_LABELS: "evaluate_start",
         Action.EVALUATE_DATA_SETS: "evaluate_start data_set_upload data_set_leave_out data_set_fetch",
         Action.CHANGE_EXPERIMENT: "evaluate_stop evaluate_continue evaluate_delete evaluate_undo evaluate_describe",

@@ -11,6 +11,7 @@ from cachetools import LRUCache
 
 from core.config.knobs import RankKnobs
 from core.evaluation.labels.comparison_power import QuestionPlan, plan_questions
+from core.evaluation.labels.graded_ranking import GradedRanking
 from core.evaluation.labels.label_samples import DEPTH, Sample, in_random_order, sample
 from core.evaluation.labels.label_verdict import LabelVerdict, compare
 from core.evaluation.labels.passage_labels import passage_grades, place_labels
@@ -36,6 +37,8 @@ class SampledRun:
     version: Version
     sample: Sample
     """Under the folded question."""
+    orders: tuple[tuple[str, ...], tuple[str, ...]]
+    """The ids of the passages that either ranking has among its first, as the first and as the second one orders them."""
 
 
 class RunComparisons:
@@ -73,6 +76,18 @@ class RunComparisons:
         """How many questions it takes to decide between the two rankings."""
         return plan_questions([run.sample for run in runs], self._grades_of(runs, user))
 
+    def graded(
+        self, run: SampledRun, user: str = "", unlabelled: str = ""
+    ) -> tuple[GradedRanking, GradedRanking]:
+        """Both rankings of one question with the labels of the user; the passage of the id `unlabelled` counts as one
+        without a label."""
+        grades = self._graded(run, self._labels.of(run.sample.question, user))
+        grades = {passage: grade for passage, grade in grades.items() if passage != unlabelled}
+        first, second = (
+            GradedRanking(order=order, grades=grades, recall=None, precision=None) for order in run.orders
+        )
+        return first, second
+
     def _grades_of(self, runs: Iterable[SampledRun], user: str) -> dict[str, Mapping[str, int]]:
         """The grades of labelled passages by their id, by question."""
         by_question = self._labels.by_question(user)
@@ -91,6 +106,7 @@ class RunComparisons:
             run=run.id,
             version=_version(summary),
             sample=sample(folded_question(run.question), ranked, other),
+            orders=(tuple(dict.fromkeys((*ranked, *other))), tuple(dict.fromkeys((*other, *ranked)))),
         )
 
     def _graded(self, sampled_run: SampledRun, labels: tuple[Label, ...]) -> Mapping[str, int]:

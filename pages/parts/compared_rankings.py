@@ -5,7 +5,6 @@ import streamlit as st
 from core.config.knobs import Knobs, RankKnobs
 from core.evaluation.sweep import name_of
 
-ON = "verdict_on"
 SIDES = ("verdict_first", "verdict_second")
 
 
@@ -20,4 +19,3 @@ def compare_next(first: Knobs, second: Knobs) -> None:
     """Have the rankings of these settings compared when the Evaluate page is drawn next."""
     for side, knobs in zip(SIDES, (first, second), strict=True):
         st.session_state[side] = ordering(knobs)
-    st.session_state[ON] = True

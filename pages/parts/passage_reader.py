@@ -20,7 +20,7 @@ def reader(
     label: str,
     facts: Sequence[Node],
     key: str,
-    close: object,
+    close: Callable[[], object] | None = None,
     also: tuple[str, ...] = (),
     controls: Callable[[], None] | None = None,
 ) -> None:
@@ -33,7 +33,7 @@ def reader(
         label: A short label, such as the rank or source number.
         facts: Facts about the passage, elements of `markup.fact`.
         key: The key of the container and prefix of its widgets' keys.
-        close: The callback of the close button.
+        close: The callback of the close button; None: it cannot be closed.
         also: Sites of other pages with the same text.
         controls: Draws further controls above the text.
     """
@@ -50,7 +50,8 @@ def reader(
                 st.link_button(
                     "Open", target, icon=":material/open_in_new:", type="tertiary", key=f"{key}_open"
                 )
-            widgets.close_button(close, key=f"{key}_close")  # type: ignore[arg-type]
+            if close:
+                widgets.close_button(close, key=f"{key}_close")
         if controls:
             controls()
         part = passage_in_context(page, place)

@@ -2,6 +2,8 @@
 //
 // - The question box of an empty page has the focus.
 // - A citation is named after its source, by the `data-source` of the source's card.
+// - A passage to label takes the focus when its view is opened, and when the one before is labelled;
+//   its text is scrolled to what is marked.
 // - A passage that a link opened takes the focus. Escape closes it, and the focus returns to the link.
 // - A list of an answer has the direction of its words, so that its marks stand where its lines begin.
 // - Icons beside words are not read out, and the settings of each side of a comparison are a named group.
@@ -10,6 +12,7 @@
 
 const READER = '[class*="st-key-reader_"]';
 const PASSAGE = READER + ' .oq-article.reading';
+const TO_LABEL = '[class*="st-key-reader_verdict"], [class*="st-key-reader_draft"]';
 const CLOSE = READER + '[class*="_close"] button';
 const CITATIONS = ':is(.st-key-answer_body, [class*="st-key-version_body"]) a[href^="#"]';
 const LISTS = ':is(.st-key-answer_body, [class*="st-key-version_body"]) :is(ul, ol, blockquote):not([dir])';
@@ -56,26 +59,38 @@ function complete() {
   all(BOXES).forEach((heading) => { heading.textContent = 'selected'; });
 }
 
+function isIdle() {
+  return document.activeElement === document.body || document.activeElement.matches('a, .st-key-evaluate_view button');
+}
+
 function greet() {
   const box = document.querySelector('.st-key-ask_hero .st-key-question input:not(:disabled)');
   if (!box || greeted.has(box)) return;
   greeted.add(box);
-  const idle = document.activeElement === document.body || document.activeElement.tagName === 'A';
-  if (idle && window.matchMedia('(hover: hover)').matches) box.focus({ preventScroll: true });
+  if (isIdle() && window.matchMedia('(hover: hover)').matches) box.focus({ preventScroll: true });
+}
+
+function reveal(passage) {
+  const mark = passage.querySelector('mark');
+  const room = (passage.clientHeight - mark.offsetHeight) / 2;
+  passage.scrollTop = mark.offsetTop - Math.max(room, 12);
 }
 
 function follow() {
   all(PASSAGE).forEach((passage) => {
     if (openers.has(passage)) return;
     openers.set(passage, opening);
-    if (opening) passage.focus({ preventScroll: true });
+    const toLabel = passage.closest(TO_LABEL);
+    if (opening || (toLabel && isIdle())) passage.focus({ preventScroll: true });
+    if (toLabel) reveal(passage);
     opening = '';
   });
   if (document.activeElement !== document.body) return;
   const lost = inside || (outside && outside.element);
   if (!lost || lost.isConnected) return;
   const same = inside && all(PASSAGE).find((passage) => passage.dataset.place === inside.dataset.place);
-  const back = same || current(outside || described(lost));
+  const toLabel = all(PASSAGE).find((passage) => passage.closest(TO_LABEL));
+  const back = same || current(outside || described(lost)) || toLabel;
   if (back) back.focus({ preventScroll: true });
 }
 

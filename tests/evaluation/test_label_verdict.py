@@ -135,6 +135,10 @@ class TestCompare:
         assert verdict.verdict is Verdict.BETTER
         assert verdict.labels == verdict.questions == 12
         assert verdict.p_value == pytest.approx(math.sqrt(13) * math.exp(-(12**2) / 26))
+        assert verdict.needed is None
+        begun = compare(samples, {name: truth[name] for name in list(truth)[:3]})
+        assert begun.needed is not None and begun.needed > begun.questions == 3
+        assert [proposal.question for proposal in begun.open] == list(truth)[3:]
         swapped = [Sample(question=drawn.question, factors={"a": -1.0}, pool=drawn.pool) for drawn in samples]
         assert label_until_decided(swapped, truth).verdict is Verdict.WORSE
 

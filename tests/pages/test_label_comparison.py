@@ -1,5 +1,6 @@
 """Two rankings compared by labels on the Evaluate page: the next passage, the figures, and the way there."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -22,9 +23,16 @@ QUESTIONS = (
 
 
 def comparing(**session: object) -> AppTest:
-    app = opened("evaluate", session={"verdict_on": True, **session}, view="labels")
+    app = opened("evaluate", session=session, view="labels")
     assert not app.exception
     return app
+
+
+def place(app: AppTest) -> str:
+    """Where the passage to label stands."""
+    found = re.search(r'data-place="([^"]+)"', html(app))
+    assert found
+    return found[1]
 
 
 def sentence(app: AppTest) -> str:
@@ -43,7 +51,7 @@ def test_passages_of_all_questions_are_labelled_one_after_the_other(registry: Ru
     assert needed.label.startswith("3 questions show")
     assert "| 0.05 | " in needed.markdown[0].value
     labelled = 0
-    while "reader_verdict_close" in {one.key for one in app.button} and labelled < 60:
+    while "label_skip" in {one.key for one in app.button} and labelled < 60:
         press(app, "grade_RELEVANT")
         labelled += 1
         assert f"<b>{labelled}</b> label" in html(app)
@@ -54,19 +62,22 @@ def test_passages_of_all_questions_are_labelled_one_after_the_other(registry: Ru
     assert "DCG@10, A minus B" in html(app)
 
 
-def test_the_passage_before_is_shown_again_and_its_label_corrected(registry: RunRegistry) -> None:
+def test_labels_are_undone_one_by_one_and_their_passages_open_again(registry: RunRegistry) -> None:
     run = answered(registry)
     app = comparing()
-    assert "verdict_back" not in {one.key for one in app.button}
-    press(app, "grade_RELEVANT")
-    (first,) = registry.labels.of(run.question)
-    press(app, "verdict_back")
-    press(app, "grade_NOT_RELEVANT")
-    (corrected,) = registry.labels.of(run.question)
-    assert (corrected.place, corrected.grade) == (first.place, 0)
-    press(app, "verdict_back")
-    press(app, "grade_PARTLY")
-    assert len(registry.labels.of(run.question)) == 2
+    assert app.button(key="label_undo").disabled
+    places = []
+    for grade in ("RELEVANT", "PARTLY"):
+        places.append(place(app))
+        press(app, f"grade_{grade}")
+    assert len({*places, place(app)}) == 3, "each label brings the next passage"
+    assert "Before the latest label: " in html(app)
+    for number, opened_again in enumerate(reversed(places), 1):
+        press(app, "label_undo")
+        assert place(app) == opened_again
+        assert len(registry.labels.of(run.question)) == 2 - number
+    press(app, "label_skip")
+    assert place(app) != places[0]
 
 
 def test_the_passage_is_opened_in_its_run(registry: RunRegistry) -> None:
@@ -143,6 +154,7 @@ def test_the_verdict_is_a_sentence(verdict: Verdict, labels: int, proposed: bool
         p_value=0.012,
         verdict=verdict,
         shown=0.8 if labels else None,
-        next=Proposal(question="q", passage="p") if proposed else None,
+        needed=None,
+        open=(Proposal(question="q", passage="p"),) if proposed else (),
     )
     assert words in found.summary

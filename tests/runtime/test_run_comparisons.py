@@ -78,6 +78,18 @@ class TestSampleRun:
         assert comparisons.compare(runs) == first
         assert loaded == ["a", "b", "a"]
 
+    def test_a_ranking_of_one_question_is_graded_by_its_labels(self, run: Run, labels: LabelStore) -> None:
+        comparisons = RunComparisons(lambda _: run, labels)
+        sampled = comparisons.sampled(summary(run.id, run.question), COSINE, BM25)
+        assert sampled is not None and run.index is not None
+        best = next(one for one in run.index.passages if one.id == sampled.orders[0][0])
+        labels.add(run.question, run.id, label(run.pages[best.place.page], best.place, Grade.RELEVANT))
+        first, second = comparisons.graded(sampled)
+        assert first.ndcg is not None and first.ndcg.high == 1
+        assert set(first.order) == set(second.order)
+        assert {*first.grades.values()} == {Grade.RELEVANT}
+        assert comparisons.graded(sampled, unlabelled=best.id)[0].ndcg is None
+
     def test_a_run_that_is_gone_is_left_out(self, labels: LabelStore) -> None:
         comparisons = RunComparisons(lambda _: None, labels)
         assert comparisons.sampled(summary("a", "What boils?"), COSINE, BM25) is None

@@ -70,8 +70,8 @@ def plan_questions(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, 
         plans=tuple(
             Plan(
                 difference=difference,
-                questions=_rounded_up(count),
-                labels=_rounded_up(math.ceil(count * each)),
+                questions=rounded_up(count),
+                labels=rounded_up(math.ceil(count * each)),
             )
             for difference, count in needed
         ),
@@ -134,7 +134,7 @@ def chance(questions: int, difference: float, spread: float) -> float:
     return NormalDist().cdf(beyond / deviation) if deviation else float(beyond >= 0)
 
 
-def _rounded_up(count: int) -> int:
+def rounded_up(count: int) -> int:
     """To two significant digits."""
     unit = int(10 ** max(len(str(count)) - 2, 0))
     return math.ceil(count / unit) * unit

@@ -6,7 +6,14 @@ Passages are sampled by `label_samples`, the test is `statistics.sequential_test
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.evaluation.labels.comparison_power import POWER, difference_shown, expected_spread
+from core.evaluation.labels.comparison_power import (
+    MOST,
+    POWER,
+    difference_shown,
+    expected_spread,
+    questions_needed,
+    rounded_up,
+)
 from core.evaluation.labels.label_samples import DEPTH, LARGEST, Sample
 from core.evaluation.statistics.sequential_test import interval, p_value
 from core.evaluation.statistics.significance import Interval, Verdict, p_text
@@ -44,8 +51,16 @@ class LabelVerdict:
     shown: float | None
     """Where no difference is shown: the smallest one of the mean DCG that the labelled questions show with a chance of
     `POWER`, infinite where there is none. None before, and for rankings that are the same."""
-    next: Proposal | None
-    """None when the whole sample is labelled."""
+    needed: int | None
+    """Questions after which a difference as large as the estimate has a verdict with a chance of `POWER`, more than are
+    labelled, in two significant digits; None with a verdict, before the first question, and where no number of questions will do."""
+    open: tuple[Proposal, ...]
+    """The passages of the sample without a label, in the order in which they are to be labelled."""
+
+    @property
+    def next(self) -> Proposal | None:
+        """The passage to label next; None when the whole sample is labelled."""
+        return self.open[0] if self.open else None
 
     @property
     def summary(self) -> str:
@@ -89,20 +104,22 @@ def compare(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) 
         grades: the grades of labelled passages by their id, by question.
     """
     estimates: list[float] = []
-    proposal = None
+    unlabelled: list[Proposal] = []
     used = 0
     for sample in samples:
         question_grades = grades.get(sample.question, {})
-        used += sum(passage in question_grades for passage in sample.factors)
         estimate = sample.estimate(question_grades)
-        if estimate is None:
-            missing = next(passage for passage in sample.factors if passage not in question_grades)
-            proposal = Proposal(question=sample.question, passage=missing)
-            break
-        estimates.append(estimate)
+        if not unlabelled:
+            used += sum(passage in question_grades for passage in sample.factors)
+            estimates += [] if estimate is None else [estimate]
+        unlabelled += [
+            Proposal(question=sample.question, passage=passage)
+            for passage in sample.factors
+            if passage not in question_grades
+        ]
     pool = sum(sample.pool for sample in samples)
     difference = interval(estimates, LARGEST) if estimates else None
-    verdict = _verdict(difference, exhausted=proposal is None or used >= BUDGET * pool)
+    verdict = _verdict(difference, exhausted=not unlabelled or used >= BUDGET * pool)
     shown = None
     if verdict is Verdict.NO_DIFFERENCE and any(sample.factors for sample in samples):
         shown = difference_shown(len(estimates), expected_spread(samples, grades))
@@ -116,7 +133,10 @@ def compare(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) 
         p_value=p_value(estimates),
         verdict=verdict,
         shown=shown,
-        next=proposal,
+        needed=_needed(difference, len(estimates), expected_spread(samples, grades))
+        if verdict not in (Verdict.BETTER, Verdict.WORSE)
+        else None,
+        open=tuple(unlabelled),
     )
 
 
@@ -126,3 +146,10 @@ def _verdict(difference: Interval | None, *, exhausted: bool) -> Verdict:
     if difference and difference.high < 0:
         return Verdict.WORSE
     return Verdict.NO_DIFFERENCE if exhausted else Verdict.OPEN
+
+
+def _needed(difference: Interval | None, questions: int, spread: float) -> int | None:
+    if difference is None or not difference.mean:
+        return None
+    count = max(questions_needed(abs(difference.mean), spread), questions + 1)
+    return rounded_up(count) if count < MOST else None

@@ -1,41 +1,58 @@
-"""Two rankings compared by labels: what they say so far, and the next passage to label, over all questions."""
+"""Two rankings compared by labels: the next passage to label, over all questions, and what the labels say so far."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
 
 import streamlit as st
-from htpy import Element
+from htpy import Element, b, div, h2, p, span
 
 from core.config.knobs import Knobs, RankKnobs, Strategy
-from core.evaluation.labels.comparison_power import POWER, QuestionPlan
-from core.evaluation.labels.label_samples import DEPTH, LARGEST
+from core.evaluation.labels.graded_ranking import compare
+from core.evaluation.labels.label_samples import in_random_order
 from core.evaluation.labels.label_verdict import LabelVerdict, Proposal
 from core.evaluation.statistics.significance import Verdict
 from core.evaluation.sweep import knobs_of
-from core.model import Passage
+from core.model import Passage, Place
 from core.run.state import Run
 from core.runtime.run_comparisons import SampledRun, latest_runs
 from core.storage.run_summaries import RunSummary
-from core.text.markdown.safe_markdown import markdown_label
-from core.text.sanitize import plural, pluralize
+from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets
-from pages.parts.compared_rankings import ON, SIDES, ordering
+from pages.parts.compared_rankings import SIDES, ordering
+from pages.parts.evaluate import label_figures
 from pages.parts.passage_reader import reader
 from pages.parts.problems import shown
 from pages.parts.research import label_view
 from pages.parts.research.passage_table import OPENED
 
+TITLE = "Which ranking is better on your own questions?"
+LEAD = "Label passages without seeing which ranking found them, as few as decide. Look at the verdict as often as you like."
 RUNS = 500
 """The latest runs, the questions of which are compared."""
-_SHOWN, _BEFORE, _AGAIN = "verdict_shown", "verdict_before", "verdict_again"
-"""The proposal that is shown, the one before it, and one that is shown once more."""
+_MADE, _SKIPPED, _OPEN = "labels_made", "labels_skipped", "label_open"
+"""In the session state: labels that can be undone, passages that were skipped, and the one that is open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeLabel:
+    """A label that can be undone."""
+
+    proposal: Proposal
+    question: str
+    place: Place
 
 
 @st.fragment(key="label_comparison")
 @shown
 def section() -> None:
-    """Draw the choice of two rankings, and once it is switched on, their comparison."""
-    markup.show(markup.kicker("Which ranking is better on your own questions?", "decided by labels"))
-    first, second = _choice()
-    if not st.session_state.get(ON):
-        return
+    """Draw the next passage to label, and what the labels say of two rankings."""
+    choice = st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key="verdict_choice_line"
+    )
+    with choice:
+        line = st.container(key="verdict_facts")
+        first, second = _choice()
     if first == second:
         st.info("Choose two different rankings.", icon=":material/info:")
         return
@@ -44,36 +61,118 @@ def section() -> None:
         markup.show(markup.empty("There are no runs with passages yet: ask your questions first.", "history"))
         return
     comparison = runtime.runs().comparisons.compare(runs, runtime.label_user())
-    with st.container(key="verdict_part", gap="xsmall"):
-        markup.show(_facts(comparison))
-        st.markdown(comparison.summary)
-    if comparison.verdict not in (Verdict.BETTER, Verdict.WORSE) and (comparison.next or comparison.labels):
-        planned = runtime.runs().comparisons.plan(runs, runtime.label_user())
-        with st.expander(what_is_shown(planned), icon=":material/calculate:", expanded=not comparison.labels):
-            st.markdown(questions_needed(planned))
-    _passage(comparison.next, {sampled.sample.question: sampled.run for sampled in runs})
+    names = _names()
+    with line:
+        markup.show(_facts(names.get(first, first), names.get(second, second), comparison))
+    by_question = {sampled.sample.question: sampled for sampled in runs}
+    proposal = _proposal(comparison)
+    sampled = by_question.get(proposal.question) if proposal else None
+    run = runtime.runs().get(sampled.run) if sampled else None
+    left, right = st.columns([1.9, 1], gap="medium")
+    with left:
+        if run and sampled and proposal and (passage := _passage(run, proposal.passage)):
+            order = [sample.question for sample in in_random_order(sampled.sample for sampled in runs)]
+            number = f"Question {order.index(proposal.question) + 1:,} of {len(order):,}"
+            _label_passage(run, sampled, passage, proposal, number)
+        else:
+            markup.show(markup.empty("Every passage that tells the two apart is labelled.", "done_all"))
+            _undo()
+    with right, st.container(key="verdict_part", gap="small"):
+        _figures(comparison, runs, by_question, proposal)
+        if run and sampled and proposal:
+            markup.show(_passages(run, sampled, proposal))
 
 
-def what_is_shown(planned: QuestionPlan) -> str:
-    """What the questions in hand can decide, in a sentence."""
-    have = pluralize(planned.questions, "question")
-    verb = "shows" if planned.questions == 1 else "show"
-    if planned.shown > LARGEST:
-        return f"{have} {verb} no difference of DCG@{DEPTH}, however large: ask more"
-    return f"{have} {verb} a difference of DCG@{DEPTH} from about {planned.shown:.2f} on"
-
-
-def questions_needed(planned: QuestionPlan) -> str:
-    """What smaller differences take, as a table, and which design decides them."""
-    rows = "\n".join(
-        f"| {plan.difference:.2f} | {plan.questions:,} | {plan.labels:,} |" for plan in planned.plans
+def _figures(
+    comparison: LabelVerdict,
+    runs: Sequence[SampledRun],
+    by_question: dict[str, SampledRun],
+    proposal: Proposal | None,
+) -> None:
+    """What the labels say of the question of the latest label, and of all."""
+    user, comparisons = runtime.label_user(), runtime.runs().comparisons
+    latest = next(
+        (made.proposal for made in reversed(_made()) if made.proposal.question in by_question), None
     )
-    return (
-        f"| difference of DCG@{DEPTH} | questions, about | labels, about |\n|---:|---:|---:|\n{rows}\n\n"
-        f"These give a verdict with a chance of {POWER:.0%}. A relevant passage at rank 1 instead of 2 in every "
-        "question is a difference of 0.37. **More questions with few labels each decide**, not more labels of the same "
-        f"questions: ask more of your own, up to {RUNS:,} are compared. Where the answers are known already, an "
-        "experiment on a data set needs no labels."
+    if current := latest or proposal:
+        sampled = by_question[current.question]
+        title = "This question"
+        if proposal and proposal.question != current.question:
+            title = "The question before"
+        rankings = comparisons.graded(sampled, user)
+        before = compare(*comparisons.graded(sampled, user, latest.passage)) if latest else None
+        with st.container(border=True, key="verdict_question"):
+            markup.show(label_figures.question_card(title, compare(*rankings), rankings[1], before))
+    with st.container(border=True, key="verdict_all", gap="xsmall"):
+        markup.show(label_figures.all_questions(comparison))
+        st.markdown(comparison.summary)
+        if comparison.verdict not in (Verdict.BETTER, Verdict.WORSE) and (
+            comparison.open or comparison.labels
+        ):
+            planned = comparisons.plan(runs, user)
+            with st.expander(label_figures.what_is_shown(planned), icon=":material/calculate:"):
+                st.markdown(label_figures.questions_needed(planned, RUNS))
+
+
+def _label_passage(run: Run, sampled: SampledRun, passage: Passage, proposal: Proposal, number: str) -> None:
+    """The question, and the passage in its article with the buttons of its grades."""
+    labels = label_view.run_labels(run, run)
+    label_view.problems(labels)
+    order = list(sampled.sample.factors)
+
+    def controls() -> None:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="label_keys"):
+            label_view.grade_buttons(labels, run, passage, lambda: _made().append(made))
+            widgets.button(
+                "Skip", "skip_next", _skip, proposal, key="label_skip", shortcut="s", type="tertiary"
+            )
+            _undo()
+
+    made = MadeLabel(proposal=proposal, question=run.question, place=passage.place)
+    markup.show(div(".oq-asked")[span[number], h2[run.question]])
+    reader(
+        run.pages[passage.place.page],
+        passage.place,
+        label=f"Passage {order.index(proposal.passage) + 1} of {len(order)}",
+        facts=(),
+        key="reader_verdict",
+        controls=controls,
+    )
+    if widgets.button("Open in its run", "travel_explore", key="verdict_open", type="tertiary"):
+        runtime.show_run(run.id)
+        st.session_state[OPENED] = passage.id
+        st.switch_page(runtime.RESEARCH, query_params={"run": run.id})
+
+
+def _made() -> list[MadeLabel]:
+    return cast("list[MadeLabel]", st.session_state.setdefault(_MADE, []))
+
+
+def _proposal(comparison: LabelVerdict) -> Proposal | None:
+    """The passage to label: the one whose label was undone, else the next one that was not skipped."""
+    pinned: Proposal | None = st.session_state.get(_OPEN)
+    if pinned in comparison.open:
+        return pinned
+    skipped: set[Proposal] = st.session_state.get(_SKIPPED, set())
+    return next((proposal for proposal in comparison.open if proposal not in skipped), comparison.next)
+
+
+def _skip(proposal: Proposal) -> None:
+    st.session_state.setdefault(_SKIPPED, set()).add(proposal)
+    st.session_state[_OPEN] = None
+
+
+def _undo() -> None:
+    """The button that takes the latest label of this session away, and opens its passage again."""
+
+    def undo() -> None:
+        with runtime.refusing:
+            made = _made().pop()
+            runtime.runs().labels.remove(made.question, made.place, user=runtime.label_user())
+            st.session_state[_OPEN] = made.proposal
+
+    widgets.button(
+        "Undo", "undo", undo, key="label_undo", shortcut="u", type="tertiary", disabled=not _made()
     )
 
 
@@ -83,7 +182,7 @@ def _choice() -> tuple[str, str]:
     for side, default in zip(SIDES, list(names)[:2], strict=True):
         st.session_state.setdefault(side, default)
         names.setdefault(st.session_state[side], st.session_state[side])
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="verdict_choice"):
+    with st.popover("Rankings", icon=":material/tune:", key="verdict_choice"):
         first, second = (
             st.selectbox(
                 f"Ranking {letter}",
@@ -97,23 +196,16 @@ def _choice() -> tuple[str, str]:
             )
             for letter, side in zip("AB", SIDES, strict=True)
         )
-        st.toggle(
-            "Compare by labels",
-            key=ON,
-            help="Ranks the latest run of each of your questions both ways, and proposes the passages whose labels "
-            "tell most. Nothing is searched or fetched.",
-            persist_state="session",
-        )
     return first, second
 
 
 def _names() -> dict[str, str]:
     """What is shown for each choice: the strategies, and the presets that order passages in other ways."""
-    choices = {
-        ordering(
-            Knobs(rank=RankKnobs(strategy=strategy))
-        ): f"{strategy.value}{' (default)' if strategy is RankKnobs().strategy else ''}"
+    default = RankKnobs().strategy
+    choices = {ordering(Knobs()): f"{default.value} (default)"} | {
+        ordering(Knobs(rank=RankKnobs(strategy=strategy))): strategy.value
         for strategy in Strategy
+        if strategy is not default
     }
     for preset in runtime.runs().presets.all(runtime.label_user()).presets:
         choices.setdefault(ordering(preset.knobs), f"{preset.name} (preset)")
@@ -133,84 +225,30 @@ def _sampled(runs: tuple[RunSummary, ...], first: RankKnobs, second: RankKnobs) 
     return [sampled for run in runs if (sampled := comparisons.sampled(run, first, second)) is not None]
 
 
-def _facts(comparison: LabelVerdict) -> Element:
-    parts = [
-        markup.fact(
-            f"{comparison.labels:,}",
-            plural(comparison.labels, "label"),
-            f"Labelling the first {DEPTH} passages of both rankings in every question would take {comparison.pool:,}.",
-        ),
-        markup.fact(
-            f"{comparison.questions:,} of {comparison.of:,}",
-            "questions",
-            "Those whose passages to label are labelled, in random order. Only these count.",
-        ),
-    ]
-    if comparison.difference is not None:
-        parts.append(
-            markup.fact(
-                str(comparison.difference),
-                f"DCG@{DEPTH}, A minus B",
-                "Mean over the questions, a relevant passage counts 1 and a partly relevant one ½. The 95 % interval "
-                "holds whenever you look at it.",
-            )
+def _facts(first: str, second: str, comparison: LabelVerdict) -> Element:
+    """Which rankings are compared, on what, and how much is left."""
+    return p(".oq-lead")[
+        b["A"], f" {first} · ", b["B"], f" {second} · ",
+        f"{pluralize(comparison.of, 'question')} from the history, {pluralize(len(comparison.open), 'passage')} left",
+    ]  # fmt: skip
+
+
+def _passage(run: Run, name: str) -> Passage | None:
+    passages = run.index.passages if run.index else ()
+    return next((passage for passage in passages if passage.id == name), None)
+
+
+def _passages(run: Run, sampled: SampledRun, proposal: Proposal) -> Element:
+    """The passages to label of the question, by their sections."""
+    grades = label_view.run_labels(run, run).names
+    rows = []
+    for name in sampled.sample.factors:
+        passage = _passage(run, name)
+        page = run.pages[passage.place.page] if passage else None
+        title = (
+            (page.article.section_at(passage.place.start) or page.title or page.url)
+            if page and passage
+            else name
         )
-    return markup.facts(*parts)
-
-
-def _passage(proposed: Proposal | None, runs: dict[str, str]) -> None:
-    """The next passage to label, or the one before it when that is asked for."""
-    if proposed != st.session_state.get(_SHOWN):
-        st.session_state[_BEFORE], st.session_state[_SHOWN] = st.session_state.get(_SHOWN), proposed
-        st.session_state[_AGAIN] = None
-    again = st.session_state.get(_AGAIN)
-    shown_pair = again or proposed
-    run = (
-        runtime.runs().get(runs[shown_pair.question]) if shown_pair and shown_pair.question in runs else None
-    )
-    passages = run.index.passages if run and run.index else ()
-    passage = next(
-        (candidate for candidate in passages if shown_pair and candidate.id == shown_pair.passage), None
-    )
-    if run and passage:
-        _reader(run, passage, "Labelled before" if again else "Next to label")
-    with st.container(horizontal=True, gap="small", key="verdict_steps"):
-        _step(again)
-        if run and passage:
-            _link(run, passage)
-
-
-def _reader(run: Run, passage: Passage, title: str) -> None:
-    labels = label_view.run_labels(run, run)
-    label_view.problems(labels)
-    st.markdown(f"**{markdown_label(run.question, 300)}**")
-    reader(
-        run.pages[passage.place.page],
-        passage.place,
-        label=title,
-        facts=(),
-        key="reader_verdict",
-        close=lambda: st.session_state.update({ON: False}),
-        controls=lambda: label_view.grade_buttons(labels, run, passage),
-    )
-
-
-def _step(again: Proposal | None) -> None:
-    """The button to the passage that was labelled before, and back."""
-    before = st.session_state.get(_BEFORE)
-    if again or before:
-        widgets.button(
-            "Go on" if again else "The one before",
-            "arrow_forward" if again else "arrow_back",
-            lambda: st.session_state.update({_AGAIN: None if again else before}),
-            key="verdict_back",
-            shortcut="n" if again else "b",
-            type="tertiary",
-        )
-
-
-def _link(run: Run, passage: Passage) -> None:
-    if widgets.button("Open in its run", "travel_explore", key="verdict_open", type="tertiary"):
-        runtime.show_run(run.id)
-        st.session_state[OPENED] = passage.id
-        st.switch_page(runtime.RESEARCH, query_params={"run": run.id})
+        rows.append((title, grades.get(name, "")))
+    return label_figures.passages(rows, list(sampled.sample.factors).index(proposal.passage))

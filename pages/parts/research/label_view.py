@@ -122,8 +122,13 @@ def problems(labels: RunLabels) -> None:
             st.caption(f":red[{markdown_label(text, 300)}]")
 
 
-def grade_buttons(labels: RunLabels, run: Run, passage: Passage) -> None:
-    """Draw a button for each grade; that of the passage is filled, and takes its label away. None on a read-only link."""
+def grade_buttons(
+    labels: RunLabels, run: Run, passage: Passage, then: Callable[[], object] | None = None
+) -> None:
+    """Draw a button for each grade; that of the passage is filled, and takes its label away. None on a read-only link.
+
+    `then` is called after a label was stored or taken away.
+    """
     if is_link(run.id):
         return
     grade_name = labels.names.get(passage.id)
@@ -136,11 +141,13 @@ def grade_buttons(labels: RunLabels, run: Run, passage: Passage) -> None:
                 type="primary" if NAMES[grade] == grade_name else "secondary",
                 help=f"{meaning} Once more removes the label." if NAMES[grade] == grade_name else meaning,
                 on_click=_label,
-                args=(labels, run, passage, grade),
+                args=(labels, run, passage, grade, then),
             )
 
 
-def _label(labels: RunLabels, run: Run, passage: Passage, grade: Grade) -> None:
+def _label(
+    labels: RunLabels, run: Run, passage: Passage, grade: Grade, then: Callable[[], object] | None
+) -> None:
     page = run.pages[passage.place.page]
     current_label = next(
         (candidate for candidate in labels.placed.labels if candidate.place == passage.place), None
@@ -154,6 +161,8 @@ def _label(labels: RunLabels, run: Run, passage: Passage, grade: Grade) -> None:
             )
         if current_label is None or current_label.grade is not grade:
             store.add(run.question, run.id, label(page, passage.place, grade), user=user)
+        if then:
+            then()
 
     _try(change)
 

@@ -1,6 +1,6 @@
 """The ranked passages: embedding map, score curve, table, and the selected passage in its article."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -271,7 +271,7 @@ def _open_passage(
     )
 
 
-def cited_passage(run: Run, number: int, close: object) -> None:
+def cited_passage(run: Run, number: int, close: Callable[[], object]) -> None:
     """The passage of a cited source, in its article."""
     source = next((candidate for candidate in run.sources if candidate.number == number), None)
     if source is None or source.passage.place.page not in run.pages:

@@ -1,6 +1,6 @@
 """Results pane: the cited passage, and tabs for passages, hits, pages, timeline and prompt."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import streamlit as st
 from htpy import pre
@@ -24,7 +24,7 @@ TABS = (
 )
 
 
-def results_pane(run: Run, tuned: Run, stage: RunStage, uncite: object) -> None:
+def results_pane(run: Run, tuned: Run, stage: RunStage, uncite: Callable[[], object]) -> None:
     """Draw the selected tab. `run` has the answer; `tuned` is ranked under the live knobs."""
     if cited := st.session_state.get("cited"):
         passage_table.cited_passage(run, cited, uncite)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 STATIC = Path(__file__).parents[3] / "static"
-STYLES = ("theme", "research", "pages", "explain", "evaluate")
+STYLES = ("theme", "research", "pages", "explain", "evaluate", "labels")
 """The names of the style sheets, in the order in which they apply."""
 BASE_SCRIPT = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
 """Sets the server's address for Streamlit's client: one path up from a page, which also holds behind a proxy that

@@ -1,0 +1,179 @@
+"""What labels say of two rankings: of one question, of all questions, and which passages are labelled."""
+
+from collections.abc import Sequence
+
+from htpy import Element, Node, b, div, i, li, ol, p, span
+
+from core.evaluation.labels.comparison_power import POWER, QuestionPlan
+from core.evaluation.labels.graded_ranking import Bounds, GradedRanking, NdcgComparison
+from core.evaluation.labels.label_samples import DEPTH, LARGEST
+from core.evaluation.labels.label_verdict import LabelVerdict
+from core.evaluation.statistics.significance import Interval, Verdict
+from core.text.sanitize import plural, pluralize
+from pages.parts import markup
+from pages.parts.evaluate.settings_table import interval_bar
+
+
+def question_card(
+    title: str, compared: NdcgComparison, second: GradedRanking, before: NdcgComparison | None
+) -> Element:
+    """nDCG of both rankings on a question, and what the latest label changed.
+
+    Args:
+        title: which question it is.
+        compared: the rankings with all labels.
+        second: ranking B.
+        before: the rankings without the latest label; None before the first one.
+    """
+    first_range, second_range = compared.ranking, compared.other
+    count = len(second.order[:DEPTH])
+    return div(".oq-labelled")[
+        markup.kicker(title, f"nDCG@{DEPTH}, {second.labelled} of the first {count} of B have a label"),
+        [
+            div(".effect")[span(".a")[_range(first_range)], i["→"], span(".b")[_range(second_range)]],
+            _bars(first_range, second_range),
+        ]
+        if first_range and second_range
+        else p[b["No relevant passage yet."]],
+        p[_decided(compared, count - second.labelled)],
+        p(".quiet")[f"Before the latest label: {_range(before.ranking)} → {_range(before.other)}."]
+        if before and before.ranking and (before.ranking, before.other) != (compared.ranking, compared.other)
+        else None,
+    ]
+
+
+def _range(bounds: Bounds | None) -> str:
+    return "none" if bounds is None else str(bounds).replace(" to ", "–")
+
+
+def _bars(first: Bounds, second: Bounds) -> Node:
+    low = min(first.low, second.low)
+    extent = max(first.high, second.high) - low
+
+    def place(value: float) -> str:
+        return f"{4 + 92 * (value - low) / (extent or 1):.2f}%"
+
+    return div(".oq-evidence", style=f"--base:{place((first.low + first.high) / 2)}")[
+        (
+            [
+                span[letter],
+                span(".plot")[
+                    interval_bar(
+                        place,
+                        Interval((bounds.low + bounds.high) / 2, bounds.low, bounds.high),
+                        sure=letter == "B",
+                    )
+                ],
+                span,
+                span,
+            ]
+            for letter, bounds in (("A", first), ("B", second))
+        )
+    ]
+
+
+def _decided(compared: NdcgComparison, missing: int) -> Node:
+    match compared.verdict:
+        case Verdict.BETTER | Verdict.WORSE:
+            better = "A" if compared.verdict is Verdict.BETTER else "B"
+            return [b[f"{better} is better"], ", whatever the labels that are missing will be."]
+        case Verdict.EQUAL:
+            return [b["Equal"], ": both rankings reach the same."]
+    bounds = compared.other
+    return [
+        b["Not decided"],
+        f": {pluralize(missing, 'passage')} of B {plural(missing, 'has', 'have')} no label."
+        f" B is at {bounds.low:.3f} if they turn out badly, and at {bounds.high:.3f} if well."
+        if bounds and missing
+        else ": passages of A have no label.",
+    ]
+
+
+def all_questions(comparison: LabelVerdict) -> Element:
+    """The difference over all questions, and how far it is to a verdict."""
+    difference = comparison.difference
+    return div(".oq-labelled")[
+        markup.kicker("All questions", f"A minus B, DCG@{DEPTH}: {difference}" if difference else ""),
+        markup.facts(
+            markup.fact(
+                f"{comparison.labels:,}",
+                plural(comparison.labels, "label"),
+                f"Labelling the first {DEPTH} passages of both rankings in every question would take {comparison.pool:,}.",
+            ),
+            markup.fact(
+                f"{comparison.questions:,} of {comparison.of:,}",
+                "questions",
+                "Those whose passages to label are labelled, in random order. Only these count.",
+            ),
+        ),
+        _progress(comparison),
+    ]
+
+
+def _progress(comparison: LabelVerdict) -> Node:
+    needed = comparison.needed
+    if needed is None:
+        return None
+    missing = needed - comparison.questions
+    beyond = needed - comparison.of
+    return [
+        div(".way")[
+            span[b[f"{comparison.questions:,}"], f" of about {needed:,} for a verdict"],
+            markup.meter(comparison.questions / needed),
+        ],
+        p[
+            f"About {pluralize(missing, 'more question')} if the difference stays as it is",
+            beyond > 0 and f"; {comparison.of:,} are here, so ask about {beyond:,} more of your own",
+            ".",
+        ],
+    ]
+
+
+def what_is_shown(planned: QuestionPlan) -> str:
+    """What the questions in hand can decide, in a sentence."""
+    have = pluralize(planned.questions, "question")
+    verb = "shows" if planned.questions == 1 else "show"
+    if planned.shown > LARGEST:
+        return f"{have} {verb} no difference of DCG@{DEPTH}, however large: ask more"
+    return f"{have} {verb} a difference of DCG@{DEPTH} from about {planned.shown:.2f} on"
+
+
+def questions_needed(planned: QuestionPlan, most: int) -> str:
+    """What smaller differences take, as a table, and which design decides them; `most` questions are compared."""
+    rows = "\n".join(
+        f"| {plan.difference:.2f} | {plan.questions:,} | {plan.labels:,} |" for plan in planned.plans
+    )
+    return (
+        f"| difference of DCG@{DEPTH} | questions, about | labels, about |\n|---:|---:|---:|\n{rows}\n\n"
+        f"These give a verdict with a chance of {POWER:.0%}. A relevant passage at rank 1 instead of 2 in every "
+        "question is a difference of 0.37. **More questions with few labels each decide**, not more labels of the same "
+        f"questions: ask more of your own, up to {most:,} are compared. Where the answers are known already, an "
+        "experiment on a data set needs no labels."
+    )
+
+
+def passages(rows: Sequence[tuple[str, str]], current: int) -> Element:
+    """The passages to label of a question with their grades, and which of them is open.
+
+    Args:
+        rows: title and grade of each; the grade is empty where there is none.
+        current: the place of the open one, from 0.
+    """
+    labelled = sum(bool(grade) for _, grade in rows)
+    return div(".oq-labelled")[
+        markup.kicker("Passages", f"of this question, in no ranking’s order; {labelled} of {len(rows)}"),
+        ol(".oq-queue")[
+            (
+                li(class_={"on": place == current}, aria_current="true" if place == current else None)[
+                    span[title],
+                    grade_tag(grade or ("now" if place == current else "")),
+                ]
+                for place, (title, grade) in enumerate(rows)
+            )
+        ],
+    ]
+
+
+def grade_tag(grade: str) -> Node:
+    """A grade in a rounded box; nothing without one."""
+    return grade and span(class_=["oq-tag", "grade", grade])[grade]
