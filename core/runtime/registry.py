@@ -28,6 +28,7 @@ from core.runtime.job_table import JobTable
 from core.runtime.jobs import Job, RunObserver
 from core.runtime.quotas import Quotas
 from core.runtime.run_comparisons import RunComparisons
+from core.runtime.side_jobs.answer_evaluations import AnswerEvaluations
 from core.runtime.side_jobs.conversations import Conversations
 from core.runtime.side_jobs.left_out_texts import LeftOutTexts
 from core.runtime.side_jobs.retuning import Retuning, start_job
@@ -54,6 +55,8 @@ class RunRegistry(StepwiseWork):
         self.store = RunStore(settings.folder / RUNS)
         self.quotas = Quotas.from_settings(settings, self.engine.prices.read)
         self.observers = (logs.observe,)
+        self.tag = self.store.tag
+        """Add a tag to stored runs, or remove it: `RunStore.tag`."""
         self.links = RunLinks(self.store)
         self._jobs = JobTable(self.store, self.links)
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
@@ -68,6 +71,8 @@ class RunRegistry(StepwiseWork):
         self.labels = LabelStore(self.store)
         self.comparisons = RunComparisons(self.get, self.labels)
         self.experiments = Experiments(self._loop, self.engine, settings.folder, self.store, self.labels)
+        data_sets = self.experiments.data
+        self.answer_evaluations = AnswerEvaluations(self._loop, self.engine, data_sets, self.quotas)
 
     def start(
         self,
@@ -223,14 +228,6 @@ class RunRegistry(StepwiseWork):
         """As `RunStore.history`."""
         return self.store.history(limit, user, conversation)
 
-    def tag(self, run_ids: Iterable[str], tag: str, *, remove: bool = False) -> None:
-        """Add a tag to these stored runs, or remove it from them.
-
-        Raises:
-            BadInput: when the tag is empty or too long.
-        """
-        self.store.tag(run_ids, tag, remove=remove)
-
     def recorded(self, run_id: str, user: str = "") -> RecordedRun | None:
         """A run with its events and the labels that `user` has given to its passages, for export; None when there is no
         run of that id. One that is under way is as far as it is now, and has then been interrupted. One that could not be
@@ -293,6 +290,7 @@ class RunRegistry(StepwiseWork):
             job.cancel()
         for job in jobs:
             job.wait()
+        self.answer_evaluations.close()
         self.experiments.close()
         self.call(self.engine.aclose())
         self._loop.close()

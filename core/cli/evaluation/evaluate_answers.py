@@ -2,16 +2,15 @@
 
 import sys
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from core.analysis.answers.llm_judge import Judge, example_prompt
 from core.cli.evaluation.evaluate import named_data_set, one_setting, print_failed
 from core.cli.printing import print_text
-from core.config.knobs import Backend, Knobs
+from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.answers.answering import CHANGED, METRICS, AnsweredQuestion, answer_questions
@@ -20,11 +19,10 @@ from core.evaluation.answers.judged_answers import Agreement, JudgedAnswers, Lab
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.sweep import name_of
 from core.ports import Ports
-from core.runtime.choices.sweep_workers import sweep_reranker
 from core.runtime.engine import Engine
+from core.runtime.side_jobs.answer_evaluations import MOST_REPEATS, answering_ports, answers_folder
 from core.text.sanitize import one_line, plural, pluralize
 
-MOST_REPEATS = 20
 NO_LABELS = (
     "The judge was not asked: its scores are shown only with its agreement with people. Give claims that people have "
     "labelled, in a .csv with the columns claim, source and label (entailed, contradicted or not addressed), with "
@@ -62,23 +60,14 @@ async def answers_in_terminal(
     labelled = _checked_labels(judge)
     with tempfile.TemporaryDirectory() as temporary:
         async with Engine(connections) as engine:
-            sweep_reranker(engine, [setting], data)
-            ports = await _ports(engine, setting, data.origins)
+            ports = await answering_ports(engine, setting, data)
             if judge and ports.chat is None:
                 raise BadInput(
                     "There is no chat model to judge.", hint="Connect one, as docs/usage.md tells."
                 )
-            if ports.chat:
-                engine.egress.require(ports.chat.identity, ports.chat.host, data.origins)
             if ports.egress_note:
                 print_text(ports.egress_note, to=sys.stderr)
-            folder = AnswersFolder(
-                out or Path(temporary),
-                data,
-                setting=name_of(setting),
-                embedder=ports.embed.identity,
-                chat=ports.chat.identity if ports.chat else "",
-            )
+            folder = answers_folder(out or Path(temporary), data, setting, ports)
             await _answer_all(data, setting, ports, folder)
             answers = folder.answers
             _print_means(answers)
@@ -96,12 +85,6 @@ def print_judge_prompt() -> int:
     """Print the judge's prompt. Returns the exit code."""
     print_text(example_prompt())
     return 0
-
-
-async def _ports(engine: Engine, setting: Knobs, origins: Collection[str]) -> Ports:
-    """The models. Nothing is searched, so no search engine is looked for."""
-    knobs = replace(setting, search=replace(setting.search, backend=Backend.DEMO))
-    return await engine.ports(knobs, origins=origins)
 
 
 def _checked_labels(judge: JudgeOptions | None) -> tuple[LabelledClaim, ...]:

@@ -1,0 +1,279 @@
+"""Evaluations of answers in the background, one after another: a data set's questions answered, measured and judged."""
+
+import asyncio
+import json
+import secrets
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from pathlib import Path
+
+from core.analysis.answers.llm_judge import Judge
+from core.config.access import NO_ACCESS, Access
+from core.config.knob_changes import apply_changes, changes
+from core.config.knobs import Backend, Knobs
+from core.errors import BadInput
+from core.evaluation.answers.answering import CHANGED, answer_questions
+from core.evaluation.answers.answers_folder import FILE, JUDGED, Answers, AnswersFolder, read_answers
+from core.evaluation.answers.judged_answers import read_labels
+from core.evaluation.data_sets.available import AvailableDataSets
+from core.evaluation.data_sets.data_set import DataSet
+from core.evaluation.experiment_state import ExperimentStatus
+from core.evaluation.sweep import name_of
+from core.model import Phase
+from core.ports import Ports
+from core.runtime.choices.sweep_workers import sweep_reranker
+from core.runtime.engine import Engine
+from core.runtime.event_loop import BackgroundLoop
+from core.runtime.quotas import Quotas
+from core.runtime.side_jobs.work_folders import PLAN, Work, WorkFolders
+from core.stages.metered_models import MeteredChat
+from core.storage.atomic_write import atomic_write
+
+LABELS = "labels.csv"
+"""The claims that people have labelled, in the folder of an evaluation."""
+MOST_REPEATS = 20
+"""How often a claim can be judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPlan:
+    """What an evaluation of answers asks."""
+
+    data: str
+    """The name of the data set."""
+    changes: tuple[str, ...]
+    """What its setting changes of the defaults."""
+    started: str
+    questions: int
+    repeats: int = 0
+    """How often a sentence is judged; 0: there is no judge."""
+
+    @property
+    def knobs(self) -> Knobs:
+        """Its setting; what this version has no longer is left out."""
+        return apply_changes(Knobs(), self.changes, CHANGED).knobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerEvaluation:
+    """An evaluation of answers, and how far it is."""
+
+    id: str
+    plan: AnswerPlan
+    answers: Answers | None
+    """What it has so far; None before its first question."""
+    status: ExperimentStatus
+    error: str = ""
+    """Why it failed, in words for a person."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it waits or runs."""
+        return self.status in (ExperimentStatus.QUEUED, ExperimentStatus.RUNNING)
+
+    @property
+    def done(self) -> int:
+        """The questions that are answered, or have failed."""
+        return len(self.answers.answers) if self.answers else 0
+
+    @property
+    def judged(self) -> int:
+        """The answers that are judged, or where the judge has failed."""
+        return len(self.answers.judged.answers) if self.answers and self.answers.judged else 0
+
+    @property
+    def to_judge(self) -> int:
+        """The answers that the judge is asked about."""
+        return sum(not answer.refused for answer in self.answers.answered) if self.answers else 0
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Why questions were not answered, and answers not judged."""
+        if self.answers is None:
+            return ()
+        judge = self.answers.judged.failed if self.answers.judged else ()
+        return (*(answer.failed for answer in self.answers.answers if answer.failed), *judge)
+
+
+class AnswerEvaluations(WorkFolders):
+    """Start, stop, continue and look up evaluations of answers. Every method may be called from any thread."""
+
+    def __init__(self, loop: BackgroundLoop, engine: Engine, data: AvailableDataSets, quotas: Quotas) -> None:
+        """
+        Args:
+            loop: the loop that owns the engine's connections.
+            engine: whose models are used; evaluations are kept in its data folder.
+            data: the data sets.
+            quotas: what calls of models count against.
+        """
+        super().__init__(loop, engine.settings.folder / "answers")
+        self._engine, self._data, self._quotas = engine, data, quotas
+        self._turn = asyncio.Semaphore(1)
+
+    def start(
+        self,
+        data: str,
+        knobs: Knobs | None = None,
+        access: Access = NO_ACCESS,
+        *,
+        repeats: int = 0,
+        labels: bytes = b"",
+        quota_subject: str = "",
+    ) -> str:
+        """Start an evaluation, and return its id.
+
+        Args:
+            data: the name of the data set.
+            knobs: the setting, of which the groups `CHANGED` count; None: the defaults.
+            access: the chat model and key of whoever starts it, which are not stored.
+            repeats: how often the chat model judges each sentence; 0: not at all.
+            labels: a CSV file of labelled claims, as `read_labels` takes it; empty: there are none.
+            quota_subject: whose quotas it counts against.
+
+        Raises:
+            BadInput: when there is no such data set, or the labels cannot be used.
+            LimitReached: when the quota subject has used up its budget.
+            OSError: when it cannot be written.
+        """
+        if not 0 <= repeats <= MOST_REPEATS:
+            raise BadInput(f"A claim can be judged 1 to {MOST_REPEATS} times.")
+        self._quotas.require_budget(quota_subject)
+        default, given = Knobs(), knobs or Knobs()
+        setting = replace(default, **{group: getattr(given, group) for group in CHANGED})
+        plan = AnswerPlan(
+            data=data,
+            changes=tuple(changes(default, setting)),
+            started=datetime.now(UTC).isoformat(),
+            questions=len(self._data.loader(data)().questions),
+            repeats=repeats,
+        )
+        name = secrets.token_urlsafe(9)
+        folder = self._folder / name
+        if labels:
+            atomic_write(folder / LABELS, labels)
+            try:
+                read_labels(folder / LABELS)
+            except BadInput:
+                (folder / LABELS).unlink()
+                folder.rmdir()
+                raise
+        atomic_write(folder / PLAN, json.dumps(asdict(plan)).encode())
+        self.resume(name, access, quota_subject=quota_subject)
+        return name
+
+    def resume(self, name: str, access: Access = NO_ACCESS, *, quota_subject: str = "") -> None:
+        """Continue an evaluation that was stopped or interrupted, and ask again what failed; what is answered stays.
+
+        Raises:
+            LimitReached: when the quota subject has used up its budget.
+        """
+        evaluation = self.get(name)
+        if evaluation and not evaluation.live:
+            self._quotas.require_budget(quota_subject)
+            self._launch(
+                name,
+                lambda work: self._run(work, self._folder / name, evaluation.plan, access, quota_subject),
+            )
+
+    def get(self, name: str) -> AnswerEvaluation | None:
+        """The evaluation of this id; None when there is none.
+
+        Raises:
+            BadInput: when its answers are damaged.
+        """
+        path = self.plan_path(name)
+        if path is None:
+            return None
+        stored = json.loads(path.read_text("utf-8"))
+        plan = AnswerPlan(**(stored | {"changes": tuple(stored["changes"])}))
+        answers, work = _latest(path.parent), self._work.get(name)
+        evaluation = AnswerEvaluation(
+            id=name,
+            plan=plan,
+            answers=answers,
+            status=work.status if work else ExperimentStatus.STOPPED,
+            error=work.error if work else "",
+        )
+        all_answered = evaluation.done >= plan.questions
+        if work is None and all_answered and (not plan.repeats or evaluation.judged >= evaluation.to_judge):
+            return replace(evaluation, status=ExperimentStatus.DONE)
+        return evaluation
+
+    def all(self) -> tuple[AnswerEvaluation, ...]:
+        """Every evaluation that can be read, newest first."""
+        evaluations = []
+        for path in self._folder.glob(f"*/{PLAN}"):
+            try:
+                evaluations.append(self.get(path.parent.name))
+            except (BadInput, OSError, ValueError, KeyError, TypeError):
+                continue
+        some = [evaluation for evaluation in evaluations if evaluation]
+        return tuple(sorted(some, key=lambda evaluation: evaluation.plan.started, reverse=True))
+
+    async def _run(
+        self, work: Work, path: Path, plan: AnswerPlan, access: Access, quota_subject: str
+    ) -> None:
+        async with self._turn:
+            work.status = ExperimentStatus.RUNNING
+            data = await asyncio.to_thread(self._data.loader(plan.data))
+            ports = await answering_ports(self._engine, plan.knobs, data, access)
+            chat = ports.chat
+            if chat:
+                chat = MeteredChat(chat, Phase.ANSWER, partial(self._quotas.charge, quota_subject))
+            ports = replace(ports, chat=chat)
+            folder = await asyncio.to_thread(answers_folder, path, data, plan.knobs, ports)
+            done = {answer.id for answer in folder.answers.answered}
+            async with aclosing(answer_questions(data, plan.knobs, ports, done=done)) as answers:
+                async for answer in answers:
+                    await asyncio.to_thread(folder.add, answer)
+            if plan.repeats and chat:
+                labelled = read_labels(path / LABELS) if (path / LABELS).exists() else ()
+                judge = Judge(chat, plan.repeats, self._engine.cache)
+                async with aclosing(folder.judge(judge, labelled)) as verdicts:
+                    async for _ in verdicts:
+                        pass
+
+
+async def answering_ports(engine: Engine, setting: Knobs, data: DataSet, access: Access = NO_ACCESS) -> Ports:
+    """The models that answer the questions of a data set. Nothing is searched, so no search engine is looked for.
+
+    Raises:
+        BadInput: as `Engine.ports`; also when the setting needs a reranking model and there is none, or the egress
+            policy withholds the data set from a model.
+        ChatFailed: as `Engine.ports`.
+        EmbedFailed: as `Engine.ports`.
+    """
+    sweep_reranker(engine, [setting], data)
+    knobs = replace(setting, search=replace(setting.search, backend=Backend.DEMO))
+    ports = await engine.ports(knobs, access, origins=data.origins)
+    if ports.chat:
+        engine.egress.require(ports.chat.identity, ports.chat.host, data.origins)
+    return ports
+
+
+def answers_folder(folder: Path, data: DataSet, setting: Knobs, ports: Ports) -> AnswersFolder:
+    """The folder of the answers that these models give, as `AnswersFolder` begins or continues it."""
+    return AnswersFolder(
+        folder,
+        data,
+        setting=name_of(setting),
+        embedder=ports.embed.identity,
+        chat=ports.chat.identity if ports.chat else "",
+    )
+
+
+def _latest(folder: Path) -> Answers | None:
+    """The answers in a folder; None before the first."""
+    states = tuple(
+        (path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (0, 0)
+        for path in (folder / FILE, folder / JUDGED)
+    )
+    return _answers(folder, states) if states[0][0] else None
+
+
+@lru_cache(maxsize=32)
+def _answers(folder: Path, _states: tuple[tuple[int, int], ...]) -> Answers:
+    """The answers in files of these sizes, written at these times."""
+    return read_answers(folder)

@@ -1,0 +1,100 @@
+"""Work in the background that fills a folder each, so it can be stopped, continued later, deleted and restored."""
+
+import asyncio
+import logging
+import re
+import shutil
+import threading
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, OpenQueryError, disk_failure
+from core.evaluation.experiment_state import ExperimentStatus
+from core.runtime.event_loop import BackgroundLoop, BackgroundTask
+
+log = logging.getLogger(__name__)
+
+PLAN = "plan.json"
+_ID = re.compile(r"[\w-]+")
+
+
+@dataclass(slots=True)
+class Work:
+    """What this process works on, or has ended with a reason."""
+
+    status: ExperimentStatus = ExperimentStatus.QUEUED
+    error: str = ""
+    """Why it failed, in words for a person."""
+    task: BackgroundTask | None = None
+    ended: threading.Event = field(default_factory=threading.Event)
+
+
+class WorkFolders:
+    """Folders with a plan each, and the work on them. Every method may be called from any thread."""
+
+    def __init__(self, loop: BackgroundLoop, folder: Path) -> None:
+        self._loop, self._folder = loop, folder
+        self._deleted = folder / ".deleted"
+        self._work: dict[str, Work] = {}
+
+    def plan_path(self, name: str) -> Path | None:
+        """The plan of the folder of this name; None when there is none."""
+        path = self._folder / name / PLAN
+        return path if _ID.fullmatch(name) and path.is_file() else None
+
+    def stop(self, name: str, seconds: float = 5.0) -> None:
+        """Stop the work, and wait at most so long for its end; what is there stays."""
+        work = self._work.get(name)
+        if work and work.task:
+            work.task.cancel()
+            work.ended.wait(seconds)
+
+    def delete(self, name: str) -> None:
+        """Stop the work and delete its folder. It can be restored until another is deleted, or this process ends."""
+        if self.plan_path(name):
+            self.stop(name)
+            self._work.pop(name, None)
+            self._purge()
+            self._deleted.mkdir(parents=True)
+            (self._folder / name).rename(self._deleted / name)
+
+    def is_restorable(self, name: str) -> bool:
+        """Whether it was deleted and can be restored."""
+        return bool(_ID.fullmatch(name)) and (self._deleted / name / PLAN).is_file()
+
+    def restore(self, name: str) -> None:
+        """Undo a deletion. Does nothing when it cannot be restored."""
+        if self.is_restorable(name):
+            (self._deleted / name).rename(self._folder / name)
+
+    def close(self) -> None:
+        """Stop all, and remove what was deleted."""
+        for name in tuple(self._work):
+            self.stop(name)
+        self._purge()
+
+    def _purge(self) -> None:
+        """Remove what was deleted for good."""
+        if self._deleted.exists():
+            shutil.rmtree(self._deleted)
+
+    def _launch(self, name: str, run: Callable[[Work], Coroutine[Any, Any, None]]) -> None:
+        """Start work on a folder; how it ends stands in its `Work`."""
+        work = self._work[name] = Work()
+
+        def ended(task: asyncio.Task[None]) -> None:
+            error = None if task.cancelled() else task.exception()
+            error = disk_failure(error) if isinstance(error, OSError) else error
+            if error is None:
+                work.status = ExperimentStatus.STOPPED if task.cancelled() else ExperimentStatus.DONE
+            else:
+                work.status = ExperimentStatus.FAILED
+                work.error = str(error)
+                if not isinstance(error, OpenQueryError):
+                    work.error = f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}"
+                    log.error("work in the background failed", exc_info=error)
+            work.ended.set()
+
+        work.task = self._loop.start(run(work), ended)
