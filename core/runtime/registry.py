@@ -245,7 +245,7 @@ class RunRegistry(StepwiseWork):
         recorded = recorded or RecordedRun.folded((), run)
         labels: tuple[Label, ...] = ()
         with suppress(StoreFailed):  # without a store there are no labels, but there is a run to save
-            labels = self.labels.of(run.question, self._label_user(user))
+            labels = self.labels.of_all(run.question, self._label_user(user))
         return replace(
             recorded, labels=tuple(label for label in labels if label.place.page in recorded.run.pages)
         )

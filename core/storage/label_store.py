@@ -14,7 +14,18 @@ from core.text.sanitize import encodable, folded_question
 
 LABEL_LIMIT = 5_000
 """Labels of one user for one question."""
+PERSON = "person "
+"""Begins the user of somebody who gave a name, on a server where all see each other's labels. It is stored as it is."""
 _COLUMNS = "page, start, end, digest, text, grade"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledTwice:
+    """A text that two people have labelled for one question."""
+
+    question: str
+    text: str
+    grades: tuple[Grade, Grade]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,16 +51,48 @@ class LabelStore:
         with self._store.transaction("The labels cannot be read") as db:
             rows = db.execute(
                 f"SELECT {_COLUMNS} FROM labels WHERE user = ? AND folded_question = ?",  # noqa: S608 - our own names
-                (text_digest(user), folded_question(question)),
+                (_owner(user), folded_question(question)),
             ).fetchall()
         return tuple(_label(row) for row in rows)
+
+    def of_all(self, question: str, user: str = "") -> tuple[Label, ...]:
+        """As `of`; for nobody those of all who gave a name too, of a range that several labelled the highest grade."""
+        best: dict[Place, Label] = {}
+        for label in (label for person in self.people(user) for label in self.of(question, person)):
+            if label.place not in best or label.grade > best[label.place].grade:
+                best[label.place] = label
+        return tuple(best.values())
+
+    def people(self, user: str = "") -> tuple[str, ...]:
+        """The user; where that is nobody, also all who gave a name and have labels, in alphabetical order."""
+        if user:
+            return (user,)
+        with self._store.transaction("The labels cannot be read") as db:
+            rows = db.execute(
+                "SELECT DISTINCT user FROM labels WHERE user LIKE ? ORDER BY user", (f"{PERSON}%",)
+            ).fetchall()
+        return ("", *(name for (name,) in rows))
+
+    def twice(self, user: str, other: str) -> tuple[LabelledTwice, ...]:
+        """What both have labelled, by question and place."""
+        with self._store.transaction("The labels cannot be read") as db:
+            rows = db.execute(
+                "SELECT a.question, a.text, a.grade, b.grade FROM labels a JOIN labels b "
+                "USING (folded_question, page, start, end) WHERE a.user = ? AND b.user = ? "
+                "ORDER BY folded_question, page, start",
+                (_owner(user), _owner(other)),
+            ).fetchall()
+        return tuple(
+            LabelledTwice(question=question, text=text, grades=(Grade(grade), Grade(other_grade)))
+            for question, text, grade, other_grade in rows
+        )
 
     def by_question(self, user: str = "") -> dict[str, tuple[Label, ...]]:
         """All labels of the user, by the folded question."""
         with self._store.transaction("The labels cannot be read") as db:
             rows = db.execute(
                 f"SELECT folded_question, {_COLUMNS} FROM labels WHERE user = ?",  # noqa: S608 - our own names
-                (text_digest(user),),
+                (_owner(user),),
             ).fetchall()
         by_question: defaultdict[str, list[Label]] = defaultdict(list)
         for question, *row in rows:
@@ -69,7 +112,7 @@ class LabelStore:
                 "INSERT OR REPLACE INTO labels VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     (
-                        text_digest(user),
+                        _owner(user),
                         folded_question(question),
                         label.place.page,
                         label.place.start,
@@ -85,7 +128,7 @@ class LabelStore:
             )
             count = db.execute(
                 "SELECT count(*) FROM labels WHERE user = ? AND folded_question = ?",
-                (text_digest(user), folded_question(question)),
+                (_owner(user), folded_question(question)),
             ).fetchone()[0]
             if count > LABEL_LIMIT:
                 raise BadInput(
@@ -98,7 +141,7 @@ class LabelStore:
             db.executemany(
                 "DELETE FROM labels WHERE user = ? AND folded_question = ? AND page = ? AND start = ? AND end = ?",
                 [
-                    (text_digest(user), folded_question(question), place.page, place.start, place.end)
+                    (_owner(user), folded_question(question), place.page, place.start, place.end)
                     for place in places
                 ],
             )
@@ -109,12 +152,16 @@ class LabelStore:
             rows = db.execute(
                 "SELECT max(question), group_concat(DISTINCT run), count(*) FROM labels WHERE user = ? "
                 "GROUP BY folded_question ORDER BY folded_question",
-                (text_digest(user),),
+                (_owner(user),),
             ).fetchall()
         return tuple(
             LabelledQuestion(question=question, runs=tuple(runs.split(",")), labels=count)
             for question, runs, count in rows
         )
+
+
+def _owner(user: str) -> str:
+    return user if user.startswith(PERSON) else text_digest(user)
 
 
 def _label(row: Sequence[Any]) -> Label:

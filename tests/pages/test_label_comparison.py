@@ -23,7 +23,8 @@ QUESTIONS = (
 
 
 def comparing(**session: object) -> AppTest:
-    app = opened("evaluate", session=session, view="labels")
+    rankings = {"verdict_first": "rank.strategy:cosine", "verdict_second": "rank.strategy:bm25"}
+    app = opened("evaluate", session={**rankings, **session}, view="labels")
     assert not app.exception
     return app
 
@@ -59,7 +60,7 @@ def test_passages_of_all_questions_are_labelled_one_after_the_other(registry: Ru
     assert "3 of 3</b> questions" in html(app)
     assert "Too few questions to show a difference** after" in sentence(app)
     assert "Nothing is left to label: ask more questions" in sentence(app)
-    assert "DCG@10, A minus B" in html(app)
+    assert "A minus B, DCG@10: " in html(app)
 
 
 def test_labels_are_undone_one_by_one_and_their_passages_open_again(registry: RunRegistry) -> None:
@@ -78,6 +79,27 @@ def test_labels_are_undone_one_by_one_and_their_passages_open_again(registry: Ru
         assert len(registry.labels.of(run.question)) == 2 - number
     press(app, "label_skip")
     assert place(app) != places[0]
+
+
+def test_two_people_label_apart_and_where_they_differ_is_listed(registry: RunRegistry) -> None:
+    run = answered(registry)
+    first = comparing(labeller="Ada")
+    labelled = [place(first)]
+    press(first, "grade_RELEVANT")
+    labelled.append(place(first))
+    press(first, "grade_NOT_RELEVANT")
+    second = comparing(labeller="Ben")
+    assert place(second) == labelled[0], "what another person labelled is not labelled"
+    press(second, "grade_PARTLY")
+    press(second, "grade_NOT_RELEVANT")
+    assert second.selectbox(key="labeller_other").value == "person Ada"
+    assert "2 passages of 1 question labelled by both; they differ in 1; Cohen’s kappa 0.333 [" in html(
+        second
+    )
+    assert registry.labels.of(run.question) == ()
+    assert len(registry.labels.of_all(run.question)) == 2
+    press(second, "label_undo")
+    assert len(registry.labels.of(run.question, "person Ben")) == 1
 
 
 def test_the_passage_is_opened_in_its_run(registry: RunRegistry) -> None:

@@ -7,7 +7,7 @@ import pytest
 from core.errors import BadInput, StoreFailed
 from core.model import Grade, Label, Place
 from core.storage import label_store
-from core.storage.label_store import LabelledQuestion, LabelStore
+from core.storage.label_store import PERSON, LabelledQuestion, LabelStore
 from core.storage.run_store import RunStore
 
 QUESTION = "What do kettles do?"
@@ -93,3 +93,19 @@ def test_a_store_that_cannot_be_written_says_so(labels: LabelStore, store: RunSt
     store.close()
     with pytest.raises(StoreFailed):
         labels.add(QUESTION, "run", made(0))
+
+
+def test_people_with_names_label_apart_and_count_together(labels: LabelStore) -> None:
+    """On a server that is not shared, nobody's labels are everybody's, and people may give names."""
+    ada, ben = f"{PERSON}Ada", f"{PERSON}Ben"
+    labels.add(QUESTION, "run-1", made(0), made(20, Grade.NOT_RELEVANT), user=ada)
+    labels.add(QUESTION, "run-1", made(0, Grade.PARTLY), made(20, Grade.NOT_RELEVANT), made(40), user=ben)
+    labels.add(QUESTION, "run-1", made(60), user="someone on a shared server")
+    assert labels.people() == ("", ada, ben)
+    assert labels.people("someone") == ("someone",)
+    assert labels.of(QUESTION) == ()
+    twice = labels.twice(ada, ben)
+    assert [one.grades for one in twice] == [(2, 1), (0, 0)]
+    assert twice[0].text == made(0).text
+    assert set(labels.of_all(QUESTION)) == {made(0), made(20, Grade.NOT_RELEVANT), made(40)}
+    assert labels.of_all(QUESTION, "someone on a shared server") == (made(60),)

@@ -50,7 +50,7 @@ class AvailableDataSets:
         loaders: dict[str, Callable[[], DataSet]] = {
             HANDBOOK_NAME: partial(load_data_set, HANDBOOK_QUESTIONS, HANDBOOK_NAME)
         }
-        if self._labels.questions(user):
+        if any(map(self._labels.questions, self._labels.people(user))):
             loaders[LABELS_NAME] = partial(labelled_passages, self._store, self._labels, user)
         if self.folder.is_dir():
             loaders |= {

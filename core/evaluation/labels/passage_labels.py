@@ -134,7 +134,7 @@ def labelled_passages(store: RunStore, labels: LabelStore, user: str = "") -> Da
         BadInput: when nothing is labelled, or none of the runs is there any more.
         StoreFailed: when the store cannot be read.
     """
-    questions = labels.questions(user)
+    questions = [question for person in labels.people(user) for question in labels.questions(person)]
     runs = dict.fromkeys(name for question in questions for name in question.runs)
     pages = {
         key: page
@@ -148,7 +148,9 @@ def labelled_passages(store: RunStore, labels: LabelStore, user: str = "") -> Da
             "There are no runs with labelled passages.", hint="Label passages on the Research page first."
         )
     return labelled_data_set(
-        LABELS_NAME, {question.question: labels.of(question.question, user) for question in questions}, pages
+        LABELS_NAME,
+        {question.question: labels.of_all(question.question, user) for question in questions},
+        pages,
     )
 
 

@@ -16,6 +16,7 @@ from core.evaluation.sweep import knobs_of
 from core.model import Passage, Place
 from core.run.state import Run
 from core.runtime.run_comparisons import SampledRun, latest_runs
+from core.storage.label_store import PERSON
 from core.storage.run_summaries import RunSummary
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets
@@ -41,6 +42,7 @@ class MadeLabel:
     proposal: Proposal
     question: str
     place: Place
+    user: str
 
 
 @st.fragment(key="label_comparison")
@@ -60,7 +62,7 @@ def section() -> None:
     if not runs:
         markup.show(markup.empty("There are no runs with passages yet: ask your questions first.", "history"))
         return
-    comparison = runtime.runs().comparisons.compare(runs, runtime.label_user())
+    comparison = runtime.runs().comparisons.compare(runs, label_view.labeller())
     names = _names()
     with line:
         markup.show(_facts(names.get(first, first), names.get(second, second), comparison))
@@ -77,6 +79,7 @@ def section() -> None:
         else:
             markup.show(markup.empty("Every passage that tells the two apart is labelled.", "done_all"))
             _undo()
+        _people()
     with right, st.container(key="verdict_part", gap="small"):
         _figures(comparison, runs, by_question, proposal)
         if run and sampled and proposal:
@@ -90,7 +93,7 @@ def _figures(
     proposal: Proposal | None,
 ) -> None:
     """What the labels say of the question of the latest label, and of all."""
-    user, comparisons = runtime.label_user(), runtime.runs().comparisons
+    user, comparisons = label_view.labeller(), runtime.runs().comparisons
     latest = next(
         (made.proposal for made in reversed(_made()) if made.proposal.question in by_question), None
     )
@@ -128,7 +131,9 @@ def _label_passage(run: Run, sampled: SampledRun, passage: Passage, proposal: Pr
             )
             _undo()
 
-    made = MadeLabel(proposal=proposal, question=run.question, place=passage.place)
+    made = MadeLabel(
+        proposal=proposal, question=run.question, place=passage.place, user=label_view.labeller()
+    )
     markup.show(div(".oq-asked")[span[number], h2[run.question]])
     reader(
         run.pages[passage.place.page],
@@ -168,12 +173,46 @@ def _undo() -> None:
     def undo() -> None:
         with runtime.refusing:
             made = _made().pop()
-            runtime.runs().labels.remove(made.question, made.place, user=runtime.label_user())
+            runtime.runs().labels.remove(made.question, made.place, user=made.user)
             st.session_state[_OPEN] = made.proposal
 
     widgets.button(
         "Undo", "undo", undo, key="label_undo", shortcut="u", type="tertiary", disabled=not _made()
     )
+
+
+def _people() -> None:
+    """The name under which this visitor labels, and where another person's labels differ. On a shared server labels
+    are of their owners alone."""
+    if runtime.runs().settings.shared:
+        return
+    store, user = runtime.runs().labels, label_view.labeller()
+    others = [person for person in store.people() if person != user and store.questions(person)]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="label_people"):
+        st.text_input(
+            "You label as",
+            key="labeller",
+            placeholder="everybody",
+            max_chars=40,
+            width=200,
+            help="Labels under different names are kept apart. Without a name they are everybody's.",
+            persist_state="session",
+        )
+        if others:
+            other = st.selectbox(
+                "Compared with",
+                others,
+                key="labeller_other",
+                width=200,
+                format_func=_person,
+                persist_state="session",
+            )
+    if others:
+        markup.show(label_figures.two_people(_person(user), _person(other), store.twice(user, other)))
+
+
+def _person(user: str) -> str:
+    return user.removeprefix(PERSON) or "everybody"
 
 
 def _choice() -> tuple[str, str]:

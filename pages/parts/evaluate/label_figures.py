@@ -2,16 +2,22 @@
 
 from collections.abc import Sequence
 
-from htpy import Element, Node, b, div, i, li, ol, p, span
+from htpy import Element, Node, b, div, i, li, ol, p, span, table, tbody, td, th, thead, tr
 
-from core.evaluation.labels.comparison_power import POWER, QuestionPlan
+from core.evaluation.answers.judged_answers import kappa_interval
+from core.evaluation.labels.comparison_power import POWER, QuestionPlan, rounded_up
 from core.evaluation.labels.graded_ranking import Bounds, GradedRanking, NdcgComparison
 from core.evaluation.labels.label_samples import DEPTH, LARGEST
 from core.evaluation.labels.label_verdict import LabelVerdict
 from core.evaluation.statistics.significance import Interval, Verdict
-from core.text.sanitize import plural, pluralize
+from core.storage.label_store import LabelledTwice
+from core.text.sanitize import one_line, plural, pluralize
 from pages.parts import markup
 from pages.parts.evaluate.settings_table import interval_bar
+from pages.parts.research.label_view import NAMES
+
+DIFFERENT = 50
+"""The most passages of which two people's labels are listed."""
 
 
 def question_card(
@@ -114,8 +120,7 @@ def _progress(comparison: LabelVerdict) -> Node:
     needed = comparison.needed
     if needed is None:
         return None
-    missing = needed - comparison.questions
-    beyond = needed - comparison.of
+    missing, beyond = rounded_up(needed - comparison.questions), needed - comparison.of
     return [
         div(".way")[
             span[b[f"{comparison.questions:,}"], f" of about {needed:,} for a verdict"],
@@ -123,7 +128,8 @@ def _progress(comparison: LabelVerdict) -> Node:
         ],
         p[
             f"About {pluralize(missing, 'more question')} if the difference stays as it is",
-            beyond > 0 and f"; {comparison.of:,} are here, so ask about {beyond:,} more of your own",
+            beyond > 0
+            and f"; {comparison.of:,} are here, so ask about {rounded_up(beyond):,} more of your own",
             ".",
         ],
     ]
@@ -177,3 +183,37 @@ def passages(rows: Sequence[tuple[str, str]], current: int) -> Element:
 def grade_tag(grade: str) -> Node:
     """A grade in a rounded box; nothing without one."""
     return grade and span(class_=["oq-tag", "grade", grade])[grade]
+
+
+def two_people(name: str, other: str, labelled: Sequence[LabelledTwice]) -> Node:
+    """Where the labels of two people differ, and how far they agree beyond chance."""
+    different = [twice for twice in labelled if twice.grades[0] is not twice.grades[1]]
+    questions = len({twice.question for twice in labelled})
+    rows = (
+        tr[
+            td[one_line(twice.question, 80)],
+            td[one_line(twice.text, 80)],
+            (td[grade_tag(NAMES[grade])] for grade in twice.grades),
+        ]
+        for twice in different[:DIFFERENT]
+    )
+    head = tr[(th(scope="col")[title] for title in ("question", "passage", name, other))]
+    return [
+        markup.kicker(
+            "Two people, apart",
+            f"{pluralize(len(labelled), 'passage')} of {pluralize(questions, 'question')} labelled by both; "
+            f"they differ in {len(different):,}{_agreement(labelled)}",
+        ),
+        markup.region("oq-settings people", "Passages that two people labelled differently")[
+            table[thead[head], tbody[rows]]
+        ]
+        if different
+        else None,
+    ]
+
+
+def _agreement(labelled: Sequence[LabelledTwice]) -> str:
+    try:
+        return f"; Cohen’s kappa {kappa_interval(*zip(*(twice.grades for twice in labelled), strict=True))}"
+    except (TypeError, ValueError):  # nothing, or one and the same grade by both
+        return ""

@@ -21,9 +21,10 @@ from core.evaluation.labels.qrels import from_qrels, to_qrels
 from core.evaluation.statistics.significance import Verdict
 from core.model import Grade, Passage
 from core.run.state import Run
+from core.storage.label_store import PERSON
 from core.storage.run_links import is_link
 from core.text.markdown.safe_markdown import markdown_label
-from core.text.sanitize import pluralize
+from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime
 from pages.parts.compared_rankings import compare_next, ordering
 
@@ -58,10 +59,16 @@ class RunLabels:
     """Why labels cannot be read."""
 
 
+def labeller() -> str:
+    """The user of labels: as `runtime.label_user`; where that is nobody, whoever gave a name on the Evaluate page."""
+    name = one_line(st.session_state.get("labeller", ""), 40)
+    return runtime.label_user() or (PERSON + name if name else "")
+
+
 def run_labels(answered: Run, tuned: Run) -> RunLabels:
     """The labels of the run's question, projected onto its passages."""
     try:
-        labels, problem = runtime.runs().labels.of(tuned.question, runtime.label_user()), ""
+        labels, problem = runtime.runs().labels.of(tuned.question, labeller()), ""
     except OpenQueryError as error:
         labels, problem = (), f"{error.message} {error.hint}"
     placed = place_labels(labels, tuned.pages)
@@ -154,7 +161,7 @@ def _label(
     )
 
     def change() -> None:
-        store, user = runtime.runs().labels, runtime.label_user()
+        store, user = runtime.runs().labels, labeller()
         if current_label:
             store.remove(
                 run.question, labels.placed.moved.get(current_label.place, current_label.place), user=user
@@ -226,7 +233,7 @@ def _all_labels(labels: RunLabels, run: Run) -> None:
     for some, text in notes:
         if some:
             st.caption(f"{pluralize(len(some), 'label')} {text}.")
-    if runtime.runs().settings.shared and runtime.label_user().startswith("session "):
+    if runtime.runs().settings.shared and labeller().startswith("session "):
         st.caption("Labels last for this browser session; sign in to keep them.")
     everything = (*placed.labels, *placed.gone, *placed.elsewhere)
     st.download_button(
@@ -255,7 +262,7 @@ def _import(run: Run) -> None:
             raise BadInput("The file is not text in UTF-8.", hint="Choose a qrels file.") from error
         imported = from_qrels(text, run.question, run.pages)
         if imported.labels:
-            runtime.runs().labels.add(run.question, run.id, *imported.labels, user=runtime.label_user())
+            runtime.runs().labels.add(run.question, run.id, *imported.labels, user=labeller())
         left_out = imported.other_questions + imported.other_pages
         if left_out:
             raise BadInput(
