@@ -1,8 +1,8 @@
 """The settings of a sweep: every combination of values of knobs, and their names."""
 
-import itertools
 import math
-from collections.abc import Collection, Mapping
+import random
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from core.config.knob_changes import apply_changes, changes
@@ -17,17 +17,46 @@ SWEPT = frozenset(("chunk", "rank"))
 """The groups of knobs that an experiment can change: those that work on documents in hand."""
 
 
-def settings(swept: Mapping[str, Any], groups: Collection[str] = SWEPT) -> tuple[Knobs, ...]:
-    """Every combination of the values, the last knob changing fastest.
+def settings(
+    swept: Mapping[str, Any], groups: Collection[str] = SWEPT, *, sample: int = 0, grid: bool = False
+) -> tuple[Knobs, ...]:
+    """Every combination of the values, the last knob changing fastest; or a sample of them, the same each time, with the
+    defaults where they are among them. What is left out is never built.
 
     Args:
         swept: values by group and name, as in `{"rank": {"strategy": ["cosine", "bm25"], "top_k": 5}}`. A list holds
             several values to try. Knobs that are not named keep their defaults.
         groups: the groups of knobs that can be changed.
+        sample: how many combinations there are at most; 0: all of them.
+        grid: whether a sample is every combination of fewer values, in place of a random one.
 
     Raises:
         BadInput: for an unknown or unsuitable knob, a value out of bounds, or too many combinations.
     """
+    tried = _tried(swept, groups)
+    if grid and sample:
+        tried = _thinned(tried, sample)
+    count, places = math.prod(map(len, tried.values())), _defaults(tried)
+    if sample and sample < count:
+        chosen = random.Random(0).sample(range(count), sample)  # noqa: S311 - no secret
+        chosen = sorted({*chosen[: sample - len(places)], *places})
+    elif not 0 < count <= SETTINGS_LIMIT:
+        raise BadInput(
+            f"The sweep has {count:,} combinations; 1 to {SETTINGS_LIMIT:,} can be run.",
+            hint="Try fewer values of a knob, or sweep one group first and keep its winner.",
+        )
+    else:
+        chosen = list(range(count))
+    return tuple(dict.fromkeys(Knobs.parse(nested(_combination(tried, place))) for place in chosen))
+
+
+def combinations(swept: Mapping[str, Any]) -> int:
+    """How many settings these values have in all. Raises BadInput as `settings`, but for no number of them."""
+    return math.prod(map(len, _tried(swept, SWEPT).values()))
+
+
+def _tried(swept: Mapping[str, Any], groups: Collection[str]) -> dict[str, list[Any]]:
+    """The values to try of each knob, by its path; each is one that the knob can have."""
     tried = {
         f"{group}.{name}": value if isinstance(value, list) else [value]
         for group, values in swept.items()
@@ -39,16 +68,47 @@ def settings(swept: Mapping[str, Any], groups: Collection[str] = SWEPT) -> tuple
             f"{unknown[0]} is no setting that can be swept.",
             hint=f"Use the settings of {' and '.join(sorted(groups))}; docs/settings.md lists them.",
         )
-    count = math.prod(map(len, tried.values()))
-    if not 0 < count <= SETTINGS_LIMIT:
-        raise BadInput(
-            f"The sweep has {count:,} combinations; 1 to {SETTINGS_LIMIT:,} can be run.",
-            hint="Try fewer values of a knob, or sweep one group first and keep its winner.",
-        )
-    combinations = itertools.product(*tried.values())
-    return tuple(
-        dict.fromkeys(Knobs.parse(nested(dict(zip(tried, values, strict=True)))) for values in combinations)
-    )
+    for path, value in ((path, value) for path, values in tried.items() for value in values):
+        Knobs.parse(nested({path: value}))
+    return tried
+
+
+def _combination(tried: dict[str, list[Any]], place: int) -> dict[str, Any]:
+    """The values of the combination at this place of all."""
+    values: dict[str, Any] = {}
+    for path in reversed(tried):
+        place, row = divmod(place, len(tried[path]))
+        values[path] = tried[path][row]
+    return values
+
+
+def _defaults(tried: Mapping[str, Sequence[Any]]) -> list[int]:
+    """The place of the combination of all defaults, if it is one."""
+    place = 0
+    for path, values in tried.items():
+        default = default_of(path)
+        if default not in values:
+            return []
+        place = place * len(values) + values.index(default)
+    return [place]
+
+
+def _thinned(tried: Mapping[str, list[Any]], most: int) -> dict[str, list[Any]]:
+    """Fewer values, so that they have `most` combinations at most: the knob with the most loses those in the middle, and
+    no knob its default."""
+    thinned = {path: list(values) for path, values in tried.items()}
+    while math.prod(map(len, thinned.values())) > most:
+        values = max(thinned.values(), key=len)
+        path = next(path for path, each in thinned.items() if each is values)
+        others = [value for value in values if value != default_of(path)]
+        values.remove(others[len(others) // 2])
+    return thinned
+
+
+def default_of(path: str) -> Any:
+    """The default of a knob, by its path such as `rank.top_k`."""
+    group, _, name = path.partition(".")
+    return getattr(getattr(Knobs(), group), name)
 
 
 def name_of(knobs: Knobs) -> str:

@@ -1,19 +1,39 @@
 """What a data set holds and what a sweep over it will take, known before it starts."""
 
+import asyncio
 import hashlib
-import random
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.config.knobs import Knobs, Strategy
-from core.evaluation.data_sets.data_set import DataSet
+import numpy as np
+from cachetools import LRUCache
+
+from core.config.knobs import ChunkKnobs, Knobs, RankKnobs, Strategy
+from core.config.memory import machine_memory
+from core.config.prices import Prices
+from core.evaluation.data_sets.corpus import document_pages, document_passages
+from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.evaluation.metrics.retrieval_metrics import measure_ranking
+from core.model import Index, Passage, Usage
+from core.ports import Embed, Rerank
+from core.stages.rank import rank
+from core.stages.rerank import ASKED
 from core.text.sanitize import estimated_tokens
 
-_DIMENSIONS = 384
-"""Of the built-in embedder's vectors."""
-_FILLED = 0.85
-"""How full passages are on average, since they end with a sentence."""
+SAMPLE_CHARACTERS = 200_000
+"""Of the documents that a sweep is estimated by; they are all of a small data set."""
+_DIMENSIONS = 1536
+"""Of an embedder's vectors, while none of them is known."""
+_TIMED_TEXTS, _TIMED_DIMENSIONS = 16, 384
+_RERANK_SECONDS = 0.5
+"""Of a call of a reranking model, of which four are under way, while nothing is known about it."""
+_RANGE = 0.7, 1.6
+"""What a sweep takes at least and at most, by its estimate: other work of the machine is not known."""
+
+Cached = Callable[[Sequence[str]], Awaitable[tuple[int, int]]]
+"""How many of these texts have a cached vector, and its dimensions; 0 where none has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,25 +50,10 @@ class DataSetSummary:
     digest: str
     """SHA-256 of documents and questions in their order, in hexadecimal."""
     warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepCost:
-    """What a sweep will take. Texts, tokens and bytes are estimates."""
-
-    settings: int
-    rankings: int
-    """Settings times questions that have an answer."""
-    chunkings: int
-    """Ways of cutting documents into passages."""
-    texts: int
-    """Passages and questions to embed, less what the vector cache has."""
-    tokens: int
-    """Of these texts."""
-    reranked: int
-    """Questions for which a reranking model is asked, over all settings."""
-    memory: int
-    """Bytes of the largest way of chunking: texts and vectors."""
+    sample: tuple[CorpusDocument, ...] = ()
+    """Its first documents, which a sweep is estimated by."""
+    question: Question | None = None
+    """One of its questions with an answer."""
 
 
 def summarize(data: DataSet) -> DataSetSummary:
@@ -76,43 +81,194 @@ def summarize(data: DataSet) -> DataSetSummary:
         relevant=dict(sorted(relevant.items())),
         digest=digest.hexdigest(),
         warnings=data.warnings,
+        sample=tuple(_first(data.documents())),
+        question=next((question for question in data.questions if question.answerable), None),
     )
 
 
-def sweep_cost(summary: DataSetSummary, tried: Sequence[Knobs]) -> SweepCost:
-    """What these settings take over a data set of these counts."""
+def _first(documents: Iterable[CorpusDocument]) -> Iterator[CorpusDocument]:
+    """The first documents, of about `SAMPLE_CHARACTERS` characters together."""
+    left = SAMPLE_CHARACTERS
+    for document in documents:
+        yield document
+        left -= len(document.text)
+        if left <= 0:
+            return
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepCost:
+    """What a sweep will take, estimated by some of its documents, which are all of a small data set."""
+
+    settings: int
+    rankings: int
+    """Settings times questions that have an answer."""
+    chunkings: int
+    """Ways of cutting documents into passages."""
+    texts: int
+    """Passages and questions to embed."""
+    new: int
+    """Of these, those without a cached vector."""
+    tokens: int
+    """Of the new texts, and of the pairs to rerank."""
+    pairs: int
+    """Of question and passage that the reranking model scores."""
+    calls: int
+    """Of the reranking model."""
+    dollars: float | None
+    """US dollars by the price table; None where a price is unknown."""
+    memory: int
+    """Bytes of the largest way of chunking: texts and vectors."""
+    machine_memory: int
+    """Bytes that this machine has."""
+    seconds: Mapping[str, float]
+    """By what is done: `chunk`, `embed`, `rerank`, `rank`. The local model and the rankings are timed on this machine."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The seconds that it takes at least and at most."""
+        total = sum(self.seconds.values())
+        return _RANGE[0] * total, _RANGE[1] * total
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunking:
+    """The passages of the sample by one way of chunking, and what that took."""
+
+    passages: tuple[Passage, ...]
+    seconds: float
+
+
+_chunkings: LRUCache[tuple[str, ChunkKnobs], _Chunking] = LRUCache(64)
+_timings: LRUCache[tuple[object, ...], float] = LRUCache(256)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepModels:
+    """What a sweep asks, and what that costs."""
+
+    embed: Embed
+    cached: Cached
+    rerank: Rerank | None
+    prices: Prices
+    workers: int = 1
+    """Processes that rank."""
+
+
+async def sweep_cost(summary: DataSetSummary, tried: Sequence[Knobs], models: SweepModels) -> SweepCost:
+    """What these settings take over a data set of these counts. The first call for a way of chunking cuts the sample up;
+    a local embedder embeds a few of its texts once.
+
+    Raises:
+        EmbedFailed: when the local embedder cannot be loaded.
+    """
     answerable = summary.questions - summary.unanswerable
-    passages = {
-        knobs.chunk: max(
-            summary.documents,
-            round(summary.characters / (knobs.chunk.size * _FILLED * (1 - knobs.chunk.overlap / 100))),
-        )
-        for knobs in tried
-    }
+    sample = DataSet(name="", questions=(), documents=lambda: iter(summary.sample))
+    scale = summary.characters / max(sum(len(document.text) for document in summary.sample), 1)
     embedded = {knobs.chunk for knobs in tried if knobs.rank.strategy is not Strategy.BM25}
-    texts = sum(passages[chunk] for chunk in embedded)
-    sizes = [
-        passages[chunk] * chunk.size * _FILLED
-        + (4 * _DIMENSIONS * passages[chunk] if chunk in embedded else 0)
-        for chunk in passages
-    ]
+    passages: dict[ChunkKnobs, float] = {}
+    texts = new = characters = dimensions = 0
+    largest = 0.0
+    seconds = dict.fromkeys(("chunk", "embed", "rerank", "rank"), 0.0)
+    unknown: list[str] = []
+    for chunk in dict.fromkeys(knobs.chunk for knobs in tried):
+        cut = await asyncio.to_thread(_cut, summary.digest, sample, chunk)
+        passages[chunk] = len(cut.passages) * scale
+        seconds["chunk"] += cut.seconds * scale
+        if chunk in embedded:
+            contents = [passage.text for passage in cut.passages]
+            known, width = await models.cached(contents)
+            dimensions = dimensions or width
+            fresh = (len(contents) - known) * scale
+            texts, new = texts + round(passages[chunk]), new + round(fresh)
+            characters += round(fresh * sum(map(len, contents)) / max(len(contents), 1))
+            if known < len(contents):
+                unknown = contents
+        largest = max(
+            largest, passages[chunk] * (4 * (dimensions or _DIMENSIONS) * (chunk in embedded) + chunk.size)
+        )
+    if unknown and not models.embed.host:
+        dimensions, each = await _time_embedder(models.embed, unknown)
+        seconds["embed"] = characters * each
+    if embedded:  # the questions, of which about as many are cached
+        new += round(summary.questions * new / max(texts, 1))
+        texts += summary.questions
+    for (chunk, strategy), count in Counter((knobs.chunk, knobs.rank.strategy) for knobs in tried).items():
+        each = await asyncio.to_thread(_time_ranking, summary, sample, chunk, strategy)
+        seconds["rank"] += each * scale * count * answerable / models.workers
+    # Settings that differ in what is done with a ranking share its scores.
+    asked = {
+        (knobs.chunk, knobs.rank.strategy, knobs.rank.cosine_weight): min(ASKED, round(passages[knobs.chunk]))
+        for knobs in tried
+        if knobs.rank.rerank
+    }
+    pairs, calls = sum(asked.values()) * answerable, len(asked) * answerable
+    seconds["rerank"] = calls * _RERANK_SECONDS / 4
+    pair_tokens = (
+        sum(estimated_tokens(chunk.size) * count for (chunk, *_), count in asked.items()) * answerable
+    )
+    billed = [(models.embed.identity if models.embed.host else "", estimated_tokens(characters))]
+    billed.append((models.rerank.identity if models.rerank else "", pair_tokens))
     return SweepCost(
         settings=len(tried),
         rankings=len(tried) * answerable,
         chunkings=len(passages),
-        texts=texts + (summary.questions if embedded else 0),
-        tokens=sum(estimated_tokens(round(passages[chunk] * chunk.size * _FILLED)) for chunk in embedded),
-        reranked=sum(knobs.rank.rerank for knobs in tried) * answerable,
-        memory=round(max(sizes, default=0)),
+        texts=texts,
+        new=new,
+        tokens=sum(tokens for _, tokens in billed),
+        pairs=pairs,
+        calls=calls,
+        dollars=_dollars(billed, models.prices),
+        memory=round(largest + summary.characters),
+        machine_memory=machine_memory(),
+        seconds=seconds,
     )
 
 
-def sampled(tried: Sequence[Knobs], count: int) -> tuple[Knobs, ...]:
-    """A random sample of the settings in their order, the same each time; all when there are no more than `count`.
-    The defaults stay, where they are among them."""
-    if count >= len(tried):
-        return tuple(tried)
-    defaults = [place for place, knobs in enumerate(tried) if knobs == Knobs()]
-    others = [place for place in range(len(tried)) if place not in defaults]
-    chosen = defaults + random.Random(0).sample(others, max(count - len(defaults), 0))  # noqa: S311 - no secret
-    return tuple(tried[place] for place in sorted(chosen))
+def _dollars(billed: Iterable[tuple[str, int]], prices: Prices) -> float | None:
+    """What reading so many tokens costs, by the identities of models; an empty one is a model of this process."""
+    dollars = 0.0
+    for identity, tokens in billed:
+        if identity and tokens:
+            price = prices.price(identity)
+            if price is None:
+                return None
+            dollars += price.of(Usage(prompt_tokens=tokens, completion_tokens=0)).dollars
+    return dollars
+
+
+def _cut(digest: str, sample: DataSet, chunk: ChunkKnobs) -> _Chunking:
+    """The passages of the sample, remembered."""
+    if (digest, chunk) not in _chunkings:
+        pages, began = document_pages(sample), time.thread_time()
+        passages = document_passages(pages, chunk)
+        _chunkings[digest, chunk] = _Chunking(passages, time.thread_time() - began)
+    return _chunkings[digest, chunk]
+
+
+async def _time_embedder(embed: Embed, texts: Sequence[str]) -> tuple[int, float]:
+    """The dimensions of a local embedder's vectors, and the seconds that a character takes, timed once."""
+    key = (embed.identity,)
+    if key not in _timings:
+        await embed(texts[:1])  # which loads the model
+        began = time.perf_counter()
+        vectors = (await embed(texts[:_TIMED_TEXTS])).vectors
+        _timings[key] = (time.perf_counter() - began) / max(sum(map(len, texts[:_TIMED_TEXTS])), 1)
+        _timings["dimensions", embed.identity] = vectors.shape[1]
+    return round(_timings["dimensions", embed.identity]), _timings[key]
+
+
+def _time_ranking(summary: DataSetSummary, sample: DataSet, chunk: ChunkKnobs, strategy: Strategy) -> float:
+    """The seconds that ranking the sample for a question and measuring it takes, timed once."""
+    key = (summary.digest, chunk, strategy)
+    if key not in _timings:
+        passages, pages = _cut(summary.digest, sample, chunk).passages, document_pages(sample)
+        vectors = np.zeros((len(passages), _TIMED_DIMENSIONS), np.float32)
+        index = Index(passages=passages, vectors=vectors, question=vectors[0], embedder="")
+        question = summary.question or Question(id="", text="")
+        knobs = RankKnobs(strategy=strategy)
+        for _ in range(2):  # the first reads every passage, which settings share
+            began = time.thread_time()
+            measure_ranking(question, index, rank(question.text, index, knobs, pages), pages, knobs)
+            _timings[key] = time.thread_time() - began
+    return _timings[key]

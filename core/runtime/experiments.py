@@ -8,17 +8,16 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from io import BytesIO
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
-from core.config.knobs import Knobs, ReadKnobs
+from core.config.knobs import Knobs
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError, disk_failure
 from core.evaluation.data_sets.available import AvailableDataSets
 from core.evaluation.experiment import run_experiment
@@ -27,12 +26,12 @@ from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.strict_ports import require_reranker
 from core.evaluation.sweep import settings
-from core.evaluation.sweep_cost import sampled
-from core.model import Unreadable
-from core.runtime.choices.sweep_workers import sweep_reranker, sweep_workers
+from core.evaluation.sweep_cost import DataSetSummary, SweepCost, sweep_cost
+from core.runtime.choices.sweep_workers import sweep_models, sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
 from core.runtime.side_jobs.experiment_questions import ExperimentQuestions
+from core.runtime.side_jobs.fetched_file import fetched_file
 from core.storage.atomic_write import atomic_write
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RunStore
@@ -43,8 +42,6 @@ log = logging.getLogger(__name__)
 PLAN = "plan.json"
 NAME_LIMIT, NOTE_LIMIT = 80, 500
 """Characters of an experiment's name and of its note."""
-FETCH_SECONDS, FETCH_MEGABYTES = 60.0, 50.0
-"""The longest wait for a data set at an address, and its size."""
 _NICENESS = 10
 """A visitor's page goes before an experiment."""
 _ID = re.compile(r"[\w-]+")
@@ -81,26 +78,38 @@ class Experiments:
         self._loop, self._engine = loop, engine
         self._folder = folder / "experiments"
         self._deleted = self._folder / ".deleted"
-        folders = [Path(name.strip()) for name in engine.settings.document_folders.split(",") if name.strip()]
+        folders = engine.settings.document_folders.split(",")
         self.data = AvailableDataSets(folder / "data_sets", store, labels, folders)
         self.questions = ExperimentQuestions(loop, engine, self.get, self.data)
         self._work: dict[str, _Work] = {}
         self._turn = asyncio.Semaphore(1)
 
-    def settings(self, swept: Mapping[str, Any], sample: int = 0) -> tuple[Knobs, ...]:
-        """Every combination of the values, or a random `sample` of so many.
+    def settings(self, swept: Mapping[str, Any], sample: int = 0, grid: bool = False) -> tuple[Knobs, ...]:
+        """The settings of a sweep, as `core.evaluation.sweep.settings` has them.
 
         Raises:
             BadInput: when a value cannot be tried, or needs a reranking model and none is connected.
         """
-        tried = settings(swept)
-        tried = sampled(tried, sample) if sample else tried
+        tried = settings(swept, sample=sample, grid=grid)
         require_reranker(tried, self._engine.models.reranker())
         return tried
 
-    def start(self, data: str, swept: Mapping[str, Any], user: str = "", *, sample: int = 0) -> str:
+    @property
+    def has_reranker(self) -> bool:
+        """Whether a reranking model is connected."""
+        return self._engine.models.reranker() is not None
+
+    def cost(self, summary: DataSetSummary, tried: Sequence[Knobs]) -> SweepCost:
+        """What these settings will take over a data set. Raises as `sweep_cost`."""
+
+        models = self._loop.call(sweep_models(self._engine))
+        return self._loop.call(sweep_cost(summary, tried, models))
+
+    def start(
+        self, data: str, swept: Mapping[str, Any], user: str = "", *, sample: int = 0, grid: bool = False
+    ) -> str:
         """Start an experiment, and return its id. It belongs to `user`, whose labels it takes; empty: to everybody. With a
-        `sample` it measures so many of the combinations.
+        `sample` it measures so many of the combinations, or with `grid` those of fewer values.
 
         Raises:
             BadInput: when there is no such data set, a value cannot be tried, or the user has an experiment under way.
@@ -110,7 +119,7 @@ class Experiments:
             raise BadInput(
                 "One experiment of yours is under way.", hint="Stop it, or wait until it has ended."
             )
-        count = len(self.settings(swept, sample))
+        count = len(self.settings(swept, sample, grid))
         name = secrets.token_urlsafe(9)
         plan = {
             "data": data,
@@ -119,28 +128,16 @@ class Experiments:
             "started": datetime.now(UTC).isoformat(),
             "user": user,
             "sample": sample,
+            "grid": grid,
         }
         atomic_write(self._folder / name / PLAN, json.dumps(plan).encode())
         self._launch(name, plan)
         return name
 
     def fetch(self, address: str) -> tuple[str, tuple[int, ...]]:
-        """Fetch a file from a public address by the client for pages, and keep it as `AvailableDataSets.add` does.
-
-        Raises:
-            BadInput: when it cannot be fetched, is too large, or no data set that can be used.
-            OSError: when it cannot be written.
-        """
-        limits = ReadKnobs(page_timeout=FETCH_SECONDS, max_megabytes=FETCH_MEGABYTES)
-        try:
-            document = self._loop.call(self._engine.web.fetch_any_type(address.strip(), limits))
-        except Unreadable as why:
-            raise BadInput(
-                f"{address[:200]} cannot be fetched: {why.detail or why.reason}.",
-                hint=f"Name a file of at most {FETCH_MEGABYTES:g} MB at a public address, or upload it.",
-            ) from why
-        name = PurePosixPath(unquote(urlsplit(document.url).path)).name
-        return self.data.add({name: BytesIO(document.body)})
+        """Fetch a file as `fetched_file` does, and keep it as `AvailableDataSets.add` does; raises as both."""
+        name, body = self._loop.call(fetched_file(self._engine, address))
+        return self.data.add({name: BytesIO(body)})
 
     def describe(self, name: str, given_name: str, note: str) -> None:
         """Name an experiment, with a note of what it was for. An empty name takes the given one away.
@@ -267,7 +264,9 @@ class Experiments:
         async with self._turn:
             work.status = ExperimentStatus.RUNNING
             loaded = await asyncio.to_thread(self.data.loader(data, user))
-            tried = await asyncio.to_thread(self.settings, swept, plan.get("sample", 0))
+            tried = await asyncio.to_thread(
+                self.settings, swept, plan.get("sample", 0), plan.get("grid", False)
+            )
             embed = await self._engine.models.embedder(origins=loaded.origins)
             folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)
             done = await asyncio.to_thread(lambda: folder.results.by_setting)

@@ -44,7 +44,7 @@ def test_a_second_experiment_stays_on_screen_its_rows_are_clicked_and_its_deleti
         app.page.get_by_role("option", name="tides.csv").click()
         expect(app.field("evaluate_data")).to_have_value("tides.csv")
         app.at_rest()
-        app.keyed("evaluate_rank_strategy").get_by_role("button", name=re.compile("cosine")).click()
+        app.keyed("evaluate_rank_strategy").get_by_role("button", name="cosine", exact=True).click()
         expect(app.button("evaluate_start")).to_contain_text("Start 2 settings")
         first = run_experiment(app)
         app.keyed("evaluate_head").get_by_role("radio", name="New").click()

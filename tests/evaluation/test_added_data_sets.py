@@ -26,7 +26,7 @@ from core.storage.run_store import RunStore
 def available(folder: Path, *allowed: Path) -> Iterator[AvailableDataSets]:
     store = RunStore(folder / "runs.sqlite")
     try:
-        yield AvailableDataSets(folder / "data_sets", store, LabelStore(store), allowed)
+        yield AvailableDataSets(folder / "data_sets", store, LabelStore(store), map(str, allowed))
     finally:
         store.close()
 

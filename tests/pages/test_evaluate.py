@@ -49,7 +49,7 @@ def html(app: AppTest) -> str:
 def test_an_experiment_is_run_from_the_form_and_its_best_setting_used(registry: RunRegistry) -> None:
     app = opened("evaluate")
     assert not app.exception
-    app.multiselect(key="evaluate_rank_strategy").set_value(["fused", "bm25"]).run()
+    app.button_group(key="evaluate_rank_strategy").set_value(["fused", "bm25"]).run()
     app.button(key="evaluate_start").click().run()
     assert not app.exception
     (experiment,) = registry.experiments.all()
@@ -141,13 +141,12 @@ def stored_runs(registry: RunRegistry) -> list[Run]:
 
 def test_values_that_cannot_be_tried_are_said_and_nothing_starts(registry: RunRegistry) -> None:
     app = opened("evaluate")
-    app.multiselect(key="evaluate_knobs").set_value(["chunk.size"]).run()
     for written, message in (
         ("many", "'many' is no list of whole numbers. An example: 500."),
         ("99999", "99999 is out of bounds. Use 100 to 4000."),
     ):
-        app.text_input(key="evaluate_chunk_size").set_value(written).run()
-        assert plain_words(app.error[0].value) == f"Passage size (characters): {message}"
+        app.text_input(key="evaluate_chunk_size_other").set_value(written).run()
+        assert plain_words(app.error[0].value) == f"Size: {message}"
         assert app.button(key="evaluate_start").disabled
     assert registry.experiments.all() == ()
 
@@ -267,12 +266,8 @@ def test_labelled_passages_are_a_data_set_over_the_pages_of_their_runs(registry:
 
 def test_reranking_without_a_model_is_refused_on_the_form(registry: RunRegistry) -> None:
     app = opened("evaluate")
-    app.multiselect(key="evaluate_knobs").set_value(["rank.rerank"]).run()
     assert not app.exception
-    assert "rank.rerank needs a reranking model" in app.error[0].value
-    assert app.button(key="evaluate_start").disabled
-    app.multiselect(key="evaluate_rank_rerank").set_value([False]).run()
-    assert not app.error
+    assert "No reranking model is connected" in html(app)
     with pytest.raises(BadInput, match="needs a reranking model"):
         registry.experiments.start("handbook", {"rank": {"rerank": [True]}})
     assert registry.experiments.all() == ()

@@ -63,6 +63,14 @@ class CachedEmbed:
         cached = sum(text not in uncached for text in texts)
         return Embeddings(np.stack([vectors[text] for text in texts]), cached, usage)
 
+    async def count_cached(self, texts: Sequence[str]) -> tuple[int, int]:
+        """How many of these texts have a cached vector, and the dimensions of one; 0 where none has."""
+        recent = [self._recent[text] for text in texts if text in self._recent]
+        keys = [self._key(text) for text in texts if text not in self._recent]
+        stored = await self._cache.get_many(SPACE, keys) if keys else {}
+        width = len(recent[0]) if recent else max(map(len, stored.values()), default=0) // 4
+        return len(recent) + sum(map(bool, stored.values())), width
+
     def remember(self, texts: Sequence[str], vectors: Sequence[Vector]) -> None:
         """Keep copies of these vectors of the same model, unit length, in memory."""
         self._recent.update(zip(texts, map(np.copy, vectors), strict=True))

@@ -3,7 +3,7 @@
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
@@ -31,7 +31,7 @@ class AvailableDataSets:
     """Data sets by their names. Any thread may call."""
 
     def __init__(
-        self, folder: Path, store: RunStore, labels: LabelStore, document_folders: Sequence[Path] = ()
+        self, folder: Path, store: RunStore, labels: LabelStore, document_folders: Iterable[str] = ()
     ) -> None:
         """
         Args:
@@ -42,7 +42,7 @@ class AvailableDataSets:
         """
         self.folder = folder
         self._store, self._labels = store, labels
-        self._document_folders = tuple(document_folders)
+        self._document_folders = [Path(name.strip()) for name in document_folders if name.strip()]
 
     def loaders(self, user: str = "") -> dict[str, Callable[[], DataSet]]:
         """What loads each data set, by its name: the handbook's questions, the passages that `user` has labelled if

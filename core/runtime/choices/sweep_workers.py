@@ -13,9 +13,11 @@ from core.adapters.workers.dask_cluster import ENCRYPTED, DaskCluster
 from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.jobs import Workers
 from core.adapters.workers.local_processes import LocalProcesses
+from core.config.egress import PAGES
 from core.config.knobs import Knobs
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.strict_ports import require_reranker
+from core.evaluation.sweep_cost import SweepModels
 from core.runtime.engine import Engine
 
 WORTH_PROCESSES = 1_000_000
@@ -64,6 +66,18 @@ def sweep_embedder(embed: CachedEmbed, engine: Engine, workers: Workers) -> Cach
     if isinstance(workers, DaskCluster) and isinstance(embed.embed, MiniLM):
         return CachedEmbed(EmbedOnWorkers(embed.embed, workers), engine.write_cache)
     return embed
+
+
+async def sweep_models(engine: Engine) -> SweepModels:
+    """The operator's models, by which a sweep is estimated. Raises as `Models.embedder`."""
+    embed = await engine.models.embedder(origins=(PAGES,))
+    return SweepModels(
+        embed=embed.embed,
+        cached=embed.count_cached,
+        rerank=engine.models.reranker(),
+        prices=engine.prices.read(),
+        workers=engine.settings.workers or os.cpu_count() or 1,
+    )
 
 
 def sweep_reranker(engine: Engine, tried: Sequence[Knobs], data: DataSet) -> Reranker | None:

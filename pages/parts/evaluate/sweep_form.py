@@ -1,33 +1,26 @@
-"""The form of a new experiment: a data set, and the values to try of each knob."""
+"""The form of a new experiment: a data set, the values to try of each knob, and what that will take."""
 
 from typing import Any
 
 import streamlit as st
-from htpy import Element, b, dd, dl, dt, span
+from htpy import Element, b, div, p, span
 
 from core.config.knobs import Knobs
-from core.config.schema import Parameter, parameters
-from core.errors import BadInput
-from core.evaluation.sweep import SWEPT
-from core.evaluation.sweep_cost import DataSetSummary, SweepCost, sampled, sweep_cost
+from core.config.prices import Cost
+from core.errors import OpenQueryError
+from core.evaluation.sweep import SETTINGS_LIMIT, combinations
+from core.evaluation.sweep_cost import DataSetSummary, SweepCost
 from core.runtime.experiments import Experiments
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets
-from pages.parts.evaluate import data_set_form
+from pages.parts.evaluate import data_set_form, knob_rows
+from pages.parts.evaluate.knob_rows import Swept
 
 SAMPLE = 45
-"""Settings of a random sample, which is offered where there are more."""
-FIRST = ("rank.strategy",)
-"""The knobs of the form when it is opened."""
-PROPOSED: dict[str, str] = {
-    "chunk.size": "300, 500, 800",
-    "chunk.overlap": "0, 10, 25",
-    "rank.top_k": "4, 8, 12",
-}
-"""Values to begin with; those of other knobs are the default alone."""
-
-
+"""Settings of a sample, which is offered where there are more."""
+ALL, RANDOM, GRID = "all", "random", "grid"
+PARTS = {"chunk": "chunk", "embed": "embed", "rerank": "rerank", "rank": "rank and measure"}
 LABELS_ALONE = (
     "On a shared server you can measure settings on passages that you have labelled on the Research page. Experiments "
     "over other data sets are started from the command line: openquery eval run."
@@ -40,70 +33,42 @@ def form(experiments: Experiments, offered: list[str]) -> None:
     with left, st.container(key="new_experiment"):
         with st.container(border=True, key="data_set"):
             data, summary = data_set_form.choose(experiments, offered)
-        with st.container(border=True, key="knobs_to_try"):
-            swept, faults = _knobs()
+        with st.container(border=True, key="knobs_to_try", gap="small"):
+            swept, faults = knob_rows.choose(experiments)
     with right, st.container(border=True, key="sweep_cost"):
         _before_it_starts(experiments, data, summary, swept, faults)
-
-
-def _knobs() -> tuple[dict[str, dict[str, list[Any]]], tuple[str, ...]]:
-    """The values to try, and what is wrong with them."""
-    markup.show(markup.numbered(2, "Knobs", "Every combination of their values is measured"))
-    knobs = {
-        parameter.path: parameter
-        for parameter in parameters()
-        if parameter.group in SWEPT and not parameter.items
-    }
-    tried = st.multiselect(
-        "Settings to try",
-        list(knobs),
-        default=FIRST,
-        key="evaluate_knobs",
-        format_func=lambda path: f"{knobs[path].title} ({path})",
-        help="Every combination of the values below is measured on all questions. The others keep their defaults.",
-        persist_state="session",
-    )
-    return _values([knobs[path] for path in tried])
 
 
 def _before_it_starts(
     experiments: Experiments,
     data: str,
     summary: DataSetSummary | None,
-    swept: dict[str, dict[str, list[Any]]],
+    swept: Swept,
     faults: tuple[str, ...],
 ) -> None:
     """What the sweep takes, a sample where it is large, and the button that starts it."""
+    markup.show(markup.numbered(3, "Before it starts"))
     settings: tuple[Knobs, ...] = ()
-    sample = 0
+    way = ALL
     try:
-        settings = () if faults else experiments.settings(swept)
-    except BadInput as error:
+        if not faults:
+            way, settings = _settings(experiments, swept)
+        if summary and settings:
+            markup.show(*_cost(summary, experiments.cost(summary, settings), knob_rows.factors(swept)))
+    except OpenQueryError as error:
         faults = (*faults, f"{error.message} {error.hint}")
     for fault in faults:
         st.error(markdown_label(fault, 300), icon=":material/error:")
-    markup.show(markup.numbered(3, "Before it starts"))
-    if len(settings) > SAMPLE:
-        chosen = widgets.choice(
-            "Settings",
-            (0, SAMPLE),
-            key="evaluate_sample",
-            default=0,
-            format_func=lambda count: f"Random {count}" if count else f"All {len(settings):,}",
-        )
-        sample = int(chosen)
-    if summary and settings:
-        markup.show(_cost(summary, sweep_cost(summary, sampled(settings, sample or len(settings)))))
-    elif not summary:
+    if not summary:
         st.caption("Waits for a data set that can be used.")
     widgets.button(
-        f"Start {pluralize(sample or len(settings), 'setting')}",
+        f"Start {pluralize(len(settings), 'setting')}",
         "play_arrow",
         _start,
         experiments,
         data,
         swept,
-        sample,
+        way,
         key="evaluate_start",
         type="primary",
         width="stretch",
@@ -111,17 +76,82 @@ def _before_it_starts(
     )
 
 
-def _cost(summary: DataSetSummary, cost: SweepCost) -> Element:
+def _settings(experiments: Experiments, swept: Swept) -> tuple[str, tuple[Knobs, ...]]:
+    """The settings to measure, and whether they are all, a random sample or a grid, which is offered where there are
+    many. Raises BadInput as `Experiments.settings`."""
+    count = combinations(swept)
+    if count <= SAMPLE:
+        return ALL, experiments.settings(swept)
+    offered = {
+        ALL: f"All {count:,}",
+        RANDOM: f"Random {SAMPLE}",
+        GRID: f"Grid {len(experiments.settings(swept, SAMPLE, grid=True))}",
+    }
+    if count > SETTINGS_LIMIT:
+        del offered[ALL]
+        st.caption(
+            f"{count:,} settings are more than the {SETTINGS_LIMIT:,} that can be run: a sample is measured."
+        )
+    if st.session_state.get("evaluate_sample") not in offered:
+        st.session_state["evaluate_sample"] = next(iter(offered))
+    way = widgets.choice("Settings", list(offered), key="evaluate_sample", format_func=offered.__getitem__)
+    return way, experiments.settings(swept, **_sample(way))
+
+
+def _sample(way: str) -> dict[str, Any]:
+    return {"sample": 0 if way == ALL else SAMPLE, "grid": way == GRID}
+
+
+def _cost(summary: DataSetSummary, cost: SweepCost, factors: str) -> list[Element]:
     answerable = summary.questions - summary.unanswerable
+    low, high = (_about(seconds) for seconds in cost.bounds)
     rows = [
-        ("Rankings", f"{cost.rankings:,}", f"{cost.settings:,} × {answerable:,}"),
-        ("Ways of chunking", f"{cost.chunkings:,}", ""),
-        ("Texts to embed", f"~{cost.texts:,}", "less what is in the cache" if cost.texts else ""),
-        ("Their tokens", f"~{cost.tokens:,}", ""),
-        ("Reranked questions", f"{cost.reranked:,}", "a call each" if cost.reranked else ""),
-        ("Memory", f"~{markup.size(cost.memory)}", ""),
+        ("Texts to embed", f"{cost.texts:,}", f"{cost.new:,} new" if cost.new else "all cached"),
+        ("Pairs to rerank", f"{cost.pairs:,}", "a call a question" if cost.pairs else "no reranker"),
+        ("Model calls", f"{cost.calls:,}", ""),
+        ("Tokens", f"{cost.tokens:,}", "estimated" if cost.tokens else ""),
+        ("Money", "unknown" if cost.dollars is None else str(Cost(cost.dollars)), ""),
+        ("Memory", markup.size(cost.memory), f"of {markup.size(cost.machine_memory)}"),
     ]
-    return dl(".oq-cost")[((dt[name], dd[b[figure], " ", span[note]]) for name, figure, note in rows),]
+    largest = max(cost.seconds, key=lambda part: cost.seconds[part])
+    total = sum(cost.seconds.values()) or 1
+    return [
+        p(".oq-product")[
+            b[f"{cost.settings:,}"],
+            " settings × ",
+            b[f"{answerable:,}"],
+            " questions = ",
+            b[f"{cost.rankings:,}"],
+            " rankings",
+        ],
+        p(".oq-note")[", ".join(filter(None, (factors, pluralize(cost.chunkings, "way") + " of chunking")))],
+        div(".oq-cost")[
+            (
+                div[span[name], b[figure], span(class_={"new": "new" in note})[note]]
+                for name, figure, note in rows
+            ),
+            div(".time")[span["Time, here"], b[_about(total)], span[f"{low} to {high}"]],
+        ],
+        div(".oq-shares", role="img", aria_label=f"Most of the time: {PARTS[largest]}")[
+            (
+                span(class_=part, style=f"--share:{seconds / total:.4f}")
+                for part, seconds in cost.seconds.items()
+            )
+        ],
+        p(".oq-note")[
+            ", ".join(
+                f"{PARTS[part]} {_about(seconds)}" for part, seconds in cost.seconds.items() if seconds >= 0.5
+            )
+        ],
+    ]
+
+
+def _about(seconds: float) -> str:
+    """Seconds as a person would say them: `6 min`, `48 s`."""
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{max(seconds, 1):.0f} s"
 
 
 def open_experiment(name: str) -> None:
@@ -130,57 +160,10 @@ def open_experiment(name: str) -> None:
     st.session_state["evaluate_view"] = "results"
 
 
-def _start(experiments: Experiments, data: str, swept: dict[str, Any], sample: int) -> None:
+def _start(experiments: Experiments, data: str, swept: Swept, way: str) -> None:
     try:
         with runtime.refusing:
             runtime.caller().require(data_set_form.action(data))
-            open_experiment(experiments.start(data, swept, runtime.label_user(), sample=sample))
+            open_experiment(experiments.start(data, swept, runtime.label_user(), **_sample(way)))
     except OSError as error:
         runtime.refuse("The experiment cannot be stored.", f"Check the data folder: {error.strerror}.")
-
-
-def _values(tried: list[Parameter]) -> tuple[dict[str, dict[str, list[Any]]], tuple[str, ...]]:
-    """The values of the fields, by group and name; and a message for each field that cannot be used."""
-    swept: dict[str, dict[str, list[Any]]] = {}
-    faults = []
-    columns = st.columns(3, gap="small")
-    for place, knob in enumerate(tried):
-        with columns[place % 3]:
-            try:
-                swept.setdefault(knob.group, {})[knob.name] = _field(knob)
-            except BadInput as error:
-                faults.append(f"{knob.title}: {error.message} {error.hint}")
-    return swept, tuple(faults)
-
-
-def _field(parameter: Parameter) -> list[Any]:
-    key = f"evaluate_{parameter.group}_{parameter.name}"
-    choices = [True, False] if parameter.type == "boolean" else list(parameter.enum)
-    if choices:
-        chosen = st.multiselect(
-            parameter.title, choices, default=choices, key=key, format_func=str, persist_state="session"
-        )
-        if not chosen:
-            raise BadInput("no value is chosen.", hint="Choose one, or remove the setting.")
-        return chosen
-    default = getattr(getattr(Knobs(), parameter.group), parameter.name)
-    text = st.text_input(
-        f"{parameter.title}, separated by commas",
-        PROPOSED.get(parameter.path, f"{default:g}"),
-        key=key,
-        max_chars=200,
-        persist_state="session",
-    )
-    kind = int if parameter.type == "integer" else float
-    try:
-        values = [kind(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        values = []
-    if not values:
-        whole = "whole numbers" if parameter.type == "integer" else "numbers"
-        raise BadInput(f"{text[:40]!r} is no list of {whole}.", hint=f"An example: {default:g}.")
-    low, high = parameter.minimum, parameter.maximum
-    for number in values:
-        if low is not None and high is not None and not low <= number <= high:
-            raise BadInput(f"{number:g} is out of bounds.", hint=f"Use {low:g} to {high:g}.")
-    return list(dict.fromkeys(values))

@@ -1,0 +1,57 @@
+"""The New view in Chromium: a broken upload is mended, on a desktop and on a phone in the dark, without a fault."""
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.axe import findings
+from tests.browser.conftest import visiting
+from tests.browser.page_objects import App
+from tests.browser.server import serving
+
+PHONE = {"width": 390, "height": 844}
+
+
+def support() -> bytes:
+    """A document and 5,119 questions; the excerpt of line 4,812 is none."""
+    lines = [json.dumps({"id": "kb", "text": "Invoices are sent on the first of a month."})]
+    for number in range(2, 5121):
+        relevant = [{"doc": "kb", "start": 0, "end": 0 if number == 4812 else 8}]
+        lines.append(json.dumps({"question": f"What is sent at {number}?", "relevant": relevant}))
+    return "\n".join(lines).encode()
+
+
+def fits(app: App) -> bool:
+    return bool(app.page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=("desktop", "phone in the dark"))
+def test_a_broken_upload_is_shown_and_mended(chromium: Browser, tmp_path: Path, phone: bool) -> None:
+    with serving(tmp_path) as site, visiting(chromium, site) as app:
+        if phone:
+            app.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+            app.page.emulate_media(color_scheme="dark")
+        app.open("/evaluate?view=new")
+        expect(app.own("product")).to_contain_text("3 settings")
+        found = [*findings(app.page, "New")]
+        app.keyed("data_set_way").get_by_role("radio", name="Upload").click()
+        app.keyed("data_set_upload").locator("input[type=file]").set_input_files(
+            {"name": "support.jsonl", "mimeType": "application/x-ndjson", "buffer": support()}  # type: ignore[arg-type]
+        )
+        expect(app.own("fault")).to_contain_text("support.jsonl, line 4,812: the excerpt from 0 to 0")
+        expect(app.own("fault").locator("pre > div")).to_have_count(3)
+        expect(app.button("evaluate_start")).to_be_disabled()
+        app.at_rest()
+        found += findings(app.page, "New, a broken upload")
+        assert fits(app)
+        app.button("data_set_leave_out").click()
+        expect(app.own("counts")).to_contain_text("5,118")
+        expect(app.keyed("data_set")).to_contain_text("Left out, as you asked: line 4,812.")
+        app.keyed("evaluate_chunk_size").get_by_role("button", name="300").click()
+        expect(app.button("evaluate_start")).to_contain_text("Start 6 settings")
+        app.at_rest()
+        found += findings(app.page, "New, an upload")
+        assert fits(app)
+        assert found == []
