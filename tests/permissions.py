@@ -32,6 +32,8 @@ ON_SCREEN = [
     "reset_stopped",
     "evaluate_use",
     "evaluate_*_question",
+    "evaluate_unfilter_*",
+    "evaluate_clear_filters",
     "evaluate_export_*",
     "trace",
     "plan_add",

@@ -192,6 +192,12 @@ class Results:
             values=np.array(values, dtype=np.float64).reshape(len(self.results), len(questions)),
         )
 
+    @lru_cache(maxsize=16)  # noqa: B019 - as above
+    def of_settings(self, names: tuple[str, ...]) -> "Results":
+        """The results of these settings alone."""
+        chosen = set(names)
+        return replace(self, results=tuple(result for result in self.results if result.setting in chosen))
+
     def compare(
         self, baseline: str, metric: str, *, others: Collection[str] | None = None
     ) -> tuple[SettingTest, ...]:

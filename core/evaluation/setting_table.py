@@ -1,6 +1,6 @@
 """Settings of an experiment as a table against a baseline, and what each knob does."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -31,8 +31,6 @@ class SettingRow:
     """The least and the most mean tokens of the context of these settings."""
     seconds: tuple[float, float]
     """The least and the most seconds of ranking and measuring one question."""
-    on_front: bool
-    """Whether no other row reaches more with fewer tokens of context."""
 
     @property
     def name(self) -> str:
@@ -57,11 +55,20 @@ class SettingTable:
     """Knobs that differ from the defaults in the same way in all settings."""
     rows: tuple[SettingRow, ...]
     """The baseline first, then best first."""
+    comparisons: int
+    """How many rows were tested against the baseline, which is what p-values are corrected for."""
 
-    @property
-    def comparisons(self) -> int:
-        """How many rows were tested against the baseline, which is what p-values are corrected for."""
-        return len(self.rows) - 1
+    def pareto_front(self, cost: Callable[[SettingRow], float | None]) -> frozenset[str]:
+        """The names of the rows that no other one surpasses: none reaches as much at a lower cost, or more at the same.
+        Rows without a cost are left out."""
+        points = sorted(
+            (known, -row.mean.mean, row.name) for row in self.rows if (known := cost(row)) is not None
+        )
+        front: list[tuple[float, float, str]] = []
+        for point in points:
+            if not front or point[1] < front[-1][1] or point[:2] == front[-1][:2]:
+                front.append(point)
+        return frozenset(name for _, _, name in front)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +108,10 @@ def setting_table(results: Results, metric: str, baseline: str) -> SettingTable:
     compared = results.compare(baseline, metric, others=others) if others else ()
     tests = {test.setting: test for test in compared}
     rows_of = {results.results[rows[0]].setting: rows for rows in alike.values()}
-    means = {name: float(np.nanmean(matrix[rows[0]])) for name, rows in rows_of.items()}
     tokens = {
         name: _extent([results.mean(results.results[row], CONTEXT_TOKENS) for row in rows])
         for name, rows in rows_of.items()
     }
-    least = {name: bounds[0] for name, bounds in tokens.items() if bounds}
 
     def row_of(name: str) -> SettingRow:
         members = [results.results[row] for row in rows_of[name]]
@@ -119,13 +124,6 @@ def setting_table(results: Results, metric: str, baseline: str) -> SettingTable:
             test=tests.get(name),
             tokens=tokens[name],
             seconds=(min(seconds), max(seconds)),
-            on_front=name in least
-            and not any(
-                other_tokens <= least[name]
-                and means[other] >= means[name]
-                and (other_tokens, -means[other]) != (least[name], -means[name])
-                for other, other_tokens in least.items()
-            ),
         )
 
     fixed = {
@@ -137,6 +135,7 @@ def setting_table(results: Results, metric: str, baseline: str) -> SettingTable:
         varied=varied,
         fixed=fixed,
         rows=tuple(row_of(name) for name in (baseline, *tests)),
+        comparisons=len(tests),
     )
 
 

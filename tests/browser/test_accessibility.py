@@ -172,6 +172,15 @@ def evaluate(visit: Visit, web_run: WebRun) -> None:
     expect(app.button("evaluate_delete")).to_be_visible()
     expect(app.keyed("evaluate_costs").locator(".scatterlayer .trace").first).to_be_visible()
     visit.look("Evaluate, results")
+    app.keyed("evaluate_choices").get_by_role("radio", name="Knobs").click()
+    expect(app.keyed("evaluate_parallel_axes").locator(".lines path.on").first).to_be_attached()
+    app.at_rest()
+    visit.look("Evaluate, knobs")
+    app.keyed("evaluate_settings").get_by_role("link").last.click()
+    app.keyed("evaluate_choices").get_by_role("radio", name="Questions").click()
+    expect(app.keyed("evaluate_bump").locator(".scatterlayer .trace").first).to_be_visible()
+    app.at_rest()
+    visit.look("Evaluate, a question")
 
 
 def library(visit: Visit, web_run: WebRun) -> None:

@@ -101,3 +101,44 @@ def test_a_row_is_opened_by_mouse_and_keyboard_and_its_table_is_saved(web_app: A
     first, *lines = Path(coming.value.path()).read_text("utf-8-sig").splitlines()
     assert first.startswith("ranking,nDCG@10,difference,low,high,p,")
     assert len(lines) == 3
+
+
+def drag(app: App, axis: int, top: float, bottom: float) -> None:
+    """Drag along an axis, from one share of its height, counted from the top, to another."""
+    box = app.keyed("evaluate_parallel_axes").locator(".grip").nth(axis).bounding_box()
+    assert box
+    x = box["x"] + box["width"] / 2
+    app.page.mouse.move(x, box["y"] + top * box["height"])
+    app.page.mouse.down()
+    app.page.mouse.move(x, box["y"] + bottom * box["height"], steps=4)
+    app.page.mouse.up()
+
+
+def test_a_drag_along_an_axis_filters_settings_and_a_click_on_a_line_opens_one(web_app: App) -> None:
+    app = web_app
+    app.open("/evaluate?view=new")
+    app.button("evaluate_start").click()
+    expect(app.button("evaluate_delete")).to_be_visible()
+    app.at_rest()
+    app.keyed("evaluate_choices").get_by_role("radio", name="Knobs").click()
+    chart, rows = app.keyed("evaluate_parallel_axes"), app.keyed("evaluate_settings").locator("tbody tr")
+    expect(chart.locator(".lines path.on")).to_have_count(3)
+    app.at_rest()
+    drag(app, 0, 0.9, 0.99)  # the ranking whose values are at 0, ½ and 1
+    expect(chart.locator(".lines path.on")).to_have_count(1)
+    expect(app.page).to_have_url(re.compile(r"filter=rank\.strategy"))
+    expect(app.keyed("evaluate_filters")).to_contain_text("1 of 3 settings")
+    app.at_rest()
+    app.page.reload()
+    expect(chart.locator(".lines path.on")).to_have_count(1)
+    app.at_rest()
+    app.keyed("evaluate_filter").get_by_role("button", name="Filter").click()
+    slider = app.page.get_by_role("slider", name="ranking").first
+    expect(slider).to_be_visible()
+    app.page.keyboard.press("Escape")
+    app.button("evaluate_clear_filters").click()
+    expect(rows).to_have_count(3)
+    expect(app.page).not_to_have_url(re.compile("filter="))
+    app.at_rest()
+    chart.locator(".lines path").nth(1).dispatch_event("click")
+    expect(app.page).to_have_url(re.compile("setting="))

@@ -1,13 +1,13 @@
 """Charts of an experiment: a metric by the values of each knob, and what a setting reaches for what it costs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
-from core.evaluation.setting_table import KnobEffect, SettingTable, column, value_text, words
+from core.evaluation.setting_table import KnobEffect, SettingRow, SettingTable, column, value_text, words
 from core.text.display import metric_text
 from core.text.sanitize import one_line
 from pages.parts import markup
@@ -67,23 +67,32 @@ def effects_chart(effects: Sequence[KnobEffect], metric: str, *, dark: bool) -> 
     return figure.update_yaxes(gridcolor=GRID[dark], automargin=True, fixedrange=True, nticks=4)
 
 
-def cost_chart(settings: SettingTable, *, dark: bool) -> go.Figure:
-    """Rows by tokens of context and metric: those on the Pareto front are joined, the baseline is a diamond.
+COSTS: Mapping[str, Callable[[SettingRow], float | None]] = {
+    "tokens": lambda row: row.tokens and row.tokens[0],
+    "ms": lambda row: 1000 * row.seconds[0],
+}
+"""What a row costs, the least of its settings: tokens of the context, and milliseconds of ranking a question."""
+COST_TITLES = {"tokens": "tokens of context", "ms": "milliseconds of ranking a question"}
+
+
+def cost_chart(settings: SettingTable, cost: str, *, dark: bool) -> go.Figure:
+    """Rows by one of `COSTS` and the metric: those on the Pareto front are joined, the baseline is a diamond.
 
     A click on a point reports `setting/<name>`.
     """
     figure = go.Figure()
-    rows = [(row, row.tokens[0]) for row in settings.rows if row.tokens is not None]
-    front = sorted(((row, cost) for row, cost in rows if row.on_front), key=lambda pair: pair[1])
-    others = [(row, cost) for row, cost in rows if not row.on_front and row.test is not None]
-    baseline = [(row, cost) for row, cost in rows if row.test is None]
+    rows = [(row, known) for row in settings.rows if (known := COSTS[cost](row)) is not None]
+    on_front = settings.pareto_front(COSTS[cost])
+    front = sorted(((row, known) for row, known in rows if row.name in on_front), key=lambda pair: pair[1])
+    others = [(row, known) for row, known in rows if row.name not in on_front and row.test is not None]
+    baseline = [(row, known) for row, known in rows if row.test is None]
     for name, some, colour, symbol, mode in (
         ("others", others, REST[dark], "circle", "markers"),
         ("Pareto front", front, SITES[dark][0], "circle", "lines+markers"),
         ("baseline", baseline, MARKER[dark], "diamond", "markers"),
     ):
         figure.add_scatter(
-            x=[cost for _, cost in some],
+            x=[known for _, known in some],
             y=[row.mean.mean for row, _ in some],
             mode=mode,
             line={"width": 1.4, "color": colour, "shape": "hv"},
@@ -94,10 +103,10 @@ def cost_chart(settings: SettingTable, *, dark: bool) -> go.Figure:
                 f"{markup.html(one_line(words(row.name), 80))}<br>{metric_text(row.mean.mean)}"
                 for row, _ in some
             ],
-            hovertemplate="%{text} for %{x:,.0f} tokens<extra></extra>",
+            hovertemplate=f"%{{text}} for %{{x:,.3~g}} {cost}<extra></extra>",
             showlegend=bool(some),
         )
-    dress(figure, dark, f"cost {settings.metric}")
+    dress(figure, dark, f"cost {settings.metric} {cost}")
     figure.update_layout(height=260, margin={"l": 4, "r": 4, "t": 30, "b": 30}, dragmode=False)
-    figure.update_xaxes(title="tokens of context", gridcolor=GRID[dark], fixedrange=True)
+    figure.update_xaxes(title=COST_TITLES[cost], gridcolor=GRID[dark], fixedrange=True)
     return figure.update_yaxes(gridcolor=GRID[dark], automargin=True, fixedrange=True, nticks=5)

@@ -10,6 +10,7 @@ from core.errors import BadInput
 from core.evaluation.conclusion import Conclusion, conclude
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results, SettingTest
+from core.evaluation.setting_filter import filtered
 from core.evaluation.setting_table import SettingTable, column, knob_effects, setting_table, value_text, words
 from core.evaluation.statistics.significance import Interval, p_number
 from core.evaluation.sweep import DEFAULTS, knobs_of
@@ -18,7 +19,7 @@ from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import address, markup, page_frame, runtime, widgets
-from pages.parts.evaluate import experiment_charts, question_detail, question_list
+from pages.parts.evaluate import experiment_charts, parallel_axes, question_detail, question_list
 from pages.parts.evaluate.settings_table import interval_bar, settings_table
 from pages.parts.sidebar import controls
 
@@ -26,7 +27,7 @@ ROWS, MORE_ROWS = 16, 200
 """Rows of the table at first, and when more are asked for."""
 SETTING = "evaluate_setting"
 """The name in the session state of the setting that is open."""
-PARTS = {"settings": "Settings", "questions": "Questions"}
+PARTS = {"settings": "Settings", "knobs": "Knobs", "questions": "Questions"}
 """What can be looked at, with its title."""
 
 
@@ -43,7 +44,9 @@ def show(experiment: str, results: Results) -> None:
     verdict = st.container(border=True, key="evaluate_verdict")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="evaluate_choices"):
         counts = {"settings": len(results.results), "questions": len(results.questions)}
-        titles = {name: f"{title} {counts.get(name, ''):,}".strip() for name, title in PARTS.items()}
+        titles = {
+            name: f"{title} {counts[name]:,}" if name in counts else title for name, title in PARTS.items()
+        }
         part = address.view_choice(titles, key="evaluate_part", name="part")
         metric, baseline = _choices(results, metrics)
         controls_line = st.container(width="content")
@@ -54,17 +57,24 @@ def show(experiment: str, results: Results) -> None:
         st.caption(markdown_label(f"{error.message} {error.hint}", 300))
         _failed(results)
         return
+    chosen = parallel_axes.chosen_settings(results, metric)
+    shown = filtered(settings, chosen)
     with controls_line:
-        _export(settings, results.data)
+        _export(shown, results.data)
     with verdict:
         _conclusion(conclusion)
     opened = _opened(settings, conclusion)
     if part == "settings":
+        parallel_axes.filter_line(results, metric, len(chosen))
         left, right = st.columns([2.3, 1], gap="medium")
         with left:
-            _settings(settings, opened)
+            _settings(shown, opened)
         with right:
-            _charts(results, settings)
+            _charts(results.of_settings(chosen), shown)
+    elif part == "knobs":
+        parallel_axes.parallel_axes(results, metric, baseline, pick)
+        parallel_axes.filter_line(results, metric, len(chosen))
+        _settings(shown, opened)
     elif opened == settings.baseline:
         st.caption("Open a row under Settings to compare it with the baseline, question by question.")
     else:
@@ -224,14 +234,14 @@ def _charts(results: Results, settings: SettingTable) -> None:
             key="evaluate_effects",
             alt=f"{settings.metric} by the values of each knob",
         )
-    if len({row.tokens for row in settings.rows}) > 1:
-        markup.show(markup.kicker("Quality for its cost", "no other setting reaches more with fewer tokens"))
-        with st.container(key="clickable_costs"):
-            widgets.chart(
-                experiment_charts.cost_chart(settings, dark=dark),
-                key="evaluate_costs",
-                alt=f"{settings.metric} against tokens of context, with the Pareto front",
-            )
+    markup.show(markup.kicker("Quality for its cost", "no other setting reaches as much for less"))
+    cost = widgets.choice("Cost", list(experiment_charts.COSTS), key="evaluate_cost", default="tokens")
+    with st.container(key="clickable_costs"):
+        widgets.chart(
+            experiment_charts.cost_chart(settings, cost, dark=dark),
+            key="evaluate_costs",
+            alt=f"{settings.metric} against {experiment_charts.COST_TITLES[cost]}, with the Pareto front",
+        )
 
 
 def _use(setting: str) -> None:

@@ -101,7 +101,7 @@ def _head(
     compared: Compared, change: Change, question: Question, recorded: tuple[RecordedRun, RecordedRun]
 ) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="evaluate_question_head"):
-        st.markdown(f"### {markdown_label(question.text, 300)}", width="stretch")
+        st.markdown(f"## {markdown_label(question.text, 300)}", width="stretch")
         widgets.button(
             "Explain",
             "troubleshoot",
