@@ -17,7 +17,7 @@ def cpu_seconds() -> float:
     """
     own = resource.getrusage(resource.RUSAGE_SELF)
     reaped = resource.getrusage(resource.RUSAGE_CHILDREN)
-    living = sum(_cpu(pid) for pid in _below(os.getpid()))
+    living = sum(cpu_of(pid) for pid in _below(os.getpid()))
     return own.ru_utime + own.ru_stime + reaped.ru_utime + reaped.ru_stime + living
 
 
@@ -52,7 +52,8 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
-def _cpu(pid: int) -> float:
+def cpu_of(pid: int) -> float:
+    """User and system time of a process and of its reaped children; 0 when it has gone."""
     stat = _stat(pid)
     return sum(map(int, stat[11:15])) / _TICKS if stat else 0.0
 

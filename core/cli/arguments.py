@@ -5,7 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from core.cli.evaluation.evaluation_arguments import add_evaluation
-from core.cli.shared_arguments import EXIT_CODES, add_connections, period
+from core.cli.shared_arguments import (
+    EXIT_CODES,
+    add_connections,
+    add_scheduler,
+    period,
+    worker_count,
+)
 from core.cli.sharing.sharing_arguments import add_sharing
 from core.config.schema import Parameter, parameters
 from core.model import AnswerFrom
@@ -97,6 +103,15 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
     ingest.add_argument(
         "sources", nargs="+", help="files, folders, web addresses or sitemaps (…/sitemap.xml)"
     )
+    where = ingest.add_mutually_exclusive_group()
+    where.add_argument(
+        "--workers",
+        type=worker_count,
+        default=0,
+        metavar="N",
+        help="read, split and embed in so many processes of this machine, each with one core",
+    )
+    add_scheduler(where)
 
     add_evaluation(
         commands.add_parser(

@@ -4,16 +4,18 @@ import asyncio
 import re
 import shlex
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.cli.printing import print_text
+from core.cli.printing import print_text, warn_of_unencrypted
 from core.config.access import NO_ACCESS
 from core.config.settings import Settings
 from core.errors import LibraryFailed, ReadFailed
 from core.library.ingests import Address, Folder, IngestSource, IngestState, IngestTask, Sitemap, TaskState
 from core.library.running_ingest import RunningIngest
 from core.model.library import checked_name
+from core.runtime.choices.ingest_workers import ingest_workers
 from core.runtime.engine import Engine
 from core.text.sanitize import pluralize
 
@@ -24,19 +26,30 @@ _SIGNS = {TaskState.DONE: "+", TaskState.SKIPPED: "=", TaskState.FAILED: "!"}
 
 
 async def ingest_in_terminal(
-    collection: str, sources: Sequence[str], settings: Settings, program: str = "openquery"
+    collection: str,
+    sources: Sequence[str],
+    settings: Settings,
+    program: str = "openquery",
+    *,
+    workers: int = 0,
+    scheduler: str = "",
 ) -> int:
     """Resume what earlier commands left unfinished, add the documents, and return the exit code.
 
-    The last line is the command that asks the collection, `program` being the name of this one.
+    The last line is the command that asks the collection, `program` being the name of this one. Documents are read,
+    split and embedded in so many `workers` of this machine, or in those of a Dask `scheduler`, where one is given.
 
     Raises:
-        OpenQueryError: when the ingest could not be started.
+        OpenQueryError: when the ingest could not be started, or the cluster cannot be used.
     """
     documents = [_source(text) for text in sources]
     # A path that is typed at the server's own prompt is one of its operator.
     folders = [source.path.absolute() for source in documents if isinstance(source, Folder)]
-    async with Engine(settings, folders=folders) as engine:
+    warn_of_unencrypted(scheduler)
+    async with (
+        ingest_workers(scheduler, workers) as jobs,
+        Engine(settings, folders=folders, jobs=jobs) as engine,
+    ):
         codes = [await _report(unfinished) for unfinished in await engine.library.ingests.resume()]
         _, note = await engine.models.embedding_model(NO_ACCESS, (collection,))
         if note:
@@ -59,6 +72,7 @@ async def _report(ingest: RunningIngest) -> int:
     """Print each task once it has ended, and return the exit code."""
     printed: set[int] = set()
     while True:
+        began = time.monotonic()
         progress = ingest.progress
         for task in progress.tasks:
             if task.state.ended and task.number not in printed:
@@ -69,7 +83,8 @@ async def _report(ingest: RunningIngest) -> int:
         if sys.stderr.isatty():
             sys.stderr.write(f"\r{progress.ended} of {len(progress.tasks)} ")
             sys.stderr.flush()
-        await asyncio.sleep(_POLL_SECONDS)
+        # Looking takes longer the more tasks there are; it may take a tenth of the time.
+        await asyncio.sleep(max(_POLL_SECONDS, 9 * (time.monotonic() - began)))
     counts = progress.counts
     print_text(
         f"{counts[TaskState.DONE]} added, {counts[TaskState.SKIPPED]} already there, {counts[TaskState.FAILED]} failed; "

@@ -189,7 +189,14 @@ def _check(options: argparse.Namespace) -> Work:
 def _ingest(options: argparse.Namespace) -> Work:
     from core.cli.ingest import ingest_in_terminal
 
-    return ingest_in_terminal(options.collection, options.sources, _settings(options), options.program)
+    return ingest_in_terminal(
+        options.collection,
+        options.sources,
+        _settings(options),
+        options.program,
+        workers=options.workers,
+        scheduler=options.scheduler,
+    )
 
 
 def _evaluate(options: argparse.Namespace) -> Work:

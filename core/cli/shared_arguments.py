@@ -24,6 +24,29 @@ def period(text: str) -> timedelta:
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
+def add_scheduler(target: argparse._ActionsContainer) -> None:
+    """Add the flag that names a Dask scheduler."""
+    target.add_argument(
+        "--scheduler",
+        default="",
+        metavar="ADDRESS",
+        help="run on the workers of this Dask scheduler, such as tls://10.0.0.1:8786 (default: this machine's cores). "
+        "It is trusted with everything on this machine: what it sends can run any code. tcp:// is neither encrypted "
+        "nor authenticated",
+    )
+
+
+def worker_count(text: str) -> int:
+    """A number of processes, from 1 to 64.
+
+    Raises:
+        ArgumentTypeError: when it is none.
+    """
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:3]) <= 64):
+        raise argparse.ArgumentTypeError(f"{text[:20]} is no number from 1 to 64")
+    return int(text)
+
+
 def add_connections(target: argparse.ArgumentParser) -> None:
     """Add the flags of connections, which come before the settings of the environment."""
     group = target.add_argument_group("connections (default: the environment's)")

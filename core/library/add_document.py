@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
@@ -34,6 +35,17 @@ _BATCH = 256
 """Passages that are embedded and stored at a time, where the embedder does not want fewer."""
 
 
+DocumentRead = tuple[str, LibraryDocument, tuple[LibraryPassage, ...]]
+"""What was left out of a document, in words; the document as the catalogue stores it; and its passages."""
+
+
+class Read(Protocol):
+    """`read_document` with an extractor of its own, perhaps in another process."""
+
+    async def __call__(self, task: IngestTask, body: bytes, embedder: str, knobs: ChunkKnobs) -> DocumentRead:
+        """As `read_document`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestPorts:
     """What the ingests of a process share."""
@@ -41,6 +53,7 @@ class IngestPorts:
     catalogue: Catalogue
     collections: Collections
     extract: Extract
+    read: Read
     web: Fetch
     limits: IngestLimits
     concurrency: int
@@ -53,8 +66,8 @@ class IngestPorts:
 
 async def read_document(
     task: IngestTask, body: bytes, embedder: str, knobs: ChunkKnobs, extract: Extract
-) -> tuple[Article, LibraryDocument, tuple[LibraryPassage, ...]]:
-    """The article of a task, the document as the catalogue stores it, and its passages; see `split_document`.
+) -> DocumentRead:
+    """The document of a task, read and split; see `split_document`.
 
     Raises:
         Unreadable: when the document has no article or no text, with the reason.
@@ -82,7 +95,7 @@ async def read_document(
         size=len(body),
         embedder=embedder,
     )
-    return article, *await asyncio.to_thread(split_document, article, document, knobs)
+    return article.left_out, *await asyncio.to_thread(split_document, article, document, knobs)
 
 
 async def remove_passages(collection: str, task: IngestTask, collections: Collections) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Protocol
 
 from core.errors import BadInput, LibraryFailed
-from core.library.add_document import IngestPorts
+from core.library.add_document import IngestPorts, Read, read_document
 from core.library.catalogue import LIBRARY, Catalogue
 from core.library.document_files import PAGE, DocumentFiles, StoredFile, page_from_json
 from core.library.document_reader import DocumentReader, document_filter
@@ -45,6 +46,14 @@ class ReadingPool(Extract, Protocol):
         """A page of a PDF, counted from 1, as a PNG at most `width` pixels wide. Raises `Unreadable`."""
 
 
+class ReadJobs(Read, Protocol):
+    """A `Read` on workers."""
+
+    @property
+    def count(self) -> int:
+        """How many documents are read at the same time."""
+
+
 class Library:
     """All collections of a data folder. Coroutines run on the engine's loop (from a page: `runs.call(...)`).
 
@@ -65,8 +74,13 @@ class Library:
         workers: ReadingPool,
         web: Fetch,
         limits: IngestLimits,
+        jobs: ReadJobs | None = None,
     ) -> None:
-        """`folder` is the data folder: library.sqlite and documents/ are in it."""
+        """`folder` is the data folder: library.sqlite and documents/ are in it.
+
+        With `jobs` documents are read there instead of by `workers`, as many at a time as they take.
+        """
+        at_once = jobs.count + 2 if jobs else min(workers.count + 2, _MOST_CONCURRENT_DOCUMENTS)
         self.limits = limits
         """How much may be added."""
         self._files = DocumentFiles(folder / "documents")
@@ -80,10 +94,11 @@ class Library:
             catalogue=self._catalogue,
             collections=collections,
             extract=workers,
+            read=jobs or partial(read_document, extract=workers),
             web=web,
             limits=limits,
-            concurrency=min(workers.count + 2, _MOST_CONCURRENT_DOCUMENTS),
-            embed_slots=asyncio.Semaphore(_EMBED_CALLS),
+            concurrency=at_once,
+            embed_slots=asyncio.Semaphore(at_once if jobs else _EMBED_CALLS),
         )
         self.ingests = IngestRunner(folder / "documents" / "leases", self._ports, embedder)
         """Adds documents to collections, and embeds them again."""

@@ -18,8 +18,9 @@ from core.errors import (
     LibraryFailed,
     OpenQueryError,
     StoreFailed,
+    WorkersFailed,
 )
-from core.library.add_document import IngestPorts, embed_and_store, read_document, remove_passages
+from core.library.add_document import IngestPorts, embed_and_store, remove_passages
 from core.library.document_files import STORED_PASSAGES, passages_from_json
 from core.library.fetch_task import fetch_task, tasks_from_sitemap, tasks_from_zip
 from core.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskKind, TaskState
@@ -34,10 +35,9 @@ KNOBS = TypeAdapter(ChunkKnobs)
 """Chunk knobs as JSON."""
 
 _CONSECUTIVE_FAILURES = 3
-"""Documents in a row that fail because of the database or the embedder interrupt the ingest."""
-_TRIES = 2
-_RETRY_PAUSE = 0.5
-"""Seconds before a document is tried again."""
+"""Documents in a row that fail because of the database, the embedder or the workers interrupt the ingest."""
+_TRIES, _RETRY_PAUSE = 2, 0.5
+"""How often a document is tried, and the seconds before it is tried again."""
 
 
 class RunningIngest:
@@ -140,7 +140,7 @@ class RunningIngest:
             ended = await self._ingest_task(task)
         except Unreadable as why:
             ended = replace(self._tasks[task.number], state=TaskState.FAILED, reason=str(why))
-        except (LibraryFailed, EmbedFailed) as error:
+        except (LibraryFailed, EmbedFailed, WorkersFailed) as error:
             await self._retry(task, error)
             return
         except OpenQueryError:
@@ -157,7 +157,7 @@ class RunningIngest:
             await self._save(ended)
 
     async def _retry(self, task: IngestTask, error: OpenQueryError) -> None:
-        """Try a task again after a failure of the database or the embedder, which may be due to its document."""
+        """Try a task again after a failure of the database, the embedder or workers, which may be due to its document."""
         self._failing.add(task.number)
         self._tries[task.number] += 1
         if len(self._failing) >= _CONSECUTIVE_FAILURES:
@@ -271,11 +271,11 @@ class RunningIngest:
             task = await self._embed_passages(task, passages_from_json(body, embedder))
             return replace(task, state=TaskState.DONE)
         knobs = KNOBS.validate_json(self.ingest.knobs)
-        article, document, passages = await read_document(task, body, embedder, knobs, ports.extract)
+        left_out, document, passages = await ports.read(task, body, embedder, knobs)
         if not (self._resumed or self._tries[task.number]) and await self._has_passages(task):
             # Left by an ingest that was killed and never resumed, perhaps with other chunk knobs.
             await remove_passages(collection, task, ports.collections)
-        task = replace(task, state=TaskState.EMBEDDING, pages=document.pages, reason=article.left_out)
+        task = replace(task, state=TaskState.EMBEDDING, pages=document.pages, reason=left_out)
         try:
             task = await self._embed_passages(task, passages)
         except asyncio.CancelledError:

@@ -143,7 +143,7 @@ class SessionFile:
             body = await asyncio.to_thread(_contents, incoming)
             task = replace(task, digest=digest_of(body))
             read = read_document(task, body, embed.identity, ChunkKnobs(), pool.extract)
-            article, document, passages = await read
+            left_out, document, passages = await read
             del body
         incoming.close()
         if len(passages) > MOST_PASSAGES:
@@ -151,7 +151,7 @@ class SessionFile:
                 SkipReason.TOO_LARGE,
                 f"{len(passages):,} passages, where a session's file may have {MOST_PASSAGES:,}",
             )
-        task = replace(task, state=TaskState.EMBEDDING, pages=document.pages, reason=article.left_out)
+        task = replace(task, state=TaskState.EMBEDDING, pages=document.pages, reason=left_out)
 
         def show_progress(count: int) -> None:
             self.task = replace(task, passages=count)

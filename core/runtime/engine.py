@@ -16,12 +16,14 @@ from core.adapters.cache.disk_cache import DiskCache
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.page_cache import CachedExtract, CachedWeb
 from core.adapters.cache.write_behind_cache import WriteBehindCache
+from core.adapters.models.embed_on_workers import embed_on
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.adapters.web.demo_pages import DemoWeb, RoutedWeb
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
+from core.adapters.workers.jobs import Workers
 from core.config.access import NO_ACCESS, Access, Admission
 from core.config.egress import EVERY_COLLECTION, EgressPolicy, searched_origins
 from core.config.knobs import Knobs, Origin, SearchKnobs
@@ -53,9 +55,13 @@ class Engine(AbstractAsyncContextManager["Engine"]):
     Everything expensive starts on first use. All coroutines belong to one event loop.
     """
 
-    def __init__(self, settings: Settings, *, folders: Sequence[Path] = ()) -> None:
-        """`folders` are document folders that may be ingested, in addition to those of the settings."""
+    def __init__(
+        self, settings: Settings, *, folders: Sequence[Path] = (), jobs: Workers | None = None
+    ) -> None:
+        """`folders` are document folders that may be ingested, in addition to those of the settings; ingests read,
+        split and embed on `jobs`, which outlive the engine."""
         self.settings = settings
+        self._jobs = jobs
         self._folders = tuple(folders)
         self.admission = Admission(settings)
         self.egress = EgressPolicy.from_settings(settings)
@@ -204,6 +210,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         """The document library: ingest, list, search, delete."""
         from core.library.ingests import IngestLimits
         from core.library.library import Library
+        from core.runtime.choices.ingest_workers import ReadOnWorkers
 
         return Library(
             folder=self.settings.folder,
@@ -212,13 +219,20 @@ class Engine(AbstractAsyncContextManager["Engine"]):
             workers=self.workers,
             web=self.web,
             limits=IngestLimits.from_settings(self.settings, self._folders),
+            jobs=ReadOnWorkers(self._jobs) if self._jobs else None,
         )
 
     async def _library_embedder(self, access: Access | None, collection: str) -> Embed:
         """The embedder of a collection, without the vector cache: a library's vectors are in its collections."""
         access = access or NO_ACCESS
         redact(access.api_key)
-        return (await self.models.embedder(access, (collection,))).embed
+        embed = (await self.models.embedder(access, (collection,))).embed
+        if self._jobs is None:
+            return embed
+        from core.runtime.choices.ingest_workers import CLUSTER
+
+        self.egress.require(CLUSTER, self._jobs.host, (collection,))
+        return embed_on(self._jobs, embed)
 
     async def warm(self) -> None:
         """Start workers and models now, so that the first run does not wait for them."""

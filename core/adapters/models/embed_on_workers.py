@@ -1,27 +1,31 @@
 """The local embedding model on workers. Other embedders are servers: their keys stay in this process."""
 
 import asyncio
+import operator
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, reduce
 
-from core.adapters.models.local_embedder import MiniLM
+import numpy as np
+
+from core.adapters.models.local_embedder import NOTHING, MiniLM
 from core.adapters.workers.jobs import Workers, run_job
 from core.errors import EmbedFailed
 from core.model import Embeddings
-from core.ports import OnRetry
+from core.ports import Embed, OnRetry
 
 
 class EmbedOnWorkers:
-    """The `Embed` port over `MiniLM` in the processes of `workers`, one call a job.
+    """The `Embed` port over `MiniLM` on `workers`, so many texts a job as the model takes at a time.
 
-    The same calls give the same vectors wherever they run, on machines of one kind: what a text is embedded together
-    with changes its last digits, because the model computes in whole numbers.
+    A job takes one core. A text has the same vector wherever it is embedded, on machines of one kind.
     """
 
     def __init__(self, model: MiniLM, workers: Workers) -> None:
         """`model` is the local model, which the workers must have, too."""
         self.identity, self.host = model.identity, model.host
-        self.batch, self.languages, self.reads_whole = model.batch, model.languages, model.reads_whole
+        self.languages, self.reads_whole = model.languages, model.reads_whole
+        self._job_texts = model.batch
+        self.batch = model.batch * workers.count
         self._workers = workers
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
@@ -31,7 +35,18 @@ class EmbedOnWorkers:
             EmbedFailed: as there, and when the workers have another model.
             WorkersFailed: when the workers end.
         """
-        return await run_job(self._workers, _vectors, self.identity, list(texts))
+        if not texts:
+            return NOTHING
+        starts = range(0, len(texts), self._job_texts)
+        jobs = (list(texts[start : start + self._job_texts]) for start in starts)
+        parts = await asyncio.gather(*(run_job(self._workers, _vectors, self.identity, job) for job in jobs))
+        usage = reduce(operator.add, (part.usage for part in parts if part.usage))
+        return Embeddings(np.concatenate([part.vectors for part in parts]), usage=usage)
+
+
+def embed_on(workers: Workers, embed: Embed) -> Embed:
+    """The local model on workers; any other embedder as it is."""
+    return EmbedOnWorkers(embed, workers) if isinstance(embed, MiniLM) else embed
 
 
 @cache
@@ -45,4 +60,4 @@ def _vectors(identity: str, texts: list[str]) -> Embeddings:
             f"A worker has another local model, {_model().identity}.",
             hint="Install the same version of OpenQuery on every worker.",
         )
-    return asyncio.run(_model()(texts))
+    return _model().in_this_thread(texts)

@@ -33,6 +33,10 @@ _SLOWER = ("SkipLayerNormFusion",)
 """Optimizations of ONNX Runtime that make this model a sixth slower."""
 
 
+NOTHING = Embeddings(np.empty((0, 384), dtype=np.float32))
+"""The vectors of no text."""
+
+
 @dataclass(frozen=True, slots=True)
 class PackagedFile:
     """A file of an installed package, known by its digest. It is read as data; the package itself is never imported."""
@@ -118,7 +122,7 @@ class MiniLM:
             EmbedFailed: when the model's files are missing or damaged, or ONNX Runtime refuses them.
         """
         if not texts:
-            return Embeddings(np.empty((0, self.dimensions), dtype=np.float32))
+            return NOTHING
         loop = asyncio.get_running_loop()
         encodings = await loop.run_in_executor(self._pool, self._encode, list(texts))
         passes = [loop.run_in_executor(self._pool, self._forward, encoding) for encoding in encodings]
@@ -127,9 +131,12 @@ class MiniLM:
         finally:
             for waiting in passes:
                 waiting.cancel()
-        vectors = np.stack(rows)
-        tokens = Usage(prompt_tokens=sum(len(encoding.ids) for encoding in encodings))
-        return Embeddings(vectors, usage=ModelUsage(model=self.identity, tokens=tokens, local=True))
+        return self._embeddings(encodings, rows)
+
+    def in_this_thread(self, texts: Sequence[str]) -> Embeddings:
+        """As a call with at least one text, on one core. Blocks."""
+        encodings = self._encode(list(texts))
+        return self._embeddings(encodings, list(map(self._forward, encodings)))
 
     async def warm(self) -> None:
         """Load the model and run it once, so that the first question does not wait for it."""
@@ -152,6 +159,10 @@ class MiniLM:
     def close(self) -> None:
         """Let the threads end. Passes that have not begun are dropped."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _embeddings(self, encodings: Sequence[Encoding], rows: Sequence[NDArray[np.float32]]) -> Embeddings:
+        tokens = Usage(prompt_tokens=sum(len(encoding.ids) for encoding in encodings))
+        return Embeddings(np.stack(rows), usage=ModelUsage(model=self.identity, tokens=tokens, local=True))
 
     def _encode(self, texts: list[str]) -> list[Encoding]:
         return self._model().tokenizer.encode_batch_fast(list(map(encodable, texts)))

@@ -70,7 +70,7 @@ class DaskCluster(Executor):
                 if encrypted
                 else "Check the address, and that dask scheduler runs there.",
             ) from error
-        self._scheduler = scheduler
+        self._scheduler, self.host = scheduler, scheduler.partition("://")[2]
         self._jobs = self._client.get_executor(pure=False)
         self._sending = threading.Lock()
         self._scattered: weakref.WeakKeyDictionary[Shared[Any], Any] = weakref.WeakKeyDictionary()

@@ -12,7 +12,7 @@ T = TypeVar("T")
 class InProcess(ThreadPoolExecutor):
     """The `Workers` port over one thread: jobs hold Python's lock, so that more threads would not be faster."""
 
-    count = 1
+    count, host = 1, ""
 
     def __init__(self) -> None:
         super().__init__(1, thread_name_prefix="jobs")

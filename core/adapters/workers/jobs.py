@@ -30,6 +30,11 @@ class Workers(Protocol):
         """How many jobs run at the same time."""
         ...
 
+    @property
+    def host(self) -> str:
+        """The host that jobs are sent to, with its port; empty for this machine."""
+        ...
+
     def submit(self, job: Callable[..., T], /, *arguments: Any) -> Future[T]:
         """May block while a `Shared` argument is sent."""
         ...

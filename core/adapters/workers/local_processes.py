@@ -27,6 +27,8 @@ class LocalProcesses(ThreadPoolExecutor):
     the next job.
     """
 
+    host = ""
+
     def __init__(self, count: int, *, niceness: int = 0) -> None:
         """`niceness` is how much they give way to other processes of this machine, from 0 to 19."""
         super().__init__(count, thread_name_prefix="jobs")

@@ -11,7 +11,7 @@ from contextlib import aclosing, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.cli.printing import print_text
+from core.cli.printing import print_text, warn_of_unencrypted
 from core.config.access import NO_ACCESS
 from core.config.knobs import Knobs
 from core.config.settings import Settings
@@ -30,7 +30,8 @@ from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.statistics.significance import p_text
 from core.evaluation.sweep import SWEPT, knobs_of, settings
-from core.runtime.choices.sweep_workers import is_encrypted, sweep_embedder, sweep_reranker, sweep_workers
+from core.runtime.choices.ingest_workers import CLUSTER
+from core.runtime.choices.sweep_workers import sweep_embedder, sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RUNS, RunStore
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
 
 LABELS = "labels"
 """The data path of the passages that were labelled on the pages."""
-UNENCRYPTED = (
-    "is neither encrypted nor authenticated: who can reach it on the network can read the documents and run code on "
-    "the workers and here. Use tls:// outside of a network that you trust."
-)
 _LONGEST_SETTING = 1_000
 _WORST = 5
 """Questions that lost most, and are named."""
@@ -67,8 +64,7 @@ async def evaluate_in_terminal(
     """
     data = named_data_set(data_path, connections)
     tried = settings(_sweep(sweep))
-    if scheduler and not is_encrypted(scheduler):
-        print_text(f"{one_line(scheduler)} {UNENCRYPTED}", to=sys.stderr)
+    warn_of_unencrypted(scheduler)
     with tempfile.TemporaryDirectory() as temporary:
         return await _measure(data, tried, out or Path(temporary), connections, scheduler)
 
@@ -206,6 +202,7 @@ async def _measure(
         rerank = sweep_reranker(engine, tried, data)
         _describe(data, tried)
         async with sweep_workers(data, tried, scheduler, count=connections.workers) as workers:
+            engine.egress.require(CLUSTER, workers.host, data.origins)
             embed = sweep_embedder(await _embedder(engine, data), engine, workers)
             folder = ResultsFolder(out, data, embed.identity)
             earlier = folder.results

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from core.cli.shared_arguments import EXIT_CODES, add_connections
+from core.cli.shared_arguments import EXIT_CODES, add_connections, add_scheduler
 
 
 def add_evaluation(evaluate: argparse.ArgumentParser) -> None:
@@ -25,14 +25,7 @@ def add_evaluation(evaluate: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="keep the results here; what it has already is not run again",
     )
-    run.add_argument(
-        "--scheduler",
-        default="",
-        metavar="ADDRESS",
-        help="run on the workers of this Dask scheduler, such as tls://10.0.0.1:8786 (default: this machine's cores). "
-        "It is trusted with everything on this machine: what it sends can run any code. tcp:// is neither encrypted "
-        "nor authenticated",
-    )
+    add_scheduler(run)
     add_connections(run)
     freeze = actions.add_parser(
         "freeze",

@@ -6,10 +6,9 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 from core.adapters.cache.embedding_cache import CachedEmbed
-from core.adapters.models.embed_on_workers import EmbedOnWorkers
-from core.adapters.models.local_embedder import MiniLM
+from core.adapters.models.embed_on_workers import embed_on
 from core.adapters.models.reranker import Reranker
-from core.adapters.workers.dask_cluster import ENCRYPTED, DaskCluster
+from core.adapters.workers.dask_cluster import DaskCluster
 from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.jobs import Workers
 from core.adapters.workers.local_processes import LocalProcesses
@@ -56,15 +55,10 @@ async def sweep_workers(
         yield workers
 
 
-def is_encrypted(scheduler: str) -> bool:
-    """Whether the connection to this Dask scheduler is encrypted and authenticated."""
-    return scheduler.startswith(ENCRYPTED)
-
-
 def sweep_embedder(embed: CachedEmbed, engine: Engine, workers: Workers) -> CachedEmbed:
     """The embedder, with the vector cache of this machine; on a cluster the local model runs there."""
-    if isinstance(workers, DaskCluster) and isinstance(embed.embed, MiniLM):
-        return CachedEmbed(EmbedOnWorkers(embed.embed, workers), engine.write_cache)
+    if isinstance(workers, DaskCluster):
+        return CachedEmbed(embed_on(workers, embed.embed), engine.write_cache)
     return embed
 
 

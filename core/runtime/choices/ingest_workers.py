@@ -1,0 +1,74 @@
+"""Where the documents of a large ingest are read, split and embedded: processes of this machine, or a Dask cluster."""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from core.adapters.web.extraction_pool import ExtractionPool
+from core.adapters.workers.dask_cluster import ENCRYPTED, DaskCluster
+from core.adapters.workers.jobs import Workers, run_job
+from core.adapters.workers.local_processes import LocalProcesses
+from core.config.knobs import ChunkKnobs
+from core.library.add_document import DocumentRead, read_document
+from core.library.ingests import IngestTask
+
+CLUSTER = "the Dask cluster"
+"""What the workers on other machines are called where the egress policy keeps a text from them."""
+
+
+def is_encrypted(scheduler: str) -> bool:
+    """Whether the connection to this Dask scheduler is encrypted and authenticated."""
+    return scheduler.startswith(ENCRYPTED)
+
+
+@asynccontextmanager
+async def ingest_workers(scheduler: str = "", count: int = 0) -> AsyncGenerator[Workers | None]:
+    """The workers for an ingest; its processes end with the block. None where neither argument asks for any.
+
+    Args:
+        scheduler: the address of a Dask scheduler, such as `tcp://10.0.0.1:8786`.
+        count: the number of processes of this machine.
+
+    Raises:
+        BadInput: when Dask is not installed.
+        WorkersFailed: when the cluster cannot be used.
+    """
+    if not (scheduler or count):
+        yield None
+        return
+    with await asyncio.to_thread(
+        lambda: DaskCluster(scheduler) if scheduler else LocalProcesses(count)
+    ) as workers:
+        yield workers
+
+
+class ReadOnWorkers:
+    """`read_document` as a job. Each worker has a confined process that parses for it."""
+
+    def __init__(self, workers: Workers) -> None:
+        self.count = workers.count
+        self._workers = workers
+
+    async def __call__(self, task: IngestTask, body: bytes, embedder: str, knobs: ChunkKnobs) -> DocumentRead:
+        """As `read_document`.
+
+        Raises:
+            Unreadable: as there.
+            WorkersFailed: when the workers end.
+        """
+        return await run_job(self._workers, _read, task, body, embedder, knobs)
+
+
+class _Reader(threading.local):
+    """The event loop of a worker's thread, and the process that it asks: both stay from one job to the next."""
+
+    def __init__(self) -> None:
+        self.loop, self.extract = asyncio.Runner(), ExtractionPool(1)
+
+
+_reader = _Reader()
+
+
+def _read(task: IngestTask, body: bytes, embedder: str, knobs: ChunkKnobs) -> DocumentRead:
+    return _reader.loop.run(read_document(task, body, embedder, knobs, _reader.extract))
