@@ -19,6 +19,7 @@ from pages.parts.evaluate import (
     question_list,
     sweep_form,
 )
+from pages.parts.evaluate.answers import answers_view
 from pages.parts.evaluate.experiments_table import experiments_table
 from pages.parts.problems import missing, problem, refusal, shown
 
@@ -92,6 +93,8 @@ def pick(name: str) -> None:
         experiment_results.pick(rest)
     elif kind == "question":
         question_list.pick(rest)
+    elif kind in ("answer", "evaluation"):
+        answers_view.pick(kind, rest)
 
 
 def new_view() -> None:
@@ -169,6 +172,7 @@ LEAD = "Settings measured on questions with known answers: which is better, by h
 VIEWS = {
     "new": (":material/add: New", new_view),
     "results": (":material/leaderboard: Results", results_view),
+    "answers": (":material/quiz: Answers", answers_view.section),
     "labels": (":material/label: Labels", label_comparison.section),
 }
 address.keep_history(None, opens=True)
@@ -191,7 +195,9 @@ with st.container(horizontal=True, gap="medium", key="evaluate_head"):
         "evaluate_view",
     )
     opened = chosen_experiment() if view == "results" else None
-    if view == "labels":
+    if view == "answers":
+        answers_view.head()
+    elif view == "labels":
         markup.show(markup.title(label_comparison.TITLE, label_comparison.LEAD))
     elif opened is None:
         markup.show(markup.title("Evaluate", LEAD))

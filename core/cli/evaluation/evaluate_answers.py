@@ -17,6 +17,7 @@ from core.evaluation.answers.answering import CHANGED, METRICS, AnsweredQuestion
 from core.evaluation.answers.answers_folder import Answers, AnswersFolder
 from core.evaluation.answers.judged_answers import Agreement, JudgedAnswers, LabelledClaim, read_labels
 from core.evaluation.data_sets.data_set import DataSet
+from core.evaluation.metrics.metric_help import ENTAILED, KAPPA
 from core.evaluation.sweep import name_of
 from core.ports import Ports
 from core.runtime.engine import Engine
@@ -130,8 +131,11 @@ def _line(answer: AnsweredQuestion) -> str:
 
 
 def _print_means(answers: Answers) -> None:
-    for name, (interval, count) in answers.intervals().items():
-        print_text(f"{name:<20}{interval}  {pluralize(count, 'question')}: {METRICS[name]}")
+    intervals = answers.intervals()
+    for name, note in METRICS.items():
+        if name in intervals:
+            interval, count = intervals[name]
+            print_text(f"{name:<20}{interval}  {pluralize(count, 'question')}: {note}")
     if tokens := sum(answer.tokens for answer in answers.answers):
         costs = [answer.cost for answer in answers.answers if answer.cost is not None]
         print_text(pluralize(tokens, "token") + (f", {sum(costs):.4f} USD" if costs else ""))
@@ -167,7 +171,7 @@ async def _judge(
 def _judged_line(judged: JudgedAnswers) -> str:
     low, high = min(judged.repetitions), max(judged.repetitions)
     return (
-        f"{'entailed (judge)':<20}{judged.scores}  {pluralize(len(judged.by_answer), 'answer')}: the share of their sentences; "
+        f"{ENTAILED:<20}{judged.scores}  {pluralize(len(judged.by_answer), 'answer')}: the share of their sentences; "
         f"{low:.3f} to {high:.3f} by single repetitions, standard deviation {judged.deviation:.3f}; "
         f"{pluralize(judged.unclear, 'sentence')} without a clear verdict"
     )
@@ -175,6 +179,6 @@ def _judged_line(judged: JudgedAnswers) -> str:
 
 def _agreement_line(judge: Judge, agreed: Agreement) -> str:
     return (
-        f"{'kappa (judge)':<20}{agreed.kappa}  {pluralize(agreed.claims, 'labelled claim')}: agreement with people beyond chance; "
+        f"{KAPPA:<20}{agreed.kappa}  {pluralize(agreed.claims, 'labelled claim')}: agreement with people beyond chance; "
         f"{agreed.stable:,} the same in all {judge.repeats} repetitions, {agreed.unclear:,} without a clear verdict"
     )

@@ -12,6 +12,15 @@ from core.errors import OpenQueryError
 from core.evaluation.data_sets.corpus import Corpus, build_corpus, document_pages
 from core.evaluation.data_sets.data_set import DataSet, Question
 from core.evaluation.metrics import answer_metrics
+from core.evaluation.metrics.metric_help import (
+    ANSWERED,
+    CITATION_PRECISION,
+    CITATION_RECALL,
+    CONTAINS,
+    EXACT,
+    REFUSED,
+    TOKEN_F1,
+)
 from core.evaluation.strict_ports import StrictEmbed, StrictRerank, require_reranker
 from core.methods.phases import answer_and_check, rank_index
 from core.model import AnswerKind
@@ -20,18 +29,16 @@ from core.run.recorder import Recorder
 from core.run.state import Run
 from core.stages.streams import map_concurrently
 
-ANSWERED, REFUSED = "answered", "refused"
-"""1 or 0: whether a question with an answer was answered, and whether one without was refused."""
 METRICS = {
     ANSWERED: "questions with an answer that were answered",
     REFUSED: "questions without an answer that were refused",
-    "exact match": "a refusal counts as 0",
-    "token F1": "a refusal counts as 0",
-    "contains answer": "a refusal counts as 0",
-    "citation recall": "of the answers, an estimate by similarity",
-    "citation precision": "of the answers, an estimate by similarity",
+    EXACT: "a refusal counts as 0",
+    TOKEN_F1: "a refusal counts as 0",
+    CONTAINS: "a refusal counts as 0",
+    CITATION_RECALL: "of the answers, an estimate by similarity",
+    CITATION_PRECISION: "of the answers, an estimate by similarity",
 }
-"""What each metric is the mean of."""
+"""What each metric is the mean of. `ANSWERED` and `REFUSED` are 1 or 0 for a question."""
 CHANGED = frozenset(("chunk", "rank", "answer"))
 """The groups of knobs that answers to documents in hand depend on."""
 AT_ONCE = 4
@@ -113,7 +120,7 @@ class AnsweredQuestion:
     @property
     def has_unsupported(self) -> bool:
         """Whether a sentence is not supported by what it cites, or a citation adds nothing."""
-        return any(self.values.get(name, 1.0) < 1.0 for name in ("citation recall", "citation precision"))
+        return any(self.values.get(name, 1.0) < 1.0 for name in (CITATION_RECALL, CITATION_PRECISION))
 
     @property
     def quality(self) -> float:
@@ -121,7 +128,7 @@ class AnsweredQuestion:
         them; 0 for what should have been refused or answered, and -1 where it failed."""
         if self.outcome is not Outcome.ANSWERED:
             return {Outcome.FAILED: -1.0, Outcome.RIGHTLY_REFUSED: 1.0}.get(self.outcome, 0.0)
-        names = ("token F1", "citation recall", "citation precision")
+        names = (TOKEN_F1, CITATION_RECALL, CITATION_PRECISION)
         some = [self.values[name] for name in names if name in self.values]
         return sum(some) / len(some) if some else 1.0
 
@@ -181,15 +188,15 @@ async def _measured(question: Question, run: Run, embed: Embed) -> AnsweredQuest
     )
     if question.answerable and question.answers:
         text = "" if refused else _without_citations(run)
-        values["exact match"] = answer_metrics.exact_match(text, question.answers)
-        values["token F1"] = answer_metrics.token_f1(text, question.answers)
-        values["contains answer"] = answer_metrics.contains_reference(text, question.answers)
+        values[EXACT] = answer_metrics.exact_match(text, question.answers)
+        values[TOKEN_F1] = answer_metrics.token_f1(text, question.answers)
+        values[CONTAINS] = answer_metrics.contains_reference(text, question.answers)
     sentences: Sequence[AttributedSentence] = ()
     if not refused:
         sentences = (await attribution(run, embed)).sentences
         unknown = sum(not mark.known for mark in run.check.citations)
-        values["citation recall"] = answer_metrics.citation_recall(sentences)
-        values["citation precision"] = answer_metrics.citation_precision(sentences, unknown)
+        values[CITATION_RECALL] = answer_metrics.citation_recall(sentences)
+        values[CITATION_PRECISION] = answer_metrics.citation_precision(sentences, unknown)
     return replace(
         _result(question, run),
         values={name: value for name, value in values.items() if value is not None},

@@ -2,6 +2,8 @@
 answered. The first line says what was asked, of which models and under which setting. What a judge says of them stands
 beside them in a file of the same form."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -21,8 +23,14 @@ from core.evaluation.answers.judged_answers import (
 )
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.source import Source
+from core.evaluation.metrics.metric_help import ENTAILED
 from core.evaluation.record_file import RecordFile, RecordHeader
-from core.evaluation.statistics.significance import Interval, mean_interval
+from core.evaluation.statistics.significance import (
+    Interval,
+    difference_interval,
+    mean_interval,
+    randomization_test,
+)
 from core.text.display import embedder_name
 
 FILE, JUDGED = "answers.jsonl", "judged.jsonl"
@@ -36,6 +44,16 @@ class AnswersHeader(RecordHeader):
     setting: str
     chat: str
     """The chat model; empty for extractive answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedDifference:
+    """A metric of answers minus that of a baseline, over the questions that both have."""
+
+    difference: Interval
+    p_value: float
+    """Of the paired randomization test, of this metric alone."""
+    questions: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,14 +70,34 @@ class Answers:
         """Those that did not fail."""
         return tuple(answer for answer in self.answers if not answer.failed)
 
-    def intervals(self) -> dict[str, tuple[Interval, int]]:
-        """The mean of each metric with its interval, and how many questions have it; a metric that none has
-        is left out."""
+    @cached_property
+    def values(self) -> dict[str, dict[str, float]]:
+        """By metric, and by the id of each question that has it; a metric that none has is left out."""
         values = {
-            name: [answer.values[name] for answer in self.answered if name in answer.values]
+            name: {answer.id: answer.values[name] for answer in self.answered if name in answer.values}
             for name in METRICS
         }
-        return {name: (mean_interval(some), len(some)) for name, some in values.items() if some}
+        values[ENTAILED] = self.judged.by_answer if self.judged else {}
+        return {name: some for name, some in values.items() if some}
+
+    def intervals(self) -> dict[str, tuple[Interval, int]]:
+        """The mean of each metric with its interval, and how many questions have it."""
+        return {name: (mean_interval(list(some.values())), len(some)) for name, some in self.values.items()}
+
+    def differences(self, baseline: Answers) -> dict[str, PairedDifference]:
+        """These answers against others to the same questions, by metric, over the questions that both have."""
+        differences = {}
+        for name, ours in self.values.items():
+            common = [question for question in baseline.values.get(name, {}) if question in ours]
+            before = [baseline.values[name][question] for question in common]
+            after = [ours[question] for question in common]
+            if common:
+                differences[name] = PairedDifference(
+                    difference=difference_interval(before, after),
+                    p_value=randomization_test(before, after),
+                    questions=len(common),
+                )
+        return differences
 
 
 class AnswersFolder:

@@ -1,0 +1,1 @@
+"""The parts of the Answers view of the Evaluate page."""

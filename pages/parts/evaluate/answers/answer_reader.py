@@ -1,0 +1,202 @@
+"""One answer of an evaluation beside its reference and its sources, and what the judge says of it."""
+
+from functools import partial
+
+import streamlit as st
+from htpy import Element, Node, a, b, blockquote, div, h2, li, mark, ol, p, pre, span
+
+from core.analysis.answers.llm_judge import Entailment, example_prompt
+from core.evaluation.answers.answering import AnsweredQuestion, CitedSource, Outcome
+from core.evaluation.answers.judged_answers import JudgedAnswer, JudgedAnswers
+from core.evaluation.metrics.metric_help import ENTAILED, HELP, KAPPA, STABLE
+from core.evaluation.statistics.significance import Interval
+from core.model import Article, Page, Place
+from core.text.display import metric_text
+from core.text.markdown.safe_markdown import safe_markdown
+from core.text.sanitize import one_line, pluralize
+from pages.parts import browser, markup
+from pages.parts.passage_reader import reader
+
+CITED = "answers_cited"
+"""The name in the session state of the source whose citation was clicked."""
+AROUND = 160
+"""Characters of a source around the sentence that supports the answer."""
+
+
+def uncite() -> None:
+    """Close the source that is read."""
+    st.session_state.pop(CITED, None)
+
+
+def answer(opened: AnsweredQuestion, judged: JudgedAnswers | None) -> None:
+    """Draw the answer with its reference, sources and sentences, and below them the judge."""
+    verdicts = {each.id: each for each in judged.answers} if judged else {}
+    cited: int | None = st.session_state.get(CITED)
+    with st.container(border=True, key="answer_reader"):
+        markup.show(h2(".oq-asked", dir="auto")[opened.question], _outcome(opened))
+        left, right = st.columns([1.4, 1], gap="medium")
+        with left:
+            markup.show(markup.kicker("Answer", _note(opened)))
+            with st.container(key="answer_body"):
+                numbers = range(1, len(opened.sources) + 1)
+                st.markdown(safe_markdown(opened.answer, numbers) or "No answer.", anchors=False)
+        with right:
+            markup.show(markup.kicker("Reference", "from the data set"))
+            markup.show(
+                [blockquote(".oq-reference", dir="auto")[text] for text in opened.references[:5]]
+                or p(".oq-reading")["The data set has none: the question should be refused."]
+            )
+        if opened.sentences:
+            markup.show(
+                markup.kicker("Sentences", "whether their cited sources support them"),
+                _sentences(opened, verdicts.get(opened.id)),
+            )
+        _sources(opened, cited)
+        if cited and cited <= len(opened.sources):
+            _source(opened, cited)
+        if judged:
+            _judge(judged, verdicts.get(opened.id))
+    browser.citation_clicks(cited, partial(st.session_state.__setitem__, CITED))
+
+
+def _note(opened: AnsweredQuestion) -> str:
+    return f"{pluralize(len(opened.answer.split()), 'word')}, {markup.duration(opened.seconds)}"
+
+
+def _outcome(opened: AnsweredQuestion) -> Node:
+    if opened.outcome is Outcome.ANSWERED:
+        return None
+    tone = "good" if opened.outcome is Outcome.RIGHTLY_REFUSED else "bad"
+    words = f"{opened.outcome}: {one_line(opened.failed, 300)}" if opened.failed else str(opened.outcome)
+    return p(class_=["oq-outcome", tone])[markup.icon("check" if tone == "good" else "close"), words]
+
+
+def _sentences(opened: AnsweredQuestion, verdicts: JudgedAnswer | None) -> Element:
+    """Each sentence with a sign of support, and the judge's verdicts."""
+    of_judge = dict(enumerate(verdicts.verdicts)) if verdicts else {}
+    return ol(".oq-sentences")[
+        (
+            li(class_="good" if sentence.supported else "bad")[
+                markup.status_icon(
+                    "check" if sentence.supported else "close",
+                    "supported" if sentence.supported else "not supported",
+                    "sign",
+                ),
+                span(dir="auto")[sentence.text],
+                not sentence.cited and span(".oq-tag")["cites no source"],
+                place in of_judge and span(".oq-tag")[_verdict_words(of_judge[place])],
+            ]
+            for place, sentence in enumerate(opened.sentences)
+        )
+    ]
+
+
+def _verdict_words(verdicts: tuple[Entailment, ...]) -> str:
+    """What the judge said most often, and how often."""
+    most = max(verdicts, key=verdicts.count)
+    return f"judge: {most}, {verdicts.count(most)} of {len(verdicts)}"
+
+
+def _sources(opened: AnsweredQuestion, cited: int | None) -> None:
+    """A card for each cited source, its sentence that is most similar marked; then the others by their titles."""
+    uses: dict[int, list[CitedSource]] = {}
+    for sentence in opened.sentences:
+        for use in sentence.cited:
+            uses.setdefault(use.number, []).append(use)
+    hold = sum(use.supports for some in uses.values() for use in some)
+    total = sum(map(len, uses.values()))
+    if not opened.sources:
+        return
+    markup.show(
+        markup.kicker(
+            "Sources", f"{hold} of {pluralize(total, 'citation')} {'holds' if total == 1 else 'hold'}"
+        ),
+        div(".oq-sources", role="group", aria_label="Sources")[
+            (
+                _card(opened, number, uses.get(number, []), on=number == cited)
+                for number in sorted(range(1, len(opened.sources) + 1), key=lambda number: number not in uses)
+            )
+        ],
+    )
+
+
+def _card(opened: AnsweredQuestion, number: int, uses: list[CitedSource], *, on: bool) -> Element:
+    text = opened.sources[number - 1]
+    use = max(uses, key=lambda use: use.supports, default=None)
+    title = opened.titles[number - 1] if opened.titles else opened.documents[number - 1]
+    holds = use is not None and all(use.supports for use in uses)
+    word = "not cited" if use is None else "holds" if holds else "does not hold"
+    return div(".oq-source-page", style="--cards:1")[
+        div(".head")[
+            b(dir="auto", title=title)[title],
+            span(class_=["oq-tag", {"good": holds, "bad": use is not None and not holds}])[word],
+        ],
+        div(".cards")[
+            a(
+                class_=["oq-source", {"used": use is not None, "on": on}],
+                id=f"src-{number}",
+                href=f"#src-{number}",
+                title="Show the source",
+            )[span(".n")[number], span(".b")[span(".s", dir="auto")[_excerpt(text, use)]]]
+        ],
+    ]
+
+
+def _excerpt(text: str, use: CitedSource | None) -> Node:
+    if use is None or not use.supports:
+        return one_line(text, 2 * AROUND)
+    before, after = text[max(use.start - AROUND // 4, 0) : use.start], text[use.end : use.end + AROUND]
+    return ["… " if use.start > AROUND // 4 else "", before, mark[text[use.start : use.end]], after]
+
+
+def _source(opened: AnsweredQuestion, number: int) -> None:
+    """The whole text of a source, its sentence that is most similar to one of the answer marked."""
+    text, document = opened.sources[number - 1], opened.documents[number - 1]
+    uses = [use for sentence in opened.sentences for use in sentence.cited if use.number == number]
+    use = max(uses, key=lambda use: use.supports, default=None)
+    title = opened.titles[number - 1] if opened.titles else document
+    place = Place(page=document, start=use.start, end=use.end) if use else None
+    reader(
+        Page(key=document, url=document, title=title, article=Article(text=text, extractor="")),
+        place or Place(page=document, start=0, end=len(text)),
+        label=f"Source {number}",
+        facts=(),
+        key="reader_answer_source",
+        close=uncite,
+    )
+
+
+def _judge(judged: JudgedAnswers, verdict: JudgedAnswer | None) -> None:
+    """The judge's score of this answer, and how far it can be trusted."""
+    header = judged.header
+    score = verdict.score if verdict else None
+    failed = one_line(verdict.failed, 200) if verdict and verdict.failed else "not judged"
+    words = failed if score is None else f"{metric_text(score)} of its sentences entailed"
+    agreed = header.agreement
+    rows: list[tuple[str, str, Node]] = [
+        (
+            KAPPA,
+            "agreement with people",
+            [_interval(agreed.kappa), f" {pluralize(agreed.claims, 'labelled claim')}"]
+            if agreed
+            else "not measured: nobody has labelled claims for it",
+        ),
+        (STABLE, f"unchanged in {header.repeats} repetitions", _interval(judged.stable)),
+        (
+            ENTAILED,
+            "mean of all answers",
+            [_interval(judged.scores), f" ± {metric_text(judged.deviation)} by repetition"],
+        ),
+    ]
+    markup.show(
+        markup.kicker("Judge", f"{header.judge.partition('@')[0]}: {words}"),
+        div(".oq-judge")[(div(title=HELP[name])[span[label], span[value]] for name, label, value in rows)],
+    )
+    with st.expander("Prompt of the judge", icon=":material/gavel:", key="answers_prompt", type="compact"):
+        markup.show(pre(".oq-prompt", tabindex="0")[example_prompt()])
+
+
+def _interval(interval: Interval | None) -> Node:
+    if interval is None:
+        return None
+    return [b[metric_text(interval.mean)], f" [{metric_text(interval.low)}, {metric_text(interval.high)}]"]

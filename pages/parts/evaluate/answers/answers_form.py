@@ -1,0 +1,112 @@
+"""The form of a new evaluation of answers: a data set, a setting, and whether a chat model judges them."""
+
+import streamlit as st
+
+from core.config.access import NO_ACCESS
+from core.config.knobs import Backend, Knobs, Origin
+from core.config.permissions import Action
+from core.errors import BadInput
+from core.evaluation.sweep import DEFAULTS
+from core.runtime.side_jobs.answer_evaluations import MOST_REPEATS
+from core.text.markdown.safe_markdown import markdown_label
+from core.text.sanitize import pluralize
+from pages.parts import runtime, services, widgets
+from pages.parts.sidebar import controls
+
+EVALUATION = "evaluation"
+"""The parameter of the address with the evaluation that is open."""
+RESEARCH_PAGE = "as on the Research page"
+
+
+def open_evaluation(name: str) -> None:
+    """Show this evaluation."""
+    st.query_params.from_dict({"view": "answers", EVALUATION: name})
+
+
+def form() -> None:
+    """Draw the form; its button starts the evaluation and opens it."""
+    data_sets = runtime.runs().experiments.data
+    left, right = st.columns([1, 1], gap="medium")
+    data = left.selectbox(
+        "Data set",
+        list(data_sets.loaders()),
+        key="answers_data",
+        persist_state="session",
+        help="Its questions are answered from its own documents; nothing is searched on the web. Others are added "
+        "under New.",
+    )
+    setting = right.selectbox(
+        "Setting",
+        (DEFAULTS, RESEARCH_PAGE),
+        key="answers_setting",
+        help="Of chunking, ranking and answering.",
+    )
+    chat = services.connections(Backend.DEMO, Origin.WEB).chat
+    repeats, labels = _judge(chat)
+    faults = []
+    count = 0
+    try:
+        summary = data_sets.summary(data)
+        count = summary.questions
+    except BadInput as error:
+        faults.append(f"{error.message} {error.hint}")
+    for fault in faults:
+        st.error(markdown_label(fault, 300), icon=":material/error:")
+    calls = f"{pluralize(count, 'call')} of {chat}" if chat else "no call of a model: sentences are quoted"
+    if repeats:
+        calls += f", and {pluralize(count * repeats, 'call')} to judge at most"
+    st.caption(markdown_label(f"{pluralize(count, 'question')}, {calls}.", 300))
+    widgets.button(
+        f"Answer {pluralize(count, 'question')}",
+        "play_arrow",
+        _start,
+        data,
+        setting,
+        repeats,
+        labels,
+        key="answers_start",
+        type="primary",
+        disabled=bool(faults),
+    )
+
+
+def _judge(chat: str) -> tuple[int, bytes]:
+    """How often the chat model judges each sentence, and the file of labelled claims."""
+    if not chat:
+        st.caption("No chat model is connected, so nobody can judge: connect one under “Model and key”.")
+        return 0, b""
+    judged = st.toggle(
+        "Have the answers judged by the chat model",
+        key="answers_judge",
+        help="It is asked whether the cited sources entail each sentence.",
+    )
+    if not judged:
+        return 0, b""
+    left, right = st.columns([1, 3], gap="medium")
+    repeats = left.number_input("Times each", 1, MOST_REPEATS, 3, key="answers_repeats")
+    file = right.file_uploader(
+        "Claims that people have labelled (.csv)",
+        "csv",
+        key="answers_labels",
+        help="With the columns claim, source and label (entailed, contradicted or not addressed), at least twenty: "
+        "the judge's agreement with people is measured on them.",
+    )
+    return int(repeats), file.getvalue() if file else b""
+
+
+def _start(data: str, setting: str, repeats: int, labels: bytes) -> None:
+    with runtime.refusing:
+        runtime.caller().require(Action.EVALUATE_DATA_SETS)
+        try:
+            name = runtime.runs().answer_evaluations.start(
+                data,
+                controls.knobs() if setting == RESEARCH_PAGE else Knobs(),
+                runtime.access() or NO_ACCESS,
+                repeats=repeats,
+                labels=labels,
+                quota_subject=runtime.quota_subject(),
+            )
+        except OSError as error:
+            runtime.refuse("The evaluation cannot be stored.", f"Check the data folder: {error.strerror}.")
+        else:
+            open_evaluation(name)

@@ -1,0 +1,257 @@
+"""The Answers view: answers to the questions of a data set, what was measured of them, and each beside its sources."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import streamlit as st
+from htpy import Element, a, dd, div, dl, dt, span, table, tbody, td, th, thead, tr
+
+from core.config.permissions import Action
+from core.errors import BadInput
+from core.evaluation.answers.answering import AnsweredQuestion, Outcome
+from core.evaluation.answers.answers_folder import Answers, PairedDifference
+from core.evaluation.experiment_state import ExperimentStatus
+from core.evaluation.metrics.metric_help import ANSWERED, CITATION_RECALL, HELP, TOKEN_F1
+from core.runtime.side_jobs.answer_evaluations import AnswerEvaluation, AnswerEvaluations
+from core.text.display import metric_text
+from core.text.markdown.safe_markdown import markdown_label
+from core.text.sanitize import plural, pluralize
+from pages.parts import address, browser, markup, runtime, widgets
+from pages.parts.evaluate.answers import answer_reader
+from pages.parts.evaluate.answers.answers_form import EVALUATION, form, open_evaluation
+from pages.parts.evaluate.answers.answers_table import answers_table, figure
+from pages.parts.problems import missing, problem
+
+LEAD = "Questions answered and measured: are the answers right, do their citations hold, are the right questions refused?"
+ROWS = 40
+"""Rows of the table at first."""
+DELETED = "deleted_answers"
+"""The name in the session state of the evaluation that was deleted last."""
+FILTERS: Mapping[str, Callable[[AnsweredQuestion], bool]] = {
+    "all": lambda answer: True,
+    "refused wrongly": lambda answer: answer.outcome is Outcome.WRONGLY_REFUSED,
+    "not refused": lambda answer: answer.outcome is Outcome.WRONGLY_ANSWERED,
+    "unsupported": lambda answer: answer.has_unsupported,
+    "failed": lambda answer: answer.outcome is Outcome.FAILED,
+}
+
+
+def head() -> None:
+    """Draw the title of the open evaluation, and what can be done with it."""
+    evaluations, _, opened = _evaluations()
+    if opened is None:
+        markup.show(markup.title("Answers", LEAD))
+        return
+    data, *facts = _facts(opened)
+    markup.show(markup.title(f"Answers to {data}", " · ".join(facts)))
+    if opened.live:
+        widgets.button("Stop", "stop", evaluations.stop, opened.id, key="answers_stop")
+        return
+    if opened.failed or opened.status is not ExperimentStatus.DONE:
+        again = f"Ask the {len(opened.failed):,} again" if opened.failed else "Continue"
+        widgets.button(again, "play_arrow", _resume, evaluations, opened.id, key="answers_continue")
+    widgets.button("Delete", "delete", _delete, evaluations, opened, key="answers_delete", type="tertiary")
+
+
+def section() -> None:
+    """Draw the open evaluation, the form of a new one, and the table of all."""
+    if not runtime.caller().may(Action.EVALUATE_DATA_SETS):
+        st.info(
+            "On a shared server the operator evaluates answers: openquery eval answers.",
+            icon=":material/info:",
+        )
+        return
+    evaluations, every, opened = _evaluations()
+    name = st.query_params.get(EVALUATION, "")
+    if name and opened is None:
+        missing("evaluation", name, "Choose one of those below." if every else "There are none yet.")
+    if opened:
+        _progress(evaluations, opened)
+        if opened.answers and opened.answers.answers:
+            _measured(opened.answers, [each for each in every if each.id != opened.id])
+    _undo_offer(evaluations)
+    with st.expander("New evaluation", icon=":material/add:", expanded=not every, key="answers_new"):
+        form()
+    if every:
+        markup.show(markup.kicker("Evaluations of answers", f"{len(every):,}; click one to open it"))
+        with st.container(key="answer_evaluations"):
+            markup.show(_listed(every, opened))
+
+
+def _evaluations() -> tuple[AnswerEvaluations, tuple[AnswerEvaluation, ...], AnswerEvaluation | None]:
+    """All that this visitor may see, newest first, and the one of the address; without one the newest."""
+    evaluations = runtime.runs().answer_evaluations
+    every = evaluations.all() if runtime.caller().may(Action.EVALUATE_DATA_SETS) else ()
+    name = st.query_params.get(EVALUATION) or (every[0].id if every else "")
+    return evaluations, every, next((each for each in every if each.id == name), None)
+
+
+def _progress(evaluations: AnswerEvaluations, drawn: AnswerEvaluation) -> None:
+    """How far it is, redrawn while it is under way; why it ended before its end, and what failed."""
+
+    @st.fragment(run_every=runtime.refresh_every(1.0) if drawn.live else None, key="answers_progress")
+    def draw() -> None:
+        current = evaluations.get(drawn.id)
+        if current is None or (current.status, current.done, current.judged) != (
+            drawn.status,
+            drawn.done,
+            drawn.judged,
+        ):
+            st.rerun()
+        if current.status is ExperimentStatus.DONE:
+            return
+        judging = current.plan.repeats and current.done >= current.plan.questions
+        part, whole = (
+            (current.judged, current.to_judge) if judging else (current.done, current.plan.questions)
+        )
+        words = "answers judged" if judging else f"{plural(whole, 'question')} answered"
+        st.progress(min(part / max(whole, 1), 1.0), f"{part:,} of {whole:,} {words}, {current.status}")
+
+    draw()
+    if drawn.error:
+        problem(BadInput(drawn.error))
+    elif drawn.failed and not drawn.live:
+        count = len(drawn.failed)
+        st.warning(
+            f"{pluralize(count, 'call')} failed, in no mean below; the others are kept. "
+            f"{markdown_label(drawn.failed[0], 300)}",
+            icon=":material/warning:",
+        )
+
+
+def _facts(evaluation: AnswerEvaluation) -> list[str]:
+    """Its data set, questions, model, setting and start."""
+    chat = evaluation.answers.header.chat if evaluation.answers else ""
+    return [
+        evaluation.plan.data,
+        pluralize(evaluation.plan.questions, "question"),
+        chat or "quotations",
+        " ".join(evaluation.plan.changes) or "defaults",
+        browser.local_time(evaluation.plan.started),
+    ]
+
+
+def _resume(evaluations: AnswerEvaluations, name: str) -> None:
+    with runtime.refusing:
+        evaluations.resume(name, runtime.access(), quota_subject=runtime.quota_subject())
+
+
+def _delete(evaluations: AnswerEvaluations, evaluation: AnswerEvaluation) -> None:
+    evaluations.delete(evaluation.id)
+    st.session_state[DELETED] = (evaluation.id, evaluation.plan.data)
+    st.query_params.pop(EVALUATION, None)
+
+
+def _undo_offer(evaluations: AnswerEvaluations) -> None:
+    name, data = st.session_state.get(DELETED) or ("", "")
+    if not evaluations.is_restorable(name):
+        return
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key="answers_deleted"):
+        st.markdown(f"The answers to **{markdown_label(data, 100)}** were deleted.", width="stretch")
+        widgets.button("Undo", "undo", _restore, evaluations, name, key="answers_undo")
+
+
+def _restore(evaluations: AnswerEvaluations, name: str) -> None:
+    evaluations.restore(name)
+    open_evaluation(name)
+
+
+def pick(kind: str, name: str) -> None:
+    """Open the evaluation, or the answer of the open one, that was clicked."""
+    if kind == "evaluation":
+        open_evaluation(name)
+    else:
+        answer_reader.uncite()
+        st.query_params["answer"] = name
+
+
+def _measured(answers: Answers, others: list[AnswerEvaluation]) -> None:
+    """The figures, and below them the table of answers beside the one that is open."""
+    intervals = answers.intervals()
+    figures = st.container()
+    ordered = sorted(answers.answers, key=partial(_order, answers))
+    counts = {name: sum(map(keep, ordered)) for name, keep in FILTERS.items()}
+    titles = {name: f"{name} {counts[name]:,}" for name in FILTERS if counts[name] or name == "all"}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="answers_choices"):
+        chosen = address.view_choice(titles, key="answers_filter", name="show")
+        st.space("stretch")
+        differences = _differences(answers, others)
+        with st.popover("What the figures mean", icon=":material/help:", type="tertiary", key="answers_help"):
+            markup.show(dl(".oq-help")[((dt[name], dd[HELP[name]]) for name in intervals)])
+    with figures:
+        tiles = (figure(name, *measured, differences.get(name)) for name, measured in intervals.items())
+        markup.show(div(".oq-measures", role="group", aria_label="What was measured")[tiles])
+    shown = [answer for answer in ordered if FILTERS[chosen](answer)]
+    name = st.query_params.get("answer", "")
+    opened = next((answer for answer in shown if answer.id == name), shown[0])
+    left, right = st.columns([1, 1.5], gap="medium")
+    with left:
+        markup.show(markup.kicker("Answers", f"worst first; {len(shown):,} of {len(ordered):,}"))
+        most = len(shown) if st.session_state.get("answers_all_rows") else ROWS
+        with st.container(key="answers_table"):
+            markup.show(answers_table(shown[:most], answers, opened.id))
+        if len(shown) > ROWS:
+            st.toggle(f"Show all {len(shown):,}", key="answers_all_rows")
+    with right:
+        answer_reader.answer(opened, answers.judged)
+
+
+def _order(answers: Answers, answer: AnsweredQuestion) -> float:
+    """The worst first: by the judge's score, where there is one, and by what was measured."""
+    judged = answers.judged.by_answer.get(answer.id) if answers.judged else None
+    return answer.quality if judged is None else (answer.quality + judged) / 2
+
+
+def _differences(answers: Answers, others: list[AnswerEvaluation]) -> dict[str, PairedDifference]:
+    """The differences to the evaluation that is chosen, among those of the same questions."""
+    same = {
+        other.id: other
+        for other in others
+        if other.answers and other.answers.header.questions == answers.header.questions
+    }
+    if not same:
+        return {}
+    address.choice("baseline", same, "answers_baseline", "")
+    chosen = st.selectbox(
+        "Compared with",
+        ("", *same),
+        key="answers_baseline",
+        format_func=lambda name: _title(same[name]) if name else "no other evaluation",
+        help="Each difference is paired: over the questions that both have, with its interval.",
+        on_change=address.keep_choice,
+        args=("baseline", "answers_baseline"),
+        width=320,
+    )
+    other = same[chosen].answers if chosen else None
+    return answers.differences(other) if other else {}
+
+
+def _title(evaluation: AnswerEvaluation) -> str:
+    chat = evaluation.answers.header.chat if evaluation.answers else ""
+    started = browser.local_time(evaluation.plan.started)
+    return f"{chat or 'quotations'}, {' '.join(evaluation.plan.changes) or 'defaults'}, {started}"
+
+
+def _listed(every: tuple[AnswerEvaluation, ...], opened: AnswerEvaluation | None) -> Element:
+    headings = ("data set", "questions", "answered by", "setting", "started", "status", *_LISTED)
+    return markup.region("oq-settings oq-experiments", "Evaluations of answers")[
+        table[
+            thead[tr[(th(scope="col")[heading] for heading in headings)]],
+            tbody[(_listed_row(each, opened is not None and each.id == opened.id) for each in every)],
+        ]
+    ]
+
+
+_LISTED = (ANSWERED, TOKEN_F1, CITATION_RECALL)
+"""The metrics of the table of all evaluations."""
+
+
+def _listed_row(evaluation: AnswerEvaluation, is_open: bool) -> Element:
+    data, count, chat, setting, started = _facts(evaluation)
+    intervals = evaluation.answers.intervals() if evaluation.answers else {}
+    return tr(class_={"on": is_open})[
+        td[a(href=f"#pick-evaluation/{evaluation.id}")[data]],
+        (td[part] for part in (count, chat, setting, started)),
+        td[span(".oq-tag")[str(evaluation.status)]],
+        (td(".n")[metric_text(intervals[name][0].mean) if name in intervals else ""] for name in _LISTED),
+    ]
