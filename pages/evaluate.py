@@ -16,6 +16,7 @@ from pages.parts.evaluate import (
     data_set_form,
     experiment_results,
     label_comparison,
+    question_drafts,
     question_list,
     sweep_form,
 )
@@ -168,12 +169,29 @@ def describe(experiment: Experiment) -> None:
                 st.rerun()
 
 
+def labels_view() -> None:
+    """Passages to label, or test questions that are drafted."""
+    parts = {"label": label_comparison.section, "drafts": question_drafts.section}
+    titles = {"label": ":material/label: Label passages", "drafts": ":material/edit_note: Draft questions"}
+    address.choice("part", parts, "labels_part", "label")
+    if visitor.may(Action.EVALUATE_DATA_SETS):  # who may not, could do nothing with the data set
+        widgets.choice(
+            "Part",
+            list(parts),
+            key="labels_part",
+            format_func=titles.__getitem__,
+            on_change=address.keep_choice,
+            args=("part", "labels_part"),
+        )
+    parts[st.session_state["labels_part"] if visitor.may(Action.EVALUATE_DATA_SETS) else "label"]()
+
+
 LEAD = "Settings measured on questions with known answers: which is better, by how much, and how certain that is."
 VIEWS = {
     "new": (":material/add: New", new_view),
     "results": (":material/leaderboard: Results", results_view),
     "answers": (":material/quiz: Answers", answers_view.section),
-    "labels": (":material/label: Labels", label_comparison.section),
+    "labels": (":material/label: Labels", labels_view),
 }
 address.keep_history(None, opens=True)
 try:
@@ -198,7 +216,8 @@ with st.container(horizontal=True, gap="medium", key="evaluate_head"):
     if view == "answers":
         answers_view.head()
     elif view == "labels":
-        markup.show(markup.title(label_comparison.TITLE, label_comparison.LEAD))
+        part = question_drafts if st.query_params.get("part") == "drafts" else label_comparison
+        markup.show(markup.title(part.TITLE, part.LEAD))
     elif opened is None:
         markup.show(markup.title("Evaluate", LEAD))
     else:

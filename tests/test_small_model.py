@@ -9,7 +9,8 @@ import pytest
 
 from core.adapters.models.openai_chat import OpenAIChat, list_models
 from core.config.knobs import AnswerKnobs, Length, PlanKnobs
-from core.model import AnswerKind, Exchange, Message, StreamChunk
+from core.evaluation.labels.question_drafts import TEMPLATE, collection_material, draft_question
+from core.model import AnswerKind, Exchange, LibraryPassage, Message, StreamChunk
 from core.run.events import Event, ModelUsed, Note, Prompted, QueryPlanned, TokensWritten
 from core.stages.answer import answer
 from core.stages.check import check
@@ -88,6 +89,27 @@ async def test_a_real_model_rewrites_a_follow_up(small_model: SmallModel) -> Non
     rewritten = await standalone_question("and what does it cost?", history, Brief(chat, 60), events.append)
     assert rewritten.text.strip() and "\n" not in rewritten.text
     assert (rewritten.author == chat.identity) != bool(rewritten.note)
+    (used,) = [event for event in events if isinstance(event, ModelUsed)]
+    assert used.usage.tokens.prompt_tokens > 50 and not used.usage.estimated
+    await chat.aclose()
+
+
+async def test_a_real_model_drafts_a_question_about_a_passage(small_model: SmallModel) -> None:
+    chat = OpenAIChat(small_model.name, small_model.base_url)
+    text = (
+        "Overlap matters least when boundaries follow paragraphs, since authors finish a thought before they start a new "
+        "one. Ten percent of the passage size is enough for prose."
+    )
+    passage = LibraryPassage(id="1", content=text, source="overlap.txt", title="How overlap helps")
+    material = collection_material("books", [passage])
+    events: list[Event] = []
+    draft = await draft_question(material[1][0], material, Brief(chat, 60), events.append)
+    assert draft is not None
+    assert draft.author in (chat.identity, TEMPLATE), (
+        "what is no question is replaced by one made of the heading"
+    )
+    assert draft.question == " ".join(draft.question.split())
+    assert 0 <= draft.overlap <= 1 and draft.rank == 1
     (used,) = [event for event in events if isinstance(event, ModelUsed)]
     assert used.usage.tokens.prompt_tokens > 50 and not used.usage.estimated
     await chat.aclose()

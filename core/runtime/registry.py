@@ -31,6 +31,7 @@ from core.runtime.run_comparisons import RunComparisons
 from core.runtime.side_jobs.answer_evaluations import AnswerEvaluations
 from core.runtime.side_jobs.conversations import Conversations
 from core.runtime.side_jobs.left_out_texts import LeftOutTexts
+from core.runtime.side_jobs.question_drafting import QuestionDrafting
 from core.runtime.side_jobs.retuning import Retuning, start_job
 from core.runtime.side_jobs.side_answers import SideAnswers
 from core.runtime.stepwise_work import StepwiseWork
@@ -71,6 +72,7 @@ class RunRegistry(StepwiseWork):
         self.labels = LabelStore(self.store)
         self.comparisons = RunComparisons(self.get, self.labels)
         self.experiments = Experiments(self._loop, self.engine, settings.folder, self.store, self.labels)
+        self.drafting = QuestionDrafting(self._loop, self.engine, self.quotas, self.get, self.experiments)
         data_sets = self.experiments.data
         self.answer_evaluations = AnswerEvaluations(self._loop, self.engine, data_sets, self.quotas)
 

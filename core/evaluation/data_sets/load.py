@@ -24,6 +24,7 @@ from core.evaluation.data_sets import beir, excerpt_csv, json_lines, squad, suit
 from core.evaluation.data_sets.data_set import DataSet, Question, Tally
 from core.evaluation.data_sets.lines import BadLine
 from core.evaluation.data_sets.source import Source, files_of
+from core.model.passage_urls import collection_at_url
 from core.text.sanitize import plural, pluralize
 
 EXAMPLES = 3
@@ -115,7 +116,12 @@ def _checked(data: DataSet) -> DataSet:
         (empty, "document", "without text"),
     )
     messages = tuple(f"{_named(names, noun)} {problem}." for names, noun, problem in warnings if names)
-    return replace(data, warnings=(*data.warnings, *messages), counted=tally.contents)
+    return replace(
+        data,
+        warnings=(*data.warnings, *messages),
+        counted=tally.contents,
+        origins=frozenset(map(collection_at_url, lengths)),
+    )
 
 
 def _check_judgements(data: DataSet, question: Question, lengths: Mapping[str, int]) -> None:

@@ -99,7 +99,7 @@ def next_questions(
     seen = {folded_question(question) for question in asked}
     questions: list[str] = []
     for heading, page in _headings(index, ranking, pages):
-        question = _question(heading, page, language)
+        question = heading_question(heading, page, language)
         if question and folded_question(question) not in seen and len(questions) < MOST_QUESTIONS:
             seen.add(folded_question(question))
             questions.append(question)
@@ -175,7 +175,7 @@ def _title(page: Page) -> str:
     return _SITE_NAME.split(one_line(page.title))[0]
 
 
-def _question(heading: str, page: Page, language: str) -> str:
+def heading_question(heading: str, page: Page, language: str) -> str:
     """A question about the heading, with the title of its page where they share no word; empty where it would not read
     like one, has markup or is too long."""
     subject = _NUMBERING.sub("", one_line(heading)).rstrip(" .:")
@@ -184,7 +184,7 @@ def _question(heading: str, page: Page, language: str) -> str:
         tokens(" ".join(content_words(subject, language)), language)
     )
     question = _as_question(subject, "" if shared or not title else f" ({title})", page.text, language)
-    return question if _is_plain(question) else ""
+    return question if is_plain(question) else ""
 
 
 def _as_question(subject: str, of_page: str, text: str, language: str) -> str:
@@ -217,7 +217,7 @@ def _lowered(subject: str, text: str, language: str) -> str:
     )
 
 
-def _is_plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
     """Whether a text can be a suggestion: one line with words, without markup or addresses, not too long."""
     return (
         bool(words(text))
@@ -239,7 +239,7 @@ async def _written(shown: Sequence[Source], asked: Sequence[str], chat: Chat, em
     reply = MeteredChat(chat, Phase.ANSWER, emit)(messages, max_tokens=_MAX_TOKENS, temperature=0.6)
     seen = {folded_question(question) for question in asked}
     written = [text async for text in read_queries(reply, reader)]
-    return [text for text in written if _is_plain(text) and folded_question(text) not in seen]
+    return [text for text in written if is_plain(text) and folded_question(text) not in seen]
 
 
 async def _covered(questions: Sequence[str], index: Index, ports: Ports, emit: Emit) -> tuple[str, ...]:

@@ -1,0 +1,168 @@
+"""Test questions drafted in the background. The drafts of each source stay until the process ends, for every tab."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from core.config.access import NO_ACCESS, Access
+from core.errors import BadInput
+from core.evaluation.data_sets import suite
+from core.evaluation.labels.question_drafts import (
+    Draft,
+    Material,
+    checked_draft,
+    chosen_passages,
+    collection_material,
+    draft_question,
+    drafts_data_set,
+    run_material,
+)
+from core.model import LibraryPassage, Passage
+from core.model.passage_urls import collection_at_url
+from core.run.conversation import GetRun
+from core.run.events import Emit
+from core.runtime.engine import Engine
+from core.runtime.event_loop import BackgroundLoop
+from core.runtime.experiments import Experiments
+from core.runtime.quotas import Quotas
+from core.stages.streams import map_concurrently, stream
+
+MOST_PASSAGES = 20_000
+"""Passages of a collection that questions are drafted from, and among which they are ranked."""
+_SCROLL, _AT_ONCE = 1_000, 4
+
+
+@dataclass(slots=True)
+class Drafts:
+    """The drafts of one source."""
+
+    material: Material = field(default_factory=lambda: ({}, ()))
+    by_passage: dict[str, Draft] = field(default_factory=dict)
+    """In the order in which they came, by the passage's id."""
+    work: Future[None] | None = None
+
+    @property
+    def approved(self) -> int:
+        """How many a person has approved."""
+        return sum(draft.approved is True for draft in self.by_passage.values())
+
+
+class QuestionDrafting:
+    """Drafts by their source: a collection's name, or empty for stored runs. Any thread may call."""
+
+    def __init__(
+        self, loop: BackgroundLoop, engine: Engine, quotas: Quotas, get: GetRun, experiments: Experiments
+    ) -> None:
+        self._loop, self._engine, self._quotas, self._get, self._data = (
+            loop,
+            engine,
+            quotas,
+            get,
+            experiments.data,
+        )
+        self._drafts: dict[str, Drafts] = {}
+
+    def of(self, source: str) -> Drafts:
+        """The drafts of a source, which grow while questions are being drafted."""
+        return self._drafts.setdefault(source, Drafts())
+
+    def start(
+        self,
+        source: str,
+        run_ids: Sequence[str],
+        count: int,
+        access: Access = NO_ACCESS,
+        *,
+        quota_subject: str = "",
+    ) -> Future[None]:
+        """Draft so many further questions, each as it comes. Raises LimitReached when the quota subject has no tokens left.
+
+        The future raises BadInput where there is nothing to draft from or the egress policy refuses, ChatFailed when the
+        model does not answer, and LibraryFailed.
+
+        Args:
+            source: of the passages.
+            run_ids: the runs that are the source where it is empty.
+            count: how many questions.
+            access: the visitor's own servers and keys.
+            quota_subject: whose quota the tokens count against; empty for nobody's.
+        """
+        drafts = self.of(source)
+        if drafts.work is None or drafts.work.done():
+            self._quotas.require_budget(quota_subject)
+            charge = partial(self._quotas.charge, quota_subject)
+            drafts.work = self._loop.submit(self._draft(drafts, source, run_ids, count, access, charge))
+        return drafts.work
+
+    def decide(self, source: str, passage: str, approved: bool | None) -> None:
+        """Approve the draft of a passage, drop it, or take that back (None)."""
+        drafts = self.of(source).by_passage
+        drafts[passage] = replace(drafts[passage], approved=approved)
+
+    def edit(self, source: str, passage: str, question: str) -> None:
+        """Give the draft of a passage other words, which are checked again."""
+        drafts = self.of(source)
+        earlier = drafts.by_passage[passage]
+        drafts.by_passage[passage] = checked_draft(earlier.passage, question, earlier.author, drafts.material)
+
+    def save(self, source: str, name: str) -> str:
+        """Keep the approved questions as a data set, and return its name.
+
+        Raises:
+            BadInput: when none is approved.
+            OSError: when it cannot be written.
+        """
+        drafts = self.of(source)
+        if not drafts.approved:
+            raise BadInput("No question is approved yet.", hint="Approve some, then make the data set.")
+        data = drafts_data_set(name, drafts.by_passage.values(), drafts.material)
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "drafts.zip")
+            suite.save(path, data, "")
+            with path.open("rb") as file:
+                return self._data.add({f"{name}{suite.SUITE}": file})[0]
+
+    async def _draft(  # noqa: PLR0917 - those of `start`
+        self,
+        drafts: Drafts,
+        source: str,
+        run_ids: Sequence[str],
+        count: int,
+        access: Access,
+        charge: Emit,
+    ) -> None:
+        if source:
+            stored = await self._stored(source)
+            drafts.material = await asyncio.to_thread(collection_material, source, stored)
+        else:
+            runs = (run for run_id in run_ids if (run := self._get(run_id)))
+            drafts.material = await asyncio.to_thread(run_material, runs)
+        material = drafts.material
+        chosen = chosen_passages(material[1], count, drafts.by_passage)
+        if not chosen:
+            raise BadInput(
+                "There is no further passage to draft a question from.", hint="Choose another source."
+            )
+        chat = self._engine.models.chat_client(await self._engine.models.servers.chat_server(access))
+        origins = {collection_at_url(passage.place.page) for passage in chosen}
+        withheld = self._engine.egress.withheld(chat.host, origins) if chat else frozenset()
+
+        async def draft(passage: Passage) -> Draft | None:
+            model = None if collection_at_url(passage.place.page) in withheld else chat
+            return await draft_question(passage, material, model, charge)
+
+        async for made in map_concurrently(stream(chosen), draft, at_once=_AT_ONCE):
+            drafts.by_passage[made.passage.id] = made
+
+    async def _stored(self, collection: str) -> list[LibraryPassage]:
+        stored: list[LibraryPassage] = []
+        after = ""
+        while True:
+            passages, after = await self._engine.collections.scroll(collection, _SCROLL, after)
+            stored += passages
+            if not after or len(stored) >= MOST_PASSAGES:
+                return stored[:MOST_PASSAGES]

@@ -1,0 +1,227 @@
+"""Test questions drafted from passages, approved by keys, and made a data set."""
+
+from typing import cast
+
+import streamlit as st
+from htpy import Element, Node, div, h2, span, table, tbody, td, th, thead, tr
+
+from core.evaluation.labels.question_drafts import FAR, LEAK, TEMPLATE, Draft
+from core.runtime.side_jobs.question_drafting import Drafts
+from core.text.sanitize import one_line, pluralize
+from pages.parts import document_library, markup, runtime, widgets
+from pages.parts.evaluate.label_comparison import RUNS
+from pages.parts.passage_reader import reader
+from pages.parts.problems import shown
+
+TITLE = "Test questions from your own passages"
+LEAD = "Drafted, checked for repeating the words of their passage, approved by you, and kept as a data set."
+POLL = 0.5
+MOST_ROWS = 200
+_DECIDED, _OPEN = "drafts_decided", "draft_open"
+"""In the session state: decisions that can be undone, as source and passage, and the draft that is open."""
+
+
+@st.fragment(key="question_drafts")
+@shown
+def section() -> None:
+    """Draw the source, the draft to decide on, and the table of all."""
+    drafts = _head()
+    if drafts.work and drafts.work.done() and (error := drafts.work.exception()):
+        drafts.work = None
+        raise error
+    if drafts.work and not drafts.work.done():
+        _waiting(drafts, len(drafts.by_passage))
+    source: str = st.session_state["drafts_source"]
+    if not drafts.by_passage:
+        markup.show(markup.empty("Nothing is drafted from these passages yet.", "edit_note"))
+        return
+    left, right = st.columns([1, 1.35], gap="medium")
+    undecided = [draft for draft in drafts.by_passage.values() if draft.approved is None]
+    opened = drafts.by_passage.get(st.session_state.get(_OPEN) or "")
+    current = opened if opened in undecided else next(iter(undecided), None)
+    with left:
+        if current:
+            _decide_on(source, drafts, current, len(undecided))
+        else:
+            markup.show(markup.empty("Every draft is decided on.", "done_all"))
+            _undo()
+    with right:
+        markup.show(_table(drafts, current))
+
+
+def _head() -> Drafts:
+    """The source of the passages, how many questions to draft, and the data set to make of them."""
+    drafting = runtime.runs().drafting
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="drafts_head"):
+        source = st.selectbox(
+            "Passages of",
+            ["", *document_library.collections()],
+            key="drafts_source",
+            format_func=lambda name: name or "stored runs",
+            width=220,
+            persist_state="session",
+        )
+        count = st.number_input(
+            "Questions", 1, 200, 20, key="drafts_count", width=120, persist_state="session"
+        )
+        drafts = drafting.of(source)
+        running = drafts.work is not None and not drafts.work.done()
+        widgets.button(
+            f"Draft {count}",
+            "edit_note",
+            _start,
+            source,
+            int(count),
+            key="drafts_start",
+            type="secondary" if drafts.by_passage else "primary",
+            disabled=running,
+            help="The connected chat model writes a question for each passage; without one, they are made of headings.",
+        )
+        if drafts.by_passage:
+            name = st.text_input("Name", "drafted questions", key="drafts_name", max_chars=60, width=200)
+            widgets.button(
+                f"Make a data set of {drafts.approved:,}",
+                "database",
+                _save,
+                source,
+                name,
+                key="drafts_save",
+                type="primary",
+                disabled=not drafts.approved,
+            )
+    if saved := st.session_state.pop("drafts_saved", ""):
+        st.success(f"The data set “{saved}” can be chosen under New, and by `openquery eval run`.")
+    return drafts
+
+
+def _start(source: str, count: int) -> None:
+    with runtime.refusing:
+        runs = [] if source else [run.id for run in runtime.history(RUNS) if run.passages]
+        runtime.runs().drafting.start(
+            source, runs, count, runtime.access(), quota_subject=runtime.quota_subject()
+        )
+
+
+def _save(source: str, name: str) -> None:
+    with runtime.refusing:
+        st.session_state["drafts_saved"] = runtime.runs().drafting.save(source, one_line(name) or "drafts")
+
+
+@st.fragment(run_every=POLL, key="drafts_waiting")
+def _waiting(drafts: Drafts, count: int) -> None:
+    """Draw the page again whenever there are more than `count` drafts."""
+    if drafts.work is None or drafts.work.done() or len(drafts.by_passage) > count:
+        st.rerun()
+    markup.show(markup.busy("edit_note", f"Drafting … {pluralize(count, 'question')} so far"))
+
+
+def _decide_on(source: str, drafts: Drafts, draft: Draft, left: int) -> None:
+    """The draft with its passage, the checks, and the buttons that decide."""
+    pages, passages = drafts.material
+    place, drafting = draft.passage.place, runtime.runs().drafting
+
+    def decide(approved: bool) -> None:
+        drafting.decide(source, draft.passage.id, approved)
+        _decided().append((source, draft.passage.id))
+
+    def controls() -> None:
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="draft_keys"):
+            widgets.button("Approve", "check", decide, True, key="draft_approve", shortcut="a")
+            widgets.button("Drop", "close", decide, False, key="draft_drop", shortcut="d")
+            _undo()
+
+    by = "made of a heading" if draft.author == TEMPLATE else f"by {draft.author}"
+    markup.show(div(".oq-asked")[span[f"{left:,} to decide on, {by}"], h2[draft.question]])
+    reader(
+        pages[place.page],
+        place,
+        label="Answered by",
+        facts=(
+            markup.fact(
+                f"{draft.overlap:.0%}",
+                "of its words stand in the passage",
+                f"Above {LEAK:.0%} the question leaks the wording of its passage.",
+                "bad" if draft.overlap > LEAK else "",
+            ),
+            markup.fact(
+                f"rank {draft.rank:,}",
+                f"of {len(passages):,} by BM25",
+                f"Below rank {FAR} words alone do not lead to the passage.",
+                "bad" if draft.rank > FAR else "",
+            ),
+        ),
+        key="reader_draft",
+        controls=controls,
+    )
+    words = st.text_input("Other words", draft.question, key=f"draft_words_{draft.passage.id}", max_chars=300)
+    if words and one_line(words) != draft.question:
+        drafting.edit(source, draft.passage.id, one_line(words))
+        st.rerun(scope="fragment")
+
+
+def _decided() -> list[tuple[str, str]]:
+    return cast("list[tuple[str, str]]", st.session_state.setdefault(_DECIDED, []))
+
+
+def _undo() -> None:
+    """The button that takes the latest decision of this session back, and opens its draft again."""
+
+    def undo() -> None:
+        source, passage = _decided().pop()
+        runtime.runs().drafting.decide(source, passage, None)
+        st.session_state[_OPEN] = passage
+
+    widgets.button(
+        "Undo", "undo", undo, key="draft_undo", shortcut="u", type="tertiary", disabled=not _decided()
+    )
+
+
+def _table(drafts: Drafts, current: Draft | None) -> Element:
+    """All drafts with their checks."""
+    pages, _ = drafts.material
+    every = list(drafts.by_passage.values())
+    held = sum(bool(draft.warning) for draft in every)
+    titles = ("question", "passage", "overlap", "BM25", "by", "check")
+    return div(".oq-labelled")[
+        markup.kicker(
+            "Drafts",
+            f"{len(every):,} drafted, {drafts.approved:,} approved; {held:,} with a warning",
+        ),
+        markup.region("oq-settings drafts", "Drafts and their checks")[
+            table[
+                thead[
+                    tr[
+                        (
+                            th(scope="col", class_={"n": title in {"overlap", "BM25"}})[title]
+                            for title in titles
+                        )
+                    ]
+                ],
+                tbody[
+                    (
+                        tr(class_={"on": draft is current})[
+                            td[draft.question],
+                            td[
+                                pages[draft.passage.place.page].article.section_at(draft.passage.place.start)
+                                or pages[draft.passage.place.page].title
+                            ],
+                            td(".n")[f"{draft.overlap:.2f}"],
+                            td(".n")[f"{draft.rank:,}"],
+                            td["template" if draft.author == TEMPLATE else "model"],
+                            td[_check(draft, current)],
+                        ]
+                        for draft in every[:MOST_ROWS]
+                    )
+                ],
+            ]
+        ],
+    ]
+
+
+def _check(draft: Draft, current: Draft | None) -> Node:
+    if draft.approved is not None:
+        return "approved" if draft.approved else "dropped"
+    return [
+        span(".oq-tag.warn")[draft.warning] if draft.warning else "",
+        " now" if draft is current else "" if draft.warning else "to decide",
+    ]
