@@ -8,6 +8,7 @@ from htpy import Node, b, div, p, span, u
 from core.analysis.answers.answer_export import export_name
 from core.errors import BadInput
 from core.evaluation.conclusion import Conclusion, conclude
+from core.evaluation.metrics.metric_help import HELP
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results, SettingTest
 from core.evaluation.setting_filter import filtered
@@ -101,7 +102,7 @@ def _choices(results: Results, metrics: list[str]) -> tuple[str, str]:
         "Metric",
         metrics,
         key="evaluate_metric",
-        help="Mean over the questions that have an answer in the data set; 1 is best.",
+        help=f"{HELP.get(st.session_state['evaluate_metric'], '')} Mean over the questions that have an answer in the data set; 1 is best.",
         on_change=address.keep_choice,
         args=("metric", "evaluate_metric"),
         width=190,
