@@ -109,7 +109,7 @@ def _sources(opened: AnsweredQuestion, cited: int | None) -> None:
         return
     markup.show(
         markup.kicker(
-            "Sources", f"{hold} of {pluralize(total, 'citation')} {'holds' if total == 1 else 'hold'}"
+            "Sources", f"{hold} of {pluralize(total, 'citation')} hold" if total else "none is cited"
         ),
         div(".oq-sources", role="group", aria_label="Sources")[
             (
