@@ -1,6 +1,8 @@
 """The Evaluate page: settings measured on questions with known answers, with the uncertainty of every figure."""
 
 from contextlib import suppress
+from functools import partial
+from types import ModuleType
 
 import streamlit as st
 
@@ -169,21 +171,26 @@ def describe(experiment: Experiment) -> None:
                 st.rerun()
 
 
+def labels_part() -> ModuleType:
+    """What the Labels view shows: passages to label, or test questions that are drafted, for whoever may measure on
+    them."""
+    drafts = st.query_params.get("part") == "drafts" and visitor.may(Action.EVALUATE_DATA_SETS)
+    return question_drafts if drafts else label_comparison
+
+
 def labels_view() -> None:
-    """Passages to label, or test questions that are drafted."""
-    parts = {"label": label_comparison.section, "drafts": question_drafts.section}
-    titles = {"label": ":material/label: Label passages", "drafts": ":material/edit_note: Draft questions"}
-    address.choice("part", parts, "labels_part", "label")
-    if visitor.may(Action.EVALUATE_DATA_SETS):  # who may not, could do nothing with the data set
+    """The choice of its part, and the part."""
+    if visitor.may(Action.EVALUATE_DATA_SETS):
+        titles = {
+            "label": ":material/label: Label passages",
+            "drafts": ":material/edit_note: Draft questions",
+        }
+        address.choice("part", titles, "labels_part", "label")
+        keep = partial(address.keep_choice, "part", "labels_part")
         widgets.choice(
-            "Part",
-            list(parts),
-            key="labels_part",
-            format_func=titles.__getitem__,
-            on_change=address.keep_choice,
-            args=("part", "labels_part"),
+            "Part", list(titles), key="labels_part", format_func=titles.__getitem__, on_change=keep
         )
-    parts[st.session_state["labels_part"] if visitor.may(Action.EVALUATE_DATA_SETS) else "label"]()
+    labels_part().section()
 
 
 LEAD = "Settings measured on questions with known answers: which is better, by how much, and how certain that is."
@@ -216,8 +223,7 @@ with st.container(horizontal=True, gap="medium", key="evaluate_head"):
     if view == "answers":
         answers_view.head()
     elif view == "labels":
-        part = question_drafts if st.query_params.get("part") == "drafts" else label_comparison
-        markup.show(markup.title(part.TITLE, part.LEAD))
+        markup.show(markup.title(labels_part().TITLE, labels_part().LEAD))
     elif opened is None:
         markup.show(markup.title("Evaluate", LEAD))
     else:

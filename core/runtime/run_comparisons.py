@@ -10,7 +10,6 @@ from threading import Lock
 from cachetools import LRUCache
 
 from core.config.knobs import RankKnobs
-from core.evaluation.labels.comparison_power import QuestionPlan, plan_questions
 from core.evaluation.labels.graded_ranking import GradedRanking
 from core.evaluation.labels.label_samples import DEPTH, Sample, in_random_order, sample
 from core.evaluation.labels.label_verdict import LabelVerdict, compare
@@ -71,10 +70,6 @@ class RunComparisons:
     def compare(self, runs: Sequence[SampledRun], user: str = "") -> LabelVerdict:
         """What the user's labels say about the two rankings, over these runs of different questions."""
         return compare(in_random_order(run.sample for run in runs), self._grades_of(runs, user))
-
-    def plan(self, runs: Sequence[SampledRun], user: str = "") -> QuestionPlan:
-        """How many questions it takes to decide between the two rankings."""
-        return plan_questions([run.sample for run in runs], self._grades_of(runs, user))
 
     def graded(
         self, run: SampledRun, user: str = "", unlabelled: str = ""

@@ -34,6 +34,15 @@ def close_button(on_click: Callable[..., object], *args: object, key: str) -> No
     button("Close", "close", on_click, *args, key=key, type="tertiary")
 
 
+def undo_button(stack: str, undo: Callable[[Any], object], *, key: str) -> None:
+    """Draw the button that takes back what was done last, also with U: it calls `undo` with the last item of the list
+    in the session state under `stack`, and removes it."""
+    items: list[Any] = st.session_state.setdefault(stack, [])
+    button(
+        "Undo", "undo", lambda: undo(items.pop()), key=key, shortcut="u", type="tertiary", disabled=not items
+    )
+
+
 def download_button(
     label: str, data: Callable[[], bytes], file_name: str, mime: str, *, key: str, **options: Any
 ) -> None:

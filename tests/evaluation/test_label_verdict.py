@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.evaluation.labels.comparison_power import PLANNED
 from core.evaluation.labels.label_samples import DEPTH, LARGEST, Sample, in_random_order, sample
 from core.evaluation.labels.label_verdict import BUDGET, LabelVerdict, compare
 from core.evaluation.metrics.ranking_metrics import discount
@@ -115,6 +116,8 @@ class TestCompare:
         later = compare(samples, {"q": everything})
         assert (later.questions, later.of, later.labels, later.pool) == (0, 2, 0, 20)
         assert later.difference is None
+        assert later.planned == PLANNED
+        assert later.needed is not None, "how many questions it takes is said before the first one"
         assert later.next is not None
         assert (later.next.question, later.next.passage) == ("p", "a")
         half = compare(samples, {"p": {"a": 2}, "q": everything})

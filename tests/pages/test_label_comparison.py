@@ -48,9 +48,7 @@ def test_passages_of_all_questions_are_labelled_one_after_the_other(registry: Ru
     app = comparing()
     assert "0 of 3</b> questions" in html(app)
     assert "Not decided yet** after 0 labels" in sentence(app)
-    (needed,) = app.expander
-    assert needed.label.startswith("3 questions show")
-    assert "| 0.05 | " in needed.markdown[0].value
+    assert "more questions for a difference of 0.20;" in html(app)
     labelled = 0
     while "label_skip" in {one.key for one in app.button} and labelled < 60:
         press(app, "grade_RELEVANT")
@@ -177,6 +175,7 @@ def test_the_verdict_is_a_sentence(verdict: Verdict, labels: int, proposed: bool
         verdict=verdict,
         shown=0.8 if labels else None,
         needed=None,
+        planned=0.2,
         open=(Proposal(question="q", passage="p"),) if proposed else (),
     )
     assert words in found.summary

@@ -13,7 +13,6 @@ the mean and variance of the labels in hand, or typical ones until there are som
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 
 from core.evaluation.labels.label_samples import LARGEST, Sample
@@ -23,59 +22,15 @@ from core.model import Grade
 
 POWER = 0.8
 """The chance of a verdict that questions are planned for."""
-DIFFERENCES = (0.4, 0.2, 0.1, 0.05)
-"""Differences of the mean DCG that are planned for. Where each question has one relevant passage, and the other ranking
-has it at rank 2 instead of 1, the difference is .37."""
+PLANNED = 0.2
+"""The difference of the mean DCG that is planned for before there is an estimate: one relevant passage a question, which
+the other ranking has at rank 2 instead of 1 in every second question."""
 MOST = 1_000_000
 TYPICAL_GAIN = 0.25
 """Before there are labels, one passage in four is taken to be relevant."""
 _TYPICAL_LABELS = 20
 """How many labels that is worth."""
 _STEPS, _BISECTIONS = 50, 40
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What it takes to decide a difference, in two significant digits: the spread is an estimate."""
-
-    difference: float
-    """Of the mean DCG."""
-    questions: int
-    labels: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionPlan:
-    """What the questions in hand can show, and what it takes to show less."""
-
-    questions: int
-    shown: float
-    """The smallest difference of the mean DCG that they show with a chance of `POWER`; infinite where none is."""
-    plans: tuple[Plan, ...]
-
-
-def plan_questions(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) -> QuestionPlan:
-    """How many questions and labels it takes to decide between the two rankings of these samples.
-
-    Args:
-        samples: those of the questions in hand.
-        grades: the grades of labelled passages by their id, by question.
-    """
-    spread = expected_spread(samples, grades)
-    each = sum(len(sample.factors) for sample in samples) / max(len(samples), 1)
-    needed = ((difference, questions_needed(difference, spread)) for difference in DIFFERENCES)
-    return QuestionPlan(
-        questions=len(samples),
-        shown=difference_shown(len(samples), spread),
-        plans=tuple(
-            Plan(
-                difference=difference,
-                questions=rounded_up(count),
-                labels=rounded_up(math.ceil(count * each)),
-            )
-            for difference, count in needed
-        ),
-    )
 
 
 def expected_spread(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.evaluation.labels.comparison_power import (
     MOST,
+    PLANNED,
     POWER,
     difference_shown,
     expected_spread,
@@ -52,8 +53,10 @@ class LabelVerdict:
     """Where no difference is shown: the smallest one of the mean DCG that the labelled questions show with a chance of
     `POWER`, infinite where there is none. None before, and for rankings that are the same."""
     needed: int | None
-    """Questions after which a difference as large as the estimate has a verdict with a chance of `POWER`, more than are
-    labelled, in two significant digits; None with a verdict, before the first question, and where no number of questions will do."""
+    """Questions after which a difference as large as `planned` has a verdict with a chance of `POWER`, more than are
+    labelled, in two significant digits; None with a verdict, and where no number of questions will do."""
+    planned: float
+    """The size of the difference of the mean DCG so far; `PLANNED` before the first question."""
     open: tuple[Proposal, ...]
     """The passages of the sample without a label, in the order in which they are to be labelled."""
 
@@ -119,10 +122,11 @@ def compare(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) 
         ]
     pool = sum(sample.pool for sample in samples)
     difference = interval(estimates, LARGEST) if estimates else None
+    spread, planned = expected_spread(samples, grades), abs(difference.mean) if difference else PLANNED
     verdict = _verdict(difference, exhausted=not unlabelled or used >= BUDGET * pool)
     shown = None
     if verdict is Verdict.NO_DIFFERENCE and any(sample.factors for sample in samples):
-        shown = difference_shown(len(estimates), expected_spread(samples, grades))
+        shown = difference_shown(len(estimates), spread)
         verdict = Verdict.TOO_FEW if shown > LARGEST else verdict
     return LabelVerdict(
         labels=used,
@@ -133,9 +137,10 @@ def compare(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) 
         p_value=p_value(estimates),
         verdict=verdict,
         shown=shown,
-        needed=_needed(difference, len(estimates), expected_spread(samples, grades))
+        needed=_needed(planned, len(estimates), spread)
         if verdict not in (Verdict.BETTER, Verdict.WORSE)
         else None,
+        planned=planned,
         open=tuple(unlabelled),
     )
 
@@ -148,8 +153,6 @@ def _verdict(difference: Interval | None, *, exhausted: bool) -> Verdict:
     return Verdict.NO_DIFFERENCE if exhausted else Verdict.OPEN
 
 
-def _needed(difference: Interval | None, questions: int, spread: float) -> int | None:
-    if difference is None or not difference.mean:
-        return None
-    count = max(questions_needed(abs(difference.mean), spread), questions + 1)
+def _needed(planned: float, questions: int, spread: float) -> int | None:
+    count = max(questions_needed(planned, spread), questions + 1) if planned else MOST
     return rounded_up(count) if count < MOST else None

@@ -1,6 +1,5 @@
 """Two rankings compared by labels: the next passage to label, over all questions, and what the labels say so far."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,7 +10,6 @@ from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.evaluation.labels.graded_ranking import compare
 from core.evaluation.labels.label_samples import in_random_order
 from core.evaluation.labels.label_verdict import LabelVerdict, Proposal
-from core.evaluation.statistics.significance import Verdict
 from core.evaluation.sweep import knobs_of
 from core.model import Passage, Place
 from core.run.state import Run
@@ -78,17 +76,16 @@ def section() -> None:
             _label_passage(run, sampled, passage, proposal, number)
         else:
             markup.show(markup.empty("Every passage that tells the two apart is labelled.", "done_all"))
-            _undo()
+            widgets.undo_button(_MADE, _undo, key="label_undo")
         _people()
     with right, st.container(key="verdict_part", gap="small"):
-        _figures(comparison, runs, by_question, proposal)
+        _figures(comparison, by_question, proposal)
         if run and sampled and proposal:
             markup.show(_passages(run, sampled, proposal))
 
 
 def _figures(
     comparison: LabelVerdict,
-    runs: Sequence[SampledRun],
     by_question: dict[str, SampledRun],
     proposal: Proposal | None,
 ) -> None:
@@ -109,12 +106,6 @@ def _figures(
     with st.container(border=True, key="verdict_all", gap="xsmall"):
         markup.show(label_figures.all_questions(comparison))
         st.markdown(comparison.summary)
-        if comparison.verdict not in (Verdict.BETTER, Verdict.WORSE) and (
-            comparison.open or comparison.labels
-        ):
-            planned = comparisons.plan(runs, user)
-            with st.expander(label_figures.what_is_shown(planned), icon=":material/calculate:"):
-                st.markdown(label_figures.questions_needed(planned, RUNS))
 
 
 def _label_passage(run: Run, sampled: SampledRun, passage: Passage, proposal: Proposal, number: str) -> None:
@@ -129,7 +120,7 @@ def _label_passage(run: Run, sampled: SampledRun, passage: Passage, proposal: Pr
             widgets.button(
                 "Skip", "skip_next", _skip, proposal, key="label_skip", shortcut="s", type="tertiary"
             )
-            _undo()
+            widgets.undo_button(_MADE, _undo, key="label_undo")
 
     made = MadeLabel(
         proposal=proposal, question=run.question, place=passage.place, user=label_view.labeller()
@@ -167,18 +158,10 @@ def _skip(proposal: Proposal) -> None:
     st.session_state[_OPEN] = None
 
 
-def _undo() -> None:
-    """The button that takes the latest label of this session away, and opens its passage again."""
-
-    def undo() -> None:
-        with runtime.refusing:
-            made = _made().pop()
-            runtime.runs().labels.remove(made.question, made.place, user=made.user)
-            st.session_state[_OPEN] = made.proposal
-
-    widgets.button(
-        "Undo", "undo", undo, key="label_undo", shortcut="u", type="tertiary", disabled=not _made()
-    )
+def _undo(made: MadeLabel) -> None:
+    with runtime.refusing:
+        runtime.runs().labels.remove(made.question, made.place, user=made.user)
+        st.session_state[_OPEN] = made.proposal
 
 
 def _people() -> None:

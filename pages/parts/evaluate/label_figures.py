@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from htpy import Element, Node, b, div, i, li, ol, p, span, table, tbody, td, th, thead, tr
 
 from core.evaluation.answers.judged_answers import kappa_interval
-from core.evaluation.labels.comparison_power import POWER, QuestionPlan, rounded_up
+from core.evaluation.labels.comparison_power import rounded_up
 from core.evaluation.labels.graded_ranking import Bounds, GradedRanking, NdcgComparison
-from core.evaluation.labels.label_samples import DEPTH, LARGEST
+from core.evaluation.labels.label_samples import DEPTH
 from core.evaluation.labels.label_verdict import LabelVerdict
 from core.evaluation.statistics.significance import Interval, Verdict
 from core.storage.label_store import LabelledTwice
@@ -127,35 +127,13 @@ def _progress(comparison: LabelVerdict) -> Node:
             markup.meter(comparison.questions / needed),
         ],
         p[
-            f"About {pluralize(missing, 'more question')} if the difference stays as it is",
+            f"About {pluralize(missing, 'more question')} for a difference of {comparison.planned:.2f}",
+            ", as it is now" if comparison.difference else "",
             beyond > 0
             and f"; {comparison.of:,} are here, so ask about {rounded_up(beyond):,} more of your own",
             ".",
         ],
     ]
-
-
-def what_is_shown(planned: QuestionPlan) -> str:
-    """What the questions in hand can decide, in a sentence."""
-    have = pluralize(planned.questions, "question")
-    verb = "shows" if planned.questions == 1 else "show"
-    if planned.shown > LARGEST:
-        return f"{have} {verb} no difference of DCG@{DEPTH}, however large: ask more"
-    return f"{have} {verb} a difference of DCG@{DEPTH} from about {planned.shown:.2f} on"
-
-
-def questions_needed(planned: QuestionPlan, most: int) -> str:
-    """What smaller differences take, as a table, and which design decides them; `most` questions are compared."""
-    rows = "\n".join(
-        f"| {plan.difference:.2f} | {plan.questions:,} | {plan.labels:,} |" for plan in planned.plans
-    )
-    return (
-        f"| difference of DCG@{DEPTH} | questions, about | labels, about |\n|---:|---:|---:|\n{rows}\n\n"
-        f"These give a verdict with a chance of {POWER:.0%}. A relevant passage at rank 1 instead of 2 in every "
-        "question is a difference of 0.37. **More questions with few labels each decide**, not more labels of the same "
-        f"questions: ask more of your own, up to {most:,} are compared. Where the answers are known already, an "
-        "experiment on a data set needs no labels."
-    )
 
 
 def passages(rows: Sequence[tuple[str, str]], current: int) -> Element:

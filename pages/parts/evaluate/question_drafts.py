@@ -1,7 +1,5 @@
 """Test questions drafted from passages, approved by keys, and made a data set."""
 
-from typing import cast
-
 import streamlit as st
 from htpy import Element, Node, div, h2, span, table, tbody, td, th, thead, tr
 
@@ -44,7 +42,7 @@ def section() -> None:
             _decide_on(source, drafts, current, len(undecided))
         else:
             markup.show(markup.empty("Every draft is decided on.", "done_all"))
-            _undo()
+            widgets.undo_button(_DECIDED, _undo, key="draft_undo")
     with right:
         markup.show(_table(drafts, current))
 
@@ -122,13 +120,13 @@ def _decide_on(source: str, drafts: Drafts, draft: Draft, left: int) -> None:
 
     def decide(approved: bool) -> None:
         drafting.decide(source, draft.passage.id, approved)
-        _decided().append((source, draft.passage.id))
+        st.session_state[_DECIDED].append((source, draft.passage.id))
 
     def controls() -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="draft_keys"):
             widgets.button("Approve", "check", decide, True, key="draft_approve", shortcut="a")
             widgets.button("Drop", "close", decide, False, key="draft_drop", shortcut="d")
-            _undo()
+            widgets.undo_button(_DECIDED, _undo, key="draft_undo")
 
     by = "made of a heading" if draft.author == TEMPLATE else f"by {draft.author}"
     markup.show(div(".oq-asked")[span[f"{left:,} to decide on, {by}"], h2[draft.question]])
@@ -138,17 +136,12 @@ def _decide_on(source: str, drafts: Drafts, draft: Draft, left: int) -> None:
         label="Answered by",
         facts=(
             markup.fact(
-                f"{draft.overlap:.0%}",
-                "of its words stand in the passage",
-                f"Above {LEAK:.0%} the question leaks the wording of its passage.",
-                "bad" if draft.overlap > LEAK else "",
+                f"{draft.overlap:.0%}", "of its words stand in the passage", f"Above {LEAK:.0%} it leaks."
             ),
             markup.fact(
-                f"rank {draft.rank:,}",
-                f"of {len(passages):,} by BM25",
-                f"Below rank {FAR} words alone do not lead to the passage.",
-                "bad" if draft.rank > FAR else "",
+                f"rank {draft.rank:,}", f"of {len(passages):,} by BM25", f"Below {FAR} it is not found."
             ),
+            span(".bad")[draft.warning],
         ),
         key="reader_draft",
         controls=controls,
@@ -159,69 +152,41 @@ def _decide_on(source: str, drafts: Drafts, draft: Draft, left: int) -> None:
         st.rerun(scope="fragment")
 
 
-def _decided() -> list[tuple[str, str]]:
-    return cast("list[tuple[str, str]]", st.session_state.setdefault(_DECIDED, []))
-
-
-def _undo() -> None:
-    """The button that takes the latest decision of this session back, and opens its draft again."""
-
-    def undo() -> None:
-        source, passage = _decided().pop()
-        runtime.runs().drafting.decide(source, passage, None)
-        st.session_state[_OPEN] = passage
-
-    widgets.button(
-        "Undo", "undo", undo, key="draft_undo", shortcut="u", type="tertiary", disabled=not _decided()
-    )
+def _undo(decided: tuple[str, str]) -> None:
+    runtime.runs().drafting.decide(*decided, None)
+    st.session_state[_OPEN] = decided[1]
 
 
 def _table(drafts: Drafts, current: Draft | None) -> Element:
     """All drafts with their checks."""
-    pages, _ = drafts.material
     every = list(drafts.by_passage.values())
     held = sum(bool(draft.warning) for draft in every)
     titles = ("question", "passage", "overlap", "BM25", "by", "check")
     return div(".oq-labelled")[
         markup.kicker(
-            "Drafts",
-            f"{len(every):,} drafted, {drafts.approved:,} approved; {held:,} with a warning",
+            "Drafts", f"{len(every):,} drafted, {drafts.approved:,} approved; {held:,} with a warning"
         ),
         markup.region("oq-settings drafts", "Drafts and their checks")[
             table[
-                thead[
-                    tr[
-                        (
-                            th(scope="col", class_={"n": title in {"overlap", "BM25"}})[title]
-                            for title in titles
-                        )
-                    ]
-                ],
-                tbody[
-                    (
-                        tr(class_={"on": draft is current})[
-                            td[draft.question],
-                            td[
-                                pages[draft.passage.place.page].article.section_at(draft.passage.place.start)
-                                or pages[draft.passage.place.page].title
-                            ],
-                            td(".n")[f"{draft.overlap:.2f}"],
-                            td(".n")[f"{draft.rank:,}"],
-                            td["template" if draft.author == TEMPLATE else "model"],
-                            td[_check(draft, current)],
-                        ]
-                        for draft in every[:MOST_ROWS]
-                    )
-                ],
+                thead[tr[(th(scope="col")[title] for title in titles)]],
+                tbody[(_row(drafts, draft, current) for draft in every[:MOST_ROWS])],
             ]
         ],
     ]
 
 
-def _check(draft: Draft, current: Draft | None) -> Node:
-    if draft.approved is not None:
-        return "approved" if draft.approved else "dropped"
-    return [
-        span(".oq-tag.warn")[draft.warning] if draft.warning else "",
-        " now" if draft is current else "" if draft.warning else "to decide",
+def _row(drafts: Drafts, draft: Draft, current: Draft | None) -> Element:
+    place = draft.passage.place
+    page = drafts.material[0][place.page]
+    outcome: Node = {True: "approved", False: "dropped"}.get(bool(draft.approved))
+    if draft.approved is None:
+        warning = draft.warning and span(".oq-tag.warn")[draft.warning]
+        outcome = [warning, " now" if draft is current else "" if warning else "to decide"]
+    return tr(class_={"on": draft is current})[
+        td[draft.question],
+        td[page.article.section_at(place.start) or page.title],
+        td[f"{draft.overlap:.2f}"],
+        td[f"{draft.rank:,}"],
+        td["template" if draft.author == TEMPLATE else "model"],
+        td[outcome],
     ]
