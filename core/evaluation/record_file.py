@@ -66,6 +66,15 @@ class RecordFile(Generic[Header, Record]):
             self._append(header)
         return self.read()[0]
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether the whole header is on disk: another thread may be writing it."""
+        try:
+            with self.source.path.open("rb") as file:
+                return file.readline().endswith(b"\n")
+        except FileNotFoundError:
+            return False
+
     def add(self, record: Record) -> None:
         """Write a record. It is on disk when this returns."""
         self._append(record)

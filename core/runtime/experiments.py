@@ -2,23 +2,18 @@
 
 import asyncio
 import json
-import logging
-import re
 import secrets
-import shutil
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from core.config.knobs import Knobs
-from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError, disk_failure
+from core.errors import BadInput
 from core.evaluation.data_sets.available import AvailableDataSets
 from core.evaluation.experiment import run_experiment
 from core.evaluation.experiment_state import Experiment, ExperimentStatus
@@ -29,39 +24,22 @@ from core.evaluation.sweep import settings
 from core.evaluation.sweep_cost import DataSetSummary, SweepCost, sweep_cost
 from core.runtime.choices.sweep_workers import sweep_models, sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
-from core.runtime.event_loop import BackgroundLoop, BackgroundTask
+from core.runtime.event_loop import BackgroundLoop
 from core.runtime.side_jobs.experiment_questions import ExperimentQuestions
 from core.runtime.side_jobs.fetched_file import fetched_file
+from core.runtime.side_jobs.work_folders import PLAN, Work, WorkFolders
 from core.storage.atomic_write import atomic_write
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RunStore
 from core.text.sanitize import one_line
 
-log = logging.getLogger(__name__)
-
-PLAN = "plan.json"
 NAME_LIMIT, NOTE_LIMIT = 80, 500
 """Characters of an experiment's name and of its note."""
 _NICENESS = 10
 """A visitor's page goes before an experiment."""
-_ID = re.compile(r"[\w-]+")
 
 
-@dataclass(slots=True)
-class _Work:
-    """An experiment that this process works on, or has ended with a reason."""
-
-    status: ExperimentStatus = ExperimentStatus.QUEUED
-    error: str = ""
-    task: BackgroundTask | None = None
-    began: float = 0.0
-    """When its first setting began, by the monotonic clock; 0 before that."""
-    done_before: int = 0
-    """Settings that an earlier process, or an earlier start, had measured."""
-    ended: threading.Event = field(default_factory=threading.Event)
-
-
-class Experiments:
+class Experiments(WorkFolders):
     """Start, stop, continue and look up experiments. Every method may be called from any thread."""
 
     def __init__(
@@ -75,13 +53,11 @@ class Experiments:
             store: the runs whose pages are labelled.
             labels: the labels; those of everybody are the data set `LABELS_NAME`.
         """
-        self._loop, self._engine = loop, engine
-        self._folder = folder / "experiments"
-        self._deleted = self._folder / ".deleted"
+        super().__init__(loop, folder / "experiments")
+        self._engine = engine
         folders = engine.settings.document_folders.split(",")
         self.data = AvailableDataSets(folder / "data_sets", store, labels, folders)
         self.questions = ExperimentQuestions(loop, engine, self.get, self.data)
-        self._work: dict[str, _Work] = {}
         self._turn = asyncio.Semaphore(1)
 
     def settings(self, swept: Mapping[str, Any], sample: int = 0, grid: bool = False) -> tuple[Knobs, ...]:
@@ -131,7 +107,7 @@ class Experiments:
             "grid": grid,
         }
         atomic_write(self._folder / name / PLAN, json.dumps(plan).encode())
-        self._launch(name, plan)
+        self._launch(name, partial(self._run, name=name, plan=plan))
         return name
 
     def fetch(self, address: str) -> tuple[str, tuple[int, ...]]:
@@ -155,36 +131,13 @@ class Experiments:
         """Continue an experiment that was stopped, has failed, or was interrupted with the process."""
         experiment = self.get(name)
         if experiment and not experiment.live:
-            self._launch(name, json.loads((self._folder / name / PLAN).read_text("utf-8")))
-
-    def stop(self, name: str, seconds: float = 5.0) -> None:
-        """Stop an experiment, and wait at most so long for its end; results that are there stay."""
-        work = self._work.get(name)
-        if work and work.task:
-            work.task.cancel()
-            work.ended.wait(seconds)
-
-    def delete(self, name: str) -> None:
-        """Stop an experiment and delete it. It can be restored until another one is deleted, or this process ends."""
-        if self.get(name):
-            self.stop(name)
-            self._work.pop(name, None)
-            self._purge()
-            self._deleted.mkdir(parents=True)
-            (self._folder / name).rename(self._deleted / name)
-
-    def is_restorable(self, name: str) -> bool:
-        """Whether the experiment was deleted and can be restored."""
-        return bool(_ID.fullmatch(name)) and (self._deleted / name / PLAN).is_file()
-
-    def restore(self, name: str) -> None:
-        """Undo the deletion of an experiment. Does nothing when it cannot be restored."""
-        if self.is_restorable(name):
-            (self._deleted / name).rename(self._folder / name)
+            plan = json.loads((self._folder / name / PLAN).read_text("utf-8"))
+            self._launch(name, partial(self._run, name=name, plan=plan))
 
     def get(self, name: str) -> Experiment | None:
         """The experiment of this id; None when there is none."""
-        return self._read(self._folder / name / PLAN) if _ID.fullmatch(name) else None
+        path = self.plan_path(name)
+        return self._read(path) if path else None
 
     def all(self) -> tuple[Experiment, ...]:
         """Every experiment, newest first."""
@@ -204,17 +157,6 @@ class Experiments:
             return _results(path, size) if _lines(path, size) else None
         except FileNotFoundError:
             return None
-
-    def close(self) -> None:
-        """Stop all, and remove what was deleted."""
-        for name in tuple(self._work):
-            self.stop(name)
-        self._purge()
-
-    def _purge(self) -> None:
-        """Remove what was deleted for good."""
-        if self._deleted.exists():
-            shutil.rmtree(self._deleted)
 
     def _read(self, path: Path) -> Experiment | None:
         """The experiment of a plan; None when the plan cannot be read."""
@@ -236,30 +178,12 @@ class Experiments:
                 user=str(plan.get("user", "")),
                 given_name=str(plan.get("name", "")),
                 note=str(plan.get("note", "")),
-                seconds_left=_seconds_left(work, done, int(plan["settings"])) if work else None,
+                seconds_left=work.seconds_left(done, int(plan["settings"])) if work else None,
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _launch(self, name: str, plan: Mapping[str, Any]) -> None:
-        work = self._work[name] = _Work()
-
-        def ended(task: asyncio.Task[None]) -> None:
-            error = None if task.cancelled() else task.exception()
-            error = disk_failure(error) if isinstance(error, OSError) else error
-            if error is None:
-                work.status = ExperimentStatus.STOPPED if task.cancelled() else ExperimentStatus.DONE
-            else:
-                work.status = ExperimentStatus.FAILED
-                work.error = str(error)
-                if not isinstance(error, OpenQueryError):
-                    work.error = f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}"
-                    log.error("an experiment failed", exc_info=error)
-            work.ended.set()
-
-        work.task = self._loop.start(self._run(work, name, plan), ended)
-
-    async def _run(self, work: _Work, name: str, plan: Mapping[str, Any]) -> None:
+    async def _run(self, work: Work, name: str, plan: Mapping[str, Any]) -> None:
         data, swept, user = plan["data"], plan["swept"], plan["user"]
         async with self._turn:
             work.status = ExperimentStatus.RUNNING
@@ -278,13 +202,6 @@ class Experiments:
                 async with aclosing(results):
                     async for result in results:
                         await asyncio.to_thread(folder.add, result)
-
-
-def _seconds_left(work: _Work, done: int, settings: int) -> float | None:
-    measured = done - work.done_before
-    if work.status is not ExperimentStatus.RUNNING or measured < 1:
-        return None
-    return (time.monotonic() - work.began) / measured * (settings - done)
 
 
 @lru_cache(maxsize=32)

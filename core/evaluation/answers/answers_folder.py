@@ -5,7 +5,7 @@ beside them in a file of the same form."""
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -169,6 +169,11 @@ class AnswersFolder:
                 yield result
 
 
+def has_answers(folder: Path) -> bool:
+    """Whether answers to the questions of a data set are kept there, if only none so far."""
+    return _answers_file(folder).is_begun
+
+
 def read_answers(folder: Path) -> Answers:
     """The answers of a folder that `openquery eval answers` or the page has written, with what a judge says of them.
 
@@ -178,12 +183,12 @@ def read_answers(folder: Path) -> Answers:
     """
     header, answers = _answers_file(folder).read()
     latest = {answer.id: answer for answer in answers}
-    judged = None
-    if (folder / JUDGED).exists():
-        judge, verdicts = _judged_file(folder).read()
-        judged = JudgedAnswers(
-            header=judge, answers=tuple({verdict.id: verdict for verdict in verdicts}.values())
-        )
+    judged, file = None, _judged_file(folder)
+    if file.is_begun:
+        with suppress(FileNotFoundError):  # it was replaced meanwhile, as by another judge
+            judge, verdicts = file.read()
+            last = {verdict.id: verdict for verdict in verdicts}
+            judged = JudgedAnswers(header=judge, answers=tuple(last.values()))
     return Answers(
         header=header,
         answers=tuple(latest[name] for name in header.questions if name in latest),

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import secrets
+import time
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -15,7 +16,14 @@ from core.config.knob_changes import apply_changes, changes
 from core.config.knobs import Backend, Knobs
 from core.errors import BadInput
 from core.evaluation.answers.answering import CHANGED, answer_questions
-from core.evaluation.answers.answers_folder import FILE, JUDGED, Answers, AnswersFolder, read_answers
+from core.evaluation.answers.answers_folder import (
+    FILE,
+    JUDGED,
+    Answers,
+    AnswersFolder,
+    has_answers,
+    read_answers,
+)
 from core.evaluation.answers.judged_answers import read_labels
 from core.evaluation.data_sets.available import AvailableDataSets
 from core.evaluation.data_sets.data_set import DataSet
@@ -67,6 +75,8 @@ class AnswerEvaluation:
     status: ExperimentStatus
     error: str = ""
     """Why it failed, in words for a person."""
+    seconds_left: float | None = None
+    """About how long the questions will take; None where that is not known."""
 
     @property
     def live(self) -> bool:
@@ -195,6 +205,9 @@ class AnswerEvaluations(WorkFolders):
             answers=answers,
             status=work.status if work else ExperimentStatus.STOPPED,
             error=work.error if work else "",
+            seconds_left=work.seconds_left(len(answers.answers) if answers else 0, plan.questions)
+            if work
+            else None,
         )
         all_answered = evaluation.done >= plan.questions
         if work is None and all_answered and (not plan.repeats or evaluation.judged >= evaluation.to_judge):
@@ -225,6 +238,7 @@ class AnswerEvaluations(WorkFolders):
             ports = replace(ports, chat=chat)
             folder = await asyncio.to_thread(answers_folder, path, data, plan.knobs, ports)
             done = {answer.id for answer in folder.answers.answered}
+            work.began, work.done_before = time.monotonic(), len(folder.answers.answers)
             async with aclosing(answer_questions(data, plan.knobs, ports, done=done)) as answers:
                 async for answer in answers:
                     await asyncio.to_thread(folder.add, answer)
@@ -270,7 +284,7 @@ def _latest(folder: Path) -> Answers | None:
         (path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (0, 0)
         for path in (folder / FILE, folder / JUDGED)
     )
-    return _answers(folder, states) if states[0][0] else None
+    return _answers(folder, states) if has_answers(folder) else None
 
 
 @lru_cache(maxsize=32)

@@ -5,6 +5,7 @@ import logging
 import re
 import shutil
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,18 @@ class Work:
     error: str = ""
     """Why it failed, in words for a person."""
     task: BackgroundTask | None = None
+    began: float = 0.0
+    """When its first step began, by the monotonic clock; 0 before that."""
+    done_before: int = 0
+    """Steps that an earlier process, or an earlier start, had done."""
     ended: threading.Event = field(default_factory=threading.Event)
+
+    def seconds_left(self, done: int, steps: int) -> float | None:
+        """About how long it will take when `done` of its `steps` are; None where that is not known."""
+        since = done - self.done_before
+        if self.status is not ExperimentStatus.RUNNING or since < 1:
+            return None
+        return (time.monotonic() - self.began) / since * (steps - done)
 
 
 class WorkFolders:

@@ -105,7 +105,9 @@ def _progress(evaluations: AnswerEvaluations, drawn: AnswerEvaluation) -> None:
             (current.judged, current.to_judge) if judging else (current.done, current.plan.questions)
         )
         words = "answers judged" if judging else f"{plural(whole, 'question')} answered"
-        st.progress(min(part / max(whole, 1), 1.0), f"{part:,} of {whole:,} {words}, {current.status}")
+        left = None if judging else current.seconds_left
+        status = str(current.status) if left is None else f"about {markup.duration(left)} left"
+        st.progress(min(part / max(whole, 1), 1.0), f"{part:,} of {whole:,} {words}, {status}")
 
     draw()
     if drawn.error:
