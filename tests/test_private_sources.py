@@ -15,6 +15,7 @@ from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.experiment_state import ExperimentStatus
 from core.evaluation.labels.passage_labels import LABELS_NAME
+from core.evaluation.labels.question_drafts import TEMPLATE
 from core.followups import reembed, retune
 from core.library.ingests import Upload
 from core.model import AnswerKind, Severity
@@ -260,6 +261,25 @@ def test_labelled_passages_of_a_private_collection_are_measured_by_the_local_emb
         experiment, results = here.runs.experiments.get(name), here.runs.experiments.results(name)
         assert experiment is not None
         assert experiment.status is ExperimentStatus.DONE, experiment.error
+        assert results is not None
+        assert results.embedder.startswith("minilm")
+        assert not here.was_sent(SECRET)
+
+
+def test_drafted_questions_of_a_private_collection_and_their_data_set_reach_no_hosted_model(
+    tmp_path: Path,
+) -> None:
+    with world(tmp_path, embedding_model=EMBEDDER) as here:
+        drafting = here.runs.drafting
+        here.add("contracts", PRIVATE_TEXT)
+        drafting.start("contracts", [], 5).result(PATIENCE)
+        drafts = drafting.of("contracts").by_passage
+        assert {draft.author for draft in drafts.values()} == {TEMPLATE}
+        for passage in list(drafts):
+            drafting.decide("contracts", passage, True)
+        name = here.runs.experiments.start(drafting.save("contracts", "rents"), {})
+        until(lambda: (found := here.runs.experiments.get(name)) is not None and not found.live)
+        results = here.runs.experiments.results(name)
         assert results is not None
         assert results.embedder.startswith("minilm")
         assert not here.was_sent(SECRET)
