@@ -24,6 +24,15 @@ PHONE = (390, 844)
 TALL = (1280, 1500)
 PRINTED = ("chunk-size", "chunk-overlap", "sentence-segmentation", "bm25", "hybrid-search")
 """Articles of the handbook that make the document of the library's picture."""
+COMPARED = (
+    "How large should the overlap of chunks be?",
+    "What is BM25?",
+    "When is a reranker worth its time?",
+    "Which score of a fused ranking can be compared?",
+    "Why is a page read twice?",
+    "What does nDCG measure?",
+)
+"""Questions of the pictures of labels."""
 PATIENCE = 60_000
 """Milliseconds."""
 
@@ -58,6 +67,7 @@ def main() -> None:
         _cited(browser, address, site, folder)
         _labels(browser, address, site, folder)
         _evaluate(browser, site, folder)
+        _compared(browser, site, folder)
         _library(browser, site, folder)
 
 
@@ -119,6 +129,33 @@ def _evaluate(browser: Browser, site: Site, folder: Path) -> None:
     expect(app.keyed("evaluate_costs").locator(".scatterlayer .trace").first).to_be_visible()
     page.mouse.move(0, 0)
     pictured(page, folder / "evaluate.png")
+    page.context.close()
+
+
+def _compared(browser: Browser, site: Site, folder: Path) -> None:
+    """Two rankings compared by labels, and test questions drafted from the same runs."""
+    page = opened(browser, WIDE)
+    app = App(page, site)
+    for question in COMPARED:
+        app.ask(question)
+        settled(app)
+    app.open("/evaluate?view=labels")
+    article = app.keyed("reader_verdict").locator(".oq-article")
+    for key in "313233123331":
+        place = str(article.get_attribute("data-place"))
+        page.keyboard.press(key)
+        expect(article).not_to_have_attribute("data-place", place)
+    page.mouse.move(0, 0)
+    pictured(page, folder / "compared.png")
+    app.open("/evaluate?view=labels&part=drafts")
+    app.button("drafts_start").first.click()
+    expect(app.page.locator(".oq-settings.drafts tbody tr").nth(9)).to_be_visible()
+    expect(app.keyed("drafts_waiting")).to_have_count(0)
+    for number, key in enumerate("aada"):
+        page.keyboard.press(key)
+        outcome = "dropped" if key == "d" else "approved"
+        expect(page.locator(".oq-settings.drafts td:last-child").nth(number)).to_have_text(outcome)
+    pictured(page, folder / "drafts.png")
     page.context.close()
 
 

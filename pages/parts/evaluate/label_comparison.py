@@ -125,7 +125,7 @@ def _label_passage(run: Run, sampled: SampledRun, passage: Passage, proposal: Pr
     made = MadeLabel(
         proposal=proposal, question=run.question, place=passage.place, user=label_view.labeller()
     )
-    markup.show(div(".oq-asked")[span[number], h2[run.question]])
+    markup.show(div(".oq-to-label")[span[number], h2[run.question]])
     reader(
         run.pages[passage.place.page],
         passage.place,

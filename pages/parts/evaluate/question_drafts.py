@@ -129,7 +129,7 @@ def _decide_on(source: str, drafts: Drafts, draft: Draft, left: int) -> None:
             widgets.undo_button(_DECIDED, _undo, key="draft_undo")
 
     by = "made of a heading" if draft.author == TEMPLATE else f"by {draft.author}"
-    markup.show(div(".oq-asked")[span[f"{left:,} to decide on, {by}"], h2[draft.question]])
+    markup.show(div(".oq-to-label")[span[f"{left:,} to decide on, {by}"], h2[draft.question]])
     reader(
         pages[place.page],
         place,
