@@ -51,6 +51,12 @@ def test_drafts_of_stored_runs_are_approved_and_become_a_data_set(
         drafting.start("", [run.id], 3).result(60)
     assert drafts.by_passage[written.passage.id] == written, "what is there stays when the model fails"
 
+    assert len(drafts.all) == 2
+    fake_openai.chats += [failure(401), streamed("Why?"), streamed("When?")]
+    with pytest.raises(ChatFailed):
+        drafting.start("", [run.id], 3).result(60)
+    assert len(drafts.all) == 4, "one call that fails does not end the others"
+
     drafting.edit("", written.passage.id, "What is overlap for?")
     drafting.decide("", written.passage.id, True)
     assert drafts.approved == 1
@@ -58,3 +64,9 @@ def test_drafts_of_stored_runs_are_approved_and_become_a_data_set(
     assert name == "mine.zip"
     summary = runs.experiments.data.summary(name)
     assert (summary.questions, summary.unanswerable) == (1, 0)
+
+    runs.delete(run.id)
+    with pytest.raises(BadInput, match="no further passage"):
+        drafting.start("", [run.id], 1).result(60)
+    assert drafts.all == [], "drafts go with the passages that they were made from"
+    drafting.decide("", written.passage.id, None)

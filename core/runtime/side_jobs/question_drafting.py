@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from core.config.access import NO_ACCESS, Access
-from core.errors import BadInput
+from core.errors import BadInput, ChatFailed
 from core.evaluation.data_sets import suite
 from core.evaluation.labels.question_drafts import (
     Draft,
@@ -24,7 +24,6 @@ from core.evaluation.labels.question_drafts import (
 from core.model import LibraryPassage, Passage
 from core.model.passage_urls import collection_at_url
 from core.run.conversation import GetRun
-from core.run.events import Emit
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.runtime.experiments import Experiments
@@ -33,6 +32,8 @@ from core.stages.streams import map_concurrently, stream
 
 MOST_PASSAGES = 20_000
 """Passages of a collection that questions are drafted from, and among which they are ranked."""
+FAILURES = 3
+"""Calls of a model that may fail before no further passage is tried."""
 _SCROLL, _AT_ONCE = 1_000, 4
 
 
@@ -48,7 +49,12 @@ class Drafts:
     @property
     def approved(self) -> int:
         """How many a person has approved."""
-        return sum(draft.approved is True for draft in self.by_passage.values())
+        return sum(draft.approved is True for draft in self.all)
+
+    @property
+    def all(self) -> list[Draft]:
+        """The drafts that there are now, in the order in which they came."""
+        return list(self.by_passage.values())
 
 
 class QuestionDrafting:
@@ -81,8 +87,8 @@ class QuestionDrafting:
     ) -> Future[None]:
         """Draft so many further questions, each as it comes. Raises LimitReached when the quota subject has no tokens left.
 
-        The future raises BadInput where there is nothing to draft from or the egress policy refuses, ChatFailed when the
-        model does not answer, and LibraryFailed.
+        The future raises BadInput where there is nothing to draft from or the egress policy refuses, LibraryFailed, and
+        ChatFailed when the model did not answer for a passage, at the end or after `FAILURES` of them.
 
         Args:
             source: of the passages.
@@ -92,16 +98,51 @@ class QuestionDrafting:
             quota_subject: whose quota the tokens count against; empty for nobody's.
         """
         drafts = self.of(source)
+
+        async def work() -> None:
+            material = await self._material(source, run_ids)
+            present = set(material[1])  # a run may have been deleted meanwhile
+            drafts.by_passage = {
+                name: draft for name, draft in drafts.by_passage.items() if draft.passage in present
+            }
+            drafts.material = material
+            chosen = chosen_passages(drafts.material[1], count, drafts.by_passage)
+            if not chosen:
+                raise BadInput(
+                    "There is no further passage to draft a question from.", hint="Choose another source."
+                )
+            models, charge = self._engine.models, partial(self._quotas.charge, quota_subject)
+            chat = models.chat_client(await models.servers.chat_server(access))
+            origins = {collection_at_url(passage.place.page) for passage in chosen}
+            withheld = self._engine.egress.withheld(chat.host, origins) if chat else frozenset()
+
+            failures: list[ChatFailed] = []
+
+            async def draft(passage: Passage) -> Draft | None:
+                model = None if collection_at_url(passage.place.page) in withheld else chat
+                try:
+                    return await draft_question(passage, drafts.material, model, charge)
+                except ChatFailed as error:
+                    failures.append(error)
+                    if len(failures) == FAILURES:
+                        raise
+                    return None
+
+            async for made in map_concurrently(stream(chosen), draft, at_once=_AT_ONCE):
+                drafts.by_passage[made.passage.id] = made
+            if failures:
+                raise failures[0]
+
         if drafts.work is None or drafts.work.done():
             self._quotas.require_budget(quota_subject)
-            charge = partial(self._quotas.charge, quota_subject)
-            drafts.work = self._loop.submit(self._draft(drafts, source, run_ids, count, access, charge))
+            drafts.work = self._loop.submit(work())
         return drafts.work
 
     def decide(self, source: str, passage: str, approved: bool | None) -> None:
-        """Approve the draft of a passage, drop it, or take that back (None)."""
+        """Approve the draft of a passage, drop it, or take that back (None). Does nothing where there is none."""
         drafts = self.of(source).by_passage
-        drafts[passage] = replace(drafts[passage], approved=approved)
+        if passage in drafts:
+            drafts[passage] = replace(drafts[passage], approved=approved)
 
     def edit(self, source: str, passage: str, question: str) -> None:
         """Give the draft of a passage other words, which are checked again."""
@@ -119,44 +160,19 @@ class QuestionDrafting:
         drafts = self.of(source)
         if not drafts.approved:
             raise BadInput("No question is approved yet.", hint="Approve some, then make the data set.")
-        data = drafts_data_set(name, drafts.by_passage.values(), drafts.material)
+        data = drafts_data_set(name, drafts.all, drafts.material)
         with TemporaryDirectory() as folder:
             path = Path(folder, "drafts.zip")
             suite.save(path, data, "")
             with path.open("rb") as file:
                 return self._data.add({f"{name}{suite.SUITE}": file})[0]
 
-    async def _draft(  # noqa: PLR0917 - those of `start`
-        self,
-        drafts: Drafts,
-        source: str,
-        run_ids: Sequence[str],
-        count: int,
-        access: Access,
-        charge: Emit,
-    ) -> None:
+    async def _material(self, source: str, run_ids: Sequence[str]) -> Material:
         if source:
-            stored = await self._stored(source)
-            drafts.material = await asyncio.to_thread(collection_material, source, stored)
-        else:
-            runs = (run for run_id in run_ids if (run := self._get(run_id)))
-            drafts.material = await asyncio.to_thread(run_material, runs)
-        material = drafts.material
-        chosen = chosen_passages(material[1], count, drafts.by_passage)
-        if not chosen:
-            raise BadInput(
-                "There is no further passage to draft a question from.", hint="Choose another source."
-            )
-        chat = self._engine.models.chat_client(await self._engine.models.servers.chat_server(access))
-        origins = {collection_at_url(passage.place.page) for passage in chosen}
-        withheld = self._engine.egress.withheld(chat.host, origins) if chat else frozenset()
-
-        async def draft(passage: Passage) -> Draft | None:
-            model = None if collection_at_url(passage.place.page) in withheld else chat
-            return await draft_question(passage, material, model, charge)
-
-        async for made in map_concurrently(stream(chosen), draft, at_once=_AT_ONCE):
-            drafts.by_passage[made.passage.id] = made
+            return await asyncio.to_thread(collection_material, source, await self._stored(source))
+        return await asyncio.to_thread(
+            run_material, (run for run_id in run_ids if (run := self._get(run_id)))
+        )
 
     async def _stored(self, collection: str) -> list[LibraryPassage]:
         stored: list[LibraryPassage] = []

@@ -52,7 +52,8 @@ def section() -> None:
     )
     with choice:
         line = st.container(key="verdict_facts")
-        first, second = _choice()
+        names = _names()
+        first, second = _choice(names)
     if first == second:
         st.info("Choose two different rankings.", icon=":material/info:")
         return
@@ -61,9 +62,8 @@ def section() -> None:
         markup.show(markup.empty("There are no runs with passages yet: ask your questions first.", "history"))
         return
     comparison = runtime.runs().comparisons.compare(runs, label_view.labeller())
-    names = _names()
     with line:
-        markup.show(_facts(names.get(first, first), names.get(second, second), comparison))
+        markup.show(_facts(names[first], names[second], comparison))
     by_question = {sampled.sample.question: sampled for sampled in runs}
     proposal = _proposal(comparison)
     sampled = by_question.get(proposal.question) if proposal else None
@@ -84,11 +84,7 @@ def section() -> None:
             markup.show(_passages(run, sampled, proposal))
 
 
-def _figures(
-    comparison: LabelVerdict,
-    by_question: dict[str, SampledRun],
-    proposal: Proposal | None,
-) -> None:
+def _figures(comparison: LabelVerdict, by_question: dict[str, SampledRun], proposal: Proposal | None) -> None:
     """What the labels say of the question of the latest label, and of all."""
     user, comparisons = label_view.labeller(), runtime.runs().comparisons
     latest = next(
@@ -198,9 +194,8 @@ def _person(user: str) -> str:
     return user.removeprefix(PERSON) or "everybody"
 
 
-def _choice() -> tuple[str, str]:
-    """The two rankings, each as the name of its settings."""
-    names = _names()
+def _choice(names: dict[str, str]) -> tuple[str, str]:
+    """The two rankings, each as the name of its settings; one that was tuned is added to the `names`."""
     for side, default in zip(SIDES, list(names)[:2], strict=True):
         st.session_state.setdefault(side, default)
         names.setdefault(st.session_state[side], st.session_state[side])

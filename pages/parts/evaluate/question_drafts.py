@@ -26,7 +26,8 @@ def section() -> None:
     drafts = _head()
     if drafts.work and drafts.work.done() and (error := drafts.work.exception()):
         drafts.work = None
-        raise error
+        with shown:
+            raise error
     if drafts.work and not drafts.work.done():
         _waiting(drafts, len(drafts.by_passage))
     source: str = st.session_state["drafts_source"]
@@ -34,7 +35,7 @@ def section() -> None:
         markup.show(markup.empty("Nothing is drafted from these passages yet.", "edit_note"))
         return
     left, right = st.columns([1, 1.35], gap="medium")
-    undecided = [draft for draft in drafts.by_passage.values() if draft.approved is None]
+    undecided = [draft for draft in drafts.all if draft.approved is None]
     opened = drafts.by_passage.get(st.session_state.get(_OPEN) or "")
     current = opened if opened in undecided else next(iter(undecided), None)
     with left:
@@ -159,7 +160,7 @@ def _undo(decided: tuple[str, str]) -> None:
 
 def _table(drafts: Drafts, current: Draft | None) -> Element:
     """All drafts with their checks."""
-    every = list(drafts.by_passage.values())
+    every = drafts.all
     held = sum(bool(draft.warning) for draft in every)
     titles = ("question", "passage", "overlap", "BM25", "by", "check")
     return div(".oq-labelled")[
