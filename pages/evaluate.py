@@ -9,12 +9,15 @@ import streamlit as st
 from core.config.permissions import Action
 from core.errors import BadInput, OpenQueryError
 from core.evaluation.experiment_state import Experiment, ExperimentStatus
+from core.evaluation.results import Results
+from core.evaluation.results_folder import joined
 from core.runtime.experiments import NAME_LIMIT, NOTE_LIMIT, Experiments
 from core.text.display import duration, embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import address, browser, markup, page_frame, runtime, widgets
 from pages.parts.evaluate import (
+    compared_settings,
     data_set_form,
     experiment_results,
     label_comparison,
@@ -98,6 +101,10 @@ def pick(name: str) -> None:
         question_list.pick(rest)
     elif kind in ("answer", "evaluation"):
         answers_view.pick(kind, rest)
+    elif kind == "with":
+        address.toggle("with", rest)
+    elif kind == "compared":
+        address.toggle(compared_settings.PICKED, rest)
 
 
 def new_view() -> None:
@@ -115,9 +122,11 @@ def listed(opened: str = "") -> None:
     if not visible:
         page_frame.empty_state("There are no experiments yet.", "science")
         return
-    markup.show(markup.kicker("Experiments", f"{len(visible):,}; click one to open it"))
+    note = f"{len(visible):,}; click one to open it" + (", tick one to open it as well" if opened else "")
+    markup.show(markup.kicker("Experiments", note))
     with st.container(key="experiments"):
-        markup.show(experiments_table(experiments, tuple(visible.values()), opened))
+        together = [other.id for other in others_together()] if opened else []
+        markup.show(experiments_table(experiments, tuple(visible.values()), opened, together))
 
 
 def chosen_experiment() -> Experiment | None:
@@ -142,8 +151,29 @@ def results_view() -> None:
         problem(error)
         return
     if results and results.results:
-        experiment_results.show(opened.id, results)
+        experiment_results.show(opened.id, with_others(opened, results))
     listed(opened.id)
+
+
+def others_together() -> list[Experiment]:
+    """The experiments of the address that are opened together with the chosen one."""
+    return [
+        visible[name]
+        for name in st.query_params.get_all("with")
+        if name in visible and visible[name] != opened
+    ]
+
+
+def with_others(experiment: Experiment, results: Results) -> Results:
+    """The results with those of the experiments that are opened together; its own where they have other questions."""
+    names, parts = [experiment.name], [results]
+    for other in others_together():
+        with shown:
+            if (more := experiments.results(other.id)) and more.results:
+                joined((experiment.name, other.name), (results, more))  # refuses other questions
+                names.append(other.name)
+                parts.append(more)
+    return joined(tuple(names), tuple(parts)) if len(parts) > 1 else results
 
 
 def facts_of(experiment: Experiment) -> str:

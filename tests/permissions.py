@@ -34,6 +34,7 @@ ON_SCREEN = [
     "evaluate_*_question",
     "evaluate_unfilter_*",
     "evaluate_clear_filters",
+    "evaluate_unpick",
     "evaluate_export_*",
     "trace",
     "plan_add",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ from core.evaluation.data_sets.source import Source
 from core.evaluation.experiment import Result
 from core.evaluation.record_file import RecordFile, RecordHeader
 from core.evaluation.results import Results
+from core.evaluation.sweep import PREFIX
 from core.evaluation.sweep_cost import summarize
 from core.text.display import embedder_name
 
@@ -69,23 +72,41 @@ def read_results(*folders: Path) -> Results:
     Raises:
         BadInput: when a folder has no results, or other questions than the first.
     """
-    by_folder = [_read(folder) for folder in folders]
-    first = by_folder[0]
-    if any(results.questions != first.questions for results in by_folder):
+    return joined(tuple(folder.name for folder in folders), tuple(map(_read, folders)))
+
+
+@lru_cache(maxsize=8)
+def joined(names: tuple[str, ...], parts: tuple[Results, ...]) -> Results:
+    """Results over the same questions as one, in the order given. Where two have the same setting, or other embedders,
+    the names of settings get the name of their part, as in `first: rank.top_k:3`.
+
+    Args:
+        names: what the parts are called; one that occurs again gets a number.
+        parts: the results.
+
+    Raises:
+        BadInput: when their questions differ.
+    """
+    first = parts[0]
+    if any(part.questions != first.questions for part in parts):
         raise BadInput(
-            "The folders have results of different questions.", hint="Compare runs of one data set."
+            f"{' and '.join(names)} have results of different questions.",
+            hint="Compare experiments over one data set.",
         )
-    names = [result.setting for results in by_folder for result in results.results]
+    called = [
+        f"{name} ({names[:place].count(name) + 1})" if name in names[:place] else name
+        for place, name in enumerate(names)
+    ]
+    occurrences = Counter(result.setting for part in parts for result in part.results)
+    mixed = len({part.embedder for part in parts}) > 1
     results = (
-        replace(result, setting=f"{folder.name}: {result.setting}")
-        if names.count(result.setting) > 1
+        replace(result, setting=f"{name}{PREFIX}{result.setting}")
+        if mixed or occurrences[result.setting] > 1
         else result
-        for folder, results in zip(folders, by_folder, strict=True)
-        for result in results.results
+        for name, part in zip(called, parts, strict=True)
+        for result in part.results
     )
-    return Results(
-        data=first.data, embedder=first.embedder, questions=first.questions, results=tuple(results)
-    )
+    return replace(first, results=tuple(results))
 
 
 def load(folder: Path | str) -> pd.DataFrame:

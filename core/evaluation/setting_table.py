@@ -13,7 +13,7 @@ from core.config.schema import parameters
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results, SettingTest
 from core.evaluation.statistics.significance import SIGNIFICANT, Interval, mean_interval
-from core.evaluation.sweep import DEFAULTS, knobs_of
+from core.evaluation.sweep import DEFAULTS, PREFIX, knobs_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,11 @@ class SettingRow:
     def name(self) -> str:
         """The name of the first setting, which stands for the row."""
         return self.settings[0]
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """The names of the experiments that the settings are of, where several are open together."""
+        return tuple(dict.fromkeys(name for each in self.settings if (name := each.rpartition(PREFIX)[0])))
 
     @property
     def significant(self) -> bool:
@@ -171,12 +176,15 @@ def knob_effects(results: Results, metric: str) -> tuple[KnobEffect, ...]:
 
 
 def words(setting: str) -> str:
-    """What a setting changes, in the words of the controls: `ranking bm25, passage size 300`; or `the defaults`."""
-    defaults, knobs = knob_values(Knobs()), knob_values(knobs_of(setting))
+    """What a setting changes, in the words of the controls: `ranking bm25, passage size 300`; or `the defaults`. The name
+    of its experiment stands before them where the setting has it."""
+    experiment, separator, own = setting.rpartition(PREFIX)
+    defaults, knobs = knob_values(Knobs()), knob_values(knobs_of(own))
     changed = [path for path, value in knobs.items() if value != defaults[path]]
-    if setting != DEFAULTS and not changed:
+    if own != DEFAULTS and not changed:
         return setting  # knobs of another version
-    return ", ".join(f"{column(path)} {value_text(knobs[path])}" for path in changed) or "the defaults"
+    texts = ", ".join(f"{column(path)} {value_text(knobs[path])}" for path in changed)
+    return f"{experiment}{separator}{texts or 'the defaults'}"
 
 
 def column(path: str) -> str:

@@ -11,6 +11,8 @@ from core.config.schema import nested, parameters
 from core.errors import BadInput
 
 SETTINGS_LIMIT = 10_000
+PREFIX = ": "
+"""What stands between the name of an experiment and that of its setting, where several are open together."""
 DEFAULTS = "defaults"
 """The name of the setting that changes nothing."""
 SWEPT = frozenset(("chunk", "rank"))
@@ -117,7 +119,9 @@ def name_of(knobs: Knobs) -> str:
 
 
 def knobs_of(setting: str) -> Knobs:
-    """The knobs that `name_of` named so; names of knobs that this version has no longer are left out."""
+    """The knobs that `name_of` named so, also after the name of an experiment; names of knobs that this version has no
+    longer are left out."""
+    setting = setting.rpartition(PREFIX)[2]
     return apply_changes(Knobs(), [] if setting == DEFAULTS else setting.split(" "), SWEPT).knobs
 
 

@@ -74,6 +74,16 @@ def keep_choice(name: str, key: str) -> None:
     st.query_params[name] = st.session_state[key]
 
 
+def toggle(name: str, value: str, most: int = 4) -> None:
+    """Add the value to those of this parameter, or take it out; of more than `most` the earliest one goes."""
+    values = [*dict.fromkeys(st.query_params.get_all(name))]
+    values = [other for other in values if other != value] if value in values else [*values, value][-most:]
+    if values:
+        st.query_params[name] = values
+    else:
+        st.query_params.pop(name, None)
+
+
 def write_again() -> None:
     """Write the address as it is: Streamlit changes none for a link to the page that is open."""
     st.query_params.from_dict(st.query_params.to_dict())

@@ -95,6 +95,13 @@ def test_a_row_is_opened_by_mouse_and_keyboard_and_its_table_is_saved(web_app: A
     assert box
     app.page.mouse.click(box["x"] + 5, box["y"] + 5)  # the link is as large as its row
     expect(rows.nth(1)).to_have_class("on")
+    app.at_rest()
+    app.page.get_by_role("checkbox", name="compare ranking cosine").click()
+    expect(app.keyed("evaluate_compared")).to_contain_text("1 setting beside the baseline")
+    app.at_rest()
+    app.button("evaluate_unpick").click()
+    expect(app.keyed("evaluate_compared")).to_have_count(0)
+    app.at_rest()
     app.button("evaluate_export").click()
     with app.page.expect_download() as coming:
         app.button("evaluate_export_csv").click()

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.errors import BadInput
 from core.evaluation.conclusion import conclude
 from core.evaluation.experiment import Result
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results
+from core.evaluation.results_folder import joined
 from core.evaluation.setting_table import knob_effects, setting_table, words
 from core.evaluation.statistics.significance import Interval, difference_interval, randomization_test
 from core.evaluation.table_export import table_file
@@ -153,3 +155,37 @@ def test_the_table_leaves_as_csv_parquet_and_markdown() -> None:
     first, _, baseline, *_ = table_file(table, ".md").decode().splitlines()
     assert first.startswith("| passage size | ranking | nDCG@10 | difference |")
     assert baseline.startswith("| 500 | fused | 0.5")
+
+
+def test_experiments_that_are_open_together_keep_their_names_where_they_have_the_same_setting() -> None:
+    other = results(result("defaults", BETTER), result("rank.top_k:3", WORSE))
+    both = joined(("first", "first"), (SWEEP, other))
+    assert [each.setting for each in both.results] == [
+        "first: defaults",
+        "rank.strategy:bm25",
+        "chunk.size:300 rank.strategy:bm25",
+        "chunk.size:300",
+        "first (2): defaults",
+        "rank.top_k:3",
+    ]
+    table = setting_table(both, METRIC, "first: defaults")
+    better = table.rows[1]
+    assert better.settings == ("first (2): defaults", "chunk.size:300"), "alike for every question"
+    assert better.experiments == ("first (2)",)
+    assert better.values["chunk.size"] == (500, 300)
+    assert words("first (2): defaults") == "first (2): the defaults"
+    assert str(conclude(both, METRIC, "first: defaults")).startswith(
+        "First (2): the defaults beats first: the defaults"
+    )
+
+
+def test_experiments_with_other_embedders_keep_their_names_and_those_over_other_questions_are_refused() -> (
+    None
+):
+    other = replace(SWEEP, embedder="words")
+    assert {each.setting.partition(": ")[0] for each in joined(("a", "b"), (SWEEP, other)).results} == {
+        "a",
+        "b",
+    }
+    with pytest.raises(BadInput, match="a and b have results of different questions"):
+        joined(("a", "b"), (SWEEP, replace(SWEEP, questions={})))

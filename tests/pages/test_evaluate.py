@@ -135,6 +135,41 @@ def test_an_opened_question_is_a_run_over_the_documents_of_its_data_set(registry
         assert run.question in html(shown) + "".join(element.value for element in shown.markdown)
 
 
+def test_picked_settings_are_lined_up_beside_the_baseline(registry: RunRegistry) -> None:
+    name = registry.experiments.start("handbook", {"rank": {"strategy": ["fused", "bm25", "cosine"]}})
+    ended(registry, name)
+    app = opened("evaluate", experiment=name)
+    assert "evaluate_unpick" not in {button.key for button in app.button}
+    app = opened("evaluate", experiment=name, picked=["rank.strategy:bm25", "rank.strategy:cosine", "gone"])
+    page = html(app)
+    assert not app.exception
+    assert "2 settings beside the baseline" in page
+    assert page.count('aria-checked="true"') == 2
+    assert "<b>bm25</b>" in page and "excerpt recall" in page
+    app.button(key="evaluate_unpick").click().run()
+    assert "beside the baseline" not in html(app)
+
+
+def test_experiments_over_the_same_questions_are_opened_together(registry: RunRegistry) -> None:
+    experiments = registry.experiments
+    first, second, other = (
+        ended(registry, experiments.start(data, swept)).id
+        for data, swept in (
+            ("handbook", {"rank": {"strategy": ["fused", "bm25"]}}),
+            ("handbook", {"chunk": {"size": [500, 300]}}),
+            (data_set(registry), BY_WORDS),
+        )
+    )
+    app = opened("evaluate", experiment=first, **{"with": [second, "gone"]})
+    page = html(app)
+    assert not app.exception and not app.error
+    assert "ranking = passage size" in page, "the defaults of both are alike for every question"
+    assert 'aria-label="compare passage size 300"' in page
+    app = opened("evaluate", experiment=first, **{"with": [other]})
+    assert "different questions" in app.error[0].value
+    assert "ranking bm25" in html(app)
+
+
 def stored_runs(registry: RunRegistry) -> list[Run]:
     return [run for summary in registry.history() if (run := registry.get(summary.id))]
 

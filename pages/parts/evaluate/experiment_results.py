@@ -1,5 +1,6 @@
 """The results of an experiment: its conclusion, the settings against the baseline, the knobs, costs and questions."""
 
+from collections.abc import Collection
 from functools import partial
 
 import streamlit as st
@@ -20,7 +21,13 @@ from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import address, markup, page_frame, runtime, widgets
-from pages.parts.evaluate import experiment_charts, parallel_axes, question_detail, question_list
+from pages.parts.evaluate import (
+    compared_settings,
+    experiment_charts,
+    parallel_axes,
+    question_detail,
+    question_list,
+)
 from pages.parts.evaluate.settings_table import interval_bar, settings_table
 from pages.parts.sidebar import controls
 
@@ -64,18 +71,19 @@ def show(experiment: str, results: Results) -> None:
         _export(shown, results.data)
     with verdict:
         _conclusion(conclusion)
-    opened = _opened(settings, conclusion)
+    opened, picked = _opened(settings, conclusion), compared_settings.picked(results)
     if part == "settings":
         parallel_axes.filter_line(results, metric, len(chosen))
         left, right = st.columns([2.3, 1], gap="medium")
         with left:
-            _settings(shown, opened)
+            _settings(shown, opened, picked)
+            compared_settings.compared_settings(results, metric, baseline)
         with right:
             _charts(results.of_settings(chosen), shown)
     elif part == "knobs":
         parallel_axes.parallel_axes(results, metric, baseline, pick)
         parallel_axes.filter_line(results, metric, len(chosen))
-        _settings(shown, opened)
+        _settings(shown, opened, picked)
     elif opened == settings.baseline:
         st.caption("Open a row under Settings to compare it with the baseline, question by question.")
     else:
@@ -206,12 +214,12 @@ def _opened(settings: SettingTable, conclusion: Conclusion) -> str:
     return settings.baseline
 
 
-def _settings(settings: SettingTable, opened: str) -> None:
+def _settings(settings: SettingTable, opened: str, picked: Collection[str]) -> None:
     note = "best first; bars are the 95 % interval of the difference to the baseline, a filled dot outlasts the correction"
     markup.show(markup.kicker("Settings", note))
     most = MORE_ROWS if st.session_state.get("evaluate_all_rows") else ROWS
     with st.container(key="evaluate_settings"):
-        markup.show(settings_table(settings, opened, most))
+        markup.show(settings_table(settings, opened, most, picked))
     shown, total = min(most + 1, len(settings.rows)), len(settings.rows)
     fixed = ", ".join(f"{column(path)} {value_text(value)}" for path, value in settings.fixed.items())
     markup.show(

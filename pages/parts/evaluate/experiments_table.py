@@ -1,6 +1,6 @@
 """Every experiment as a row, with what it found; a click opens it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from htpy import Element, a, b, span, table, tbody, td, th, thead, tr
 
@@ -13,14 +13,19 @@ from core.evaluation.sweep import DEFAULTS
 from core.runtime.experiments import Experiments
 from core.text.display import embedder_name, metric_text
 from pages.parts import browser, markup
+from pages.parts.evaluate.settings_table import pick_box
 
 CONCLUDED = 20
 """The newest experiments, whose conclusions are drawn."""
 
 
-def experiments_table(experiments: Experiments, listed: Sequence[Experiment], opened: str = "") -> Element:
-    """The experiments, newest first; the name of each is a link that opens it."""
+def experiments_table(
+    experiments: Experiments, listed: Sequence[Experiment], opened: str = "", together: Collection[str] = ()
+) -> Element:
+    """The experiments, newest first; the name of each is a link that opens it. While one is `opened`, a box before each
+    of the others opens it together with that one; `together` are the ids of those that are."""
     headings = (
+        *(("with",) if opened else ()),
         "name",
         "data set",
         "questions",
@@ -37,7 +42,7 @@ def experiments_table(experiments: Experiments, listed: Sequence[Experiment], op
             thead[tr[(th(scope="col")[heading] for heading in headings)]],
             tbody[
                 (
-                    _row(experiments, experiment, opened, concluded=place < CONCLUDED)
+                    _row(experiments, experiment, (opened, *together), concluded=place < CONCLUDED)
                     for place, experiment in enumerate(listed)
                 )
             ],
@@ -45,7 +50,9 @@ def experiments_table(experiments: Experiments, listed: Sequence[Experiment], op
     ]
 
 
-def _row(experiments: Experiments, experiment: Experiment, opened: str, *, concluded: bool) -> Element:
+def _row(
+    experiments: Experiments, experiment: Experiment, opened: Sequence[str], *, concluded: bool
+) -> Element:
     results = None
     try:
         results = experiments.results(experiment.id) if concluded and not experiment.live else None
@@ -54,7 +61,10 @@ def _row(experiments: Experiments, experiment: Experiment, opened: str, *, concl
         best, metric, difference, held_out = "damaged results", "", "", ""
     is_done = experiment.status is ExperimentStatus.DONE
     count = f"{experiment.settings:,}" if is_done else f"{experiment.done:,} of {experiment.settings:,}"
-    return tr(class_={"on": experiment.id == opened})[
+    is_opened = experiment.id == opened[0]
+    box = pick_box(f"with/{experiment.id}", experiment.id in opened, f"open {experiment.name} as well")
+    return tr(class_={"on": is_opened})[
+        bool(opened[0]) and td[not is_opened and box],
         td[a(href=f"#pick-experiment/{experiment.id}", title=experiment.note or None)[experiment.name]],
         td[experiment.data],
         td(".n")[f"{len(results.questions):,}" if results else ""],

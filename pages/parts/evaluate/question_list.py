@@ -27,7 +27,7 @@ MOST = 200
 def pick(question: str) -> None:
     """Open the question that was clicked."""
     st.session_state[CHOSEN] = question
-    st.query_params["question"] = question
+    st.query_params.update(question=question, part="questions")
 
 
 def questions(compared: Compared) -> None:

@@ -1,7 +1,7 @@
 """The settings of an experiment as a table: a column for each knob, and the interval of the difference to the baseline."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -19,13 +19,15 @@ TICKS = 4
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
-def settings_table(settings: SettingTable, opened: str, most: int) -> Element:
-    """The baseline and the best `most` other rows. The first cell of each is a link that opens it.
+def settings_table(settings: SettingTable, opened: str, most: int, picked: Collection[str] = ()) -> Element:
+    """The baseline and the best `most` other rows. The first knob of each is a link that opens it, and the box before it
+    one that picks it for a comparison.
 
     Args:
         settings: the table.
         opened: the name of the row that is open.
         most: the most rows besides the baseline.
+        picked: the names of the settings that are picked.
     """
     rows = settings.rows[: most + 1]
     base = settings.rows[0].mean.mean
@@ -41,12 +43,15 @@ def settings_table(settings: SettingTable, opened: str, most: int) -> Element:
         )
     ]
     defaults = knob_values(Knobs())
+    several = any(row.experiments for row in settings.rows)
     return markup.region("oq-settings", "Settings, best first")[
         table(style=f"--base:{place(0.0)}")[
             thead[
                 tr[
+                    th(scope="col")[span(".oq-unseen")["picked"]],
                     (th(scope="col", class_=_number(path))[column(path)] for path in settings.varied),
                     not settings.varied and th(scope="col")["setting"],
+                    several and th(scope="col")["experiment"],
                     th(".n.strong", scope="col")[settings.metric],
                     th(".plot", scope="col", aria_label="interval of the difference")[scale],
                     th(".n", scope="col", title="Difference to the baseline")["Δ"],
@@ -55,7 +60,7 @@ def settings_table(settings: SettingTable, opened: str, most: int) -> Element:
                     th(".n", scope="col", title="Ranking and measuring one question")["ms"],
                 ]
             ],
-            tbody[(_row(row, settings, opened, defaults, place) for row in rows)],
+            tbody[(_row(row, settings, (opened, *picked), defaults, place) for row in rows)],
         ]
     ]
 
@@ -63,7 +68,7 @@ def settings_table(settings: SettingTable, opened: str, most: int) -> Element:
 def _row(
     row: SettingRow,
     settings: SettingTable,
-    opened: str,
+    chosen: Sequence[str],
     defaults: dict[str, Any],
     place: Callable[[float], str],
 ) -> Element:
@@ -73,14 +78,18 @@ def _row(
     link = a(
         href=f"#pick-setting/{quote(row.name, safe='')}",
         aria_label=words(row.name),
-        aria_current="true" if row.name == opened else None,
+        aria_current="true" if row.name == chosen[0] else None,
     )
-    classes = {"baseline": row.test is None, "on": row.name == opened}
+    classes = {"baseline": row.test is None, "on": row.name == chosen[0]}
+    is_picked = not set(chosen[1:]).isdisjoint(row.settings)
+    box = pick_box(f"compared/{row.name}", is_picked, f"compare {words(row.name)}")
     return tr(class_=classes)[
+        td[row.test is not None and box],
         (
             td(class_=_number(path))[cell if number else link[cell]]
             for number, (path, cell) in enumerate(zip(settings.varied or ("",), cells, strict=True))
         ),
+        any(each.experiments for each in settings.rows) and td[" = ".join(row.experiments)],
         td(".n.strong")[metric_text(row.mean.mean)],
         td(".plot")[
             i(".diamond")
@@ -96,6 +105,17 @@ def _row(
         td(".n")[_range(row.tokens, 1)],
         td(".n")[_range(row.seconds, 1000)],
     ]
+
+
+def pick_box(name: str, picked: bool, label: str) -> Element:  # what a box shows
+    """A box that reports a click as `name`, with a mark where it is picked."""
+    return a(
+        ".pick",
+        href=f"#pick-{quote(name, safe='/')}",
+        role="checkbox",
+        aria_checked="true" if picked else "false",
+        aria_label=label,
+    )["✓" if picked else ""]
 
 
 def _knob(path: str, values: Sequence[Any], default: Any) -> Node:

@@ -1,0 +1,135 @@
+"""Picked settings of an experiment beside the baseline: their knobs and figures, and question by question."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+import numpy as np
+import streamlit as st
+from htpy import Element, Node, a, b, span, table, tbody, td, th, thead, tr
+
+from core.config.knob_changes import knob_values
+from core.config.knobs import Knobs
+from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
+from core.evaluation.results import Results
+from core.evaluation.setting_table import column, value_text, words
+from core.evaluation.sweep import knobs_of
+from core.text.display import metric_text
+from core.text.sanitize import one_line, pluralize
+from pages.parts import markup, widgets
+
+PICKED = "picked"
+"""The parameter of the address, once for each picked setting."""
+MOST = 4
+"""The most settings that are picked."""
+QUESTIONS = 25
+"""How many questions are lined up, those that differ most."""
+
+
+def picked(results: Results) -> tuple[str, ...]:
+    """The names of the picked settings of the address."""
+    names = dict.fromkeys(st.query_params.get_all(PICKED))
+    return tuple(name for name in names if name in results.by_setting)[:MOST]
+
+
+def compared_settings(results: Results, metric: str, baseline: str) -> None:
+    """Draw the baseline and the picked settings side by side, if any is picked."""
+    names = tuple(name for name in picked(results) if name != baseline)
+    if not names:
+        return
+    with st.container(border=True, key="evaluate_compared"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            markup.show(markup.kicker("Compared", f"{pluralize(len(names), 'setting')} beside the baseline"))
+            widgets.button(
+                "Clear", "close", st.query_params.pop, PICKED, None, key="evaluate_unpick", type="tertiary"
+            )
+        left, right = st.columns([1, 1.15], gap="medium")
+        with left:
+            markup.show(_figures(results, metric, (baseline, *names)))
+        with right:
+            markup.show(_questions(results, metric, (baseline, *names)))
+
+
+def _head(first: str, names: Sequence[str]) -> Element:
+    """A column for each setting, by letters, which the rows of knobs explain."""
+    return thead[
+        tr[
+            th(scope="col")[first],
+            (
+                th(".n", scope="col", title=words(name))[
+                    span(class_=["oq-tag", {"base": not place}])["baseline" if not place else chr(64 + place)]
+                ]
+                for place, name in enumerate(names)
+            ),
+        ]
+    ]
+
+
+def _figures(results: Results, metric: str, names: Sequence[str]) -> Element:
+    """The knobs in which the settings differ, every metric with its difference to the baseline, and what they cost."""
+    defaults, knobs = knob_values(Knobs()), [knob_values(knobs_of(name)) for name in names]
+    differing = [path for path in defaults if len({values[path] for values in knobs}) > 1]
+    measured = [results.setting(name) for name in names]
+    own_metrics = [metric, *(name for name in results.metrics if name not in (metric, CONTEXT_TOKENS))]
+    rows: list[tuple[str, list[Node]]] = [
+        (
+            column(path),
+            [
+                b[value_text(values[path])] if values[path] != defaults[path] else value_text(values[path])
+                for values in knobs
+            ],
+        )
+        for path in differing
+    ]
+    for name in own_metrics:
+        tests = {test.setting: test for test in results.compare(names[0], name, others=names[1:])}
+        cells: list[Node] = []
+        for result in measured:
+            mean, test = results.mean(result, name), tests.get(result.setting)
+            interval = (
+                f"{metric_text(test.difference.low, signed=True)} to {metric_text(test.difference.high, signed=True)}"
+                if test
+                else None
+            )
+            cells.append(
+                [
+                    "" if mean is None else metric_text(mean),
+                    span(".delta", title=interval)[metric_text(test.difference.mean, signed=True)]
+                    if test
+                    else "",
+                ]
+            )
+        rows.append((name, cells))
+    tokens = [results.mean(result, CONTEXT_TOKENS) for result in measured]
+    rows.append(("tokens", ["" if figure is None else f"{figure:,.0f}" for figure in tokens]))
+    rows.append(("ms", [f"{1000 * result.seconds / max(len(result.values), 1):.2g}" for result in measured]))
+    return markup.region("oq-settings oq-lined-up", "Knobs and figures of the compared settings")[
+        table[
+            _head("knob or figure", names),
+            tbody[(tr[th(scope="row")[title], (td(".n")[cell] for cell in cells)] for title, cells in rows)],
+        ]
+    ]
+
+
+def _questions(results: Results, metric: str, names: Sequence[str]) -> Element:
+    """The metric of the questions that differ most between the settings."""
+    matrix = results.matrix(metric)
+    values = matrix.values[[results.place(name) for name in names]]
+    spread = np.nanmax(values, axis=0, initial=0.0) - np.nanmin(values, axis=0, initial=1.0)
+    order = [place for place in np.argsort(-spread, kind="stable").tolist() if spread[place] > 0][:QUESTIONS]
+
+    def row(place: int) -> Element:
+        question, own = matrix.questions[place], values[:, place]
+        best = np.nanmax(own)
+        link = a(href=f"#pick-question/{quote(question, safe='')}")[one_line(results.questions[question], 90)]
+        cells = ("" if np.isnan(figure) else metric_text(figure) for figure in own.tolist())
+        return tr[
+            th(scope="row")[link],
+            (
+                td(".n")[b[text] if figure == best else text]
+                for text, figure in zip(cells, own.tolist(), strict=True)
+            ),
+        ]
+
+    return markup.region("oq-settings oq-lined-up", "Questions of the compared settings")[
+        table[_head(f"{metric}, the questions that differ most", names), tbody[map(row, order)]]
+    ]
