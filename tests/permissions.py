@@ -62,7 +62,7 @@ BUTTONS: dict[Action, list[str]] = {
         Action.SHARE_RUN: "link_make link_take_back_*",
         Action.KEEP_LABELS: "grade_* label_undo labels_export labels_import preset_apply_* preset_delete_* preset_save_* preset_rename_* preset_undo_*",
         Action.EVALUATE_LABELS: "evaluate_start",
-        Action.EVALUATE_DATA_SETS: "drafts_start drafts_save draft_approve draft_drop draft_undo evaluate_start data_set_upload data_set_leave_out data_set_fetch answers_start answers_labels answers_stop answers_continue answers_delete answers_undo",
+        Action.EVALUATE_DATA_SETS: "drafts_start drafts_save draft_approve draft_drop draft_undo evaluate_start data_set_upload data_set_leave_out data_set_fetch answers_start *_labels answers_judge_again answers_claims answers_stop answers_continue answers_delete answers_undo",
         Action.CHANGE_EXPERIMENT: "evaluate_stop evaluate_continue evaluate_delete evaluate_undo evaluate_describe",
         Action.READ_LIBRARY: "download_document download_book",
         Action.CHANGE_LIBRARY: "make_collection drop_collection uploads add_files add_run add_addresses add_folder go_on "

@@ -81,6 +81,18 @@ def test_answers_are_measured_read_beside_their_sources_and_those_that_failed_as
             assert app.page.evaluate("document.documentElement.scrollWidth") <= 390
             expect(app.answer).to_be_visible()
 
+            app.button("answers_judge_menu").click()
+            app.field("judge_repeats").fill("1")
+            app.field("judge_repeats").press("Enter")
+            app.at_rest()
+            with app.page.expect_download() as coming:
+                app.button("answers_claims").click()
+            assert Path(coming.value.path()).read_text("utf-8-sig").startswith("claim,source,label")
+            app.button("answers_judge_again").click()
+            expect(sentences.first).to_contain_text("judge: entailed, 1 of 1")  # from the cache
+            expect(app.button("answers_delete")).to_be_visible()
+            app.at_rest()
+
             app.button("answers_delete").click()
             app.button("answers_undo").click()
             expect(app.own("measures")).to_be_visible()

@@ -74,9 +74,10 @@ def test_two_evaluations_are_compared_question_by_question(registry: RunRegistry
     assert "There is no evaluation gone." in " ".join(element.value for element in app.warning)
 
 
-def test_damaged_answers_are_left_out_and_others_stay(registry: RunRegistry, warm_folder: Path) -> None:
+def test_damaged_answers_are_named_and_others_stay(registry: RunRegistry, warm_folder: Path) -> None:
     kept, damaged = (answered(registry, data_set(registry)) for _ in range(2))
     (warm_folder / "answers" / damaged / "answers.jsonl").write_text('{"data": 1}\n')
-    app = opened("evaluate", view="answers")
+    app = opened("evaluate", view="answers", evaluation=damaged)
     assert not app.exception
+    assert "line 1 is damaged" in " ".join(element.value for element in app.error)
     assert kept in html(app) and damaged not in html(app)

@@ -1,5 +1,7 @@
 """Evaluations of answers in the background: what fails, is stopped or killed loses nothing, and the judge's figures."""
 
+import csv
+import io
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,9 +10,10 @@ import pytest
 
 from core.config.settings import Settings
 from core.errors import BadInput
+from core.evaluation.answers.answer_evaluation import AnswerEvaluation
+from core.evaluation.answers.judged_answers import claims_to_label, read_labels
 from core.evaluation.experiment_state import ExperimentStatus
 from core.runtime.registry import RunRegistry
-from core.runtime.side_jobs.answer_evaluations import AnswerEvaluation
 from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, failure, streamed
 
@@ -115,7 +118,7 @@ def test_one_that_is_stopped_goes_on_in_another_process(
 
 
 def test_a_judge_has_its_agreement_and_its_own_variance(
-    begin: Callable[[], RunRegistry], model: FakeOpenAI
+    begin: Callable[[], RunRegistry], model: FakeOpenAI, tmp_path: Path
 ) -> None:
     registry = begin()
     evaluations = registry.answer_evaluations
@@ -132,7 +135,25 @@ def test_a_judge_has_its_agreement_and_its_own_variance(
         evaluations.start("tides.csv", repeats=2, labels=labels[:-60].rpartition("\n")[0].encode())
     assert len(evaluations.all()) == 1, "labels that cannot be used start nothing"
 
+    with pytest.raises(BadInput, match="1 to 20 times"):
+        evaluations.judge(name, repeats=21)
+    answers = evaluations.get(name).answers  # type: ignore[union-attr]
+    assert answers
+    rows = list(csv.DictReader(io.StringIO(claims_to_label(answers.answered).decode("utf-8-sig"))))
+    assert rows[0]["claim"] == "The moon pulls the water." and rows[0]["claim"] in rows[0]["source"]
+    labelled = tmp_path / "labelled.csv"
+    with labelled.open("w", newline="") as file:
+        sheet = csv.DictWriter(file, rows[0])
+        sheet.writeheader()
+        sheet.writerows(row | {"label": "not addressed" if n else "entailed"} for n, row in enumerate(rows))
+    assert len(read_labels(labelled)) == QUESTIONS, "a person fills in the labels"
+
     model.chat = "\n".join(f"{n}: entailed" for n in range(1, 21))
+    asked = len(model.chat_requests)
+    evaluations.judge(name, repeats=1)
+    later = ended(registry, name)
+    assert later.answers and later.answers.judged and later.answers.judged.header.agreement is None
+    assert asked < len(model.chat_requests) <= asked + QUESTIONS, "the answers stay, the judge alone is asked"
     model.chats.extend([streamed(ANSWER)] * QUESTIONS)
     evaluation = ended(registry, evaluations.start("tides.csv", repeats=2, labels=labels.encode()))
     assert evaluation.answers and (judged := evaluation.answers.judged)

@@ -5,6 +5,8 @@ decides. Its scores stand beside Cohen's kappa of its majority and labels of peo
 often its repetitions agree with each other.
 """
 
+import csv
+import io
 from collections import Counter
 from collections.abc import AsyncGenerator, Hashable, Iterator, Sequence
 from contextlib import aclosing
@@ -23,7 +25,7 @@ from core.evaluation.statistics.significance import Interval, mean_interval
 from core.model import Sentence
 from core.stages.check import check
 from core.stages.streams import map_concurrently
-from core.text.sanitize import pluralize
+from core.text.sanitize import pluralize, spreadsheet_cell
 
 COLUMNS = ("claim", "source", "label")
 LEAST_LABELS = 20
@@ -168,6 +170,20 @@ def read_labels(path: Path) -> tuple[LabelledClaim, ...]:
             hint="Add claims with another label.",
         )
     return labelled
+
+
+def claims_to_label(answers: Sequence[AnsweredQuestion]) -> bytes:
+    """The sentences of answers that cite sources, with the text of these, as a CSV file that `read_labels` takes once
+    a person has filled in the labels."""
+    out = io.StringIO()
+    sheet = csv.writer(out)
+    sheet.writerow(COLUMNS)
+    for answer in answers:
+        for sentence in answer.sentences:
+            if sentence.cited:
+                texts = (answer.sources[use.number - 1] for use in sentence.cited)
+                sheet.writerow(spreadsheet_cell(text) for text in (sentence.text, "\n\n".join(texts), ""))
+    return out.getvalue().encode("utf-8-sig", "replace")
 
 
 async def agreement(judge: Judge, labelled: Sequence[LabelledClaim]) -> Agreement:

@@ -5,16 +5,17 @@ import json
 import secrets
 import time
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
 
 from core.analysis.answers.llm_judge import Judge
 from core.config.access import NO_ACCESS, Access
-from core.config.knob_changes import apply_changes, changes
+from core.config.knob_changes import changes
 from core.config.knobs import Backend, Knobs
 from core.errors import BadInput
+from core.evaluation.answers.answer_evaluation import AnswerEvaluation, AnswerPlan
 from core.evaluation.answers.answering import CHANGED, answer_questions
 from core.evaluation.answers.answers_folder import (
     FILE,
@@ -43,68 +44,6 @@ LABELS = "labels.csv"
 """The claims that people have labelled, in the folder of an evaluation."""
 MOST_REPEATS = 20
 """How often a claim can be judged."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerPlan:
-    """What an evaluation of answers asks."""
-
-    data: str
-    """The name of the data set."""
-    changes: tuple[str, ...]
-    """What its setting changes of the defaults."""
-    started: str
-    questions: int
-    repeats: int = 0
-    """How often a sentence is judged; 0: there is no judge."""
-
-    @property
-    def knobs(self) -> Knobs:
-        """Its setting; what this version has no longer is left out."""
-        return apply_changes(Knobs(), self.changes, CHANGED).knobs
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerEvaluation:
-    """An evaluation of answers, and how far it is."""
-
-    id: str
-    plan: AnswerPlan
-    answers: Answers | None
-    """What it has so far; None before its first question."""
-    status: ExperimentStatus
-    error: str = ""
-    """Why it failed, in words for a person."""
-    seconds_left: float | None = None
-    """About how long the questions will take; None where that is not known."""
-
-    @property
-    def live(self) -> bool:
-        """Whether it waits or runs."""
-        return self.status in (ExperimentStatus.QUEUED, ExperimentStatus.RUNNING)
-
-    @property
-    def done(self) -> int:
-        """The questions that are answered, or have failed."""
-        return len(self.answers.answers) if self.answers else 0
-
-    @property
-    def judged(self) -> int:
-        """The answers that are judged, or where the judge has failed."""
-        return len(self.answers.judged.answers) if self.answers and self.answers.judged else 0
-
-    @property
-    def to_judge(self) -> int:
-        """The answers that the judge is asked about."""
-        return sum(not answer.refused for answer in self.answers.answered) if self.answers else 0
-
-    @property
-    def failed(self) -> tuple[str, ...]:
-        """Why questions were not answered, and answers not judged."""
-        if self.answers is None:
-            return ()
-        judge = self.answers.judged.failed if self.answers.judged else ()
-        return (*(answer.failed for answer in self.answers.answers if answer.failed), *judge)
 
 
 class AnswerEvaluations(WorkFolders):
@@ -147,8 +86,6 @@ class AnswerEvaluations(WorkFolders):
             LimitReached: when the quota subject has used up its budget.
             OSError: when it cannot be written.
         """
-        if not 0 <= repeats <= MOST_REPEATS:
-            raise BadInput(f"A claim can be judged 1 to {MOST_REPEATS} times.")
         self._quotas.require_budget(quota_subject)
         default, given = Knobs(), knobs or Knobs()
         setting = replace(default, **{group: getattr(given, group) for group in CHANGED})
@@ -160,18 +97,26 @@ class AnswerEvaluations(WorkFolders):
             repeats=repeats,
         )
         name = secrets.token_urlsafe(9)
-        folder = self._folder / name
-        if labels:
-            atomic_write(folder / LABELS, labels)
-            try:
-                read_labels(folder / LABELS)
-            except BadInput:
-                (folder / LABELS).unlink()
-                folder.rmdir()
-                raise
-        atomic_write(folder / PLAN, json.dumps(asdict(plan)).encode())
+        _keep(self._folder / name, plan, labels)
         self.resume(name, access, quota_subject=quota_subject)
         return name
+
+    def judge(
+        self,
+        name: str,
+        access: Access = NO_ACCESS,
+        *,
+        repeats: int,
+        labels: bytes = b"",
+        quota_subject: str = "",
+    ) -> None:
+        """Have the answers of an evaluation that has ended judged; they stay. The arguments and errors are those of
+        `start`; labels of before stay where none are given."""
+        evaluation = self.get(name)
+        if evaluation and not evaluation.live:
+            self._quotas.require_budget(quota_subject)
+            _keep(self._folder / name, replace(evaluation.plan, repeats=repeats), labels)
+            self.resume(name, access, quota_subject=quota_subject)
 
     def resume(self, name: str, access: Access = NO_ACCESS, *, quota_subject: str = "") -> None:
         """Continue an evaluation that was stopped or interrupted, and ask again what failed; what is answered stays.
@@ -276,6 +221,24 @@ def answers_folder(folder: Path, data: DataSet, setting: Knobs, ports: Ports) ->
         embedder=ports.embed.identity,
         chat=ports.chat.identity if ports.chat else "",
     )
+
+
+def _keep(folder: Path, plan: AnswerPlan, labels: bytes) -> None:
+    """Write a plan into its folder, and labels if they can be used; else nothing is changed."""
+    if not 0 <= plan.repeats <= MOST_REPEATS:
+        raise BadInput(f"A claim can be judged 1 to {MOST_REPEATS} times.", hint="Choose another number.")
+    if labels:
+        draft = folder / f"new-{LABELS}"
+        atomic_write(draft, labels)
+        try:
+            read_labels(draft)
+        except BadInput:
+            draft.unlink()
+            if not (folder / PLAN).exists():
+                folder.rmdir()
+            raise
+        draft.replace(folder / LABELS)
+    atomic_write(folder / PLAN, json.dumps(asdict(plan)).encode())
 
 
 def _latest(folder: Path) -> Answers | None:

@@ -2,10 +2,12 @@
 
 import streamlit as st
 
-from core.config.access import NO_ACCESS
 from core.config.knobs import Backend, Knobs, Origin
 from core.config.permissions import Action
 from core.errors import BadInput
+from core.evaluation.answers.answer_evaluation import AnswerEvaluation
+from core.evaluation.answers.answers_folder import Answers
+from core.evaluation.answers.judged_answers import claims_to_label
 from core.evaluation.sweep import DEFAULTS
 from core.runtime.side_jobs.answer_evaluations import MOST_REPEATS
 from core.text.markdown.safe_markdown import markdown_label
@@ -80,18 +82,62 @@ def _judge(chat: str) -> tuple[int, bytes]:
         key="answers_judge",
         help="It is asked whether the cited sources entail each sentence.",
     )
-    if not judged:
-        return 0, b""
-    left, right = st.columns([1, 3], gap="medium")
-    repeats = left.number_input("Times each", 1, MOST_REPEATS, 3, key="answers_repeats")
-    file = right.file_uploader(
+    return _judge_fields("answers") if judged else (0, b"")
+
+
+def _judge_fields(key: str) -> tuple[int, bytes]:
+    repeats = st.number_input("Times each sentence is judged", 1, MOST_REPEATS, 3, key=f"{key}_repeats")
+    file = st.file_uploader(
         "Claims that people have labelled (.csv)",
         "csv",
-        key="answers_labels",
+        key=f"{key}_labels",
         help="With the columns claim, source and label (entailed, contradicted or not addressed), at least twenty: "
         "the judge's agreement with people is measured on them.",
     )
     return int(repeats), file.getvalue() if file else b""
+
+
+def judge_menu(evaluation: AnswerEvaluation, answers: Answers) -> None:
+    """A menu in which the answers of an evaluation that has ended are judged, for the first time or again."""
+    menu = st.popover(
+        "Judge", icon=":material/gavel:", type="tertiary", key="answers_judge_menu", on_change="rerun"
+    )
+    if not menu.open:
+        return
+    with menu:
+        if not services.connections(Backend.DEMO, Origin.WEB).chat:
+            st.caption("No chat model is connected.")
+            return
+        repeats, labels = _judge_fields("judge")
+        st.caption(
+            "These answers as claims with their sources: fill in the labels, and upload the file above."
+        )
+        widgets.download_button(
+            "Claims to label",
+            lambda: claims_to_label(answers.answered),
+            "claims.csv",
+            "text/csv",
+            key="answers_claims",
+            type="tertiary",
+        )
+        widgets.button(
+            "Judge the answers",
+            "gavel",
+            _judge_again,
+            evaluation.id,
+            repeats,
+            labels,
+            key="answers_judge_again",
+        )
+
+
+def _judge_again(name: str, repeats: int, labels: bytes) -> None:
+    with runtime.refusing:
+        runtime.caller().require(Action.EVALUATE_DATA_SETS)
+        subject = runtime.quota_subject()
+        runtime.runs().answer_evaluations.judge(
+            name, runtime.access(), repeats=repeats, labels=labels, quota_subject=subject
+        )
 
 
 def _start(data: str, setting: str, repeats: int, labels: bytes) -> None:
@@ -101,7 +147,7 @@ def _start(data: str, setting: str, repeats: int, labels: bytes) -> None:
             name = runtime.runs().answer_evaluations.start(
                 data,
                 controls.knobs() if setting == RESEARCH_PAGE else Knobs(),
-                runtime.access() or NO_ACCESS,
+                runtime.access(),
                 repeats=repeats,
                 labels=labels,
                 quota_subject=runtime.quota_subject(),

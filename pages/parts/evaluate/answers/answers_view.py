@@ -8,19 +8,20 @@ from htpy import Element, a, dd, div, dl, dt, span, table, tbody, td, th, thead,
 
 from core.config.permissions import Action
 from core.errors import BadInput
+from core.evaluation.answers.answer_evaluation import AnswerEvaluation
 from core.evaluation.answers.answering import AnsweredQuestion, Outcome
 from core.evaluation.answers.answers_folder import Answers, PairedDifference
 from core.evaluation.experiment_state import ExperimentStatus
 from core.evaluation.metrics.metric_help import ANSWERED, CITATION_RECALL, HELP, TOKEN_F1
-from core.runtime.side_jobs.answer_evaluations import AnswerEvaluation, AnswerEvaluations
+from core.runtime.side_jobs.answer_evaluations import AnswerEvaluations
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
 from pages.parts import address, browser, markup, runtime, widgets
 from pages.parts.evaluate.answers import answer_reader
-from pages.parts.evaluate.answers.answers_form import EVALUATION, form, open_evaluation
+from pages.parts.evaluate.answers.answers_form import EVALUATION, form, judge_menu, open_evaluation
 from pages.parts.evaluate.answers.answers_table import answers_table, figure
-from pages.parts.problems import missing, problem
+from pages.parts.problems import missing, problem, shown
 
 LEAD = "Questions answered and measured: are the answers right, do their citations hold, are the right questions refused?"
 ROWS = 40
@@ -50,6 +51,8 @@ def head() -> None:
     if opened.failed or opened.status is not ExperimentStatus.DONE:
         again = f"Ask the {len(opened.failed):,} again" if opened.failed else "Continue"
         widgets.button(again, "play_arrow", _resume, evaluations, opened.id, key="answers_continue")
+    if opened.answers:
+        judge_menu(opened, opened.answers)
     widgets.button("Delete", "delete", _delete, evaluations, opened, key="answers_delete", type="tertiary")
 
 
@@ -64,6 +67,8 @@ def section() -> None:
     evaluations, every, opened = _evaluations()
     name = st.query_params.get(EVALUATION, "")
     if name and opened is None:
+        with shown:
+            evaluations.get(name)
         missing("evaluation", name, "Choose one of those below." if every else "There are none yet.")
     if opened:
         _progress(evaluations, opened)
