@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from core.model import FILLING, AnswerKind, Notice, PassageState, Phase, Severity, SkipReason
-from core.text.named_facts import unsupported_figures
+from core.text.facts.named_facts import unsupported_figures
 from core.text.sanitize import one_line, plural, pluralize
 
 if TYPE_CHECKING:

@@ -40,6 +40,10 @@ _NEVER_LAST = _set(
 _LONG_WORD = 1 + max(map(len, _NEVER_LAST))
 # Abbreviations that are words too: they hold a sentence open only before a number.
 _ALSO_WORDS = _set("no art sat sun mar may ed sec fig p")
+# German writes dates and centuries with a dot after the number.
+_AFTER_ORDINALS = _set(
+    "januar februar märz april mai juni juli august september oktober november dezember jahrhundert jahrhunderts"
+)
 # Words that open a sentence far more often than they follow an initial or an acronym.
 _OPENERS = _set(
     "the a an this that these those it its he she they we you i in on at for from by as if when while after "
@@ -107,6 +111,8 @@ def _is_full_stop(text: str, sentence: int, stop_start: int, initial: str, rest:
     bare = word.group().replace(".", "").lower()
     if bare in _NEVER_LAST:
         return bare in _ALSO_WORDS and not initial.isdigit()
+    if len(bare) <= 2 and bare.isdigit() and (initial + rest).lower() in _AFTER_ORDINALS:
+        return False
     if len(bare) > 1 and not ("." in word.group() and len(bare) <= 4):
         return True
     if word.group().isdigit() or word.group() == bare:

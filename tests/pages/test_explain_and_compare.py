@@ -13,7 +13,7 @@ from core.run import events as e
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from core.stages.check import check
-from core.text.named_facts import MOST_SENTENCES
+from core.text.facts.named_facts import MOST_SENTENCES
 from tests.analysis.sample import run_of
 from tests.pages.conftest import answered, opened
 from tests.samples import ANSWER, records

@@ -33,6 +33,7 @@ def test_sentences_are_in_order_and_leave_out_nothing_but_white_space(text: str)
 @pytest.mark.parametrize(
     "parts",
     [
+        ("Am 28. Mai 1998 begann es, im 19. Jahrhundert.", "Es endete am 31.", "Danach kam nichts."),
         ("Dr. Smith paid 3.50 to J. K. Rowling.", "He left!", "Why?", "Nobody knows…"),
         ("The U.S. Army came.", "It left the U.S.", "The end."),
         ("See Fig. 3 and No. 5.", "The answer is no.", "Then stop."),

@@ -6,7 +6,7 @@ from functools import lru_cache
 from core.model import Answer, AnswerKind, CitationCheck, Phase, Usage, source_numbers
 from core.run.state import AnswerVersion, Run
 from core.stages.check import check
-from core.text.named_facts import unsupported_figures
+from core.text.facts.named_facts import unsupported_figures
 from core.text.sanitize import estimated_tokens
 
 CHECKED_CHARACTERS = 20_000

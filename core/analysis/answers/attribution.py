@@ -21,8 +21,7 @@ from core.model import AnswerKind, CitationCheck, Sentence, Source
 from core.ports import Embed
 from core.run.state import Run
 from core.text.bm25_index import tokens
-from core.text.markdown.cited_sentences import read_sentences
-from core.text.named_facts import (
+from core.text.facts.named_facts import (
     MOST_SENTENCES,
     NamedFacts,
     claimed_facts,
@@ -30,6 +29,7 @@ from core.text.named_facts import (
     source_facts,
     unsupported_numbers,
 )
+from core.text.markdown.cited_sentences import read_sentences
 
 SIMILAR = 0.38
 """The minimum similarity of a supporting sentence, on a scale from 0 (unrelated sentences) to 1 (equal ones)."""
@@ -236,7 +236,7 @@ def _attributed(  # noqa: PLR0917
                 cited=source.number in sentence.cites,
                 dissimilar=value < limit,
                 shared_names=tuple(sorted(own.names & facts_by_source[column].names)),
-                shared_numbers=tuple(sorted((own.numbers | own.dates) - missing)),
+                shared_numbers=tuple(sorted(own.stated - missing)),
                 missing_numbers=tuple(sorted(missing)),
             )
         )

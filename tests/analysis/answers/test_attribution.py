@@ -6,7 +6,7 @@ from core.adapters.models.local_embedder import MiniLM
 from core.analysis.answers.attribution import Flag, attribution
 from core.model import Answer, AnswerKind
 from core.run.state import Run
-from core.text.named_facts import MOST_SENTENCES, missing_numbers, named_facts
+from core.text.facts.named_facts import MOST_SENTENCES, claimed_facts, missing_numbers, named_facts
 from tests.analysis.sample import run_of
 from tests.services.openai_server import MARKDOWN_ANSWER
 from tests.stages.fakes import NoEmbed, WordEmbed
@@ -169,23 +169,78 @@ async def test_a_real_embedder_tells_a_paraphrase_from_another_subject() -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "numbers", "dates"),
+    ("text", "stated"),
     [
-        ("1,500.50 crowns, or 1.5 million in all", {"1500.5", "1500000"}, set()),
-        ("3,5 Prozent von 1.234 Stück am 3. Mai 2024", {"3.5", "1234"}, {"2024-05-03"}),
-        ("on May 3, 2024 and in May 2024, but it may rain 2 days", {"2"}, {"2024-05-03", "2024-05"}),
-        ("three of twelve, and one more", {"3", "12"}, set()),
-        ("2024-02-01, v3.11, 0.500", {"0.5"}, {"2024-02-01"}),
-        ("10 000 people in 1912", {"10000", "1912"}, set()),
-        ("February 32, month 2024-13", {"32", "2024", "13"}, set()),
+        ("1,500.50 crowns, or 1.5 million in all", {"1500.5", "1500000"}),
+        ("3,5 Prozent von 1.234 Stück am 3. Mai 2024", {"3.5 %", "1234", "2024-05-03"}),
+        ("on May 3, 2024 and in May 2024, but it may rain 2 days", {"2 days", "2024-05-03", "2024-05"}),
+        ("three of twelve, and one more", {"3", "12"}),
+        ("2024-02-01, v3.11, 0.500", {"0.5", "2024-02-01"}),
+        ("10 000 people in 1912", {"10000", "1912"}),
+        ("February 32, month 2024-13", {"32", "2024", "13"}),
+        ("1.234,5 and 1,234.5 and 12,34,567 and 1’234", {"1234.5", "1234567", "1234"}),
+        ("$3bn, $3m, US$ 3 billion, €3 Mrd, 5k", {"$3000000000", "$3000000", "€3000000000", "5000"}),
+        ("the 2nd of twenty-five, a hundred and thirty, half a million", {"2", "25", "130", "500000"}),
+        ("in nineteen eighty-four, the twenty-first century", {"1984", "21"}),
+        ("Die fünfundzwanzig Männer und dreihundert Frauen", {"25", "300"}),
+        ("Les vingt-cinq hommes et 3 milliards de dollars", {"25", "3000000000"}),
+        (
+            "全长25公里，共三百人，人口3.5万，占百分之五，２０２４年5月3日",
+            {"25 km", "300", "35000", "5 %", "2024-05-03"},
+        ),
+        ("二〇二四年、一亿二千万元、十五个；万一、千万、统一", {"2024", "120000000 yuan", "15"}),
+        ("-5 °C, minus five, 零下5摄氏度, 3-5, 1990-2000", {"-5 °C", "-5", "3", "5", "1990", "2000"}),
+        ("٣٫٥ and 5-year and 7 percentage points and 4 per cent", {"3.5", "5 years", "7 points", "4 %"}),
     ],
 )
-def test_numbers_and_dates_are_read_in_their_many_spellings(
-    text: str, numbers: set[str], dates: set[str]
+def test_numbers_and_dates_are_read_in_their_many_spellings(text: str, stated: set[str]) -> None:
+    assert named_facts(text).stated == stated
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("It cost $3 billion.", "a price of US$3bn"),
+        ("It has 25 rooms.", "the twenty-five rooms"),
+        ("She came 2nd.", "the second of them"),
+        ("Er misst 1.234,5 km.", "1,234.5 kilometres long"),
+        ("共有300人。", "村里有三百人"),
+        ("全长25公里。", "全长25千米"),
+        ("Profits fell by 5 %.", "a 5% decline in profits"),
+        ("Profits fell 5 million.", "a result of -5 million"),
+        (
+            "Sales reached 20 million, up from 15.",
+            "Sales rose to 20 million, from 15 million to 20; before, 15.",
+        ),
+        ("It has thirty rooms.", "30 rooms"),
+        ("It takes 5 hours and 40 people.", "5 h, and 40 visitors"),
+        ("The two of them, a second later.", "nothing counted"),
+    ],
+)
+def test_one_number_in_two_spellings_is_not_missing(claim: str, source: str) -> None:
+    assert not missing_numbers(claimed_facts(claim), named_facts(source))
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "missing"),
+    [
+        ("Profits fell by 5 %.", "profits rose 5 percent", "5 %"),
+        ("利润下降了5%。", "利润增长5%", "5 %"),
+        ("It was -5 °C.", "It was 5 °C", "-5 °C"),
+        ("It was 5 degrees.", "It was -5 degrees", "5"),
+        ("It cost $5.", "a price of €5", "$5"),
+        ("It is 5 km long.", "5 miles", "5 km"),
+        ("全长5公里。", "全长5英里", "5 km"),
+        ("It took 5 years.", "It took five months", "5 years"),
+        ("人口有35万。", "人口有36万", "350000"),
+        ("共有三百人。", "共有400人", "300"),
+        ("It has thirty rooms.", "13 rooms", "30"),
+    ],
+)
+def test_another_sign_unit_direction_or_value_is_another_number(
+    claim: str, source: str, missing: str
 ) -> None:
-    facts = named_facts(text)
-    assert facts.dates == dates
-    assert facts.numbers >= numbers
+    assert missing_numbers(claimed_facts(claim), named_facts(source)) == {missing}
 
 
 def test_a_more_exact_date_has_the_less_exact_one() -> None:

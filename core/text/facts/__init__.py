@@ -1,0 +1,1 @@
+"""Numbers, dates and names of texts, compared."""

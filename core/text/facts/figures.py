@@ -1,0 +1,231 @@
+"""Numbers of a text in figures and in words, each with its sign, its unit and whether it rose or fell.
+
+Number words of eight languages are read by text2num; what stands between digits, the scales beside them and numbers
+in Han characters are read here.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from core.text.language import dominant_language
+
+_WORD_LANGUAGES = frozenset(("da", "de", "en", "es", "fr", "it", "nl", "pt"))
+"""Those whose number words text2num knows."""
+_NO_PRONOUN = 2
+"""The least number that a word gives: "one" is a pronoun."""
+_NO_COUNT = 13
+"""The least number that a word of an answer gives: "two" counts what the answer lists more often than it quotes."""
+
+_FULL_WIDTH = {
+    0xFF01 + place: 0x21 + place for place in range(94) if chr(0xFF01 + place) not in "，：；！？（）"
+}
+_FULL_WIDTH |= {ord("٫"): ord("."), ord("٬"): ord(","), ord("−"): ord("-")}
+_DIGITS = {character: value for value, row in enumerate(("〇零", "一壹", "二两兩", "三", "四", "五", "六", "七", "八", "九"))
+           for character in row}  # fmt: skip
+_TENS = {"十": 10, "百": 100, "千": 1_000}
+_MYRIADS = {"万": 4, "萬": 4, "만": 4, "亿": 8, "億": 8, "억": 8, "兆": 12, "조": 12}
+_SCALES = {
+    word: power
+    for power, words in {
+        2: "hundred hundert",
+        3: "thousand tausend mille mil k",
+        5: "lakh lakhs",
+        6: "million millions millionen mio mn millón millones milione milioni milhão milhões miljoen",
+        7: "crore crores",
+        9: "billion billions bn milliarde milliarden mrd milliard milliards miliardo miliardi bilhão bilhões miljard",
+        12: "trillion trillions tn billionen billones",
+    }.items()
+    for word in words.split()
+} | _MYRIADS
+_UNITS = {
+    name: unit
+    for unit, names in {
+        "$": "$ usd us$ dollar dollars 美元",
+        "€": "€ eur euro euros 欧元 歐元",
+        "£": "£ gbp pound pounds sterling 英镑 英鎊",
+        "yuan": "cny rmb yuan 元 人民币",
+        "yen": "jpy yen 日元 円",
+        "₹": "₹ inr rupee rupees",
+        "%": "% percent prozent pct 퍼센트",
+        "points": "pp",
+        "km": "km kilometre kilometres kilometer kilometers kilometern kilomètre kilomètres kilómetro kilómetros "
+        "chilometro chilometri 公里 千米 キロメートル",
+        "m": "metre metres meter meters mètre mètres metro metros metri 米",
+        "cm": "cm centimetre centimetres centimeter centimeters 厘米 公分",
+        "mm": "mm millimetre millimetres millimeter millimeters 毫米",
+        "mi": "mi mile miles meilen 英里",
+        "ft": "ft foot feet 英尺",
+        "kg": "kg kilogram kilograms kilogramm kilo kilos 公斤 千克",
+        "t": "tonne tonnes tons tonnen 吨 噸",
+        "°C": "°c celsius 摄氏度",
+        "°F": "°f fahrenheit 华氏度",
+        "years": "year years jahr jahre jahren ans année années año años anni",
+        "months": "month months monat monate monaten mois mes meses mesi 个月",
+        "weeks": "week weeks woche wochen semaine semaines semana semanas 周 星期",
+        "days": "day days tag tage tagen jour jours día días giorno giorni 天",
+        "hours": "hour hours stunde stunden heure heures hora horas 小时 小時 時間",
+        "minutes": "minute minutes minuten minuto minutos 分钟",
+    }.items()
+    for name in names.split()
+}
+_PREFIXES = ["$", "€", "£", "¥", "₹", "us$", "usd", "eur", "gbp", "jpy"]
+
+
+def _any(words: Iterator[str] | list[str] | dict[str, str] | dict[str, int]) -> str:
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+
+
+_LETTER = "A-Za-zÀ-ɏͰ-ӿ"
+"""Letters of alphabets, between which a digit is part of a name. Han characters stand beside numbers."""
+_HAN = "".join((*_DIGITS, *_TENS, *_MYRIADS))
+_NUMBER = re.compile(
+    rf"(?P<sign>(?<![\w)\]-])-|\bminus\s|零下)?(?:(?P<before>{_any(_PREFIXES)})\s?(?P<minus>-)?)?(?<![{_LETTER}\d_.])"
+    r"(?P<digits>\d{1,3}(?:,\d\d)+,\d{3}(?!\d)|\d{1,3}(?:[,.\u00a0\u202f ’']\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?)"
+    rf"(?:[\s-]?(?P<scale>{_any(_SCALES)})s?(?![{_LETTER}])|(?P<letter>[mb])(?![{_LETTER}]))?"
+    rf"(?:[\s-]?(?P<after>(?:{_any(_UNITS)})|per\scent|pour\scent|por\sciento|percentage\spoints?)(?![{_LETTER}]))?",
+    re.IGNORECASE,
+)
+_IN_HAN = re.compile(rf"(?P<share>百分之)?(?P<han>[{_HAN}]+(?:点[{_HAN}]+)?)(?P<after>{_any([*_UNITS])})?")
+_HALF = re.compile(rf"\bhalf an?\s(?=(?:{_any(_SCALES)})\b)", re.IGNORECASE)
+_SPOKEN_YEAR = re.compile(r"\b(1[1-9]|20) (\d\d)\b")
+_FALLS = (
+    "fell|falls?|fallen|falling|dropp?(?:s|ed)?|declined?s?|decreased?s?|lost|loses?|loss|shrank|sank|down|reduced|"
+    "sanken?|gesunken|fiel(?:en)?|gefallen|Rückgang|baissé|diminué|chuté|baisse|bajó|cayó|disminuyó"
+)
+_RISES = (
+    "rose|rises?|risen|rising|gr[eo]ws?|grown|growth|increased?s?|gain(?:s|ed)?|won|climbed|jumped|up|"
+    "stieg(?:en)?|gestiegen|Anstieg|augmenté|progressé|hausse|subió|aumentó|creció"
+)
+_HAN_FALLS, _HAN_RISES = "下降|下跌|下滑|减少|減少|降低|跌", "上升|上涨|上漲|增长|增長|增加|提高|涨"
+_LINKS = r"(?:\s(?:by|of|about|around|nearly|almost|over|some|more\sthan|um|de|d['’]|un|en))*"
+_BEFORE = re.compile(
+    rf"(?:\b(?:(?P<falls>{_FALLS})|{_RISES}){_LINKS}\s?|(?:(?P<han>{_HAN_FALLS})|{_HAN_RISES})[了到至约約]*)\Z",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(rf"\s(?:(?P<falls>{_FALLS})|{_RISES})\b", re.IGNORECASE)
+_NEAR = 40
+"""Characters before a number in which its direction stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number as a plain decimal ("1500000", "-3.5"), its unit where it has a known one, and 1 or -1 where it is said to
+    have risen or fallen by as much, else 0."""
+
+    value: str
+    unit: str = ""
+    direction: int = 0
+
+    def __str__(self) -> str:
+        """The number with its unit."""
+        if self.unit in _PREFIXES:
+            return f"-{self.unit}{self.value[1:]}" if self.value[0] == "-" else f"{self.unit}{self.value}"
+        return f"{self.value} {self.unit}".rstrip()
+
+    def agrees(self, other: "Figure") -> bool:
+        """Whether both may state one fact: units and directions differ only where both are known."""
+        if self.unit and other.unit and self.unit != other.unit:
+            return False
+        if self.value == other.value:
+            return self.direction * other.direction >= 0
+        return self.value.lstrip("-") == other.value.lstrip("-") and self.direction == other.direction == -1
+
+
+def figures(text: str, *, claimed: bool = False) -> frozenset[Figure]:
+    """The numbers of a text; of the words of a `claimed` one only those from 13 on, because smaller ones count.
+
+    "1,500", "1 500" and "1.5 thousand" are one number, "25" and "twenty-five", "3亿" and "300 million" too.
+    """
+    text = _HALF.sub("0.5 ", text.translate(_FULL_WIDTH))
+    least = _NO_COUNT if claimed else _NO_PRONOUN
+    in_words = _in_digits(_words_as_digits(_NUMBER.sub(" ¤ ", text), least))
+    return frozenset(
+        (*_in_digits(text), *_in_han(text, least), *(figure for figure in in_words if figure.value != "1"))
+    )
+
+
+def _words_as_digits(text: str, least: int) -> str:
+    from text_to_num import alpha2digit
+
+    language = dominant_language([text])
+    read: str = alpha2digit(text, language if language in _WORD_LANGUAGES else "en", threshold=least)
+    return _SPOKEN_YEAR.sub(r"\1\2", read)
+
+
+def _in_digits(text: str) -> Iterator[Figure]:
+    for match in _NUMBER.finditer(text):
+        value = _decimal(match["digits"])
+        if value is None:
+            continue
+        before, letter = (match["before"] or "").strip().lower(), (match["letter"] or "").lower()
+        scale = (
+            _SCALES[match["scale"].lower()]
+            if match["scale"]
+            else {"m": 6, "b": 9}.get(letter, 0) * bool(before)
+        )
+        after = re.sub(r"\s", " ", (match["after"] or "").lower())
+        unit = (
+            _UNITS.get(before) or _UNITS.get(after) or ("points" if "point" in after else "%" * bool(after))
+        )
+        negative = bool(match["sign"] or match["minus"])
+        yield Figure(
+            ("-" if negative and value else "") + _plain_decimal(value.scaleb(scale)),
+            unit,
+            -1 if negative else _direction(text, match.start(), match.end()),
+        )
+
+
+def _in_han(text: str, least: int) -> Iterator[Figure]:
+    for match in _IN_HAN.finditer(text):
+        value = _han_number(match["han"])
+        if value is not None and value >= least:
+            unit = "%" if match["share"] else _UNITS.get(match["after"] or "", "")
+            yield Figure(_plain_decimal(value), unit, _direction(text, match.start(), match.end()))
+
+
+def _han_number(text: str) -> Decimal | None:
+    """The value of "三百", "二〇二四" or "三点五"; None for what only looks like a number, such as "万一" or "千万"."""
+    whole, _, fraction = text.partition("点")
+    if fraction or (len(whole) > 1 and all(character in _DIGITS for character in whole)):
+        if not all(character in _DIGITS for character in whole + fraction):
+            return None
+        digits = "".join(str(_DIGITS[character]) for character in whole)
+        return Decimal(f"{digits}.{''.join(str(_DIGITS[character]) for character in fraction) or 0}")
+    if whole[0] in _MYRIADS or whole[0] in "百千" or not set(whole) - _MYRIADS.keys():
+        return None
+    total = part = digit = 0
+    for character in whole:
+        if character in _DIGITS:
+            digit = _DIGITS[character]
+        elif character in _TENS:
+            part, digit = part + (digit or 1) * _TENS[character], 0
+        else:
+            total, part, digit = total + (part + digit or 1) * 10 ** _MYRIADS[character], 0, 0
+    return Decimal(total + part + digit)
+
+
+def _direction(text: str, start: int, end: int) -> int:
+    change = _BEFORE.search(text[max(0, start - _NEAR) : start]) or _AFTER.match(text, end)
+    if change is None:
+        return 0
+    return -1 if any(change.groupdict().values()) else 1
+
+
+def _decimal(digits: str) -> Decimal | None:
+    """A comma or dot before exactly three digits groups them; any other one is the decimal mark."""
+    grouped = re.fullmatch(
+        r"(\d{1,3}(?:[,.\u00a0\u202f ’']\d{2,3})*[,.\u00a0\u202f ’']\d{3})([.,]\d+)?", digits
+    )
+    if grouped and not (grouped[1].count(".") == 1 and grouped[1].startswith("0")):
+        digits = re.sub(r"\D", "", grouped[1]) + (grouped[2] or "").replace(",", ".")
+    try:
+        return Decimal(digits.replace(",", "."))
+    except InvalidOperation:
+        return None
+
+
+def _plain_decimal(value: Decimal) -> str:
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
