@@ -69,3 +69,13 @@ def test_visitors_of_a_shared_server_see_their_own_runs(shared: RunRegistry) -> 
 def test_the_address_of_a_run_shares_it(shared: RunRegistry) -> None:
     _, run_id = _ask(shared, "What does BM25 reward?")
     assert opened(run=run_id).session_state["run_id"] == run_id
+
+
+def test_strangers_draft_no_questions_and_compare_no_labels(shared: RunRegistry) -> None:
+    session_id, _ = _ask(shared, "What does BM25 reward?")
+    drafts = opened("evaluate", view="labels", part="drafts")
+    assert not drafts.exception
+    assert ("drafts_start" in {button.key for button in drafts.button}) is not shared.settings.shared
+    labels = opened("evaluate", {"session_id": session_id}, view="labels")
+    assert "label_skip" in {button.key for button in labels.button}
+    assert ("labeller" in {field.key for field in labels.text_input}) is not shared.settings.shared
