@@ -228,6 +228,14 @@ def test_a_folder_of_another_setting_is_not_continued(command: Command) -> None:
     assert "under defaults" in err
 
 
+def test_documents_that_changed_are_not_mixed(command: Command) -> None:
+    assert command.run()[0] == 0
+    (command.folder / "mill.txt").write_text(TEXTS["mill.txt"] + " It burned down.")
+    code, _, err = command.run()
+    assert code == BadInput.exit_code
+    assert "has changed since the first of these questions was answered" in err
+
+
 def test_a_model_that_fails_leaves_its_questions_out_and_says_so(command: Command, model: FakeOpenAI) -> None:
     model.chats.extend([failure(400), streamed("It closed in 1911 [1].")])
     code, out, err = command.run()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from core.evaluation.statistics.significance import (
     mean_interval,
     randomization_test,
 )
+from core.evaluation.sweep_cost import summarize
 from core.text.display import embedder_name
 
 FILE, JUDGED = "answers.jsonl", "judged.jsonl"
@@ -116,14 +117,20 @@ class AnswersFolder:
             embedder=embedder,
             chat=chat,
             questions={question.id: question.text for question in data.questions},
+            digest=summarize(data).digest,
         )
         self._folder, self._file = folder, _answers_file(folder)
         earlier = self._file.begin(header)
-        if earlier != header:
+        if replace(earlier, digest=header.digest) != header:
             raise BadInput(
                 f"{folder} has answers to {earlier.data} by {earlier.chat or 'quotation'} with {embedder_name(earlier.embedder)}, "
                 f"under {earlier.setting}.",
                 hint=_HINT,
+            )
+        if earlier.digest not in ("", header.digest):
+            raise BadInput(
+                f"{data.name} has changed since the first of these questions was answered.",
+                hint="Start a new evaluation: answers from different documents cannot be compared.",
             )
 
     @property

@@ -1,6 +1,8 @@
 """One answer of an evaluation beside its reference and its sources, and what the judge says of it."""
 
+from collections.abc import Sequence
 from functools import partial
+from urllib.parse import quote
 
 import streamlit as st
 from htpy import Element, Node, a, b, blockquote, div, h2, li, mark, ol, p, pre, span
@@ -28,12 +30,26 @@ def uncite() -> None:
     st.session_state.pop(CITED, None)
 
 
-def answer(opened: AnsweredQuestion, judged: JudgedAnswers | None) -> None:
-    """Draw the answer with its reference, sources and sentences, and below them the judge."""
+def answer(shown: Sequence[AnsweredQuestion], opened: AnsweredQuestion, judged: JudgedAnswers | None) -> None:
+    """Draw the answer with its reference, sources and sentences, and below them the judge. Links lead to those before and
+    after it in `shown`."""
+    place = shown.index(opened)
+    beside = (("Worse", "arrow_upward", place - 1), ("Better", "arrow_downward", place + 1))
+    links = [
+        a(
+            href=f"#pick-answer/{quote(shown[other].id, safe='')}",
+            title=f"{word} answer",
+            aria_label=f"{word} answer",
+        )[markup.icon(symbol)]
+        for word, symbol, other in beside
+        if 0 <= other < len(shown)
+    ]
     verdicts = {each.id: each for each in judged.answers} if judged else {}
     cited: int | None = st.session_state.get(CITED)
     with st.container(border=True, key="answer_reader"):
-        markup.show(h2(".oq-asked", dir="auto")[opened.question], _outcome(opened))
+        markup.show(
+            div(".oq-asked")[h2(dir="auto")[opened.question], span(".beside")[links]], _outcome(opened)
+        )
         left, right = st.columns([1.4, 1], gap="medium")
         with left:
             markup.show(markup.kicker("Answer", _note(opened)))

@@ -188,19 +188,19 @@ def _measured(answers: Answers, others: list[AnswerEvaluation]) -> None:
     with figures:
         tiles = (figure(name, *measured, differences.get(name)) for name, measured in intervals.items())
         markup.show(div(".oq-measures", role="group", aria_label="What was measured")[tiles])
-    shown = [answer for answer in ordered if FILTERS[chosen](answer)]
+    listed = [answer for answer in ordered if FILTERS[chosen](answer)]
     name = st.query_params.get("answer", "")
-    opened = next((answer for answer in shown if answer.id == name), shown[0])
+    opened = next((answer for answer in listed if answer.id == name), listed[0])
     left, right = st.columns([1, 1.5], gap="medium")
     with left:
-        markup.show(markup.kicker("Answers", f"worst first; {len(shown):,} of {len(ordered):,}"))
-        most = len(shown) if st.session_state.get("answers_all_rows") else ROWS
+        markup.show(markup.kicker("Answers", f"worst first; {len(listed):,} of {len(ordered):,}"))
+        most = len(listed) if st.session_state.get("answers_all_rows") else ROWS
         with st.container(key="answers_table"):
-            markup.show(answers_table(shown[:most], answers, opened.id))
-        if len(shown) > ROWS:
-            st.toggle(f"Show all {len(shown):,}", key="answers_all_rows")
+            markup.show(answers_table(listed[:most], answers, opened.id))
+        if len(listed) > ROWS:
+            st.toggle(f"Show all {len(listed):,}", key="answers_all_rows")
     with right:
-        answer_reader.answer(opened, answers.judged)
+        answer_reader.answer(listed, opened, answers.judged)
 
 
 def _order(answers: Answers, answer: AnsweredQuestion) -> float:
