@@ -59,22 +59,12 @@ def _bars(first: Bounds, second: Bounds) -> Node:
     def place(value: float) -> str:
         return f"{4 + 92 * (value - low) / (extent or 1):.2f}%"
 
+    def bar(bounds: Bounds, *, sure: bool) -> Element:
+        interval = Interval((bounds.low + bounds.high) / 2, bounds.low, bounds.high)
+        return span(".plot")[interval_bar(place, interval, sure=sure)]
+
     return div(".oq-evidence", style=f"--base:{place((first.low + first.high) / 2)}")[
-        (
-            [
-                span[letter],
-                span(".plot")[
-                    interval_bar(
-                        place,
-                        Interval((bounds.low + bounds.high) / 2, bounds.low, bounds.high),
-                        sure=letter == "B",
-                    )
-                ],
-                span,
-                span,
-            ]
-            for letter, bounds in (("A", first), ("B", second))
-        )
+        span["A"], bar(first, sure=False), span["B"], bar(second, sure=True)
     ]
 
 
@@ -86,12 +76,14 @@ def _decided(compared: NdcgComparison, missing: int) -> Node:
         case Verdict.EQUAL:
             return [b["Equal"], ": both rankings reach the same."]
     bounds = compared.other
+    if not missing:
+        return [b["Not decided"], ": passages of A have no label."]
     return [
         b["Not decided"],
-        f": {pluralize(missing, 'passage')} of B {plural(missing, 'has', 'have')} no label."
+        f": {pluralize(missing, 'passage')} of B {plural(missing, 'has', 'have')} no label.",
         f" B is at {bounds.low:.3f} if they turn out badly, and at {bounds.high:.3f} if well."
-        if bounds and missing
-        else ": passages of A have no label.",
+        if bounds
+        else "",
     ]
 
 
