@@ -1,6 +1,7 @@
 """The conclusion of an experiment in one sentence, for the page, the command line and exports."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.evaluation.results import Confirmation, Results, SettingTest
 from core.evaluation.setting_table import SettingRow, setting_table, words
@@ -30,6 +31,7 @@ class Conclusion:
         return f"{self.subject[:1].upper()}{self.subject[1:]} {self.predicate} {self.note}".rstrip()
 
 
+@lru_cache(maxsize=64)
 def conclude(results: Results, metric: str, baseline: str) -> Conclusion:
     """The conclusion of an experiment by one metric against a baseline: on the setting with the highest mean.
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from core.config.knob_changes import knob_values
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
@@ -18,7 +18,7 @@ ROUNDING = 1e-4
 """The share of an axis by which a figure may be outside of a range: addresses have six digits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Axis:
     """A knob, or a figure, of every setting of an experiment."""
 
@@ -32,12 +32,12 @@ class Axis:
     figures: tuple[float, ...]
     """For each setting of the results the place of its value in `values`, or the figure; not a number where it has none."""
 
-    @property
+    @cached_property
     def low(self) -> float:
         """The least figure."""
         return min((figure for figure in self.figures if not math.isnan(figure)), default=0.0)
 
-    @property
+    @cached_property
     def high(self) -> float:
         """The largest figure."""
         return max((figure for figure in self.figures if not math.isnan(figure)), default=0.0)

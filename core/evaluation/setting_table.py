@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -175,6 +175,7 @@ def knob_effects(results: Results, metric: str) -> tuple[KnobEffect, ...]:
     return tuple(sorted(effects, key=lambda effect: effect.share, reverse=True))
 
 
+@lru_cache(maxsize=4096)
 def words(setting: str) -> str:
     """What a setting changes, in the words of the controls: `ranking bm25, passage size 300`; or `the defaults`. The name
     of its experiment stands before them where the setting has it."""
@@ -187,6 +188,7 @@ def words(setting: str) -> str:
     return f"{experiment}{separator}{texts or 'the defaults'}"
 
 
+@cache
 def column(path: str) -> str:
     """The heading of a knob's column: the title of its control in lower case, without its unit."""
     title = next(parameter.title for parameter in parameters() if parameter.path == path)
