@@ -29,6 +29,7 @@ _citations = component("citations")
 _chart_clicks = component("chart_clicks")
 _row_clicks = component("row_clicks")
 _screen = component("screen")
+_save_charts = component("save_charts", Path(__file__).with_name("save_charts.html").read_text("utf-8"))
 _copy_link = component("copy_link", Path(__file__).with_name("copy_link.html").read_text("utf-8"))
 
 
@@ -86,6 +87,11 @@ def row_clicks(table: str, row: str, cell: str, on_open: Callable[[str], None]) 
 def copy_link() -> None:
     """A button that copies the address. Where the browser has no clipboard, a field with the link appears below it."""
     _copy_link(key="copy_link")
+
+
+def save_charts(name: str) -> None:
+    """Two buttons that save the charts of the page, as SVG and as PNG, in files named after `name`."""
+    _save_charts(key="save_charts", data={"name": name})
 
 
 def announcement(text: str) -> None:

@@ -105,6 +105,11 @@ def test_a_row_is_opened_by_mouse_and_keyboard_and_its_table_is_saved(web_app: A
     app.button("evaluate_export").click()
     with app.page.expect_download() as coming:
         app.button("evaluate_export_csv").click()
+    for ending, begin in (("SVG", b"<svg "), ("PNG", b"\x89PNG")):
+        with app.page.expect_download() as coming_chart:
+            app.page.get_by_role("button", name=f"Charts as {ending}").click()
+        assert coming_chart.value.suggested_filename.endswith(ending.lower())
+        assert Path(coming_chart.value.path()).read_bytes().startswith(begin)
     first, *lines = Path(coming.value.path()).read_text("utf-8-sig").splitlines()
     assert first.startswith("ranking,nDCG@10,difference,low,high,p,")
     assert len(lines) == 3

@@ -20,7 +20,7 @@ from core.evaluation.table_export import FORMATS, table_file
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
-from pages.parts import address, markup, page_frame, runtime, widgets
+from pages.parts import address, browser, markup, page_frame, runtime, widgets
 from pages.parts.evaluate import (
     compared_settings,
     experiment_charts,
@@ -203,6 +203,7 @@ def _export(settings: SettingTable, data: str) -> None:
                 key=f"evaluate_export_{ending[1:]}",
                 type="tertiary",
             )
+        browser.save_charts(export_name(f"{data} {settings.metric}", ""))
 
 
 def _opened(settings: SettingTable, conclusion: Conclusion) -> str:
