@@ -83,7 +83,7 @@ def test_a_model_that_fails_on_every_tenth_call_loses_nothing(
         2,
     )
     assert evaluation.answers
-    interval, counted = evaluation.answers.intervals()["answered"]
+    interval, counted = evaluation.answers.intervals["answered"]
     assert (interval.mean, counted) == (1.0, QUESTIONS - 2)
     asked = len(model.chat_requests)
     registry.answer_evaluations.resume(name)

@@ -131,7 +131,7 @@ def _line(answer: AnsweredQuestion) -> str:
 
 
 def _print_means(answers: Answers) -> None:
-    intervals = answers.intervals()
+    intervals = answers.intervals
     for name, note in METRICS.items():
         if name in intervals:
             interval, count = intervals[name]

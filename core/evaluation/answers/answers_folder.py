@@ -81,6 +81,7 @@ class Answers:
         values[ENTAILED] = self.judged.by_answer if self.judged else {}
         return {name: some for name, some in values.items() if some}
 
+    @cached_property
     def intervals(self) -> dict[str, tuple[Interval, int]]:
         """The mean of each metric with its interval, and how many questions have it."""
         return {name: (mean_interval(list(some.values())), len(some)) for name, some in self.values.items()}

@@ -113,17 +113,17 @@ class JudgedAnswers:
         """Why answers were not judged."""
         return tuple(answer.failed for answer in self.answers if answer.failed)
 
-    @property
+    @cached_property
     def by_answer(self) -> dict[str, float]:
         """The score of each answer that has one, by the question's id."""
         return {answer.id: score for answer in self.judged if (score := answer.score) is not None}
 
-    @property
+    @cached_property
     def scores(self) -> Interval | None:
         """The mean over answers; None when no answer has a score."""
         return mean_interval(list(self.by_answer.values())) if self.by_answer else None
 
-    @property
+    @cached_property
     def repetitions(self) -> tuple[float, ...]:
         """The same mean by the verdicts of each repetition alone, where it has any clear one."""
         means = (_mean_of(self.judged, number) for number in range(self.header.repeats))
@@ -139,7 +139,7 @@ class JudgedAnswers:
         """Sentences without a clear verdict, which are in no score."""
         return sum(answer.decided.count(None) for answer in self.judged)
 
-    @property
+    @cached_property
     def stable(self) -> Interval | None:
         """The share of an answer's sentences on which all repetitions say the same, mean over answers."""
         shares = [

@@ -174,7 +174,7 @@ def pick(kind: str, name: str) -> None:
 
 def _measured(answers: Answers, others: list[AnswerEvaluation]) -> None:
     """The figures, and below them the table of answers beside the one that is open."""
-    intervals = answers.intervals()
+    intervals = answers.intervals
     figures = st.container()
     ordered = sorted(answers.answers, key=partial(_order, answers))
     counts = {name: sum(map(keep, ordered)) for name, keep in FILTERS.items()}
@@ -255,7 +255,7 @@ _LISTED = (ANSWERED, TOKEN_F1, CITATION_RECALL)
 
 def _listed_row(evaluation: AnswerEvaluation, is_open: bool) -> Element:
     data, count, chat, setting, started = _facts(evaluation)
-    intervals = evaluation.answers.intervals() if evaluation.answers else {}
+    intervals = evaluation.answers.intervals if evaluation.answers else {}
     return tr(class_={"on": is_open})[
         td[a(href=f"#pick-evaluation/{evaluation.id}")[data]],
         (td[part] for part in (count, chat, setting, started)),
