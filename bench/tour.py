@@ -1,10 +1,12 @@
-"""The pictures of the guided tour: `python -m bench.tour` walks docs/tour.md and writes docs/images/tour-*.png."""
+"""The pictures of the guided tours: `python -m bench.tour` walks docs/tour.md and docs/tour_of_evaluate.md, and writes
+docs/images/tour-*.png."""
 
 from pathlib import Path
 
 from playwright.sync_api import Page
 
 from bench.screenshots import LAPTOP, opened, pictured, studio
+from tests.browser import tour_of_evaluate
 from tests.browser.conftest import App
 from tests.browser.tour import Tour
 
@@ -15,7 +17,9 @@ ABOVE = 110
 def main() -> None:
     with studio(__doc__) as (browser, site, folder):
         page = opened(browser, LAPTOP)
-        Tour(App(page, site), lambda name, top: _picture(page, folder, name, top)).walk()
+        app = App(page, site)
+        tour_of_evaluate.walk(app, lambda name, top: _picture(page, folder, name, top))
+        Tour(app, lambda name, top: _picture(page, folder, name, top)).walk()
 
 
 def _picture(page: Page, folder: Path, name: str, top: str) -> None:
