@@ -12,7 +12,7 @@ from core.evaluation.experiment_state import Experiment, ExperimentStatus
 from core.evaluation.results import Results
 from core.evaluation.results_folder import joined
 from core.runtime.experiments import NAME_LIMIT, NOTE_LIMIT, Experiments
-from core.text.display import duration, embedder_name
+from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import address, browser, markup, page_frame, runtime, widgets
@@ -23,6 +23,7 @@ from pages.parts.evaluate import (
     label_comparison,
     question_drafts,
     question_list,
+    running,
     sweep_form,
 )
 from pages.parts.evaluate.answers import answers_view
@@ -54,27 +55,6 @@ def undo_offer(experiments: Experiments) -> None:
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="evaluate_deleted"):
         st.markdown(f"**{markdown_label(experiment.name, 200)}** was deleted.", width="stretch")
         widgets.button("Undo", "undo", restore, experiments, experiment, key="evaluate_undo")
-
-
-def progress(experiments: Experiments, experiment: Experiment) -> None:
-    """How far the experiment is, redrawn while it is under way; why it ended before its end."""
-
-    @st.fragment(run_every=runtime.refresh_every(0.7) if experiment.live else None, key="evaluate_progress")
-    def draw() -> None:
-        current = experiments.get(experiment.id)
-        if current is None or current.done != experiment.done or current.status != experiment.status:
-            st.rerun()
-        if current.status is not ExperimentStatus.DONE:
-            left = current.seconds_left
-            status = str(current.status) if left is None else f"about {duration(left)} left"
-            st.progress(
-                min(current.done / max(current.settings, 1), 1.0),
-                f"{current.done:,} of {pluralize(current.settings, 'setting')}, {status}",
-            )
-        if current.error:
-            problem(BadInput(current.error))
-
-    draw()
 
 
 def actions(experiments: Experiments, experiment: Experiment) -> None:
@@ -144,9 +124,9 @@ def results_view() -> None:
         return
     if opened.note:
         st.caption(markdown_label(opened.note, 500))
-    progress(experiments, opened)
+    running.progress(experiments, opened)
     try:
-        results = experiments.results(opened.id)
+        results = running.held(opened, experiments.results(opened.id))
     except BadInput as error:
         problem(error)
         return

@@ -21,6 +21,7 @@ from core.evaluation.data_sets.data_set import DataSet, Question
 from core.evaluation.metrics.retrieval_metrics import measure_ranking
 from core.evaluation.strict_ports import StrictRerank, require_reranker
 from core.evaluation.sweep import name_of
+from core.evaluation.sweep_progress import SweepPhase, SweepProgress, WatchedEmbed
 from core.model import Index
 from core.ports import Embed, Rerank
 from core.stages.rank import rank
@@ -75,6 +76,7 @@ async def run_experiment(
     *,
     rerank: Rerank | None = None,
     done: Collection[str] = (),
+    progress: SweepProgress | None = None,
 ) -> AsyncGenerator[Result]:
     """One result a setting, as it is computed; settings that chunk alike come together.
 
@@ -89,6 +91,7 @@ async def run_experiment(
         workers: where questions are ranked and measured.
         rerank: the reranking model, for settings that ask for it.
         done: names of settings that need not be computed again.
+        progress: where questions, texts and calls made again are counted.
 
     Raises:
         BadInput: when a document of the data set cannot be used, or there is no reranking model for a setting.
@@ -98,6 +101,10 @@ async def run_experiment(
     remaining = [knobs for knobs in tried if name_of(knobs) not in done]
     require_reranker(remaining, rerank)
     reranker = StrictRerank(rerank) if rerank else None
+    progress = progress or SweepProgress()
+    answerable = sum(question.answerable for question in data.questions)
+    progress.begin(total=len(tried) * answerable, done=(len(tried) - len(remaining)) * answerable)
+    embed = WatchedEmbed(embed, progress)
     vectors = await _question_vectors(data.questions, embed) if any(map(_by_vectors, remaining)) else {}
     question_set = Shared(QuestionSet(questions=data.questions, vectors=vectors))
     jobs = math.ceil(len(data.questions) / _QUESTIONS_A_JOB)
@@ -105,10 +112,10 @@ async def run_experiment(
     async def result_of(item: tuple[Knobs, Shared[Corpus]]) -> Result:
         knobs, corpus = item
         if reranker and knobs.rank.rerank:
-            return await _reranked_result(knobs, corpus.value, question_set.value, reranker)
-        return await _result(knobs, corpus, question_set, workers)
+            return await _reranked_result(knobs, corpus.value, question_set.value, reranker, progress)
+        return await _result(knobs, corpus, question_set, workers, progress)
 
-    with_corpora = _with_corpora(data, remaining, embed, workers.count)
+    with_corpora = _with_corpora(data, remaining, embed, workers.count, progress)
     # So many that no worker waits for the last job of a setting.
     at_once = 1 + math.ceil(workers.count / max(jobs, 1))
     async with aclosing(map_in_order(with_corpora, result_of, at_once=at_once)) as results:
@@ -121,16 +128,18 @@ def _by_vectors(knobs: Knobs) -> bool:
 
 
 async def _with_corpora(
-    data: DataSet, tried: Sequence[Knobs], embed: Embed, at_once: int
+    data: DataSet, tried: Sequence[Knobs], embed: Embed, at_once: int, progress: SweepProgress
 ) -> AsyncGenerator[tuple[Knobs, Shared[Corpus]]]:
     """Each setting with the passages that it ranks, which the settings of one way of chunking share."""
     pages = await asyncio.to_thread(document_pages, data) if tried else {}
     for chunk in dict.fromkeys(knobs.chunk for knobs in tried):
         group = [knobs for knobs in tried if knobs.chunk == chunk]
+        progress.phase = SweepPhase.EMBED
         corpus = await build_corpus(
             pages, chunk, embed, vectors=any(map(_by_vectors, group)), at_once=at_once
         )
         shared = Shared(corpus)
+        progress.phase = SweepPhase.RANK
         for knobs in group:
             yield knobs, shared
 
@@ -153,21 +162,29 @@ async def _question_vectors(questions: Sequence[Question], embed: Embed) -> dict
 
 
 async def _result(
-    knobs: Knobs, corpus: Shared[Corpus], question_set: Shared[QuestionSet], workers: Workers
+    knobs: Knobs,
+    corpus: Shared[Corpus],
+    question_set: Shared[QuestionSet],
+    workers: Workers,
+    progress: SweepProgress,
 ) -> Result:
+    async def job(start: int) -> PartialResult:
+        part = await run_job(workers, _rank_some, knobs.rank, corpus, question_set, start)
+        progress.questions += len(part.values) + len(part.failed)
+        return part
+
     starts = range(0, len(question_set.value.questions), _QUESTIONS_A_JOB)
-    parts = await asyncio.gather(
-        *(run_job(workers, _rank_some, knobs.rank, corpus, question_set, start) for start in starts)
-    )
+    parts = await asyncio.gather(*map(job, starts))
     return _joined(knobs, corpus.value, parts)
 
 
 async def _reranked_result(
-    knobs: Knobs, corpus: Corpus, question_set: QuestionSet, reranker: Rerank
+    knobs: Knobs, corpus: Corpus, question_set: QuestionSet, reranker: Rerank, progress: SweepProgress
 ) -> Result:
     """The result of a setting that asks the reranking model, some questions at the same time."""
 
     async def measure(question: Question) -> PartialResult:
+        progress.questions += 1
         began = time.monotonic()
         index = _index(question, corpus, question_set, knobs.rank)
         if isinstance(index, str):

@@ -7,6 +7,7 @@ from typing import Any
 
 from core.evaluation.setting_table import column
 from core.evaluation.sweep import DEFAULTS
+from core.evaluation.sweep_progress import SweepProgress
 
 
 class ExperimentStatus(StrEnum):
@@ -39,8 +40,8 @@ class Experiment:
     given_name: str = ""
     """What a person called it; empty: nobody did."""
     note: str = ""
-    seconds_left: float | None = None
-    """About how long it will take, at its rate so far; None where that is not known yet, and when it has ended."""
+    progress: SweepProgress | None = None
+    """How far it is within its settings; None unless it is under way in this process."""
 
     @property
     def name(self) -> str:

@@ -3,9 +3,9 @@
 import asyncio
 import json
 import secrets
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from io import BytesIO
@@ -22,6 +22,7 @@ from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.strict_ports import require_reranker
 from core.evaluation.sweep import settings
 from core.evaluation.sweep_cost import DataSetSummary, SweepCost, sweep_cost
+from core.evaluation.sweep_progress import SweepProgress
 from core.runtime.choices.sweep_workers import sweep_models, sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
@@ -58,6 +59,7 @@ class Experiments(WorkFolders):
         folders = engine.settings.document_folders.split(",")
         self.data = AvailableDataSets(folder / "data_sets", store, labels, folders)
         self.questions = ExperimentQuestions(loop, engine, self.get, self.data)
+        self._progress: dict[str, SweepProgress] = {}
         self._turn = asyncio.Semaphore(1)
 
     def settings(self, swept: Mapping[str, Any], sample: int = 0, grid: bool = False) -> tuple[Knobs, ...]:
@@ -164,7 +166,7 @@ class Experiments(WorkFolders):
             plan = json.loads(path.read_text("utf-8"))
             results = path.parent / FILE
             done = _lines(results, results.stat().st_size) - 1 if results.exists() else 0
-            work = self._work.get(path.parent.name)
+            work, progress = self._work.get(path.parent.name), self._progress.get(path.parent.name)
             ended = ExperimentStatus.DONE if done >= plan["settings"] else ExperimentStatus.STOPPED
             return Experiment(
                 id=path.parent.name,
@@ -178,7 +180,9 @@ class Experiments(WorkFolders):
                 user=str(plan.get("user", "")),
                 given_name=str(plan.get("name", "")),
                 note=str(plan.get("note", "")),
-                seconds_left=work.seconds_left(done, int(plan["settings"])) if work else None,
+                progress=replace(progress)
+                if progress and work and work.status is ExperimentStatus.RUNNING
+                else None,
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -194,11 +198,13 @@ class Experiments(WorkFolders):
             embed = await self._engine.models.embedder(origins=loaded.origins)
             folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)
             done = await asyncio.to_thread(lambda: folder.results.by_setting)
-            work.began, work.done_before = time.monotonic(), len(done)
+            progress = self._progress[name] = SweepProgress()
             rerank = sweep_reranker(self._engine, tried, loaded)
             count = self._engine.settings.workers
             async with sweep_workers(loaded, tried, count=count, niceness=_NICENESS) as workers:
-                results = run_experiment(loaded, tried, embed, workers, rerank=rerank, done=done)
+                results = run_experiment(
+                    loaded, tried, embed, workers, rerank=rerank, done=done, progress=progress
+                )
                 async with aclosing(results):
                     async for result in results:
                         await asyncio.to_thread(folder.add, result)

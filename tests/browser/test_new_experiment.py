@@ -55,3 +55,38 @@ def test_a_broken_upload_is_shown_and_mended(chromium: Browser, tmp_path: Path, 
         found += findings(app.page, "New, an upload")
         assert fits(app)
         assert found == []
+
+
+def test_two_tabs_stop_and_continue_one_experiment_also_after_a_reload(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data" / "data_sets"
+    folder.mkdir(parents=True)
+    (folder / "support.jsonl").write_bytes(support().replace(b'"end": 0}', b'"end": 8}'))
+    with serving(tmp_path) as site, visiting(chromium, site) as one, visiting(chromium, site) as other:
+        one.open("/evaluate?view=new")
+        one.keyed("evaluate_data").locator("input").fill("support")
+        one.page.get_by_role("option", name="support.jsonl").click()
+        for name in ("cosine", "◆ fused"):  # words alone rank, so no text is embedded
+            one.keyed("evaluate_rank_strategy").get_by_role("button", name=name, exact=True).click()
+        for knob, values in (("chunk_size", range(100, 139)), ("rank_top_k", range(1, 6))):
+            one.field(f"evaluate_{knob}_other").fill(", ".join(map(str, values)))
+            one.field(f"evaluate_{knob}_other").press("Enter")
+        one.keyed("evaluate_sample").get_by_role("radio", name="All").click()
+        expect(one.button("evaluate_start")).to_contain_text("Start 240 settings")
+        one.button("evaluate_start").click()
+        expect(one.own("running")).to_contain_text("of 240 settings")
+        assert findings(one.page, "Running") == ()
+        other.open("/evaluate?" + one.page.url.partition("?")[2])
+        expect(other.own("running")).to_contain_text("questions/s")
+        other.button("evaluate_stop").click()
+        for tab in (one, other):
+            expect(tab.button("evaluate_continue")).to_be_visible()
+            expect(tab.own("running")).to_contain_text("stopped")
+        one.page.reload()
+        one.button("evaluate_continue").click()
+        for tab in (one, other):
+            expect(tab.button("evaluate_stop")).to_be_visible()
+            expect(tab.own("running")).to_contain_text("questions/s")
+        one.button("evaluate_stop").click()
+        expect(other.button("evaluate_continue")).to_be_visible()

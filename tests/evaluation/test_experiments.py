@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from core.adapters.models.remote_embedder import RemoteEmbedder
 from core.adapters.workers.in_process import InProcess
 from core.cli.main import main
 from core.config.knobs import Knobs
@@ -21,9 +22,11 @@ from core.evaluation.results import Change
 from core.evaluation.results_folder import ResultsFolder, read_results
 from core.evaluation.statistics.significance import Verdict
 from core.evaluation.sweep import name_of, settings
+from core.evaluation.sweep_progress import SweepProgress
 from core.model import Index, RerankScores
 from core.ports import Embed, Rerank
 from core.stages.rank import rank
+from tests.services.openai_server import FakeOpenAI, failure
 from tests.stages.fakes import FakeEmbed
 
 WORDS = ("water", "sand", "iron", "wood", "glass", "stone", "paper", "silk")
@@ -375,3 +378,37 @@ async def test_a_limit_per_duplicate_group_is_measured() -> None:
         result.values["q"]["context tokens"] for result in await results_of(data, tried, LetterEmbedder())
     ]
     assert both == pytest.approx(2 * one, rel=0.1)
+
+
+async def test_a_model_that_fails_on_every_tenth_call_is_asked_again_and_no_question_is_lost(
+    fake_openai: FakeOpenAI,
+) -> None:
+    embed = RemoteEmbedder("test-embed", fake_openai.base_url, None, backoff=0.001)
+    embed.batch = 4
+    for _ in range(20):
+        fake_openai.embeddings.extend([*[None] * 9, failure(503)])
+    progress, tried = SweepProgress(), settings({"chunk": {"size": [100, 200, 300]}})
+    with InProcess() as workers:
+        results = [
+            result async for result in run_experiment(data_set(), tried, embed, workers, progress=progress)
+        ]
+    assert len(results) == 3 and not any(result.failed for result in results)
+    calls = len(fake_openai.embedding_requests)
+    assert calls >= 20
+    assert progress.retries == calls // 10
+    assert (progress.questions, progress.total) == (3 * len(WORDS), 3 * len(WORDS))
+    assert progress.texts >= sum(result.passages for result in results)
+    assert progress.seconds_left == 0
+
+
+async def test_progress_counts_what_an_earlier_start_measured() -> None:
+    tried, progress = settings({"rank": {"strategy": ["bm25", "fused"]}}), SweepProgress()
+    with InProcess() as workers:
+        done = [name_of(tried[0])]
+        found = run_experiment(data_set(), tried, LetterEmbedder(), workers, done=done, progress=progress)
+        assert len([result async for result in found]) == 1
+    assert (progress.earlier, progress.questions, progress.total) == (
+        len(WORDS),
+        2 * len(WORDS),
+        2 * len(WORDS),
+    )

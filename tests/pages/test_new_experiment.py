@@ -9,9 +9,10 @@ from streamlit.testing.v1 import AppTest
 from core.errors import BadInput
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
+from pages.parts.evaluate.running import HELD
 from tests.loopback import LoopbackWeb, Reply
 from tests.pages.conftest import opened
-from tests.pages.test_evaluate import html
+from tests.pages.test_evaluate import ended, html
 
 pytestmark = pytest.mark.slow
 
@@ -93,3 +94,18 @@ def test_visitors_of_a_shared_server_bring_no_data_sets(
     app = opened("evaluate", {"data_set_way": "Upload"}, view="new")
     assert not app.exception
     assert not app.get("file_uploader")
+
+
+def test_results_that_come_while_others_are_read_wait_until_they_are_asked_for(registry: RunRegistry) -> None:
+    name = registry.experiments.start("handbook", {"rank": {"strategy": ["bm25", "fused", "cosine"]}})
+    ended(registry, name)
+    app = opened("evaluate", {HELD: (name, 1)}, experiment=name)
+    assert html(app).count("#pick-setting/") == 1
+    (button,) = [each for each in app.button if each.key == "evaluate_show"]
+    assert button.label == "Show 2 new"
+    button.click().run()
+    assert not app.exception
+    assert html(app).count("#pick-setting/") == 3
+    assert "evaluate_show" not in {each.key for each in app.button}
+    app = opened("evaluate", experiment=name)
+    assert html(app).count("#pick-setting/") == 3, "whoever opens it sees all that there is"
