@@ -87,5 +87,9 @@ def answers_are_measured(app: App, show: Show) -> None:
     expect(rows).to_have_count(int(wrong))
     rows.nth(1).get_by_role("link").click()
     expect(rows.nth(1)).to_have_class("on")
+    says(
+        "*in source 2* means that it was there to be used, *in none of the sources* that the ranking lost it"
+    )
+    expect(app.keyed("answer_reader")).to_contain_text(re.compile(r"in source \d|in none of the sources"))
     expect(app.own("reference").first).to_be_visible()
     expect(app.own("source").first).to_be_visible()

@@ -57,7 +57,7 @@ def test_quotations_are_evaluated_from_the_form_and_every_figure_is_explained(re
     for metric in ("answered", "citation recall"):
         assert HELP[metric] in page, "the same sentence as in docs/metrics.md"
     assert page.count("#pick-answer/") == 4, "a row each, and the answer after the one that is open"
-    assert "oq-reference" in page and "holds" in page
+    assert "oq-reference" in page and "in source 1" in page
 
 
 def test_two_evaluations_are_compared_question_by_question(registry: RunRegistry) -> None:

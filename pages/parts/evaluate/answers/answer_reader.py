@@ -10,6 +10,7 @@ from htpy import Element, Node, a, b, blockquote, div, h2, li, mark, ol, p, pre,
 from core.analysis.answers.llm_judge import Entailment, example_prompt
 from core.evaluation.answers.answering import AnsweredQuestion, CitedSource, Outcome
 from core.evaluation.answers.judged_answers import JudgedAnswer, JudgedAnswers
+from core.evaluation.metrics.answer_metrics import contains_reference
 from core.evaluation.metrics.metric_help import ENTAILED, HELP, KAPPA, STABLE
 from core.evaluation.statistics.significance import Interval
 from core.model import Article, Page, Place
@@ -57,7 +58,7 @@ def answer(shown: Sequence[AnsweredQuestion], opened: AnsweredQuestion, judged: 
                 numbers = range(1, len(opened.sources) + 1)
                 st.markdown(safe_markdown(opened.answer, numbers) or "No answer.", anchors=False)
         with right:
-            markup.show(markup.kicker("Reference", "from the data set"))
+            markup.show(markup.kicker("Reference", _where(opened)))
             markup.show(
                 [blockquote(".oq-reference", dir="auto")[text] for text in opened.references[:5]]
                 or p(".oq-reading")["The data set has none: the question should be refused."]
@@ -77,6 +78,18 @@ def answer(shown: Sequence[AnsweredQuestion], opened: AnsweredQuestion, judged: 
 
 def _note(opened: AnsweredQuestion) -> str:
     return f"{pluralize(len(opened.answer.split()), 'word')}, {markup.duration(opened.seconds)}"
+
+
+def _where(opened: AnsweredQuestion) -> str:
+    """Which sources hold the reference word for word: whether the ranking lost it, or the answer."""
+    places = [
+        str(number)
+        for number, text in enumerate(opened.sources, 1)
+        if contains_reference(text, opened.references)
+    ]
+    if not opened.references or not opened.sources:
+        return "from the data set"
+    return f"in source {', '.join(places)}" if places else "in none of the sources, word for word"
 
 
 def _outcome(opened: AnsweredQuestion) -> Node:
