@@ -10,7 +10,7 @@ from core.config.knobs import RankKnobs, Strategy
 from core.errors import BadInput
 from core.model import Index, Page, Passage, Ranking, Source, context_numbers
 from core.run.hit_merging import RRF_K
-from core.stages.answering.surroundings import surrounded
+from core.stages.answering.surroundings import from_its_sentence, surrounded
 from core.stages.ranking.bm25 import bm25
 from core.stages.ranking.context_selection import documents_for, select_context
 from core.stages.ranking.mmr import maximal_marginal_relevance
@@ -176,12 +176,15 @@ def sources(
 ) -> tuple[Source, ...]:
     """The context as numbered sources, with their pages' titles and addresses and the text around the passages.
 
+    A source begins with a whole sentence also where its passage does not, which an overlap may cut.
+
     `taken` are the source numbers of earlier turns, as in `context_numbers`.
     """
     numbers = context_numbers(ranking, index, taken).values()
     chosen = [index.passages[row] for row in ranking.context]
     texts = {passage.place.page: pages[passage.place.page].text for passage in chosen}
-    context_places = surrounded([passage.place for passage in chosen], texts, knobs.surroundings)
+    reached = surrounded([passage.place for passage in chosen], texts, knobs.surroundings)
+    context_places = [from_its_sentence(place, texts[place.page]) for place in reached]
     return tuple(
         Source(
             number=number,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from core.analysis.rankings.context_membership import context_sources, context_tokens
 from core.model import Phase, Place, Source
 from core.run.state import Run
+from core.stages.answering.surroundings import LEAD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ def context_diff(answered: Run, tuned: Run) -> ContextDiff | None:
     context = context_sources(tuned)
     before = {source.passage.id: source.number for source in answered.sources}
     after = {source.passage.id: source.number for source in context}
-    places = {source.passage.id: source.place for source in answered.sources}
+    places = {source.passage.id: _place(source) for source in answered.sources}
     latest = _latest_phases(tuned)
     rechunked = Phase.CHUNK in latest
     return ContextDiff(
@@ -58,7 +59,9 @@ def context_diff(answered: Run, tuned: Run) -> ContextDiff | None:
         moved=tuple((before[key], n) for key, n in after.items() if key in before and before[key] != n),
         common=sum(key in before for key in after),
         resized=tuple(
-            source.number for source in context if places.get(source.passage.id, source.place) != source.place
+            source.number
+            for source in context
+            if places.get(source.passage.id, place := _place(source)) != place
         ),
         rechunked=rechunked,
         reused=tuned.vectors_reused if Phase.EMBED in latest else len(tuned.index.passages),
@@ -104,4 +107,10 @@ def contexts_differ(first: Run, second: Run) -> bool:
 
 
 def _places(sources: Sequence[Source]) -> list[tuple[str, Place]]:
-    return [(source.passage.id, source.place) for source in sources]
+    return [(source.passage.id, _place(source)) for source in sources]
+
+
+def _place(source: Source) -> Place:
+    """Where the text of a source lies, without what only completes its first sentence: earlier versions left it cut."""
+    completed = not source.after and len(source.before) <= LEAD
+    return source.passage.place if completed else source.place

@@ -158,7 +158,10 @@ def _with_coverage(
     for position, source in enumerate(sources):
         text = source.text
         passage = coverage(f"{source.title}\n{text}")
-        for claim in read_sentences(text):
+        claims = read_sentences(text)
+        # A passage of a collection has no page from which a first sentence that an overlap cut could be completed.
+        cut = len(claims) > 1 and claims[0].text[:1].islower()
+        for claim in claims[cut:]:
             if _is_quotable(claim.text) and text.count("|", claim.start, claim.end) < _FEWEST_BARS:
                 total = _PASSAGE_WEIGHT * passage + _SENTENCE_WEIGHT * coverage(claim.text)
                 yield ScoredSentence(position, claim.start, claim.end, claim.text, total)

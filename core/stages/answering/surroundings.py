@@ -5,6 +5,7 @@ against, begins earlier and ends later.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from core.model import Place
 from core.stages.answering.answer_prompt import SOURCE_TOKENS
@@ -12,6 +13,8 @@ from core.stages.chunking.text_boundaries import best_cut, word_from
 from core.text.sanitize import CHARACTERS_A_TOKEN
 from core.text.sentences import sentences
 
+LEAD = 400
+"""The most characters by which a place is moved to the beginning of its sentence."""
 _LOOK = 100
 """Characters beyond the reach, which tell whether a sentence begins or ends at its edge."""
 
@@ -49,6 +52,23 @@ def surrounded(places: Sequence[Place], texts: Mapping[str, str], characters: in
             end=_end(text, place.end, ceiling, reach),
         )
     return tuple(widened)
+
+
+def from_its_sentence(place: Place, text: str) -> Place:
+    """The place from the beginning of the sentence in which it begins, where an overlap or a limit cut that.
+
+    A sentence that begins more than `LEAD` characters before it stays cut, as where the prompt has no room for it.
+
+    Args:
+        place: of a passage, perhaps with text around it.
+        text: of its page.
+    """
+    looked = max(0, place.start - LEAD, place.end - SOURCE_TOKENS * CHARACTERS_A_TOKEN + 1)
+    spans = sentences(text[looked : place.start + _LOOK])
+    for begin, end in spans[bool(looked) :]:  # where the first begins is not seen
+        if looked + begin < place.start < looked + end:
+            return replace(place, start=looked + begin)
+    return place
 
 
 def _start(text: str, start: int, floor: int, reach: int) -> int:

@@ -119,4 +119,4 @@ def test_a_wait_for_the_next_attempt_is_not_in_the_time() -> None:
 def test_tokens_of_context_are_a_quarter_of_its_characters() -> None:
     answered = long_run((0, 1))
     diff = diff_of(answered, answered)
-    assert diff.tokens == 20
+    assert diff.tokens == 21

@@ -89,6 +89,14 @@ async def test_a_source_keeps_its_reading_order_and_its_paragraph() -> None:
     )
 
 
+async def test_a_sentence_that_its_passage_cut_is_not_quoted_where_there_is_another() -> None:
+    cut = "of passages, which raises retrieval recall of passage overlap."
+    whole = "Passage overlap raises retrieval recall by several points."
+    result, _ = await extracted(QUESTION, [source(1, f"{cut} {whole}")])
+    assert quotations(result.text) == [whole]
+    assert quotations((await extracted(QUESTION, [source(1, cut)]))[0].text) == [cut]
+
+
 @pytest.mark.parametrize("length", Length)
 async def test_the_length_bounds_the_number_of_sentences(length: Length) -> None:
     many = [

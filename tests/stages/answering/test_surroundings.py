@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
 from core.stages.answering.answer_prompt import SOURCE_TOKENS
-from core.stages.answering.surroundings import surrounded
+from core.stages.answering.surroundings import from_its_sentence, surrounded
 from core.stages.rank import rank, sources
 from core.text.sanitize import CHARACTERS_A_TOKEN
 
@@ -55,6 +55,26 @@ def test_text_between_two_passages_goes_to_the_first_and_no_text_to_both() -> No
         TEXT[: TEXT.index(" They were sold")],
         "They were sold in Leith. The kiln closed in 1911.",
     ]
+
+
+def test_a_source_begins_with_its_sentence_where_the_passage_does_not() -> None:
+    page = Page(key="a", url="", title="", article=Article(text=TEXT, extractor=""))
+    places = [at(TEXT, "above the harbour. Coal came by sea."), at(TEXT, "They were sold in Leith.")]
+    index = Index(
+        passages=tuple(Passage(text=TEXT[p.start : p.end], place=p) for p in places),
+        vectors=None,
+        question=None,
+        embedder="x",
+    )
+    knobs = RankKnobs(strategy=Strategy.BM25)
+    ranking = rank("Was coal sold above the harbour in Leith?", index, knobs, {"a": page})
+    found = sources(ranking, index, {"a": page}, knobs)
+    assert {TEXT[one.place.start : one.place.end] for one in found} == {
+        "It stands above the harbour. Coal came by sea.",
+        "They were sold in Leith.",
+    }
+    long = f"{'mortar ' * 100}{FIRED}"
+    assert from_its_sentence(at(long, FIRED), long) == at(long, FIRED), "its sentence begins too far away"
 
 
 def test_other_pages_texts_do_not_matter() -> None:
