@@ -138,7 +138,7 @@ class Experiments(WorkFolders):
 
     def get(self, name: str) -> Experiment | None:
         """The experiment of this id; None when there is none."""
-        path = self.plan_path(name)
+        path = self.path(name)
         return self._read(path) if path else None
 
     def all(self) -> tuple[Experiment, ...]:

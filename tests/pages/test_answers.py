@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from core.cli.main import main
 from core.config.knobs import Knobs
 from core.evaluation.metrics.metric_help import HELP
 from core.runtime.registry import RunRegistry
@@ -72,6 +73,20 @@ def test_two_evaluations_are_compared_question_by_question(registry: RunRegistry
     app = opened("evaluate", view="answers", evaluation="gone", show="nonsense", baseline="nonsense")
     assert not app.exception
     assert "There is no evaluation gone." in " ".join(element.value for element in app.warning)
+
+
+def test_what_the_command_line_wrote_is_shown(registry: RunRegistry, warm_folder: Path) -> None:
+    data = registry.experiments.data.folder / data_set(registry)
+    out = warm_folder / "answers" / "nightly"
+    assert main(["eval", "answers", "--data", str(data), "--out", str(out)]) == 0
+    app = opened("evaluate", view="answers", evaluation="nightly")
+    assert not app.exception
+    page = html(app)
+    assert "Answers to mills" in page and page.count("#pick-answer/") == 4
+    app.button(key="answers_delete").click().run()
+    assert registry.answer_evaluations.get("nightly") is None
+    app.button(key="answers_undo").click().run()
+    assert registry.answer_evaluations.get("nightly")
 
 
 def test_damaged_answers_are_named_and_others_stay(registry: RunRegistry, warm_folder: Path) -> None:

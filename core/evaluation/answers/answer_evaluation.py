@@ -1,12 +1,15 @@
 """Where an evaluation of answers stands."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
 
 from core.config.knob_changes import apply_changes
 from core.config.knobs import Knobs
 from core.evaluation.answers.answering import CHANGED
 from core.evaluation.answers.answers_folder import Answers
 from core.evaluation.experiment_state import ExperimentStatus
+from core.evaluation.sweep import DEFAULTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +24,18 @@ class AnswerPlan:
     questions: int
     repeats: int = 0
     """How often a sentence is judged; 0: there is no judge."""
+
+    @classmethod
+    def of(cls, answers: Answers, started: datetime) -> Self:
+        """What answers say of themselves."""
+        header = answers.header
+        return cls(
+            data=header.data,
+            changes=() if header.setting == DEFAULTS else tuple(header.setting.split(" ")),
+            started=started.isoformat(),
+            questions=len(header.questions),
+            repeats=answers.judged.header.repeats if answers.judged else 0,
+        )
 
     @property
     def knobs(self) -> Knobs:

@@ -138,12 +138,16 @@ class AnswerEvaluations(WorkFolders):
         Raises:
             BadInput: when its answers are damaged.
         """
-        path = self.plan_path(name)
-        if path is None:
+        stored, file = self.path(name), self.path(name, FILE)
+        answers = _latest(file.parent) if file else None
+        if stored:
+            read = json.loads(stored.read_text("utf-8"))
+            plan = AnswerPlan(**(read | {"changes": tuple(read["changes"])}))
+        elif answers and file:  # written by openquery eval answers --out
+            plan = AnswerPlan.of(answers, datetime.fromtimestamp(file.stat().st_mtime, UTC))
+        else:
             return None
-        stored = json.loads(path.read_text("utf-8"))
-        plan = AnswerPlan(**(stored | {"changes": tuple(stored["changes"])}))
-        answers, work = _latest(path.parent), self._work.get(name)
+        work = self._work.get(name)
         evaluation = AnswerEvaluation(
             id=name,
             plan=plan,
@@ -162,9 +166,9 @@ class AnswerEvaluations(WorkFolders):
     def all(self) -> tuple[AnswerEvaluation, ...]:
         """Every evaluation that can be read, newest first."""
         evaluations = []
-        for path in self._folder.glob(f"*/{PLAN}"):
+        for path in self._folder.glob("*"):
             try:
-                evaluations.append(self.get(path.parent.name))
+                evaluations.append(self.get(path.name))
             except (BadInput, OSError, ValueError, KeyError, TypeError):
                 continue
         some = [evaluation for evaluation in evaluations if evaluation]

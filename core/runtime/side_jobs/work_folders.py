@@ -51,9 +51,9 @@ class WorkFolders:
         self._deleted = folder / ".deleted"
         self._work: dict[str, Work] = {}
 
-    def plan_path(self, name: str) -> Path | None:
-        """The plan of the folder of this name; None when there is none."""
-        path = self._folder / name / PLAN
+    def path(self, name: str, file: str = PLAN) -> Path | None:
+        """A file in the folder of this name; None when there is none."""
+        path = self._folder / name / file
         return path if _ID.fullmatch(name) and path.is_file() else None
 
     def stop(self, name: str, seconds: float = 5.0) -> None:
@@ -65,7 +65,7 @@ class WorkFolders:
 
     def delete(self, name: str) -> None:
         """Stop the work and delete its folder. It can be restored until another is deleted, or this process ends."""
-        if self.plan_path(name):
+        if _ID.fullmatch(name) and (self._folder / name).is_dir():
             self.stop(name)
             self._work.pop(name, None)
             self._purge()
@@ -74,7 +74,7 @@ class WorkFolders:
 
     def is_restorable(self, name: str) -> bool:
         """Whether it was deleted and can be restored."""
-        return bool(_ID.fullmatch(name)) and (self._deleted / name / PLAN).is_file()
+        return bool(_ID.fullmatch(name)) and (self._deleted / name).is_dir()
 
     def restore(self, name: str) -> None:
         """Undo a deletion. Does nothing when it cannot be restored."""
