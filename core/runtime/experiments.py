@@ -23,7 +23,7 @@ from core.evaluation.strict_ports import require_reranker
 from core.evaluation.sweep import settings
 from core.evaluation.sweep_cost import DataSetSummary, SweepCost, sweep_cost
 from core.evaluation.sweep_progress import SweepProgress
-from core.runtime.choices.sweep_workers import sweep_models, sweep_reranker, sweep_workers
+from core.runtime.choices.sweep_workers import sweep_embedder, sweep_models, sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.runtime.side_jobs.experiment_questions import ExperimentQuestions
@@ -77,17 +77,27 @@ class Experiments(WorkFolders):
         """Whether a reranking model is connected."""
         return self._engine.models.reranker() is not None
 
-    def cost(self, summary: DataSetSummary, tried: Sequence[Knobs]) -> SweepCost:
-        """What these settings will take over a data set. Raises as `sweep_cost`."""
-
-        models = self._loop.call(sweep_models(self._engine))
+    def cost(self, summary: DataSetSummary, tried: Sequence[Knobs], processes: int = 0) -> SweepCost:
+        """What these settings will take over a data set, by so many processes as `start` has them. Raises as
+        `sweep_cost`."""
+        models = self._loop.call(sweep_models(self._engine, processes))
         return self._loop.call(sweep_cost(summary, tried, models))
 
     def start(
-        self, data: str, swept: Mapping[str, Any], user: str = "", *, sample: int = 0, grid: bool = False
+        self,
+        data: str,
+        swept: Mapping[str, Any],
+        user: str = "",
+        *,
+        sample: int = 0,
+        grid: bool = False,
+        processes: int = 0,
+        scheduler: str = "",
     ) -> str:
         """Start an experiment, and return its id. It belongs to `user`, whose labels it takes; empty: to everybody. With a
-        `sample` it measures so many of the combinations, or with `grid` those of fewer values.
+        `sample` it measures so many of the combinations, or with `grid` those of fewer values. It runs
+        in so many `processes` of this machine (1: in this one; 0: as the settings say), or on the workers of the Dask
+        cluster of a `scheduler`, which must be trusted as `DaskCluster` says.
 
         Raises:
             BadInput: when there is no such data set, a value cannot be tried, or the user has an experiment under way.
@@ -107,6 +117,8 @@ class Experiments(WorkFolders):
             "user": user,
             "sample": sample,
             "grid": grid,
+            "processes": processes,
+            "scheduler": scheduler,
         }
         atomic_write(self._folder / name / PLAN, json.dumps(plan).encode())
         self._launch(name, partial(self._run, name=name, plan=plan))
@@ -200,8 +212,12 @@ class Experiments(WorkFolders):
             done = await asyncio.to_thread(lambda: folder.results.by_setting)
             progress = self._progress[name] = SweepProgress()
             rerank = sweep_reranker(self._engine, tried, loaded)
-            count = self._engine.settings.workers
-            async with sweep_workers(loaded, tried, count=count, niceness=_NICENESS) as workers:
+            count, scheduler = (
+                plan.get("processes") or self._engine.settings.workers,
+                plan.get("scheduler", ""),
+            )
+            async with sweep_workers(loaded, tried, scheduler, count=count, niceness=_NICENESS) as workers:
+                embed = sweep_embedder(embed, self._engine, workers)
                 results = run_experiment(
                     loaded, tried, embed, workers, rerank=rerank, done=done, progress=progress
                 )

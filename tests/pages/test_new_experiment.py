@@ -7,12 +7,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.errors import BadInput
+from core.evaluation.experiment_state import ExperimentStatus
+from core.evaluation.labels.passage_labels import label
+from core.model import Grade
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 from pages.parts.evaluate.running import HELD
 from tests.loopback import LoopbackWeb, Reply
-from tests.pages.conftest import opened
+from tests.pages.conftest import answered, opened
 from tests.pages.test_evaluate import ended, html
+from tests.services.dask import dask_scheduler
 
 pytestmark = pytest.mark.slow
 
@@ -109,3 +113,58 @@ def test_results_that_come_while_others_are_read_wait_until_they_are_asked_for(r
     assert "evaluate_show" not in {each.key for each in app.button}
     app = opened("evaluate", experiment=name)
     assert html(app).count("#pick-setting/") == 3, "whoever opens it sees all that there is"
+
+
+def test_an_experiment_runs_on_a_dask_cluster_that_the_operator_names(
+    registry: RunRegistry, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    app = opened("evaluate", {"evaluate_where": "dask"})
+    assert "needs the address of its scheduler" in app.error[0].value
+    assert app.button(key="evaluate_start").disabled
+    with dask_scheduler(tmp_path_factory.mktemp("dask")) as cluster:
+        cluster.start_workers(2)
+        app.text_input(key="evaluate_scheduler").set_value(cluster.address).run()
+        assert "neither encrypted nor authenticated" in " ".join(element.value for element in app.caption)
+        app.button(key="evaluate_start").click().run()
+        assert not app.exception
+        (experiment,) = registry.experiments.all()
+        done = ended(registry, experiment.id)
+        assert (done.status, done.error) == (ExperimentStatus.DONE, "")
+        there = registry.experiments.results(experiment.id)
+    here = registry.experiments.results(
+        ended(registry, registry.experiments.start("handbook", experiment.swept, processes=1)).id
+    )
+    assert there and here
+    assert [(result.setting, result.values) for result in there.results] == [
+        (result.setting, result.values) for result in here.results
+    ]
+
+
+def test_a_scheduler_that_is_not_there_is_said_and_the_experiment_can_be_continued(
+    registry: RunRegistry,
+) -> None:
+    name = registry.experiments.start("handbook", {}, scheduler="nonsense://x")
+    failed = ended(registry, name)
+    assert failed.status is ExperimentStatus.FAILED
+    assert "is no address of a scheduler" in failed.error
+    app = opened("evaluate", experiment=name)
+    assert not app.exception
+    assert not app.button(key="evaluate_continue").disabled
+
+
+def test_a_visitor_of_a_shared_server_names_no_scheduler(
+    registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = answered(registry)
+    monkeypatch.setenv("OPENQUERY_SHARED", "1")
+    runtime.close()
+    shared = runtime.runs()
+    assert run.index
+    place = run.index.passages[0].place
+    relevant = label(run.pages[place.page], place, Grade.RELEVANT)
+    shared.labels.add(run.question, run.id, relevant, user="anna@example.org")
+    person = {"email": "anna@example.org", "email_verified": True}
+    app = opened("evaluate", user=person, view="new")
+    assert not app.exception
+    (where,) = [group for group in app.button_group if group.key == "evaluate_where"]
+    assert "Dask" not in where.options

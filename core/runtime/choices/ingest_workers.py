@@ -17,6 +17,12 @@ CLUSTER = "the Dask cluster"
 """What the workers on other machines are called where the egress policy keeps a text from them."""
 
 
+UNENCRYPTED = (
+    "is neither encrypted nor authenticated: who can reach it on the network can read the documents and run code on "
+    "the workers and here. Use tls:// outside of a network that you trust."
+)
+
+
 def is_encrypted(scheduler: str) -> bool:
     """Whether the connection to this Dask scheduler is encrypted and authenticated."""
     return scheduler.startswith(ENCRYPTED)

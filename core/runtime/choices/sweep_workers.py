@@ -62,15 +62,15 @@ def sweep_embedder(embed: CachedEmbed, engine: Engine, workers: Workers) -> Cach
     return embed
 
 
-async def sweep_models(engine: Engine) -> SweepModels:
-    """The operator's models, by which a sweep is estimated. Raises as `Models.embedder`."""
+async def sweep_models(engine: Engine, processes: int = 0) -> SweepModels:
+    """The operator's models and so many processes, by which a sweep is estimated. Raises as `Models.embedder`."""
     embed = await engine.models.embedder(origins=(PAGES,))
     return SweepModels(
         embed=embed.embed,
         cached=embed.count_cached,
         rerank=engine.models.reranker(),
         prices=engine.prices.read(),
-        workers=engine.settings.workers or os.cpu_count() or 1,
+        workers=processes or engine.settings.workers or os.cpu_count() or 1,
     )
 
 

@@ -1,15 +1,18 @@
 """The form of a new experiment: a data set, the values to try of each knob, and what that will take."""
 
+import os
 from typing import Any
 
 import streamlit as st
 from htpy import Element, b, div, p, span
 
 from core.config.knobs import Knobs
+from core.config.permissions import Action
 from core.config.prices import Cost
-from core.errors import OpenQueryError
+from core.errors import BadInput, OpenQueryError
 from core.evaluation.sweep import SETTINGS_LIMIT, combinations
 from core.evaluation.sweep_cost import DataSetSummary, SweepCost
+from core.runtime.choices.ingest_workers import UNENCRYPTED, is_encrypted
 from core.runtime.experiments import Experiments
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
@@ -20,6 +23,7 @@ from pages.parts.evaluate.knob_rows import Swept
 SAMPLE = 45
 """Settings of a sample, which is offered where there are more."""
 ALL, RANDOM, GRID = "all", "random", "grid"
+HERE, PROCESSES, DASK = "here", "processes", "dask"
 PARTS = {"chunk": "chunk", "embed": "embed", "rerank": "rerank", "rank": "rank and measure"}
 LABELS_ALONE = (
     "On a shared server you can measure settings on passages that you have labelled on the Research page. Experiments "
@@ -49,12 +53,16 @@ def _before_it_starts(
     """What the sweep takes, a sample where it is large, and the button that starts it."""
     markup.show(markup.numbered(3, "Before it starts"))
     settings: tuple[Knobs, ...] = ()
-    way = ALL
+    way, processes, scheduler = ALL, 0, ""
     try:
         if not faults:
             way, settings = _settings(experiments, swept)
+        figures = st.container()
+        processes, scheduler = _where()
         if summary and settings:
-            markup.show(*_cost(summary, experiments.cost(summary, settings), knob_rows.factors(swept)))
+            cost = experiments.cost(summary, settings, processes)
+            with figures:
+                markup.show(*_cost(summary, cost, knob_rows.factors(swept)))
     except OpenQueryError as error:
         faults = (*faults, f"{error.message} {error.hint}")
     for fault in faults:
@@ -68,7 +76,7 @@ def _before_it_starts(
         experiments,
         data,
         swept,
-        way,
+        {**_sample(way), "processes": processes, "scheduler": scheduler},
         key="evaluate_start",
         type="primary",
         width="stretch",
@@ -96,6 +104,39 @@ def _settings(experiments: Experiments, swept: Swept) -> tuple[str, tuple[Knobs,
         st.session_state["evaluate_sample"] = next(iter(offered))
     way = widgets.choice("Settings", list(offered), key="evaluate_sample", format_func=offered.__getitem__)
     return way, experiments.settings(swept, **_sample(way))
+
+
+def _where() -> tuple[int, str]:
+    """Where it runs: how many processes of this machine, 0 for one a core, and the address of a Dask scheduler, which
+    only an operator may name; empty: this machine.
+
+    Raises:
+        BadInput: while the address is missing.
+    """
+    several = runtime.runs().settings.workers or os.cpu_count() or 1
+    offered = {HERE: "in this process"} | ({PROCESSES: f"{several} processes"} if several > 1 else {})
+    if runtime.caller().may(Action.NAME_SERVERS):
+        offered[DASK] = "Dask"
+    where = widgets.choice(
+        "Where it runs",
+        list(offered),
+        key="evaluate_where",
+        default=PROCESSES if several > 1 else HERE,
+        format_func=offered.__getitem__,
+        persist_state="session",
+    )
+    if where != DASK:
+        return (1 if where == HERE else 0), ""
+    scheduler = st.text_input(
+        "Address of the Dask scheduler", key="evaluate_scheduler", placeholder="tls://10.0.0.1:8786"
+    ).strip()
+    if not scheduler:
+        raise BadInput(
+            "A Dask cluster needs the address of its scheduler.", hint="Write it like tls://10.0.0.1:8786."
+        )
+    if not is_encrypted(scheduler):
+        st.caption(markdown_label(f"{scheduler} {UNENCRYPTED}", 400))
+    return 0, scheduler
 
 
 def _sample(way: str) -> dict[str, Any]:
@@ -160,10 +201,12 @@ def open_experiment(name: str) -> None:
     st.session_state["evaluate_view"] = "results"
 
 
-def _start(experiments: Experiments, data: str, swept: Swept, way: str) -> None:
+def _start(experiments: Experiments, data: str, swept: Swept, options: dict[str, Any]) -> None:
     try:
         with runtime.refusing:
             runtime.caller().require(data_set_form.action(data))
-            open_experiment(experiments.start(data, swept, runtime.label_user(), **_sample(way)))
+            if options["scheduler"]:
+                runtime.caller().require(Action.NAME_SERVERS)
+            open_experiment(experiments.start(data, swept, runtime.label_user(), **options))
     except OSError as error:
         runtime.refuse("The experiment cannot be stored.", f"Check the data folder: {error.strerror}.")
