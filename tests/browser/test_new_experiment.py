@@ -1,6 +1,8 @@
 """The New view in Chromium: a broken upload is mended, on a desktop and on a phone in the dark, without a fault."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -57,23 +59,37 @@ def test_a_broken_upload_is_shown_and_mended(chromium: Browser, tmp_path: Path, 
         assert found == []
 
 
+def data_folder(folder: Path) -> Path:
+    """The folder of a server whose data sets are the support questions."""
+    data_sets = folder / "data" / "data_sets"
+    data_sets.mkdir(parents=True)
+    (data_sets / "support.jsonl").write_bytes(support().replace(b'"end": 0}', b'"end": 8}'))
+    return folder
+
+
+def fill_long_experiment(app: App) -> None:
+    """Fill the form for an experiment that takes minutes: 240 settings over 5,119 questions, ranked by words alone."""
+    app.open("/evaluate?view=new")
+    app.keyed("evaluate_data").locator("input").fill("support")
+    app.page.get_by_role("option", name="support.jsonl").click()
+    for name in ("cosine", "◆ fused"):  # words alone rank, so no text is embedded
+        app.keyed("evaluate_rank_strategy").get_by_role("button", name=name, exact=True).click()
+    for knob, values in (("chunk_size", range(100, 139)), ("rank_top_k", range(1, 6))):
+        app.field(f"evaluate_{knob}_other").fill(", ".join(map(str, values)))
+        app.field(f"evaluate_{knob}_other").press("Enter")
+    app.keyed("evaluate_sample").get_by_role("radio", name="All").click()
+    expect(app.button("evaluate_start")).to_contain_text("Start 240 settings")
+
+
 def test_two_tabs_stop_and_continue_one_experiment_also_after_a_reload(
     chromium: Browser, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "data" / "data_sets"
-    folder.mkdir(parents=True)
-    (folder / "support.jsonl").write_bytes(support().replace(b'"end": 0}', b'"end": 8}'))
-    with serving(tmp_path) as site, visiting(chromium, site) as one, visiting(chromium, site) as other:
-        one.open("/evaluate?view=new")
-        one.keyed("evaluate_data").locator("input").fill("support")
-        one.page.get_by_role("option", name="support.jsonl").click()
-        for name in ("cosine", "◆ fused"):  # words alone rank, so no text is embedded
-            one.keyed("evaluate_rank_strategy").get_by_role("button", name=name, exact=True).click()
-        for knob, values in (("chunk_size", range(100, 139)), ("rank_top_k", range(1, 6))):
-            one.field(f"evaluate_{knob}_other").fill(", ".join(map(str, values)))
-            one.field(f"evaluate_{knob}_other").press("Enter")
-        one.keyed("evaluate_sample").get_by_role("radio", name="All").click()
-        expect(one.button("evaluate_start")).to_contain_text("Start 240 settings")
+    with (
+        serving(data_folder(tmp_path)) as site,
+        visiting(chromium, site) as one,
+        visiting(chromium, site) as other,
+    ):
+        fill_long_experiment(one)
         one.button("evaluate_start").click()
         expect(one.own("running")).to_contain_text("of 240 settings")
         assert findings(one.page, "Running") == ()
@@ -90,3 +106,27 @@ def test_two_tabs_stop_and_continue_one_experiment_also_after_a_reload(
             expect(tab.own("running")).to_contain_text("questions/s")
         one.button("evaluate_stop").click()
         expect(other.button("evaluate_continue")).to_be_visible()
+
+
+def test_a_server_that_is_killed_in_the_middle_goes_on_where_it_was(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    folder = data_folder(tmp_path)
+    with serving(folder) as site:
+        with visiting(chromium, site) as app:
+            fill_long_experiment(app)
+            app.button("evaluate_start").click()
+            expect(app.button("evaluate_show")).to_be_visible()
+            address = app.page.url.partition("?")[2]
+        os.kill(site.pid, signal.SIGKILL)
+    with serving(folder) as site, visiting(chromium, site) as app:
+        app.open(f"/evaluate?{address}")
+        expect(app.own("running")).to_contain_text("of 240 settings")
+        expect(app.own("running")).to_contain_text("stopped")
+        rows = app.keyed("evaluate_settings").locator("tbody tr")
+        expect(rows.first).to_be_visible()
+        app.button("evaluate_continue").click()
+        expect(app.own("running")).to_contain_text("questions/s")
+        expect(app.button("evaluate_show")).to_be_visible()
+        app.button("evaluate_stop").click()
+        expect(app.button("evaluate_continue")).to_be_visible()
