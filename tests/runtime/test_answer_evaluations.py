@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.config.knobs import AnswerKnobs, Knobs, Length
 from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.answers.answer_evaluation import AnswerEvaluation
@@ -16,6 +17,7 @@ from core.evaluation.experiment_state import ExperimentStatus
 from core.runtime.registry import RunRegistry
 from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, failure, streamed
+from tests.services.small_model import SmallModel
 
 pytestmark = pytest.mark.slow
 
@@ -161,3 +163,30 @@ def test_a_judge_has_its_agreement_and_its_own_variance(
     assert judged.scores and judged.stable
     assert (judged.scores.mean, judged.stable.mean, judged.deviation) == (1.0, 1.0, 0.0)
     assert evaluation.judged == evaluation.to_judge == QUESTIONS
+
+
+@pytest.mark.model
+def test_a_real_model_answers_and_judges_itself(tmp_path: Path, small_model: SmallModel) -> None:
+    folder = tmp_path / "data_sets"
+    folder.mkdir()
+    (folder / "tides.txt").write_text("The moon pulls the water.\n\nThe sun pulls less.")
+    (folder / "tides.csv").write_text(
+        "question,excerpt,source,answer\nWhat pulls?,The moon pulls,tides.txt,The moon"
+    )
+    settings = Settings(
+        data=tmp_path,
+        ollama_url="",
+        base_url=small_model.base_url,
+        chat_model=small_model.name,
+        embedding_model="local",
+    )
+    registry = RunRegistry(settings)
+    try:
+        knobs = Knobs(answer=AnswerKnobs(length=Length.SHORT))
+        evaluation = ended(registry, registry.answer_evaluations.start("tides.csv", knobs, repeats=2))
+        assert (evaluation.status, evaluation.failed) == (ExperimentStatus.DONE, ())
+        assert evaluation.answers and evaluation.answers.answers[0].answer
+        assert evaluation.answers.answers[0].tokens > 0
+        assert evaluation.judged == evaluation.to_judge
+    finally:
+        registry.close()

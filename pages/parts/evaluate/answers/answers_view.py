@@ -12,7 +12,7 @@ from core.evaluation.answers.answer_evaluation import AnswerEvaluation
 from core.evaluation.answers.answering import AnsweredQuestion, Outcome
 from core.evaluation.answers.answers_folder import Answers, PairedDifference
 from core.evaluation.experiment_state import ExperimentStatus
-from core.evaluation.metrics.metric_help import ANSWERED, CITATION_RECALL, HELP, TOKEN_F1
+from core.evaluation.metrics.metric_help import ANSWERED, CITATION_RECALL, HELP, KAPPA, STABLE, TOKEN_F1
 from core.runtime.side_jobs.answer_evaluations import AnswerEvaluations
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label
@@ -184,7 +184,8 @@ def _measured(answers: Answers, others: list[AnswerEvaluation]) -> None:
         st.space("stretch")
         differences = _differences(answers, others)
         with st.popover("What the figures mean", icon=":material/help:", type="tertiary", key="answers_help"):
-            markup.show(dl(".oq-help")[((dt[name], dd[HELP[name]]) for name in intervals)])
+            names = (*intervals, *((KAPPA, STABLE) if answers.judged else ()))
+            markup.show(dl(".oq-help")[((dt[name], dd[HELP[name]]) for name in names)])
     with figures:
         tiles = (figure(name, *measured, differences.get(name)) for name, measured in intervals.items())
         markup.show(div(".oq-measures", role="group", aria_label="What was measured")[tiles])
