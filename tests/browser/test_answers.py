@@ -80,6 +80,7 @@ def test_answers_are_measured_read_beside_their_sources_and_those_that_failed_as
             app.at_rest()
             assert app.page.evaluate("document.documentElement.scrollWidth") <= 390
             expect(app.answer).to_be_visible()
+            assert findings(app.page, "Answers, on a phone") == ()
 
             app.button("answers_judge_menu").click()
             app.field("judge_repeats").fill("1")
