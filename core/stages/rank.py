@@ -1,9 +1,12 @@
 """Rank: order the passages for the question, and choose which become numbered sources."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
 from types import MappingProxyType
 
 import numpy as np
+from cachetools import LRUCache, cached
 from numpy.typing import NDArray
 
 from core.config.knobs import RankKnobs, Strategy
@@ -11,7 +14,7 @@ from core.errors import BadInput
 from core.model import Index, Page, Passage, Ranking, Source, context_numbers
 from core.run.hit_merging import RRF_K
 from core.stages.answering.surroundings import from_its_sentence, surrounded
-from core.stages.ranking.bm25 import bm25
+from core.stages.ranking.bm25 import CACHED_INDEXES, bm25
 from core.stages.ranking.context_selection import documents_for, select_context
 from core.stages.ranking.mmr import maximal_marginal_relevance
 from core.stages.ranking.near_duplicates import clusters_for
@@ -107,8 +110,7 @@ def bm25_only(knobs: RankKnobs, cosine: Scores | None) -> bool:
 
 def require_texts(passages: Sequence[Passage], pages: Mapping[str, Page]) -> None:
     """Raise `BadInput` when a passage is of a page whose text was left out of a file and is not here."""
-    lacking = {key for key, page in pages.items() if page.lacks_text}
-    if lacking and any(passage.place.page in lacking for passage in passages):
+    if _pages_of(passages, pages).lack_text:
         raise BadInput(
             "This run left without the texts of its pages, so nothing can be ranked, answered or compared by them.",
             hint="Fetch them again: under Pages on the Research page, or with openquery open FILE --fetch-texts.",
@@ -150,13 +152,12 @@ def cosine_share(question: str, index: Index, pages: Mapping[str, Page], weight:
     if not index.embedder_languages:
         return np.full(len(index.passages), weight, dtype=np.float32)
     question_language = dominant_language([question])
-    by_page = {
-        key: _share(page.article.language.lower()[:2], question_language, index.embedder_languages, weight)
-        for key, page in pages.items()
-    }
-    unknown = _share("", question_language, index.embedder_languages, weight)
-    shares = (by_page.get(passage.place.page, unknown) for passage in index.passages)
-    return np.fromiter(shares, dtype=np.float32, count=len(index.passages))
+    of_passages = _pages_of(index.passages, pages)
+    shares = [
+        _share(language, question_language, index.embedder_languages, weight)
+        for language in of_passages.languages
+    ]
+    return np.array(shares, dtype=np.float32)[of_passages.language_of]
 
 
 def _share(language: str, question_language: str, supported: Sequence[str], weight: float) -> float:
@@ -165,6 +166,37 @@ def _share(language: str, question_language: str, supported: Sequence[str], weig
     if language and language not in supported:
         return weight * UNSUPPORTED_LANGUAGE_WEIGHT if in_latin_script(language) else 0.0
     return 1.0 if question_language in supported and language != question_language else weight
+
+
+@dataclass(frozen=True, slots=True)
+class _PagesOf:
+    """What a ranking needs of the pages of its passages, which settings and questions share."""
+
+    languages: Sequence[str]
+    """ISO 639-1 codes; empty: it is not known."""
+    language_of: NDArray[np.intp]
+    """The place in `languages` of each passage's language, by row."""
+    lack_text: bool
+    """Whether the text of a page was left out of a file."""
+    passages: Sequence[Passage]
+    pages: Mapping[str, Page]
+    """What it is of: as long as it is cached, their `id` is not reused."""
+
+
+@cached(LRUCache(CACHED_INDEXES), key=lambda passages, pages: (id(passages), id(pages)), lock=Lock())
+def _pages_of(passages: Sequence[Passage], pages: Mapping[str, Page]) -> _PagesOf:
+    codes = {key: page.article.language.lower()[:2] for key, page in pages.items()}
+    languages = list(dict.fromkeys(["", *codes.values()]))
+    number = {key: languages.index(code) for key, code in codes.items()}
+    keys = [passage.place.page for passage in passages]
+    lacking = {key for key, page in pages.items() if page.lacks_text}
+    return _PagesOf(
+        languages=languages,
+        language_of=np.array([number.get(key, 0) for key in keys], dtype=np.intp),
+        lack_text=not lacking.isdisjoint(keys),
+        passages=passages,
+        pages=pages,
+    )
 
 
 def sources(

@@ -38,7 +38,9 @@ class Bm25Index:
 
     vocabulary: dict[str, int]
     stems: NDArray[np.int32]
+    """The number of every word's stem, in rising order."""
     rows: NDArray[np.int32]
+    """The row of the text of every word, in the order of `stems`."""
     lengths: NDArray[np.int64]
     language: str
 
@@ -56,7 +58,8 @@ class Bm25Index:
         of_words = [vocabulary.setdefault(stem, len(vocabulary)) for stem in _stems(list(number), language)]
         stems = np.array(of_words, dtype=np.int32)[np.frombuffer(numbers, dtype=np.int32)]
         rows = np.repeat(np.arange(len(texts), dtype=np.int32), lengths)
-        return cls(vocabulary, stems, rows, lengths, language)
+        order = np.argsort(stems, kind="stable")
+        return cls(vocabulary, stems[order], rows[order], lengths, language)
 
     def scores(self, stems: Iterable[str]) -> Scores:
         """BM25 of each text for these stems (Lucene's variant, k1 1.5, b 0.75): float32, 0 and up.
@@ -73,17 +76,23 @@ class Bm25Index:
         for stem in stems:
             if (number := self.vocabulary.get(stem)) is None:
                 continue
-            times = np.bincount(self.rows[self.stems == number], minlength=total).astype(np.float32)
+            times = np.bincount(self._rows_with(number), minlength=total).astype(np.float32)
             present = np.count_nonzero(times)
             scores += np.float32(inverse_document_frequency(int(present), total)) * (times / (times + norm))
         return scores
+
+    def _rows_with(self, number: int) -> NDArray[np.int32]:
+        """The row of every word that has the stem of this number."""
+        # Of the same type: NumPy would convert all stems for each search.
+        first, end = np.searchsorted(self.stems, np.array((number, number + 1), dtype=self.stems.dtype))
+        return self.rows[first:end]
 
     def texts_with(self, stems: Iterable[str]) -> NDArray[np.bool_]:
         """Which texts hold all of these stems: shape (texts,)."""
         present = np.ones(len(self.lengths), dtype=np.bool_)
         for stem in stems:
             number = self.vocabulary.get(stem, -1)
-            present &= np.bincount(self.rows[self.stems == number], minlength=len(present)) > 0
+            present &= np.bincount(self._rows_with(number), minlength=len(present)) > 0
         return present
 
 
