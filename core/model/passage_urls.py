@@ -15,7 +15,8 @@ def passage_url(collection: str, passage: str) -> str:
 
 
 def document_url(collection: str, source: str) -> str:
-    """The URL of a document without an address of its own, by its source, such as the name of its file."""
+    """The URL of a document without an address of its own, by its collection or data set and its source, such as the name
+    of its file."""
     return f"https://{LIBRARY_HOST}/{quote(collection, safe='')}?source={quote(source, safe='')}"
 
 
@@ -31,10 +32,14 @@ def collection_at_url(url: str) -> str:
 
 
 def site(url: str) -> str:
-    """The host without `www.`; for a passage's URL, the name of its collection."""
+    """The host without `www.`; for a passage's URL, the name of its collection, and for a document without an address of
+    its own that of its collection or data set."""
     if reference := passage_at_url(url):
         return f"library: {reference[0]}"
     try:
-        return (urlsplit(url).hostname or "").removeprefix("www.")
+        address = urlsplit(url)
     except ValueError:
         return ""
+    if address.hostname == LIBRARY_HOST:
+        return unquote(address.path.strip("/"))
+    return (address.hostname or "").removeprefix("www.")

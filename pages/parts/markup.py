@@ -6,7 +6,7 @@ from urllib.parse import quote, urlsplit
 import streamlit as st
 from htpy import Element, Node, a, b, div, h1, h2, i, p, span
 
-from core.model.passage_urls import passage_at_url
+from core.model.passage_urls import LIBRARY_HOST, passage_at_url
 from core.text import display
 from core.text.markdown.safe_markdown import web_address
 
@@ -115,12 +115,14 @@ def size(count: int) -> str:
 def open_url(url: str, page: int | None = None) -> str:
     """The target of an "Open" link: the page's address, or this app's page for demo articles and library passages.
 
-    Empty when the address is unsafe. `page` is a page number in a paged document.
+    Empty when the address is unsafe, or is that of a document that has none of its own. `page` is a page number in a paged document.
     """
     if passage_reference := passage_at_url(url):
         return _in_library(*passage_reference)
     safe = web_address(url)
     parts = urlsplit(safe)
+    if parts.hostname == LIBRARY_HOST:
+        return ""
     if parts.hostname == DEMO_HOST:
         return f"/handbook?article={quote(parts.path.strip('/'), safe='-')}"
     return f"{safe}#page={page}" if safe and page and not parts.fragment else safe

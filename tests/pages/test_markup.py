@@ -3,6 +3,7 @@
 import pytest
 from htpy import a, p
 
+from core.model.passage_urls import document_url, site
 from pages.parts import markup
 
 
@@ -30,3 +31,9 @@ def test_texts_and_attributes_are_escaped(tags: str) -> None:
 
 def test_characters_that_a_reader_cannot_see_are_removed() -> None:
     assert markup.html(p(title="a\u202eb")["c\u200bd\x00"]) == '<p title="ab">cd</p>'
+
+
+def test_a_document_without_an_address_is_of_its_data_set_and_has_no_link() -> None:
+    url = document_url("handbook", "bm25.md")
+    assert site(url) == "handbook"
+    assert markup.open_url(url) == ""
