@@ -6,7 +6,8 @@ The folder has XQuAD's questions and paragraphs in each language: `paragraphs.js
 `questions.jsonl.gz` with `lang`, `paragraph`, `question`. Paragraphs are cut as by default; a paragraph has the rank of
 its best passage. Half of the paragraphs' questions, by a checksum of the paragraph's number, are for development
 (`--half develop`), the other half is reported. "Declared" is fused with the language that a page would declare;
-"detected" with the one that is detected in the paragraph; "wrong" with another language that looks like it.
+"detected" with the one that is detected in the paragraph; "said en" with the language of a page that declares English
+around it; "wrong" with another language that looks like it.
 """
 
 import argparse
@@ -14,8 +15,9 @@ import gzip
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -71,14 +73,20 @@ async def corpus(texts: Mapping[str, str], embed: MiniLM) -> Corpus:
     return Corpus(pages, passages, (await embed([one.text for one in passages])).vectors)
 
 
-def in_language(pages: Mapping[str, Page], language: str | None) -> dict[str, Page]:
-    """The pages, said to be in this language; None: in the one that is detected in each."""
+def in_language(pages: Mapping[str, Page], language: Callable[[str], str]) -> dict[str, Page]:
+    """The pages, each in the language that the function gives to its text."""
 
-    def article(page: Page) -> Article:
-        code = page_language("", page.article.text) if language is None else language
-        return Article(text=page.article.text, extractor="", language=code)
+    def article(text: str) -> Article:
+        return Article(text=text, extractor="", language=language(text))
 
-    return {key: Page(key=key, url="", title="", article=article(page)) for key, page in pages.items()}
+    return {
+        key: Page(key=key, url="", title="", article=article(page.article.text))
+        for key, page in pages.items()
+    }
+
+
+def always(language: str) -> Callable[[str], str]:
+    return lambda _text: language
 
 
 def measured(
@@ -122,8 +130,10 @@ async def main() -> None:
             asked[row["lang"]].append(Asked(row["question"], row["paragraph"]))
     embed = MiniLM()
     print(f"{time.strftime('%Y-%m-%d')}, {args.half} half, nDCG@{DEPTH}\n")
-    print("| language | questions | bm25 | cosine | fused, declared | detected | wrong | least - bm25 |")
-    print("|---|---|---|---|---|---|---|---|")
+    print(
+        "| language | questions | bm25 | cosine | fused, declared | detected | said en | wrong | least - bm25 |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
     wanted = args.languages.split(",") if args.languages else sorted(texts)
     for language in wanted:
         found = await corpus(texts[language], embed)
@@ -138,11 +148,14 @@ async def main() -> None:
         ) -> float:
             return measured(asked[language], vectors, found, strategy, pages, embed)
 
-        declared = in_language(found.pages, language)
+        declared = in_language(found.pages, always(language))
         bm25, cosine = (by(strategy, declared) for strategy in (Strategy.BM25, Strategy.COSINE))
-        fused = [by(Strategy.FUSED, declared), by(Strategy.FUSED, in_language(found.pages, None))]
+        fused = [by(Strategy.FUSED, declared)]
+        for said in ("", "en"):
+            detected = in_language(found.pages, partial(page_language, said))
+            fused.append(by(Strategy.FUSED, detected))
         wrong = MISTAKEN.get(language)
-        fused += [by(Strategy.FUSED, in_language(found.pages, wrong))] if wrong else []
+        fused += [by(Strategy.FUSED, in_language(found.pages, always(wrong)))] if wrong else []
         cells = [bm25, cosine, *fused]
         row = [
             language,

@@ -166,6 +166,8 @@ class Article:
     date: str = ""
     site: str = ""
     language: str = ""
+    declared_language: str = ""
+    """The language that the page declares, where its text is in another; empty: nothing contradicts."""
     page_starts: tuple[int, ...] = ()
     first_page: int = 1
     """The number of the page that `page_starts` begins with."""

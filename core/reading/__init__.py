@@ -21,7 +21,7 @@ _CARRIER = b"\xf3\xa0"
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 """A reference to one of them."""
 
-EDITION = 7
+EDITION = 8
 """Version of the extraction. A new one makes cached documents be extracted again."""
 
 
@@ -68,18 +68,27 @@ def _html(document: Document, extractor: Extractor) -> Article:
         extraction = extract_accurate(html, document.url, dated=bool(facts.date), signed=bool(facts.author))
     text = extraction.text
     reject_non_articles(text, facts.title, html)
-    return Article(
+    article = Article(
         text=text,
         extractor=extraction.extractor,
         title=facts.title,
         author=facts.author or extraction.author or facts.byline,
         date=facts.date or extraction.date,
         site=facts.site,
-        language=page_language(facts.language, text),
+        language=facts.language,
         sections=sections(text, extraction.headings),
         hidden=f"{extraction.hidden}\n{_invisible_words(html)}".strip(),
         left_out=left_out(len(whole), HTML_LIMIT),
         fallback=fallback and f"{extractor} extractor: {fallback}",
+    )
+    return _in_its_language(article)
+
+
+def _in_its_language(article: Article) -> Article:
+    """The article whose language is the declared one, with the language that its text tells."""
+    language = page_language(article.language, article.text)
+    return replace(
+        article, language=language, declared_language=article.language if language != article.language else ""
     )
 
 
@@ -129,4 +138,4 @@ def _other(document: Document) -> Article:
         raise Unreadable(SkipReason.UNSUPPORTED, document.media_type or "no type")
     if document.media_type in _WITHOUT_LANGUAGE:
         return article
-    return replace(article, language=page_language(article.language, article.text))
+    return _in_its_language(article)

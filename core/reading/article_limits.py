@@ -13,7 +13,9 @@ MAX_PAGES = 10_000
 MAX_SECTIONS = 20_000
 SHORT_LIMIT = 400
 """Characters of a title, a heading and every other text but the article's own."""
-SHORT_TEXTS = ("extractor", "title", "author", "date", "site", "language", "left_out", "fallback")
+SHORT_TEXTS = (
+    "extractor", "title", "author", "date", "site", "language", "declared_language", "left_out", "fallback",
+)  # fmt: skip
 
 
 def within_limits(article: Article) -> Article:

@@ -3,12 +3,21 @@
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from core.text.tokenization import words
 
 _SHORTEST = 100
 """Characters below which n-grams tell too little."""
 _SAMPLE = 20_000
+_FARTHEST = 1_000_000
+"""No cutoff: a declared language is compared however far it is."""
+_DECIDES = 200
+"""Characters from which a text can overrule the language that its page declares."""
+_SURE_DISTANCE = 600
+"""Distance up to which a profile can overrule; lists of products, prices and names are further from all of them."""
+_SURE_MARGIN = 40
+"""How much nearer than the declared language's profile it must be: neighbours (Spanish, Catalan) differ by less."""
 _LETTERS = 2_000
 """Characters that tell the script of a text."""
 _LARGEST_DISTANCE = 1_000
@@ -81,15 +90,30 @@ def detect_language(text: str) -> str:
 
 
 def page_language(declared: str, text: str) -> str:
-    """The language of a page: the declared one, unless the text is not in its script; else the detected one.
+    """The language of a page: the declared one, unless its text is surely in another; else the detected one.
 
-    Templates declare English whatever is written into them, so a declaration that the letters contradict is wrong.
+    Templates declare English whatever is written into them. Letters of another script contradict a declaration in any
+    text, n-grams only in a Latin text that is long and near enough to another language. Which of two languages of
+    another script it is, as Hindi and Marathi, n-grams tell too badly.
     """
     sample = text[:_LETTERS]
     detected = dominant_language([sample])
     if declared and (not detected or in_latin_script(declared.lower()[:2]) == in_latin_script(detected)):
-        return declared
+        return (_contradiction(declared.lower()[:2], text) if in_latin_script(detected) else "") or declared
     return detect_language(text) or ("" if in_latin_script(detected) else detected)
+
+
+def _contradiction(declared: str, text: str) -> str:
+    """The Latin language that the text is surely in rather than in the declared one; empty where it is not sure."""
+    if len(text) < _DECIDES:
+        return ""
+    from resiliparse.parse.lang import detect_fast, supported_langs
+
+    nearest: Any = detect_fast(text[:_SAMPLE], cutoff=_FARTHEST, n_results=len(supported_langs()))
+    distances = {str(code): int(distance) for code, distance in nearest if in_latin_script(code)}
+    best = min(distances, key=distances.__getitem__)
+    sure = distances[best] <= min(_SURE_DISTANCE, distances.get(declared, 0) - _SURE_MARGIN)
+    return best if sure else ""
 
 
 def dominant_language(texts: Iterable[str]) -> str:

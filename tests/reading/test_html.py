@@ -294,7 +294,12 @@ class TestFacts:
     def test_the_language_is_recognised_where_the_page_does_not_say(self) -> None:
         german = "Die Säulen entstehen, wenn dicke Lava langsam abkühlt und dabei schrumpft. "
         assert read(f"<p>{german * 8}</p>").language == "de"
-        assert read(f"<html lang='pt-BR'><p>{PROSE}</p>").language == "pt"
+
+    def test_a_declared_language_that_the_text_contradicts_is_named_beside_the_detected_one(self) -> None:
+        article = read(f"<html lang='pt-BR'><p>{PROSE}</p>")
+        assert (article.language, article.declared_language) == ("en", "pt")
+        article = read(f"<html lang='en-GB'><p>{PROSE}</p>")
+        assert (article.language, article.declared_language) == ("en", "")
 
     def test_broken_linked_data_is_ignored(self) -> None:
         page = f'<script type="application/ld+json">{{"@type": "Article", "headline": [[[[</script><title>Columns</title><p>{PROSE}</p>'

@@ -237,7 +237,7 @@ def _details(line: HitProgress) -> list[str]:
     if not line.page:
         return [OUTCOMES[line.outcome][1]]
     page = line.page
-    metadata = [page.article.author, page.article.date[:10], page.article.language]
+    metadata = [page.article.author, page.article.date[:10], _language(page)]
     return [
         "snippet only" if page.snippet_only else markup.size(page.size),
         pluralize(len(page.text), "character"),
@@ -245,6 +245,13 @@ def _details(line: HitProgress) -> list[str]:
         _extractor(page),
         *(part for part in metadata if part),
     ]
+
+
+def _language(page: Page) -> str:
+    """The language of the article, and which one its page declares instead."""
+    article = page.article
+    reason = f" by its text, declared {article.declared_language}" if article.declared_language else ""
+    return f"{article.language}{reason}"
 
 
 def _extractor(page: Page) -> str:
