@@ -63,8 +63,9 @@ def test_two_rankings_are_compared_over_questions_by_the_same_keys(labelling: Ap
     seen = [article.get_attribute("data-place")]
     for key in "312":
         labelling.page.keyboard.press(key)
-        expect(article).not_to_have_attribute("data-place", str(seen[-1]))
-        expect(article).to_be_focused()
+        # Of another question, the reader of the one before can be there a moment longer.
+        expect(reader.locator(f'.oq-article:not([data-place="{seen[-1]}"])')).to_be_focused()
+        expect(article).to_have_count(1)
         seen.append(article.get_attribute("data-place"))
     assert len(set(seen)) == 4, "each label brings the next passage"
     expect(labelling.keyed("verdict_question").locator(".effect")).to_contain_text(

@@ -63,8 +63,8 @@ def begin(tmp_path: Path, model: FakeOpenAI) -> Iterator[Callable[[], RunRegistr
     registries.pop().close()
 
 
-def ended(registry: RunRegistry, name: str) -> AnswerEvaluation:
-    end = time.monotonic() + PATIENCE
+def ended(registry: RunRegistry, name: str, seconds: float = PATIENCE) -> AnswerEvaluation:
+    end = time.monotonic() + seconds
     while (evaluation := registry.answer_evaluations.get(name)) and evaluation.live:
         assert time.monotonic() < end, "the evaluation did not end"
         time.sleep(0.02)
@@ -166,6 +166,7 @@ def test_a_judge_has_its_agreement_and_its_own_variance(
 
 
 @pytest.mark.model
+@pytest.mark.timeout(600)  # some hundred tokens of a model on the processor
 def test_a_real_model_answers_and_judges_itself(tmp_path: Path, small_model: SmallModel) -> None:
     folder = tmp_path / "data_sets"
     folder.mkdir()
@@ -183,7 +184,7 @@ def test_a_real_model_answers_and_judges_itself(tmp_path: Path, small_model: Sma
     registry = RunRegistry(settings)
     try:
         knobs = Knobs(answer=AnswerKnobs(length=Length.SHORT))
-        evaluation = ended(registry, registry.answer_evaluations.start("tides.csv", knobs, repeats=2))
+        evaluation = ended(registry, registry.answer_evaluations.start("tides.csv", knobs, repeats=1), 500)
         assert (evaluation.status, evaluation.failed) == (ExperimentStatus.DONE, ())
         assert evaluation.answers and evaluation.answers.answers[0].answer
         assert evaluation.answers.answers[0].tokens > 0
