@@ -80,8 +80,8 @@ def _markdown(tree: Iterable[Any], titles: Mapping[int, str]) -> Iterator[Node]:
         elif number := element.get("cite"):
             yield span(".cite", title=titles.get(number, ""))[f"[{number}]"]
         else:
-            made = getattr(htpy, element["tag"])(start=element.get("start"))
-            yield made[_markdown(element["in"], titles)] if element["in"] else made
+            tag = getattr(htpy, element["tag"])(start=element.get("start"))
+            yield tag[_markdown(element["in"], titles)] if element["in"] else tag
 
 
 def progress_display(run: Run) -> Display[Run]:

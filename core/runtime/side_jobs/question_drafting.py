@@ -128,8 +128,8 @@ class QuestionDrafting:
                         raise
                     return None
 
-            async for made in map_concurrently(stream(chosen), draft, at_once=_AT_ONCE):
-                drafts.by_passage[made.passage.id] = made
+            async for drafted in map_concurrently(stream(chosen), draft, at_once=_AT_ONCE):
+                drafts.by_passage[drafted.passage.id] = drafted
             if failures:
                 raise failures[0]
 

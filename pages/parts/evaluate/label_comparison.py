@@ -88,7 +88,8 @@ def _figures(comparison: LabelVerdict, by_question: dict[str, SampledRun], propo
     """What the labels say of the question of the latest label, and of all."""
     user, comparisons = label_view.labeller(), runtime.runs().comparisons
     latest = next(
-        (made.proposal for made in reversed(_made()) if made.proposal.question in by_question), None
+        (label.proposal for label in reversed(_given_labels()) if label.proposal.question in by_question),
+        None,
     )
     if current := latest or proposal:
         sampled = by_question[current.question]
@@ -112,13 +113,13 @@ def _label_passage(run: Run, sampled: SampledRun, passage: Passage, proposal: Pr
 
     def controls() -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="label_keys"):
-            label_view.grade_buttons(labels, run, passage, lambda: _made().append(made))
+            label_view.grade_buttons(labels, run, passage, lambda: _given_labels().append(label))
             widgets.button(
                 "Skip", "skip_next", _skip, proposal, key="label_skip", shortcut="s", type="tertiary"
             )
             widgets.undo_button(_MADE, _undo, key="label_undo")
 
-    made = MadeLabel(
+    label = MadeLabel(
         proposal=proposal, question=run.question, place=passage.place, user=label_view.labeller()
     )
     markup.show(div(".oq-to-label")[span[number], h2[run.question]])
@@ -136,7 +137,7 @@ def _label_passage(run: Run, sampled: SampledRun, passage: Passage, proposal: Pr
         st.switch_page(runtime.RESEARCH, query_params={"run": run.id})
 
 
-def _made() -> list[MadeLabel]:
+def _given_labels() -> list[MadeLabel]:
     return cast("list[MadeLabel]", st.session_state.setdefault(_MADE, []))
 
 
@@ -154,10 +155,10 @@ def _skip(proposal: Proposal) -> None:
     st.session_state[_OPEN] = None
 
 
-def _undo(made: MadeLabel) -> None:
+def _undo(label: MadeLabel) -> None:
     with runtime.refusing:
-        runtime.runs().labels.remove(made.question, made.place, user=made.user)
-        st.session_state[_OPEN] = made.proposal
+        runtime.runs().labels.remove(label.question, label.place, user=label.user)
+        st.session_state[_OPEN] = label.proposal
 
 
 def _people() -> None:
