@@ -204,10 +204,11 @@ def labels_view() -> None:
 
 
 LEAD = "Settings measured on questions with known answers: which is better, by how much, and how certain that is."
+answers: answers_view.Evaluations  # where that view is drawn
 VIEWS = {
     "new": (":material/add: New", new_view),
     "results": (":material/leaderboard: Results", results_view),
-    "answers": (":material/quiz: Answers", answers_view.section),
+    "answers": (":material/quiz: Answers", lambda: answers_view.section(answers)),
     "labels": (":material/label: Labels", labels_view),
 }
 address.keep_history(None, opens=True)
@@ -231,7 +232,8 @@ with st.container(horizontal=True, gap="medium", key="evaluate_head"):
     )
     opened = chosen_experiment() if view == "results" else None
     if view == "answers":
-        answers_view.head()
+        answers = answers_view.evaluations()
+        answers_view.head(answers)
     elif view == "labels":
         markup.show(markup.title(labels_part().TITLE, labels_part().LEAD))
     elif opened is None:

@@ -44,7 +44,10 @@ def test_every_path_keeps_to_the_document(case: Any, api: Api) -> None:
         # JSON Schema does not say which of its fields go together.
         case.body.pop("config_schema", None)
         run = case.body.get("knobs", {}).get("run", {}) if isinstance(case.body.get("knobs"), dict) else {}
-        if {case.body.get("method"), run.get("method") if isinstance(run, dict) else None} & {"agent", "deep"}:
+        if {case.body.get("method"), run.get("method") if isinstance(run, dict) else None} & {
+            "agent",
+            "deep",
+        }:
             case.body.pop("queries", None)
     case.call_and_validate(base_url=api.url)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import NamedTuple
 
 import streamlit as st
 from htpy import Element, a, dd, div, dl, dt, span, table, tbody, td, th, thead, tr
@@ -37,26 +38,36 @@ FILTERS: Mapping[str, Callable[[AnsweredQuestion], bool]] = {
 }
 
 
-def head() -> None:
+class Evaluations(NamedTuple):
+    """What is drawn of evaluations of answers, as it was when the drawing began: read again, it may have gone on."""
+
+    all: AnswerEvaluations
+    every: tuple[AnswerEvaluation, ...]
+    """All that this visitor may see, newest first."""
+    opened: AnswerEvaluation | None
+    """The one of the address; without one the newest."""
+
+
+def head(drawn: Evaluations) -> None:
     """Draw the title of the open evaluation, and what can be done with it."""
-    evaluations, _, opened = _evaluations()
+    service, _, opened = drawn
     if opened is None:
         markup.show(markup.title("Answers", LEAD))
         return
     data, *facts = _facts(opened)
     markup.show(markup.title(f"Answers to {data}", " · ".join(facts)))
     if opened.live:
-        widgets.button("Stop", "stop", evaluations.stop, opened.id, key="answers_stop")
+        widgets.button("Stop", "stop", service.stop, opened.id, key="answers_stop")
         return
     if opened.failed or opened.status is not ExperimentStatus.DONE:
         again = f"Ask the {len(opened.failed):,} again" if opened.failed else "Continue"
-        widgets.button(again, "play_arrow", _resume, evaluations, opened.id, key="answers_continue")
+        widgets.button(again, "play_arrow", _resume, service, opened.id, key="answers_continue")
     if opened.answers:
         judge_menu(opened, opened.answers)
-    widgets.button("Delete", "delete", _delete, evaluations, opened, key="answers_delete", type="tertiary")
+    widgets.button("Delete", "delete", _delete, service, opened, key="answers_delete", type="tertiary")
 
 
-def section() -> None:
+def section(drawn: Evaluations) -> None:
     """Draw the open evaluation, the form of a new one, and the table of all."""
     if not runtime.caller().may(Action.EVALUATE_DATA_SETS):
         st.info(
@@ -64,17 +75,17 @@ def section() -> None:
             icon=":material/info:",
         )
         return
-    evaluations, every, opened = _evaluations()
+    service, every, opened = drawn
     name = st.query_params.get(EVALUATION, "")
     if name and opened is None:
         with shown:
-            evaluations.get(name)
+            service.get(name)
         missing("evaluation", name, "Choose one of those below." if every else "There are none yet.")
     if opened:
-        _progress(evaluations, opened)
+        _progress(service, opened)
         if opened.answers and opened.answers.answers:
             _measured(opened.answers, [each for each in every if each.id != opened.id])
-    _undo_offer(evaluations)
+    _undo_offer(service)
     with st.expander("New evaluation", icon=":material/add:", expanded=not every, key="answers_new"):
         form()
     if every:
@@ -83,12 +94,12 @@ def section() -> None:
             markup.show(_listed(every, opened))
 
 
-def _evaluations() -> tuple[AnswerEvaluations, tuple[AnswerEvaluation, ...], AnswerEvaluation | None]:
-    """All that this visitor may see, newest first, and the one of the address; without one the newest."""
-    evaluations = runtime.runs().answer_evaluations
-    every = evaluations.all() if runtime.caller().may(Action.EVALUATE_DATA_SETS) else ()
+def evaluations() -> Evaluations:
+    """The evaluations of answers as they are now."""
+    service = runtime.runs().answer_evaluations
+    every = service.all() if runtime.caller().may(Action.EVALUATE_DATA_SETS) else ()
     name = st.query_params.get(EVALUATION) or (every[0].id if every else "")
-    return evaluations, every, next((each for each in every if each.id == name), None)
+    return Evaluations(service, every, next((each for each in every if each.id == name), None))
 
 
 def _progress(evaluations: AnswerEvaluations, drawn: AnswerEvaluation) -> None:
