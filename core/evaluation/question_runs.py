@@ -10,13 +10,12 @@ from typing import Any
 
 from core.analysis.rankings.context_membership import exclusion_reasons, overlaps
 from core.analysis.rankings.ranked_passages import ranks_by_row
-from core.config.knob_changes import knob_values
 from core.config.knobs import ChunkKnobs, Knobs
 from core.errors import BadInput
 from core.evaluation.data_sets.corpus import Corpus, build_corpus, document_pages
 from core.evaluation.data_sets.data_set import DataSet, Question
 from core.evaluation.results import Results
-from core.evaluation.sweep import knobs_of
+from core.evaluation.sweep import knobs_of, values_of
 from core.model import Page, Passage, Place
 from core.ports import Embed, Rerank
 from core.run import events as e
@@ -195,10 +194,10 @@ class Neighbour:
 
 def neighbours(results: Results, setting: str) -> tuple[Neighbour, ...]:
     """The settings of the experiment that differ from this one in exactly one knob, in the order of the knobs."""
-    own = knob_values(knobs_of(setting))
+    own = values_of(setting)
     differing: list[Neighbour] = []
     for result in results.results:
-        values = knob_values(knobs_of(result.setting))
+        values = values_of(result.setting)
         changed = [path for path in own if values[path] != own[path]]
         if len(changed) == 1:
             differing.append(Neighbour(setting=result.setting, path=changed[0], value=values[changed[0]]))

@@ -196,6 +196,8 @@ class Results:
     def of_settings(self, names: tuple[str, ...]) -> "Results":
         """The results of these settings alone."""
         chosen = set(names)
+        if chosen.issuperset(self.by_setting):
+            return self
         return replace(self, results=tuple(result for result in self.results if result.setting in chosen))
 
     def compare(

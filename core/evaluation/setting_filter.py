@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from core.config.knob_changes import knob_values
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results
 from core.evaluation.setting_table import SettingTable, column, knob_effects, value_text
-from core.evaluation.sweep import knobs_of
+from core.evaluation.sweep import values_of
 from core.text.display import metric_text
 
 TOKENS, MILLISECONDS = "tokens", "ms"
@@ -82,7 +81,7 @@ class Range:
 def axes(results: Results, metric: str) -> tuple[Axis, ...]:
     """The axes of an experiment: the knobs that vary, those with the largest share of the spread first, then tokens of
     the context, milliseconds a question and the metric."""
-    knobs = [knob_values(knobs_of(result.setting)) for result in results.results]
+    knobs = [values_of(result.setting) for result in results.results]
     knob_axes = []
     for effect in knob_effects(results, metric):
         own = [values[effect.path] for values in knobs]

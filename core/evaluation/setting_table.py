@@ -13,7 +13,7 @@ from core.config.schema import parameters
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results, SettingTest
 from core.evaluation.statistics.significance import SIGNIFICANT, Interval, mean_interval
-from core.evaluation.sweep import DEFAULTS, PREFIX, knobs_of
+from core.evaluation.sweep import DEFAULTS, PREFIX, knobs_of, values_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ def setting_table(results: Results, metric: str, baseline: str) -> SettingTable:
     alike: dict[bytes, list[int]] = {}
     for row in (base, *(row for row in measured if row != base)):
         alike.setdefault(matrix[row].tobytes(), []).append(row)
-    knobs = [knob_values(knobs_of(result.setting)) for result in results.results]
+    knobs = [values_of(result.setting) for result in results.results]
     defaults = knob_values(Knobs())
     varied = tuple(path for path in defaults if len({values[path] for values in knobs}) > 1)
     for rows in alike.values():
@@ -150,7 +150,7 @@ def knob_effects(results: Results, metric: str) -> tuple[KnobEffect, ...]:
     largest share of the variance first. Empty where no knob varies or no such question is there."""
     matrix = results.matrix(metric).values
     shared = matrix[:, ~np.isnan(matrix).any(axis=0)]
-    knobs = [knob_values(knobs_of(result.setting)) for result in results.results]
+    knobs = [values_of(result.setting) for result in results.results]
     if not shared.size:
         return ()
     means = shared.mean(axis=1)
@@ -180,7 +180,7 @@ def words(setting: str) -> str:
     """What a setting changes, in the words of the controls: `ranking bm25, passage size 300`; or `the defaults`. The name
     of its experiment stands before them where the setting has it."""
     experiment, separator, own = setting.rpartition(PREFIX)
-    defaults, knobs = knob_values(Knobs()), knob_values(knobs_of(own))
+    defaults, knobs = knob_values(Knobs()), values_of(own)
     changed = [path for path, value in knobs.items() if value != defaults[path]]
     if own != DEFAULTS and not changed:
         return setting  # knobs of another version

@@ -3,9 +3,11 @@
 import math
 import random
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
-from core.config.knob_changes import apply_changes, changes
+from core.config.knob_changes import apply_changes, changes, knob_values
 from core.config.knobs import Knobs
 from core.config.schema import nested, parameters
 from core.errors import BadInput
@@ -123,6 +125,12 @@ def knobs_of(setting: str) -> Knobs:
     longer are left out."""
     setting = setting.rpartition(PREFIX)[2]
     return apply_changes(Knobs(), [] if setting == DEFAULTS else setting.split(" "), SWEPT).knobs
+
+
+@lru_cache(maxsize=16_384)
+def values_of(setting: str) -> Mapping[str, Any]:
+    """Every knob's value by its path under the setting that `name_of` named so."""
+    return MappingProxyType(knob_values(knobs_of(setting)))
 
 
 def _table(group: str, values: Any) -> Mapping[str, Any]:

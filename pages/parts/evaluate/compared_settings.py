@@ -12,7 +12,7 @@ from core.config.knobs import Knobs
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results
 from core.evaluation.setting_table import column, value_text, words
-from core.evaluation.sweep import knobs_of
+from core.evaluation.sweep import values_of
 from core.text.display import metric_text
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, widgets
@@ -66,7 +66,7 @@ def _head(first: str, names: Sequence[str]) -> Element:
 
 def _figures(results: Results, metric: str, names: Sequence[str]) -> Element:
     """The knobs in which the settings differ, every metric with its difference to the baseline, and what they cost."""
-    defaults, knobs = knob_values(Knobs()), [knob_values(knobs_of(name)) for name in names]
+    defaults, knobs = knob_values(Knobs()), [values_of(name) for name in names]
     differing = [path for path in defaults if len({values[path] for values in knobs}) > 1]
     measured = [results.setting(name) for name in names]
     own_metrics = [metric, *(name for name in results.metrics if name not in (metric, CONTEXT_TOKENS))]

@@ -10,14 +10,13 @@ from htpy import Element, Node, a, b, li, mark, ol, p, span, table, tbody, td, t
 
 from core.analysis.rankings.context_membership import overlaps
 from core.analysis.rankings.ranking_comparison import compare_rankings
-from core.config.knob_changes import knob_values
 from core.errors import OpenQueryError
 from core.evaluation.data_sets.data_set import Question
 from core.evaluation.metrics.retrieval_metrics import DEPTH
 from core.evaluation.question_runs import Neighbour, RelevantText, explanation, neighbours, relevant_texts
 from core.evaluation.results import Change, Results
 from core.evaluation.setting_table import column, value_text, words
-from core.evaluation.sweep import knobs_of
+from core.evaluation.sweep import values_of
 from core.model import Place, Source
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
@@ -216,7 +215,7 @@ def _knobs(
     ranked: Sequence[tuple[Neighbour, RelevantText | None]],
 ) -> Node:
     """What one changed knob does to the rank of a relevant text and to the metric, the best rank first."""
-    own = knob_values(knobs_of(compared.setting))
+    own = values_of(compared.setting)
 
     def row(neighbour: Neighbour, there: RelevantText | None) -> Element:
         values = compared.results.setting(neighbour.setting).values.get(question, {})
