@@ -129,6 +129,22 @@ def _evaluate(browser: Browser, site: Site, folder: Path) -> None:
     expect(app.keyed("evaluate_costs").locator(".scatterlayer .trace").first).to_be_visible()
     page.mouse.move(0, 0)
     pictured(page, folder / "evaluate.png")
+    app.keyed("evaluate_settings").get_by_role("link", name="ranking cosine").click()
+    app.keyed("evaluate_choices").get_by_role("radio", name="Questions").click()
+    expect(app.keyed("evaluate_bump").locator(".scatterlayer .trace").first).to_be_visible()
+    page.mouse.move(0, 0)
+    pictured(page, folder / "evaluate-question.png")
+    app.keyed("evaluate_head").get_by_role("radio", name="New").click()
+    for size in ("300", "800"):
+        app.at_rest()
+        app.keyed("evaluate_chunk_size").get_by_role("button", name=size).click()
+    expect(app.button("evaluate_start")).to_contain_text("Start 9 settings")
+    app.button("evaluate_start").click()
+    expect(app.button("evaluate_delete")).to_be_visible()
+    app.keyed("evaluate_choices").get_by_role("radio", name="Knobs").click()
+    expect(app.keyed("evaluate_parallel_axes").locator(".lines path.on").first).to_be_attached()
+    page.mouse.move(0, 0)
+    pictured(page, folder / "evaluate-knobs.png")
     page.context.close()
 
 
