@@ -23,13 +23,15 @@ _DECIDED, _OPEN = "drafts_decided", "draft_open"
 @shown
 def section() -> None:
     """Draw the source, the draft to decide on, and the table of all."""
-    drafts = _head()
-    if drafts.work and drafts.work.done() and (error := drafts.work.exception()):
+    drafts, running = (
+        _head()
+    )  # asked once: a part that is drawn later would not wait for what an earlier one waits for
+    if running:
+        _waiting(drafts, len(drafts.by_passage))
+    elif drafts.work and (error := drafts.work.exception()):
         drafts.work = None
         with shown:
             raise error
-    if drafts.work and not drafts.work.done():
-        _waiting(drafts, len(drafts.by_passage))
     source: str = st.session_state["drafts_source"]
     if not drafts.by_passage:
         markup.show(markup.empty("Nothing is drafted from these passages yet.", "edit_note"))
@@ -48,8 +50,9 @@ def section() -> None:
         markup.show(_table(drafts, current))
 
 
-def _head() -> Drafts:
-    """The source of the passages, how many questions to draft, and the data set to make of them."""
+def _head() -> tuple[Drafts, bool]:
+    """The source of the passages, how many questions to draft, and the data set to make of them. Returns the drafts, and
+    whether more are being written."""
     drafting = runtime.runs().drafting
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="drafts_head"):
         source = st.selectbox(
@@ -90,7 +93,7 @@ def _head() -> Drafts:
             )
     if saved := st.session_state.pop("drafts_saved", ""):
         st.success(f"The data set “{saved}” can be chosen under New, and by `openquery eval run`.")
-    return drafts
+    return drafts, running
 
 
 def _start(source: str, count: int) -> None:
