@@ -69,7 +69,8 @@ class App:
         return self.page.locator(f".st-key-{key}")
 
     def button(self, key: str) -> Locator:
-        return self.keyed(key).locator("button")
+        # Streamlit may have a second one for a moment, out of sight.
+        return self.keyed(key).locator("button:visible")
 
     def field(self, key: str) -> Locator:
         return self.keyed(key).locator("input")
