@@ -176,9 +176,10 @@ class Experiments(WorkFolders):
         """The experiment of a plan; None when the plan cannot be read."""
         try:
             plan = json.loads(path.read_text("utf-8"))
+            work, progress = self._work.get(path.parent.name), self._progress.get(path.parent.name)
+            status = work.status if work else None  # before what it may still write
             results = path.parent / FILE
             done = _lines(results, results.stat().st_size) - 1 if results.exists() else 0
-            work, progress = self._work.get(path.parent.name), self._progress.get(path.parent.name)
             ended = ExperimentStatus.DONE if done >= plan["settings"] else ExperimentStatus.STOPPED
             return Experiment(
                 id=path.parent.name,
@@ -187,14 +188,12 @@ class Experiments(WorkFolders):
                 started=str(plan["started"]),
                 settings=int(plan["settings"]),
                 done=max(done, 0),
-                status=work.status if work else ended,
+                status=status or ended,
                 error=work.error if work else "",
                 user=str(plan.get("user", "")),
                 given_name=str(plan.get("name", "")),
                 note=str(plan.get("note", "")),
-                progress=replace(progress)
-                if progress and work and work.status is ExperimentStatus.RUNNING
-                else None,
+                progress=replace(progress) if progress and status is ExperimentStatus.RUNNING else None,
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None

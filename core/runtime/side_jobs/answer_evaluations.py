@@ -138,6 +138,8 @@ class AnswerEvaluations(WorkFolders):
         Raises:
             BadInput: when its answers are damaged.
         """
+        work = self._work.get(name)
+        status = work.status if work else ExperimentStatus.STOPPED  # before what it may still write
         stored, file = self.path(name), self.path(name, FILE)
         answers = _latest(file.parent) if file else None
         if stored:
@@ -147,12 +149,11 @@ class AnswerEvaluations(WorkFolders):
             plan = AnswerPlan.of(answers, datetime.fromtimestamp(file.stat().st_mtime, UTC))
         else:
             return None
-        work = self._work.get(name)
         evaluation = AnswerEvaluation(
             id=name,
             plan=plan,
             answers=answers,
-            status=work.status if work else ExperimentStatus.STOPPED,
+            status=status,
             error=work.error if work else "",
             seconds_left=work.seconds_left(len(answers.answers) if answers else 0, plan.questions)
             if work
