@@ -50,6 +50,11 @@ class Result:
     """Of CPU time, for ranking and measuring, without the chunking and embedding that settings share. With a reranking
     model the time of each question, with the wait for the model."""
 
+    @property
+    def seconds_a_question(self) -> float:
+        """The mean of `seconds` over the questions that were measured."""
+        return self.seconds / max(len(self.values), 1)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionSet:

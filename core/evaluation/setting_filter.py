@@ -99,7 +99,7 @@ def axes(results: Results, metric: str) -> tuple[Axis, ...]:
         )
     figures: dict[str, list[float | None]] = {
         TOKENS: [results.mean(result, CONTEXT_TOKENS) for result in results.results],
-        MILLISECONDS: [1000 * result.seconds / max(len(result.values), 1) for result in results.results],
+        MILLISECONDS: [1000 * result.seconds_a_question for result in results.results],
         metric: [results.mean(result, metric) for result in results.results],
     }
     return (

@@ -121,7 +121,7 @@ def setting_table(results: Results, metric: str, baseline: str) -> SettingTable:
     def row_of(name: str) -> SettingRow:
         members = [results.results[row] for row in rows_of[name]]
         own = matrix[rows_of[name][0]]
-        seconds = [result.seconds / max(len(result.values), 1) for result in members]
+        seconds = [result.seconds_a_question for result in members]
         return SettingRow(
             settings=tuple(result.setting for result in members),
             values={path: tuple(dict.fromkeys(knobs[row][path] for row in rows_of[name])) for path in varied},

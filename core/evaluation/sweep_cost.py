@@ -197,15 +197,15 @@ async def sweep_cost(summary: DataSetSummary, tried: Sequence[Knobs], models: Sw
         each = await asyncio.to_thread(_time_ranking, summary, sample, chunk, strategy)
         seconds["rank"] += each * scale * count * answerable / models.workers
     # Settings that differ in what is done with a ranking share its scores.
-    asked = {
+    reranked = {
         (knobs.chunk, knobs.rank.strategy, knobs.rank.cosine_weight): min(ASKED, round(passages[knobs.chunk]))
         for knobs in tried
         if knobs.rank.rerank
     }
-    pairs, calls = sum(asked.values()) * answerable, len(asked) * answerable
+    pairs, calls = sum(reranked.values()) * answerable, len(reranked) * answerable
     seconds["rerank"] = calls * _RERANK_SECONDS / 4
     pair_tokens = (
-        sum(estimated_tokens(chunk.size) * count for (chunk, *_), count in asked.items()) * answerable
+        sum(estimated_tokens(chunk.size) * count for (chunk, *_), count in reranked.items()) * answerable
     )
     billed = [(models.embed.identity if models.embed.host else "", estimated_tokens(characters))]
     billed.append((models.rerank.identity if models.rerank else "", pair_tokens))

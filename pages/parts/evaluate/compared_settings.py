@@ -101,7 +101,7 @@ def _figures(results: Results, metric: str, names: Sequence[str]) -> Element:
         rows.append((name, cells))
     tokens = [results.mean(result, CONTEXT_TOKENS) for result in measured]
     rows.append(("tokens", ["" if figure is None else f"{figure:,.0f}" for figure in tokens]))
-    rows.append(("ms", [f"{1000 * result.seconds / max(len(result.values), 1):.2g}" for result in measured]))
+    rows.append(("ms", [f"{1000 * result.seconds_a_question:.2g}" for result in measured]))
     return markup.region("oq-settings oq-lined-up", "Knobs and figures of the compared settings")[
         table[
             _head("knob or figure", names),

@@ -230,9 +230,11 @@ def _knobs(
         ]
 
     best_first = sorted(ranked, key=lambda pair: (pair[1] and pair[1].rank) or sys.maxsize)
-    now = f"rank {text.rank:,} now" if text.rank else "in no passage now"
+    present_rank = f"rank {text.rank:,} now" if text.rank else "in no passage now"
     return [
-        markup.kicker("Which knob changes its rank", f"one changed, the others as in this setting; {now}"),
+        markup.kicker(
+            "Which knob changes its rank", f"one changed, the others as in this setting; {present_rank}"
+        ),
         markup.region("oq-settings", "Ranks with one knob changed")[
             table[
                 thead[

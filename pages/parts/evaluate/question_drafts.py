@@ -164,11 +164,11 @@ def _undo(decided: tuple[str, str]) -> None:
 def _table(drafts: Drafts, current: Draft | None) -> Element:
     """All drafts with their checks."""
     every = drafts.all
-    held = sum(bool(draft.warning) for draft in every)
+    warnings = sum(bool(draft.warning) for draft in every)
     titles = ("question", "passage", "overlap", "BM25", "by", "check")
     return div(".oq-labelled")[
         markup.kicker(
-            "Drafts", f"{len(every):,} drafted, {drafts.approved:,} approved; {held:,} with a warning"
+            "Drafts", f"{len(every):,} drafted, {drafts.approved:,} approved; {warnings:,} with a warning"
         ),
         markup.region("oq-settings drafts", "Drafts and their checks")[
             table[

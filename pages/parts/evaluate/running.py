@@ -1,7 +1,5 @@
 """An experiment under way: how far it is, and results that wait until they are asked for, so that nothing moves."""
 
-from dataclasses import replace
-
 import streamlit as st
 from htpy import Element, b, div, p, span
 
@@ -58,7 +56,7 @@ def held(experiment: Experiment, results: Results | None) -> Results | None:
     count = shown_settings(experiment)
     if results is None or count >= len(results.results):
         return results
-    return replace(results, results=results.results[:count])
+    return results.of_settings(tuple(result.setting for result in results.results[:count]))
 
 
 def _show(name: str, count: int) -> None:
