@@ -23,7 +23,6 @@ def draw() -> None:
         layout="wide",
         initial_sidebar_state="auto",
     )
-    browser.report_width()
     st.logo(
         f"/app/static/logo{'-dark' if st.context.theme.type == 'dark' else ''}.svg",
         size="large",
@@ -45,6 +44,8 @@ def draw() -> None:
         ],
         position="top" if admitted else "hidden",
     )
+    # After the navigation: a report asks for the page that the browser knows of, which until then is the front page.
+    browser.report_width()
     if admitted:
         page.run()
     else:

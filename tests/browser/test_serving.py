@@ -49,6 +49,22 @@ def test_the_script_serves_a_deep_link_first_thing_and_the_api(chromium: Browser
         assert headers(f"{site.url}/api")["content-type"] == "application/json", "its document"
 
 
+def test_a_deep_link_opens_its_page_on_a_phone_while_the_server_is_slow(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    """A phone reports its width as soon as it can, which asks for the page once more."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import time, streamlit\n"
+        "navigation = streamlit.navigation\n"
+        "streamlit.navigation = lambda *pages, **options: (time.sleep(1), navigation(*pages, **options))[1]\n"
+    )
+    with serving(tmp_path, PYTHONPATH=str(tmp_path)) as site, visiting(chromium, site) as visitor:
+        visitor.page.set_viewport_size({"width": 390, "height": 844})
+        visitor.open("/handbook?article=bm25")
+        expect(visitor.page.get_by_role("heading", name="BM25", exact=True)).to_be_visible()
+        assert urlsplit(visitor.page.url).path == "/handbook"
+
+
 @pytest.mark.parametrize("path", ["/", "/runs", "/no-such-page"])
 def test_every_page_has_its_styles_before_anything_is_drawn(
     chromium: Browser, demo_site: Site, path: str
