@@ -68,7 +68,9 @@ async def measure(world: World, base: Knobs) -> None:
         vectors, asked = run.index.vectors, run.index.question
         product = _median_ms(lambda: vectors @ asked, times=50)
         began = time.perf_counter()
-        prepare_bm25(run.index.passages)  # as a server does when a run has ended, before anybody turns a knob
+        prepare_bm25(
+            run.index.passages, run.pages
+        )  # as a server does when a run has ended, before anybody turns a knob
         read = 1000 * (time.perf_counter() - began)
         print(
             f"\n{len(vectors):,} passages of {len(run.pages)} pages; matrix x vector {product:.2f} ms; ",

@@ -14,7 +14,7 @@ from core.errors import BadInput
 from core.model import Index, Page, Passage, Ranking, Source, context_numbers
 from core.run.hit_merging import RRF_K
 from core.stages.answering.surroundings import from_its_sentence, surrounded
-from core.stages.ranking.bm25 import CACHED_INDEXES, bm25
+from core.stages.ranking.bm25 import CACHED_INDEXES, NO_PAGES, bm25
 from core.stages.ranking.context_selection import documents_for, select_context
 from core.stages.ranking.mmr import maximal_marginal_relevance
 from core.stages.ranking.near_duplicates import clusters_for
@@ -25,8 +25,6 @@ RERANK = "rerank"
 
 Scores = NDArray[np.float32]
 Order = NDArray[np.int64]
-
-NO_PAGES: Mapping[str, Page] = MappingProxyType({})
 
 UNSUPPORTED_LANGUAGE_WEIGHT = 0.05
 """The factor of cosine's weight in the fusion for a passage in a language that the embedder was not made for, where it
@@ -58,7 +56,7 @@ def rank(
     require_texts(index.passages, pages)
     cosine = _cosine(index)
     alone = bm25_only(knobs, cosine)
-    bm25_scores = bm25(question, index.passages) if alone or knobs.strategy is Strategy.FUSED else None
+    bm25_scores = bm25(question, index.passages, pages) if alone or knobs.strategy is Strategy.FUSED else None
     fused = None
     if bm25_scores is not None and cosine is not None and not alone:
         fused = fusion(cosine, bm25_scores, weight=cosine_share(question, index, pages, knobs.cosine_weight))

@@ -408,6 +408,22 @@ def test_the_context_has_passages_of_at_most_so_many_documents() -> None:
     assert unlimited == (0, 1, 2, 3, 4, 5)
 
 
+def test_words_of_a_title_and_of_the_sections_heading_count_for_a_passage() -> None:
+    texts = ["It closed in 1911.", "It was high.", "Cats sleep."]
+    index = index_of(texts, pages=["a", "b", "c"])
+    pages = {
+        key: Page(key=key, url=key, title=title, article=Article(text=text, extractor="", sections=sections))
+        for key, title, text, sections in zip(
+            "abc", ("Kiln", "Kiln", "Animals"), texts, ((), ((0, "Chimney"),), ()), strict=True
+        )
+    }
+    alone = rank("kiln", index, RankKnobs(strategy=Strategy.BM25)).bm25
+    titled = rank("kiln chimney", index, RankKnobs(strategy=Strategy.BM25), pages).bm25
+    assert alone is not None and titled is not None
+    assert not alone.any()
+    assert titled[1] > titled[0] > titled[2] == 0
+
+
 def test_passages_of_a_collection_count_as_the_document_that_they_are_from() -> None:
     pages = [
         stored("books", "1", "one.pdf", document="d1"),
@@ -423,7 +439,8 @@ def test_passages_of_a_collection_count_as_the_document_that_they_are_from() -> 
     index = index_of(["a river boat"] * len(pages), pages=[page.key for page in pages])
 
     def context(limit: int) -> tuple[int, ...]:
-        return rank(QUESTION, index, RankKnobs(max_documents=limit, top_k=50), by_key).context
+        knobs = RankKnobs(max_documents=limit, top_k=50, strategy=Strategy.COSINE)
+        return rank(QUESTION, index, knobs, by_key).context
 
     assert context(1) == (0, 1)
     assert context(2) == (0, 1, 2)

@@ -38,7 +38,7 @@ def start_job(
         run = await work(await engine.ports(job.target_knobs, job.access, earlier or job.run))
         if run.index is not None:
             # The visitor may next choose BM25, which is then ready.
-            await asyncio.to_thread(prepare_bm25, run.index.passages)
+            await asyncio.to_thread(prepare_bm25, run.index.passages, run.pages)
 
     job.start(loop, with_ports, queue)
 
