@@ -13,6 +13,7 @@ from core.errors import EmbedFailed
 from core.model import Index, Passage, Phase, Place
 from core.run.events import BatchFailed, Embedded, EmbedStarted, Event, Note, PhaseEnded, PhaseStarted
 from core.stages.embed import embed
+from core.stages.embedding import batching
 from tests.services.openai_server import vector
 from tests.stages.fakes import FakeEmbed
 
@@ -121,7 +122,10 @@ async def test_the_question_and_the_first_pages_are_embedded_while_others_are_aw
     )
 
 
-async def test_pages_that_arrive_together_share_a_call_up_to_the_batch_size() -> None:
+async def test_pages_that_arrive_together_share_a_call_up_to_the_batch_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(batching, "BATCH_SECONDS", 60.0)  # together, however slow this machine is
     embedder = Embedder()
     pages = [[passage("a", n * 10, f"text {n}")] for n in range(25)]
     _, told = await embedded(embedder, *pages, knobs=EmbedKnobs(batch=10))
