@@ -41,6 +41,7 @@ class Requirements(MetadataHookInterface):
         metadata["optional-dependencies"] = {
             "umap": requirements(root / "requirements-umap.txt"),
             "dask": requirements(root / "requirements-dask.txt"),
+            "local": requirements(root / "requirements-local.txt"),
             "notebook": requirements(root / "requirements-notebook.txt"),
         }
 

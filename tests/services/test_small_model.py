@@ -7,7 +7,9 @@ pytestmark = pytest.mark.model
 
 
 async def test_the_small_model_streams_within_its_token_limit(small_model: SmallModel):
-    async with openai.AsyncOpenAI(base_url=small_model.base_url, api_key="none", max_retries=0) as client:
+    async with openai.AsyncOpenAI(
+        base_url=small_model.base_url, api_key=small_model.key.get_secret_value(), max_retries=0
+    ) as client:
         stream = await client.chat.completions.create(
             model=small_model.name,
             messages=[{"role": "user", "content": "Count from one to a hundred in words."}],

@@ -20,6 +20,7 @@ from core.adapters.models.model_http import (
     retry_reason,
 )
 from core.adapters.models.openai_client import (
+    RequestHook,
     chat_failure,
     chat_service,
     create_client,
@@ -59,7 +60,9 @@ class OpenAIChat:
         *,
         timeout: float = 60.0,
         pause: float = 0.5,
+        hook: RequestHook | None = None,
     ) -> None:
+        """`hook` is called with each request before it is sent."""
         self.model = model
         self.base_url = base_url
         self.host = host_of(base_url)
@@ -67,6 +70,7 @@ class OpenAIChat:
         self._api_key = api_key
         self._timeout = timeout
         self._pause = pause
+        self._hook = hook
         self._client: AsyncOpenAI | None = None
         self._connecting = asyncio.Lock()
         self._declined: set[str] = set()
@@ -148,7 +152,7 @@ class OpenAIChat:
         async with self._connecting:
             if self._client is None:
                 self._client = await asyncio.to_thread(
-                    create_client, self.base_url, self._api_key, self._timeout
+                    create_client, self.base_url, self._api_key, self._timeout, self._hook
                 )
             return self._client
 
@@ -265,7 +269,7 @@ def _model_names(reply: Any) -> set[str]:
 def _is_unreachable(error: BaseException) -> bool:
     import httpx2
 
-    return isinstance(error.__cause__, httpx2.ConnectError | httpx2.UnsupportedProtocol)
+    return isinstance(error.__cause__, httpx2.ConnectError | httpx2.UnsupportedProtocol | ChatFailed)
 
 
 def _cause(error: OpenAIError, key: str) -> OpenAIError | None:

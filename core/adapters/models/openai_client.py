@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterable
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -47,7 +47,13 @@ def chat_service(base_url: str, api_key: SecretStr | None, model: str = "") -> M
     )
 
 
-def create_client(base_url: str, api_key: SecretStr | None, timeout: float) -> AsyncOpenAI:
+RequestHook = Callable[[Any], Awaitable[None]]
+"""Called with each request before it is sent, such as `ModelFile.route`."""
+
+
+def create_client(
+    base_url: str, api_key: SecretStr | None, timeout: float, hook: RequestHook | None = None
+) -> AsyncOpenAI:
     """A client that follows no redirects, uses no proxies of the environment and retries nothing by itself.
 
     `timeout` is the longest wait in seconds for data. Importing the package takes about a
@@ -83,7 +89,7 @@ def create_client(base_url: str, api_key: SecretStr | None, timeout: float) -> A
                 timeout=httpx2.Timeout(timeout, connect=min(timeout, 10.0)),
                 follow_redirects=False,
                 trust_env=False,
-                event_hooks={"request": [filter_headers]},
+                event_hooks={"request": [filter_headers, *((hook,) if hook else ())]},
             ),
         )
     except (httpx2.InvalidURL, ValueError) as error:
@@ -107,6 +113,8 @@ def chat_failure(error: OpenAIError, service: ModelService[ChatFailed], timeout:
 
     if isinstance(error, openai.APIStatusError):
         return service.refusal(error.status_code, error.body, error.response.headers, error.code or "")
+    if isinstance(error.__cause__, ChatFailed):  # of a request hook
+        return error.__cause__
     if isinstance(error, openai.APITimeoutError):
         return service.timed_out(timeout)
     return service.unreachable(network_failure(error.__cause__ or error))

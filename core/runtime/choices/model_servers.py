@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
+from core.adapters.models.model_file import ModelFile, ModelUse, is_model_file
 from core.adapters.models.model_http import host_of
 from core.adapters.models.openai_chat import list_local_models, list_models
 from core.config.access import NO_ACCESS, Access, Admission
@@ -31,6 +32,8 @@ class ModelServer:
     api_key: SecretStr | None
     model: str
     offered: tuple[str, ...] = ()
+    file: ModelFile | None = None
+    """What serves the model, where it is a file on this machine."""
 
 
 LOCAL_EMBEDDER = ModelServer(base_url="", api_key=None, model=LOCAL)
@@ -43,6 +46,7 @@ class ModelServers:
         self._settings = settings
         self._admission = admission
         self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
+        self._files: dict[ModelUse, ModelFile] = {}
 
     async def chat_server(self, access: Access) -> ModelServer | None:
         """The chat model to use: the visitor's, else the operator's, else a local server that answers.
@@ -52,6 +56,8 @@ class ModelServers:
             ChatFailed: when a server must be asked for its models and does not answer.
         """
         model = access.chat_model or self._settings.chat_model
+        if not (access.base_url or access.api_key) and (file := self._file_server(ModelUse.CHAT, model)):
+            return file
         if named_server := self._named(access):
             own = access.base_url or access.api_key
             return await self._server(*named_server, access.chat_model if own else model)
@@ -75,6 +81,8 @@ class ModelServers:
         model = access.embedding_model or settings.embedding_model
         if model == LOCAL:
             return LOCAL_EMBEDDER
+        if file := self._file_server(ModelUse.EMBEDDING, model):
+            return file
         if base := settings.embedding_base_url:
             return ModelServer(base_url=base, api_key=self._embedding_key(base), model=model)
         if named_server := self._named(access):
@@ -86,6 +94,32 @@ class ModelServers:
             hint="Set OPENQUERY_EMBEDDING_BASE_URL to its address, connect a model server, or set "
             f"OPENQUERY_EMBEDDING_MODEL to {LOCAL}.",
         )
+
+    def reranking_file(self) -> ModelFile | None:
+        """The file of the operator's reranking model, where it is one."""
+        server = self._file_server(ModelUse.RERANKING, self._settings.rerank_model)
+        return server.file if server else None
+
+    def _file_server(self, use: ModelUse, model: str) -> ModelServer | None:
+        """The operator's model file; None for any other model, since a visitor names no file of the server."""
+        settings = self._settings
+        operators = {
+            ModelUse.CHAT: settings.chat_model,
+            ModelUse.EMBEDDING: settings.embedding_model,
+            ModelUse.RERANKING: settings.rerank_model,
+        }
+        if model != operators[use] or not is_model_file(model):
+            return None
+        if (file := self._files.get(use)) is None:
+            file = self._files[use] = ModelFile(model, use)
+        return ModelServer(
+            base_url=file.base_url, api_key=file.api_key, model=file.model, offered=(file.model,), file=file
+        )
+
+    async def aclose(self) -> None:
+        """End the processes of model files."""
+        for file in self._files.values():
+            await file.aclose()
 
     def _embedding_key(self, base_url: str) -> SecretStr | None:
         """The key for the operator's embedding server: its own, else the one that is for the same host."""
@@ -122,12 +156,12 @@ class ModelServers:
         )
 
     async def offered(self, server: ModelServer) -> tuple[str, ...]:
-        """The models that the server lists.
+        """The models that the server lists, or the file alone.
 
         Raises:
             ChatFailed: when it cannot be asked.
         """
-        return await list_models(server.base_url, server.api_key)
+        return (server.model,) if server.file else await list_models(server.base_url, server.api_key)
 
     def look_for_ollama(self) -> None:
         """Have the local Ollama asked again if it listed no model the last time: it may have started since."""

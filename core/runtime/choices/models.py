@@ -75,7 +75,8 @@ class Models:
 
         def connect() -> tuple[SharedChat, OpenAIChat]:
             timeout = self._settings.model_timeout
-            client = OpenAIChat(server.model, server.base_url, server.api_key, timeout=timeout)
+            hook = server.file.route if server.file else None
+            client = OpenAIChat(server.model, server.base_url, server.api_key, timeout=timeout, hook=hook)
             return SharedChat(client), client
 
         return self._chats.get((server.base_url, plain_key(server.api_key), server.model), connect)
@@ -100,8 +101,9 @@ class Models:
         chosen, _ = await self.embedding_model(access, origins)
         name = (chosen.model, chosen.base_url, plain_key(chosen.api_key))
         if (embedder := self._embedders.get(name)) is None:
+            client = chosen.file.client if chosen.file else self._client()
             inner = (
-                RemoteEmbedder(chosen.model, chosen.base_url, chosen.api_key, client=self._client())
+                RemoteEmbedder(chosen.model, chosen.base_url, chosen.api_key, client=client)
                 if chosen.base_url
                 else MiniLM()
             )
@@ -121,11 +123,19 @@ class Models:
 
     def reranker(self) -> Reranker | None:
         """The operator's reranking model; None when none is set."""
-        return self._reranker if self._settings.rerank_url else None
+        return self._reranker if self._settings.rerank_url or self.servers.reranking_file() else None
 
     @cached_property
     def _reranker(self) -> Reranker:
         settings = self._settings
+        if file := self.servers.reranking_file():
+            return Reranker(
+                f"{file.base_url}/rerank",
+                file.model,
+                file.api_key,
+                timeout=settings.model_timeout,
+                client=file.client,
+            )
         return Reranker(
             settings.rerank_url,
             settings.rerank_model,
@@ -146,8 +156,9 @@ class Models:
                 await chat.client.warm()
 
     async def aclose(self) -> None:
-        """Close the chat clients and the local embedder."""
+        """Close the chat clients and the local embedder, and end the processes of model files."""
         await self._chats.aclose()
+        await self.servers.aclose()
         for embedder in self._embedders.values():
             if isinstance(embedder.embed, MiniLM):
                 embedder.embed.close()

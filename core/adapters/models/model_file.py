@@ -1,0 +1,207 @@
+"""A model file (GGUF) that a process of its own serves on loopback: for chat, for embedding or for reranking."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import secrets
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from hashlib import blake2b
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import httpx
+from pydantic import SecretStr
+
+from core.adapters.worker_process import IMPORT_ROOT, command, environment
+from core.errors import ChatFailed, EmbedFailed, OpenQueryError, RerankFailed
+
+SUFFIX = ".gguf"
+"""How the name of a model file ends."""
+HOST = "localhost"
+"""The host of a model file, in identities and in errors."""
+START_SECONDS = 300.0
+"""The longest loading of a file."""
+_MAGIC = b"GGUF"
+_DIGEST_BYTES = 1 << 20
+_WRITTEN = re.compile(r"^llamacpp:tokens_predicted(_seconds)?_total (\S+)", re.MULTILINE)
+_INSTALL = 'Install the extra: pip install "openquery-dashboard[local]".'
+
+
+class ModelUse(StrEnum):
+    """What a file is loaded for."""
+
+    CHAT = "chat"
+    EMBEDDING = "embedding"
+    RERANKING = "reranking"
+
+
+_FAILURE: dict[ModelUse, type[OpenQueryError]] = {
+    ModelUse.CHAT: ChatFailed,
+    ModelUse.EMBEDDING: EmbedFailed,
+    ModelUse.RERANKING: RerankFailed,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFileState:
+    """What the process of a file takes: bytes of memory, None where the system does not tell; and tokens a second
+    that it wrote so far, 0 before the first reply."""
+
+    memory: int | None
+    tokens_a_second: float
+
+
+def is_model_file(model: str) -> bool:
+    """Whether the name of a model is the path of a file."""
+    return model.endswith(SUFFIX)
+
+
+class ModelFile:
+    """The process of one file, which starts with the first request and again when it has ended.
+
+    `route` is a hook of HTTP clients: it sends a request for `base_url` to the process. All calls belong to one
+    event loop.
+    """
+
+    base_url = f"http://{HOST}/v1"
+
+    def __init__(self, path: str, use: ModelUse, *, python: str = sys.executable) -> None:
+        """`python` has the package xllamacpp."""
+        self.path, self.use = Path(path).expanduser(), use
+        self.api_key = SecretStr(secrets.token_urlsafe())
+        """What the process asks for: loopback has other users."""
+        self.client = httpx.AsyncClient(trust_env=False, event_hooks={"request": [self.route]})
+        self._python = python
+        self._address = httpx.URL()
+        self._process: asyncio.subprocess.Process | None = None
+        self._starting = asyncio.Lock()
+
+    @cached_property
+    def model(self) -> str:
+        """The name of the file; of an embedder with a digest, since vectors of two files must not be mixed."""
+        return f"{self.path.name}#{self._digest()}" if self.use is ModelUse.EMBEDDING else self.path.name
+
+    def check(self) -> None:
+        """Raises the error of its use (`ChatFailed`, …) for what is no such file, and without the package."""
+        try:
+            with self.path.open("rb") as file:
+                magic = file.read(len(_MAGIC))
+        except OSError as error:
+            raise self._failure(f"The model file {self.path} cannot be read: {error.strerror}.") from error
+        if magic != _MAGIC:
+            raise self._failure(
+                f"{self.path} is no GGUF file.", "Convert the model, or download one in GGUF."
+            )
+        if self._python == sys.executable and find_spec("xllamacpp") is None:
+            raise self._failure("Model files need the package xllamacpp.", _INSTALL)
+
+    async def route(self, request: Any) -> None:
+        """Send a request, of httpx or of its like, to the process, which is started if need be.
+
+        Raises:
+            OpenQueryError: the error of its use, where it does not start.
+        """
+        async with self._starting:
+            if self._process is None or self._process.returncode is not None:
+                await self._start()
+        request.url = request.url.copy_with(host=self._address.host, port=self._address.port)
+
+    async def describe(self) -> str:
+        """Where it runs, for a person: with the memory and the speed of its process once there is one.
+
+        Raises:
+            OpenQueryError: as `check` does.
+        """
+        self.check()
+        state = await self.state()
+        if state is None:
+            return f"{self.path.stat().st_size / 1e6:,.0f} MB on this machine, loaded at first use"
+        memory = f", {state.memory / 1e6:,.0f} MB of memory" if state.memory else ""
+        speed = f", {state.tokens_a_second:.1f} tokens/s" if state.tokens_a_second else ""
+        return f"in a process of its own{memory}{speed}"
+
+    async def state(self) -> ModelFileState | None:
+        """What the process takes now; None while there is none."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return None
+        headers = {"authorization": f"Bearer {self.api_key.get_secret_value()}"}
+        reply = await self.client.get(f"http://{HOST}/metrics", headers=headers)
+        totals = {unit: float(value) for unit, value in _WRITTEN.findall(reply.text)}
+        seconds = totals.get("_seconds", 0.0)
+        return ModelFileState(
+            memory=_memory(process.pid), tokens_a_second=totals.get("", 0.0) / seconds if seconds else 0.0
+        )
+
+    async def aclose(self) -> None:
+        """End the process."""
+        await self.client.aclose()
+        if self._process and self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
+
+    async def _start(self) -> None:
+        self.check()
+        self._process = process = await asyncio.create_subprocess_exec(
+            *command("adapters.models.model_file_worker", str(self.path), self.use, python=self._python),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            cwd=IMPORT_ROOT,
+            env=environment(),
+            start_new_session=True,
+        )
+        reply = {}
+        try:
+            if process.stdin and process.stdout:
+                process.stdin.write(f"{self.api_key.get_secret_value()}\n".encode())
+                async with asyncio.timeout(START_SECONDS):
+                    reply = json.loads(await process.stdout.readline() or b"{}")
+        except TimeoutError:
+            reply = {"error": f"it took more than {START_SECONDS:g} s"}
+        finally:
+            if "address" not in reply and process.returncode is None:
+                process.kill()
+        if "address" not in reply:
+            await process.wait()
+            reason = "xllamacpp cannot be imported" if "missing" in reply else reply.get("error", "it ended")
+            raise self._failure(
+                f"The model file {self.path.name} does not load: {reason}",
+                _INSTALL if "missing" in reply else "",
+            )
+        self._address = httpx.URL(reply["address"])
+
+    def _failure(self, message: str, hint: str = "") -> OpenQueryError:
+        variable = {"chat": "CHAT", "embedding": "EMBEDDING", "reranking": "RERANK"}[self.use]
+        return _FAILURE[self.use](message, hint=hint or f"Check OPENQUERY_{variable}_MODEL.")
+
+    def _digest(self) -> str:
+        """Eight digits of the file's size, beginning and end: a gigabyte is not read for its name."""
+        digest = blake2b(digest_size=4)
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, 2)
+                digest.update(f"{size} ".encode())
+                for start in (0, max(0, size - _DIGEST_BYTES)):
+                    file.seek(start)
+                    digest.update(file.read(_DIGEST_BYTES))
+        except OSError:
+            return ""  # what uses it reports it
+        return digest.hexdigest()
+
+
+def _memory(pid: int) -> int | None:
+    """Resident memory of a process in bytes; None where there is no /proc."""
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) << 10
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
