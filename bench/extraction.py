@@ -2,13 +2,15 @@
 
     python -m bench.extraction --data FOLDER
 
-The folder has up to three sets, each with `items.jsonl.gz` and `pages.zip`, in which an item's `member` is its page:
+The folder has up to four sets, each with `items.jsonl.gz` and `pages.zip`, in which an item's `member` is its page:
 
 - `extraction_articles` with `text`: F1 of 4-word shingles, averaged over pages.
 - `extraction_segments` with `with` and `without`, strings that an article must and must not have: F1 of all of them
   together. `meta` may have `title`, `author` and `date`.
 - `extraction_readability` with `expected_html`: F1 of 4-word shingles against its text. `meta` may have `title`,
   `byline` and `publishedTime`.
+- `extraction_types` with `text`, `with`, `without` and `page_type`: F1 of words, averaged over the pages of a kind and
+  over all, and the shares of strings that are rightly present and rightly absent, averaged over pages.
 
 A page that is refused has no text. Half of the pages, by a checksum of their ids, are for development
 (`--half develop`), the other half is reported. CPU is the median over `--repeats` of a reading of all pages.
@@ -25,7 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import mean, median
+from statistics import mean, median, quantiles
 from typing import Any
 from zlib import crc32
 
@@ -36,7 +38,7 @@ from core.reading import extract
 from core.reading.html.text_blocks import block_text
 from core.text.decoding import decode
 
-SETS = ("extraction_articles", "extraction_segments", "extraction_readability")
+SETS = ("extraction_articles", "extraction_segments", "extraction_readability", "extraction_types")
 SHINGLE = 4
 
 
@@ -51,6 +53,8 @@ class LabelledPage:
     absent: tuple[str, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
     """What is known of `title`, `author` and `date`."""
+    kind: str = ""
+    """What kind of page it is; known in one set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ def held_back(name: str) -> bool:
 
 def labelled_page(item: dict[str, Any], body: bytes) -> LabelledPage:
     meta = item.get("meta") or {}
+    if item.get("page_type"):
+        meta = {name: item[name] for name in ("title", "author", "date")}
     facts = {
         "title": meta.get("title"),
         "author": meta.get("author") or meta.get("byline"),
@@ -102,6 +108,7 @@ def labelled_page(item: dict[str, Any], body: bytes) -> LabelledPage:
             for name, value in facts.items()
             if value
         },
+        kind=item.get("page_type", ""),
     )
 
 
@@ -152,6 +159,15 @@ def by_readability(page: LabelledPage) -> Reading:
     return Reading(text, seconds=time.thread_time() - began)
 
 
+def by_resiliparse(page: LabelledPage) -> Reading:
+    from resiliparse.extract.html2text import extract_plain_text
+
+    html = decode(page.body)
+    began = time.thread_time()
+    text = extract_plain_text(html, main_content=True, alt_texts=False)
+    return Reading(text, seconds=time.thread_time() - began)
+
+
 def by_htmldate(page: LabelledPage) -> Reading:
     from htmldate import find_date
 
@@ -168,6 +184,7 @@ READERS: dict[str, Read] = {
     "trafilatura, precision": by_trafilatura(favor_precision=True),
     "trafilatura, recall": by_trafilatura(favor_recall=True),
     "readability-lxml": by_readability,
+    "resiliparse": by_resiliparse,
     "htmldate, extensive": by_htmldate,
 }
 
@@ -192,6 +209,11 @@ def shingle_f1(text: str, wanted: str) -> float:
     return f1((ours & theirs).total(), ours.total(), theirs.total())
 
 
+def word_f1(text: str, wanted: str) -> float:
+    ours, theirs = (Counter(re.findall(r"\w+", words.lower())) for words in (text, wanted))
+    return f1((ours & theirs).total(), ours.total(), theirs.total())
+
+
 def segment_counts(text: str, page: LabelledPage) -> tuple[int, int, int]:
     """Segments that are right in the text, found in it, and wanted in it."""
     text = one_spaced(text)
@@ -203,11 +225,27 @@ def segment_counts(text: str, page: LabelledPage) -> tuple[int, int, int]:
 def text_score(pages: Sequence[LabelledPage], readings: Sequence[Reading]) -> float:
     """F1 of the set: mean over pages for whole texts, over all segments together for segments."""
     if pages[0].text:
-        return mean(
-            shingle_f1(reading.text, page.text) for page, reading in zip(pages, readings, strict=True)
-        )
+        score = word_f1 if pages[0].kind else shingle_f1
+        return mean(score(reading.text, page.text) for page, reading in zip(pages, readings, strict=True))
     counts = [segment_counts(reading.text, page) for page, reading in zip(pages, readings, strict=True)]
     return f1(*map(sum, zip(*counts, strict=True)))
+
+
+def kind_scores(pages: Sequence[LabelledPage], readings: Sequence[Reading]) -> list[str]:
+    """F1 of each kind of page, then the shares of strings rightly present and rightly absent."""
+    pairs = list(zip(pages, readings, strict=True))
+    by_kind = [[pair for pair in pairs if pair[0].kind == kind] for kind in kinds(pages)]
+    present, absent = [], []
+    for page, reading in pairs:
+        text = one_spaced(reading.text)
+        present += [mean(part in text for part in page.present)] if page.present else []
+        absent += [mean(part not in text for part in page.absent)] if page.absent else []
+    scores = [text_score(*map(list, zip(*group, strict=True))) for group in by_kind]
+    return [f"{score:.3f}" for score in (*scores, mean(present), mean(absent))]
+
+
+def kinds(pages: Sequence[LabelledPage]) -> list[str]:
+    return sorted({page.kind for page in pages} - {""})
 
 
 def same_fact(name: str, found: str, wanted: str) -> bool:
@@ -234,6 +272,8 @@ def rows(pages: Sequence[LabelledPage], readers: dict[str, Read], repeats: int) 
             str(sum(bool(reading.refused) for reading in readings)),
             *(fact_score(fact, pages, readings) for fact in ("title", "author", "date")),
             f"{1000 * seconds / len(pages):.1f}",
+            f"{1000 * quantiles((reading.seconds for reading in readings), n=100)[-1]:.0f}",
+            *(kind_scores(pages, readings) if kinds(pages) else ()),
         ]
 
 
@@ -263,7 +303,8 @@ def main() -> None:
             continue
         pages = labelled_pages(arguments.data / name, arguments.half)
         print(f"\n{name}, {arguments.half}: {len(pages)} pages")
-        head = ("reader", "F1", "refused", "title", "author", "date", "CPU ms/page")
+        head: tuple[str, ...] = ("reader", "F1", "refused", "title", "author", "date", "CPU ms/page", "p99")
+        head += (*kinds(pages), "present", "absent") if kinds(pages) else ()
         print(table(head, list(rows(pages, readers, arguments.repeats))))
 
 
