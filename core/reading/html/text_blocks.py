@@ -1,44 +1,125 @@
-"""Visible text of a tree, block by block, and how much of it reads like prose."""
+"""The visible text of a tree as blocks: paragraphs, headings, list items, tables, code; and those written as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import lxml.html
 
 _BLOCKS = frozenset({
-    "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "div", "dl",
-    "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr",
-    "html", "legend", "li", "main", "nav", "ol", "option", "p", "pre", "section", "select", "summary", "table",
-    "tbody", "tfoot", "thead", "tr", "ul",
+    "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div",
+    "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header",
+    "hr", "html", "legend", "li", "main", "nav", "ol", "option", "p", "pre", "section", "select", "summary", "table",
+    "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 })  # fmt: skip
 _SILENT = frozenset({
     "script", "style", "head", "title", "noscript", "template", "textarea", "select", "button", "svg", "iframe",
     "object", "video", "audio", "canvas",
 })  # fmt: skip
+_WITHIN_CELLS = _BLOCKS - {
+    "br",
+    "center",
+    "div",
+    "option",
+    "p",
+    "select",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "tr",
+    "caption",
+}
+"""Elements that make a table one of layout, whose cells are read as any other part of the page."""
+
 _AROUND = frozenset({"aside", "footer", "form", "header", "nav"})
 _PROSE = 80
 """Characters from which a paragraph counts as prose rather than as a label or a teaser."""
 
 
-def block_text(root: lxml.html.HtmlElement) -> str:
-    """One line for each block; table cells of a row apart by a bar. Walks without recursion."""
+@dataclass(slots=True)
+class Block:
+    """A run of text that a reader sees as one: a paragraph, a heading, an item, a whole table or a whole code block."""
+
+    element: lxml.html.HtmlElement
+    """What it is in: the closest block element around its text."""
+    text: str
+    linked: int = 0
+    """Characters of it that are links."""
+
+
+def page_blocks(root: lxml.html.HtmlElement) -> list[Block]:
+    """The blocks in document order, in linear time and without recursion."""
+    blocks: list[Block] = []
+    owner, linked, in_link = root, 0, 0
     pieces: list[str] = []
+
+    def flush(following: lxml.html.HtmlElement) -> None:
+        nonlocal owner, pieces, linked
+        if pieces and (text := " ".join("".join(pieces).split())):
+            blocks.append(Block(owner, text, min(linked, len(text))))
+        owner, pieces, linked = following, [], 0
+
     stack: list[tuple[lxml.html.HtmlElement, bool]] = [(root, False)]
     while stack:
         element, leaving = stack.pop()
         tag = element.tag if isinstance(element.tag, str) else "script"
         if leaving or tag in _SILENT:
-            if tag in _BLOCKS:
-                pieces.append("\n")
-            elif tag in ("td", "th") and element.getnext() is not None:
-                pieces.append(" | ")
+            if tag in _BLOCKS and element is not root:
+                above = element.getparent()
+                flush(owner if above is None else (owner if tag == "br" else _block_around(element)))
+            in_link -= tag == "a" and leaving
             if element is not root and element.tail:
-                pieces.append(_fold_spaces(element.tail))
+                pieces.append(element.tail)
+                linked += len(element.tail) if in_link else 0
+            continue
+        whole = table_text(element) if tag == "table" else code_text(element) if tag == "pre" else ""
+        if whole:
+            flush(element)
+            links = sum(len(" ".join(link.itertext())) for link in element.iter("a"))
+            blocks.append(Block(element, whole, min(links, len(whole))))
+            flush(_block_around(element))
+            if element is not root and element.tail:
+                pieces.append(element.tail)
             continue
         if tag in _BLOCKS:
-            pieces.append("\n- " if tag == "li" else "\n")
+            flush(owner if tag == "br" else element)
+        in_link += tag == "a"
         if element.text:
-            pieces.append(_fold_spaces(element.text))
+            pieces.append(element.text)
+            linked += len(element.text) if in_link else 0
         stack.append((element, True))
         stack.extend((child, False) for child in reversed(element))
-    return "".join(pieces)
+    flush(root)
+    return blocks
+
+
+def write_blocks(blocks: Iterable[Block]) -> str:
+    """The blocks as text, a line each; tables and code have more."""
+    return "\n".join(f"- {block.text}" if block.element.tag == "li" else block.text for block in blocks)
+
+
+def block_text(root: lxml.html.HtmlElement) -> str:
+    """All visible text of a tree, block by block."""
+    return write_blocks(page_blocks(root))
+
+
+def table_text(table: lxml.html.HtmlElement) -> str:
+    """The rows of a table, a line each; empty for one of layout, and for one with nothing in it."""
+    if any(inner.tag in _WITHIN_CELLS for inner in table.iterdescendants()):
+        return ""
+    rows = []
+    for row in table.iter("tr"):
+        cells = (" ".join("".join(_spoken(cell)).split()) for cell in row.iterchildren("td", "th"))
+        rows.append(" | ".join(filter(None, cells)))
+    return "\n".join(filter(None, rows))
+
+
+def code_text(element: lxml.html.HtmlElement) -> str:
+    """The lines of preformatted text; empty where there is none."""
+    return "".join(_spoken(element)).strip("\n")
 
 
 def prose_length(root: lxml.html.HtmlElement) -> int:
@@ -53,9 +134,26 @@ def prose_length(root: lxml.html.HtmlElement) -> int:
     return total
 
 
-def _fold_spaces(raw: str) -> str:
-    """White space folded to single spaces, kept at both ends, so that words do not grow together."""
-    folded = " ".join(raw.split())
-    if not folded:
-        return " "
-    return (" " if raw[0].isspace() else "") + folded + (" " if raw[-1].isspace() else "")
+def _spoken(element: lxml.html.HtmlElement) -> Iterable[str]:
+    """The texts in an element, apart where elements that end a line are."""
+    stack = [(element, False)]
+    while stack:
+        inner, leaving = stack.pop()
+        tag = inner.tag if isinstance(inner.tag, str) else "script"
+        if leaving or tag in _SILENT:
+            if tag in _BLOCKS and inner is not element:
+                yield "\n"
+            if inner is not element and inner.tail:
+                yield inner.tail
+            continue
+        if inner.text:
+            yield inner.text
+        stack.append((inner, True))
+        stack.extend((child, False) for child in reversed(inner))
+
+
+def _block_around(element: lxml.html.HtmlElement) -> lxml.html.HtmlElement:
+    above = element.getparent()
+    while above is not None and above.tag not in _BLOCKS and above.getparent() is not None:
+        above = above.getparent()
+    return element if above is None else above
