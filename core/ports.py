@@ -13,6 +13,7 @@ from core.model import (
     Document,
     Embeddings,
     Extractor,
+    Index,
     Message,
     RerankScores,
     Retry,
@@ -163,6 +164,8 @@ class Ports:
     embed: Embed
     chat: Chat | None
     """None when no chat model is connected: the answer is then extractive."""
+    across: Embed | None = None
+    """The embedder for questions and pages in different languages; None where `embed` reads them all."""
     library: Search | None = None
     """The collections that an agent may search beside `search`; None where there are none that its models may read."""
     rerank: Rerank | None = None
@@ -178,6 +181,11 @@ class Ports:
     """What the policy has changed already, such as the embedder."""
     prices: Prices = SHIPPED
     """What these models cost where their providers do not say."""
+
+    def embedder_of(self, index: Index | None) -> Embed:
+        """The embedder in whose space the vectors of this index are, or the one for new ones."""
+        is_across = self.across is not None and index is not None and index.embedder == self.across.identity
+        return self.across if self.across is not None and is_across else self.embed
 
     def withheld(self, port: ModelPort | None, pages: Iterable[str]) -> frozenset[str]:
         """The keys of those pages whose text this model must not be given. Raises as `withheld_origins`."""

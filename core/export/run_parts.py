@@ -17,9 +17,9 @@ from core.evaluation.labels.qrels import page_name, question_id
 from core.export.ranking_part import page_keys, ranking_part
 from core.model import Place, source_numbers
 from core.model.passage_urls import site
+from core.run.notices import passage_embedder
 from core.run.reports.sections import SectionState
 from core.run.state import Run
-from core.text.display import embedder_name
 from core.text.markdown.elements import elements
 from core.text.markdown.safe_markdown import web_address
 from core.text.sanitize import json_without_surrogates, one_line, plural
@@ -82,7 +82,7 @@ def _run(run: Run, *, full_texts: bool) -> dict[str, Any]:
         "cited": list(run.check.cited),
         "numbers": _numbers(run),
         "knobs": asdict(run.knobs.rank),
-        "embedder": embedder_name(run.index.embedder) if run.index and run.index.vectors is not None else "",
+        "embedder": passage_embedder(run),
         "full_texts": full_texts,
     }
 

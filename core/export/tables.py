@@ -62,6 +62,7 @@ def passage_columns(run: Run) -> dict[str, list[Any]]:
             for name in SCORES
             if getattr(run.ranking, name, None) is not None
         },
+        "embedder": [row.embedder for row in rows],
         "title": [encodable(row.title) for row in rows],
         "site": [row.site for row in rows],
         "url": [row.url for row in rows],

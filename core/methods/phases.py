@@ -14,7 +14,7 @@ from core.stages.check import check
 from core.stages.chunk import chunk
 from core.stages.conversation.pages_in_hand import unread, with_pages_in_hand
 from core.stages.egress import admitted_history, admitted_reranking, admitted_sources, embeddable_pages
-from core.stages.embed import embed
+from core.stages.embedding.language_choice import embed_in_one_space
 from core.stages.partial_results import written_so_far
 from core.stages.plan import plan
 from core.stages.rank import require_texts, sources
@@ -71,12 +71,13 @@ async def index_and_rank(  # noqa: PLR0917
         await rank_index(question, index, knobs, ports, recorder)
 
     passages = chunk(embeddable_pages(pages, ports), knobs.chunk, ports.embed, emit)
-    index = await embed(
+    index = await embed_in_one_space(
         question,
         passages,
         knobs.embed,
-        ports.embed,
+        ports,
         emit,
+        pages=lambda: recorder.run.pages,
         page_order=recorder.page_order,
         budget=budget,
         on_arrival=rank_without_vectors if run.index and knobs.rank.strategy is Strategy.BM25 else None,
@@ -162,7 +163,7 @@ async def answer_from(  # noqa: PLR0917
         admitted,
         knobs.answer,
         chat,
-        ports.embed,
+        ports.embedder_of(run.index),
         emit,
         history=admitted_history(run.turn.history, chat, ports, emit) if run.turn else (),
         answers=ports.answers,

@@ -157,7 +157,7 @@ class Toolbox:
             raise BadInput("No page has been opened yet.")
         index = replace(run.index, question=None)
         if index.vectors is not None:
-            embed = MeteredEmbed(self._ports.embed, Phase.EMBED, self._recorder.emit)
+            embed = MeteredEmbed(self._ports.embedder_of(index), Phase.EMBED, self._recorder.emit)
             with suppress(EmbedFailed):  # then words alone rank
                 index = replace(index, question=(await embed([text])).vectors[0])
         ranking = await asyncio.to_thread(rank, text, index, self._knobs.rank, run.pages)

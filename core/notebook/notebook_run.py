@@ -129,7 +129,9 @@ class NotebookRun:
     @property
     def attribution(self) -> Display[Attribution]:
         """The sentences of the answer against its sources, by their vectors, or by words where there is no embedder."""
-        attributed = self._with_ports(self.run.knobs, lambda ports: attribution(self.run, ports.embed))
+        attributed = self._with_ports(
+            self.run.knobs, lambda ports: attribution(self.run, ports.embedder_of(self.run.index))
+        )
         return plots.attribution_plot(attributed)
 
     def __repr__(self) -> str:

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from core.model import FILLING, AnswerKind, Notice, PassageState, Phase, Severity, SkipReason
+from core.model.passage_urls import collection_at_url
+from core.text.display import embedder_name
 from core.text.facts.named_facts import unsupported_figures
+from core.text.language import dominant_language, language_name
 from core.text.sanitize import one_line, plural, pluralize
 
 if TYPE_CHECKING:
@@ -48,6 +51,12 @@ def not_searched(unresponsive: Iterable[tuple[str, str]]) -> str:
         f"{name} ({reason.rstrip('.')})" if reason else name for name, reason in sorted(reasons.items())
     ]
     return f"Not searched: {_some(listed, '; ')}." if listed else ""
+
+
+def passage_embedder(run: Run) -> str:
+    """The name of the model that read every passage with a vector; empty where none has one."""
+    index = run.index
+    return embedder_name(index.embedder) if index is not None and index.vectors is not None else ""
 
 
 def _of_turn(run: Run) -> Iterator[Notice]:
@@ -121,7 +130,16 @@ def left_out_notices(run: Run) -> Iterator[Notice]:
 
 
 def _of_embedding(run: Run) -> Iterator[Notice]:
-    """Passages without a vector, by reason. Where none has one, all are ranked by BM25, and a note says so."""
+    """Who read pages in another language than the question's. Passages without a vector, by reason: where none has one, all
+    are ranked by BM25, and a note says so."""
+    if run.index is not None and run.index.vectors is not None and len(run.index.embedder_languages) > 1:
+        asked = dominant_language([run.question])
+        languages = {page.article.language.lower()[:2] for page in run.pages.values()} - {"", asked}
+        names = " and ".join(map(language_name, sorted(languages)))
+        message = f"The question is in {language_name(asked)}, and pages are in {names}: {passage_embedder(run)} read all of them."
+        searched = any(map(collection_at_url, run.pages))
+        hint = "Collections were searched by the embedder that they were ingested with." if searched else ""
+        yield Notice(phase=Phase.EMBED, severity=Severity.INFO, message=message, hint=hint)
     is_noted = any(note.phase is Phase.EMBED for note in run.notes)
     if is_noted and run.index is not None and not run.index.not_embedded:
         return

@@ -114,6 +114,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
             ),
             extract=LibraryExtract(CachedExtract(self.workers, self.write_cache)),
             embed=embed,
+            across=self.models.across(embed),
             chat=chat,
             library=await self._library_of_agent(knobs, access, embed, chat),
             rerank=rerank,
@@ -121,6 +122,15 @@ class Engine(AbstractAsyncContextManager["Engine"]):
             egress_note=note,
             prices=self.prices.read(),
         )
+
+    async def embedder_of(self, run: Run, access: Access = NO_ACCESS) -> CachedEmbed:
+        """The embedder for texts that are compared with those of a run: that of its index, where it is one of ours now.
+
+        Raises as `Models.embedder`.
+        """
+        embed = await self.models.embedder(access, run.origins)
+        across = self.models.across(embed)
+        return across if across and run.index and run.index.embedder == across.identity else embed
 
     async def _library_of_agent(
         self, knobs: Knobs, access: Access, embed: CachedEmbed, chat: Chat | None

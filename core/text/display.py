@@ -14,6 +14,8 @@ def embedder_name(identity: str) -> str:
     """The display name of the embedder with this identity, such as `MiniLM-L6-v2 (built in)` or `bge-m3 (host:1)`."""
     if identity == "local" or identity.startswith(_BUILT_IN_IDENTITY):
         return BUILT_IN
+    if identity.startswith("use-multilingual-v3:"):
+        return "Universal Sentence Encoder (built in, multilingual)"
     model, _, host = identity.rpartition("@")
     return f"{model} ({host})" if model else identity
 

@@ -73,6 +73,12 @@ _NOT_LATIN = frozenset(_SCRIPTS.values()) | {
 }  # fmt: skip
 """ISO 639-1 codes of languages that are mostly written in another script than the Latin one."""
 
+_NAMES = {
+    "ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian", "ja": "Japanese",
+    "ko": "Korean", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ru": "Russian", "th": "Thai", "tr": "Turkish",
+    "zh": "Chinese",
+}  # fmt: skip
+
 
 def function_words(language: str) -> frozenset[str]:
     """The commonest function words of the language with this ISO 639-1 code; none where it is not known."""
@@ -137,6 +143,11 @@ def dominant_language(texts: Iterable[str]) -> str:
     }
     best = max(votes, key=votes.__getitem__)
     return best if votes[best] else ""
+
+
+def language_name(language: str) -> str:
+    """The English name of the language with this ISO 639-1 code; the code where none is known."""
+    return _NAMES.get(language, language)
 
 
 def in_latin_script(language: str) -> bool:

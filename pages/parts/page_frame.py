@@ -184,7 +184,7 @@ def compute(
     registry, access = runtime.runs(), runtime.access()
 
     async def job() -> T:
-        return await work(await registry.engine.models.embedder(access, run.origins))
+        return await work(await registry.engine.embedder_of(run, access))
 
     return run_on_loop(name, run, job, access, cache_if=cache_if)
 

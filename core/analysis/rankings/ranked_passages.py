@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from core.model import Page, Place, Ranking
 from core.model.passage_urls import site
+from core.run.notices import passage_embedder
 from core.run.state import Run
 from core.text.sanitize import one_line
 
@@ -39,6 +40,8 @@ class RankedPassage:
     site: str
     url: str
     key: str
+    embedder: str
+    """The name of the model whose vector it has; empty where it has none."""
     duplicates: int
     """How many further places have exactly the same text."""
 
@@ -53,7 +56,7 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
     if run.index is None or run.ranking is None:
         return ()
     index, ranking = run.index, run.ranking
-    numbers = run.context_numbers
+    numbers, embedder = run.context_numbers, passage_embedder(run)
     names = {key: _names(page) for key, page in run.pages.items()}
     scores = {name: _known(getattr(ranking, name)) for name in SCORES}
     ranked = []
@@ -72,6 +75,9 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
                 site=host,
                 url=url,
                 key=passage.place.page,
+                embedder=embedder
+                if ranking.cosine is not None and math.isfinite(ranking.cosine[row])
+                else "",
                 duplicates=len(passage.also),
             )
         )

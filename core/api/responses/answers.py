@@ -13,6 +13,7 @@ from core.api.strict_json import FromPagesOrSearch, Queries, Question, Strict
 from core.config.knobs import MOST_COLLECTIONS, Knobs, Origin
 from core.model import AnswerKind, Source
 from core.model.passage_urls import document_url, passage_at_url
+from core.run.notices import passage_embedder
 from core.run.state import Run
 from core.text.sanitize import truncate
 
@@ -185,13 +186,13 @@ def source_metadata(run: Run, source: Source) -> AnswerMetadata:
     place = source.passage.place
     page = run.pages.get(place.page)
     article = page.article if page else None
-    fields = {
-        # The title of a passage of a collection is followed by its page, for people.
+    fields = {  # the title of a passage of a collection is followed by its page, for people
         "title": (source.site or source.title) if passage_at_url(place.page) else source.title,
         "url": source.url,
         "site": source.site,
         "author": article.author if article else "",
         "language": article.language if article else "",
+        "embedder": passage_embedder(run),
         "created_at": (article.date or None) if article else None,
         "page": article.page_at(place.start) if article else None,
     }

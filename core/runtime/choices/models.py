@@ -11,6 +11,7 @@ from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.adapters.models.local_embedder import MiniLM
 from core.adapters.models.model_http import host_of, plain_key
+from core.adapters.models.multilingual_embedder import MultilingualUSE
 from core.adapters.models.openai_chat import OpenAIChat
 from core.adapters.models.remote_embedder import RemoteEmbedder
 from core.adapters.models.reranker import Reranker
@@ -110,6 +111,14 @@ class Models:
             embedder = self._embedders[name] = CachedEmbed(inner, self._write_cache)
         return embedder
 
+    def across(self, embedder: CachedEmbed) -> CachedEmbed | None:
+        """The embedder for questions and pages in different languages, beside the local one; None beside any other."""
+        return self._across if isinstance(embedder.embed, MiniLM) else None
+
+    @cached_property
+    def _across(self) -> CachedEmbed:
+        return CachedEmbed(MultilingualUSE(), self._write_cache)
+
     async def judge_client(self, run: Run, access: Access) -> SharedChat | None:
         """The chat model to judge the answer of a run by its sources; None without one.
 
@@ -159,7 +168,7 @@ class Models:
         """Close the chat clients and the local embedder, and end the processes of model files."""
         await self._chats.aclose()
         await self.servers.aclose()
-        for embedder in self._embedders.values():
-            if isinstance(embedder.embed, MiniLM):
+        for embedder in (*self._embedders.values(), self._across):
+            if isinstance(embedder.embed, MiniLM | MultilingualUSE):
                 embedder.embed.close()
         self._embedders.clear()

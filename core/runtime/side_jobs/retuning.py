@@ -106,7 +106,7 @@ class Retuning(LatestJobs):
 
         def work(ports: Ports) -> Awaitable[Run]:
             index = start.index
-            embedded = index is not None and index.embedder == ports.embed.identity
+            embedded = index is not None and index.embedder == ports.embedder_of(index).identity
             rerun = followups.reembed if access.embedding_model and not embedded else followups.retune
             return rerun(start, knobs, ports, listen)
 

@@ -13,6 +13,7 @@ from core.run.events import Emit, Note, TokensWritten
 from core.stages.answering.answer_prompt import NOT_FOUND
 from core.stages.answering.answer_writer import AnswerWriter
 from core.stages.answering.sentence_scoring import ScoredSentence, score_sentences, score_sentences_by_words
+from core.text.language import language_name
 from core.text.markdown.citations import find_citations
 from core.text.sanitize import one_line, truncate
 
@@ -40,6 +41,8 @@ class _Quotation:
     source: int
     start: int
     numbers: tuple[int, ...]
+    language: str
+    """Its code where it is another than the question's."""
 
 
 async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
@@ -52,7 +55,8 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
     *,
     seconds: float | None = None,
 ) -> Answer:
-    """The best-supported sentences, each quoted with the numbers of the sources that say it, through `writer`.
+    """The best-supported sentences, each quoted with the numbers of the sources that say it, through `writer`, and
+    with its language where that is another than the question's.
 
     They stand source by source, the most relevant source first, and in reading order within one. When
     not even the best sentence supports an answer enough, the answer is that there is none. Where `embed` fails
@@ -80,7 +84,8 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
     for quotation in chosen(worthy, sources, SENTENCES[knobs.length]):
         gap = "" if previous is None else " " if previous == quotation.source else "\n\n"
         marks = "".join(f"[{number}]" for number in quotation.numbers)
-        writer.write(f"{gap}“{quotation.text}” {marks}")
+        language = f"({language_name(quotation.language)}) " if quotation.language else ""
+        writer.write(f"{gap}“{quotation.text}” {language}{marks}")
         previous = quotation.source
     writer.close()
     return Answer(kind=AnswerKind.EXTRACTIVE, text=writer.text)
@@ -104,7 +109,7 @@ def chosen(
             picked[twin] = replace(picked[twin], numbers=numbers)
         elif len(picked) < most:
             text = quotable(sentence.text)
-            picked.append(_Quotation(text, sentence.source, sentence.start, (number,)))
+            picked.append(_Quotation(text, sentence.source, sentence.start, (number,), sentence.language))
             words.append(own)
     order = list(dict.fromkeys(quotation.source for quotation in picked))
     return tuple(sorted(picked, key=lambda quotation: (order.index(quotation.source), quotation.start)))

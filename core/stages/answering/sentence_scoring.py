@@ -12,10 +12,13 @@ Support is the coverage alone where cosines say nothing: when there are no vecto
 by their length), and when an embedder does not speak the language, which shows in that even the least
 similar of many sentences is far more similar to the question than unrelated ones are.
 
-The weights and both limits were set on labelled questions; docs/decisions/0003-abstention.md has the figures.
+A sentence in another language than the question shares no words with it. Where the embedder reads both languages, its
+support is its closeness alone, on the scale of the others: `ENOUGH` at a closeness of `ENOUGH_ACROSS`.
+
+The weights and limits were set on labelled questions; docs/decisions/0003-abstention.md has the figures, 0074 those across languages.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -36,6 +39,9 @@ ENOUGH = 0.75
 
 ENOUGH_BY_WORDS = 0.45
 """The same where support is coverage alone."""
+
+ENOUGH_ACROSS = 0.35
+"""The closeness that is enough for a sentence in another language than the question."""
 
 _UNRELATED_SPREAD = 0.2
 """How much closeness the least similar sentence may have before the embedder counts as deaf to the language."""
@@ -75,13 +81,14 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True, slots=True)
 class ScoredSentence:
     """A sentence of `sources[source]` at `start:end` of its text, with the support it gives; `text` are its words
-    without marks of Markdown."""
+    without marks of Markdown. `language` is its ISO 639-1 code where it is known to be another than the question's."""
 
     source: int
     start: int
     end: int
     text: str
     score: float
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +124,24 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
     coverage = np.array([covered[sentence.source, sentence.start] for sentence in candidates])
     base = unrelated.mean()
     closeness = (close - base) / max(1 - base, 1e-3)
+    other = _other_languages(question, sources, embed.languages)
+    if any(other):
+        candidates = [replace(sentence, language=other[sentence.source]) for sentence in candidates]
+        across = np.array([bool(sentence.language) for sentence in candidates])
+        support = np.where(across, closeness * (ENOUGH / ENOUGH_ACROSS), closeness + coverage)
+        return _sorted(candidates, support, ENOUGH)
     if len(candidates) >= _FEWEST_SENTENCES and closeness.min() > _UNRELATED_SPREAD:
         return _sorted(candidates, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
     return _sorted(candidates, closeness + coverage, ENOUGH)
+
+
+def _other_languages(question: str, sources: Sequence[Source], read: Set[str]) -> list[str]:
+    """The language of each source; empty where it is the question's or unknown, or the embedder does not `read` both."""
+    asked = dominant_language([question])
+    if len(read) < 2 or asked not in read:
+        return [""] * len(sources)
+    languages = (dominant_language([source.text]) for source in sources)
+    return [language if language in read and language != asked else "" for language in languages]
 
 
 def score_sentences_by_words(question: str, sources: Sequence[Source]) -> SentenceScores:

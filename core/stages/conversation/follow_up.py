@@ -106,7 +106,9 @@ async def draft_after(
         collect(Note(Phase.PLAN, standalone.note))
     measured, answer_from = None, AnswerFrom.SEARCH
     if earlier and earlier.index:
-        measured = await embedded_coverage(standalone.text, earlier.index, ports.embed, collect)
+        measured = await embedded_coverage(
+            standalone.text, earlier.index, ports.embedder_of(earlier.index), collect
+        )
         if knobs is None or _range(knobs) == _range(earlier.knobs):
             answer_from = AnswerFrom.PAGES if measured.enough else AnswerFrom.BOTH
         if measured.note:

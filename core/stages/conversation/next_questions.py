@@ -245,7 +245,7 @@ async def _written(shown: Sequence[Source], asked: Sequence[str], chat: Chat, em
 async def _covered(questions: Sequence[str], index: Index, ports: Ports, emit: Emit) -> tuple[str, ...]:
     """The first of the questions that the index covers enough."""
     measured = await asyncio.gather(
-        *(embedded_coverage(text, index, ports.embed, emit) for text in questions)
+        *(embedded_coverage(text, index, ports.embedder_of(index), emit) for text in questions)
     )
     covered = (text for text, coverage in zip(questions, measured, strict=True) if coverage.enough)
     return tuple(islice(covered, MOST_QUESTIONS))

@@ -128,7 +128,8 @@ def _head(
         if run.index and run.index.not_embedded
         else ""
     )
-    caption = f"{len(rows):,} of {len(table):,} shown, {inside} in the context{unranked_note}"
+    read_by = f", read by {embedder}" if (embedder := table[0].embedder) else ""
+    caption = f"{len(rows):,} of {len(table):,} shown, {inside} in the context{unranked_note}{read_by}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_head"):
         with st.container(key="passage_caption", width="stretch"):
             markup.show(markup.kicker("Passages", caption))
@@ -255,7 +256,7 @@ def _open_passage(
     passage = run.index.passages[row.row]
     facts = [markup.fact(f"{row.rank}", "rank")]
     if row.cosine is not None:
-        facts.append(markup.fact(decimal(row.cosine, 3), "cosine"))
+        facts.append(markup.fact(decimal(row.cosine, 3), f"cosine by {row.embedder}"))
     facts.append(markup.fact("in" if row.number else "not in", "the context"))
     if not any(row.id == opened for row in rows):
         facts.append(markup.fact("not in", "the filtered table"))

