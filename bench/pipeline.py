@@ -47,6 +47,7 @@ class Measured:
     first: float
     """Seconds from the context to the first token of the answer."""
     cpu: float
+    """Seconds, to the first token of the answer."""
     memory: float
     """Megabytes, peak, of the process and its workers."""
     pages: int
@@ -89,9 +90,12 @@ async def _researched(task: Task) -> Measured:
     from core.run.state import Run, RunStatus
 
     at: dict[type, float] = {}
+    cpu: list[float] = []
 
     def listen(record: Record, _: Run) -> None:
         at.setdefault(type(record.event), record.at)
+        if isinstance(record.event, TokensWritten) and not cpu:
+            cpu.append(cpu_seconds())
 
     async with warmed(
         task.search_url, task.models_url, warm_run=1, extractor=task.extractor, shipped=task.shipped
@@ -100,12 +104,12 @@ async def _researched(task: Task) -> Measured:
         ports = await engine.ports(asked)
         before = cpu_seconds()
         run = await research(question(0), asked, ports, listen)
-        cpu, memory = cpu_seconds() - before, peak_megabytes()
+        memory = peak_megabytes()
     if run.status is not RunStatus.DONE or any(page.snippet_only for page in run.pages.values()):
         raise RuntimeError(f"the run ended as {run.status}: {run.error} {run.notes}")
     extraction = median(page.article.seconds for page in run.pages.values())
     context = at[Ranked]
-    return Measured(context, at[TokensWritten] - context, cpu, memory, len(run.pages), extraction)
+    return Measured(context, at[TokensWritten] - context, cpu[0] - before, memory, len(run.pages), extraction)
 
 
 # --- in the process that compares -------------------------------------------------------------------------
@@ -172,14 +176,15 @@ def row(name: str, seeds: Iterable[Compared]) -> str:
         f"{median(m.pages for m in own):.0f}",
         f"{median(a.context for a, _ in local):.2f}" if local else "-",
         f"**{median(a.context / b.context for a, b in local):.2f}**" if local else "-",
+        f"**{median(a.cpu / b.cpu for a, b in local):.2f}**" if local else "-",
         f"{median(a.memory for a, _ in local):.0f}" if local else "-",
     ]
     return f"| {' | '.join(cells)} |"
 
 
 HEAD = """\
-| case | context s | / ideal | / barrier | first token s | / ideal | late by | CPU s | / extraction | / barrier | memory MB | / barrier | pages | shipped: context s | / hosted | memory MB |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
+| case | context s | / ideal | / barrier | first token s | / ideal | late by | CPU s | / extraction | / barrier | memory MB | / barrier | pages | shipped: context s | / hosted | CPU / hosted | memory MB |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
 
 
 def main() -> None:

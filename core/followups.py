@@ -13,6 +13,7 @@ from core.config.run_knobs import Method
 from core.errors import BadInput, ReadFailed, SearchFailed
 from core.methods.agent import find_passages_by_steps
 from core.methods.deep import approved_sub_questions, research_sections
+from core.methods.filling import fill
 from core.methods.phases import answer_and_check, index_and_rank, rank_index
 from core.methods.plan import propose_plan
 from core.model import AnswerFrom, Author, Extractor, Hit, Phase, Query, Severity
@@ -22,6 +23,7 @@ from core.run import events as e
 from core.run.recorder import Listener, Recorder
 from core.run.reports.plan_events import PlanApproved
 from core.run.state import Run, RunStatus
+from core.run.transitions import index_event
 from core.stages.read import read
 from core.stages.search import search
 from core.stages.streams import collected, stream
@@ -36,7 +38,7 @@ async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None =
     recorder.emit(e.RunResumed(knobs))
     async with run_outcome(recorder):
         if run.index is not None and knobs.chunk == run.knobs.chunk and not run.part and not _left_texts(run):
-            await rank_index(run.question, run.index, knobs, ports, recorder, previous=run.ranking)
+            await rank_index(run.question, None, knobs, ports, recorder, previous=run.ranking)
         else:
             await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
     return recorder.run
@@ -54,6 +56,17 @@ async def reembed(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None 
     recorder.emit(e.RunResumed(knobs))
     async with run_outcome(recorder):
         await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
+    return recorder.run
+
+
+async def complete(run: Run, ports: Ports, listen: Listener | None = None) -> Run:
+    """Embed the passages of an ended run that wait for their vectors, and rank it by them. Its status, its answer and its
+    time stay.
+
+    Cancelled, it leaves the run with the vectors that are there.
+    """
+    recorder = Recorder(listen, run, timeless=True)
+    await fill(ports, recorder)
     return recorder.run
 
 
@@ -143,7 +156,7 @@ async def answer_again(
     recorder, knobs = Recorder(listen, run), (retuned or run).knobs
     recorder.emit(e.RunResumed(knobs))
     if retuned is not None and retuned.index is not None and retuned.ranking is not None:
-        recorder.emit(e.Indexed(retuned.index))
+        recorder.emit(index_event(retuned.index))
         recorder.emit(e.Ranked(retuned.ranking))
     async with run_outcome(recorder):
         if (run.part or recorder.run.ranking is None) and run.pages:

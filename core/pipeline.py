@@ -12,7 +12,7 @@ from core.config.questions import checked_queries, checked_question
 from core.config.run_knobs import Method
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError
 from core.methods.agent import find_passages_by_steps
-from core.methods.phases import answer_and_check, find_passages
+from core.methods.phases import answer_and_check, embedded_ids, find_passages
 from core.methods.plan import propose_plan
 from core.model import AnswerFrom, Turn
 from core.ports import Ports
@@ -102,7 +102,8 @@ async def retrieve(
         await find_passages(question, knobs, ports, recorder, queries=queries)
         run = recorder.run
         if run.index and run.ranking:
-            recorder.emit(e.SourcesChosen(sources(run.ranking, run.index, run.pages, knobs.rank)))
+            chosen = sources(run.ranking, run.index, run.pages, knobs.rank)
+            recorder.emit(e.SourcesChosen(chosen, embedded_ids(run)))
     return recorder.run
 
 

@@ -5,7 +5,7 @@ import streamlit as st
 from core.analysis.progress import RunStage, run_stage, spoken_state
 from core.run.state import Run
 from core.storage.run_links import is_link
-from pages.parts import address, browser, runtime
+from pages.parts import address, browser, page_frame, runtime
 from pages.parts.conversation import follow_up, turns
 from pages.parts.problems import needed
 from pages.parts.research import (
@@ -61,6 +61,7 @@ knobs = controls.live_knobs(run)
 address.keep_settings(address.SETTINGS, run.knobs, knobs, controls.TUNED)
 job = runtime.tuned(run, knobs)
 tuning_runs = job is not None and job.pending
+filling = replay is None and page_frame.being_filled(run)
 drawn = job.run.last_complete if job is not None and not run.live else run
 gathering, answering = now is RunStage.GATHER, now is RunStage.ANSWER
 # Seconds between drawings of the answer's column. Of a run in the queue only its place in it changes.
@@ -94,6 +95,7 @@ def latest() -> Run:
         or (replay is not None and not replay.ended and replay.playhead.halted is not paused)
         or run_stage(run) is not now
         or (now is RunStage.ENDED and run is not asked)
+        or (filling and not runtime.runs().is_filling(run_id))
         or (
             tuning_runs
             and job is not None
@@ -111,7 +113,10 @@ def tuned(run: Run) -> Run:
     return drawn if job is not None and not run.live else run
 
 
-@st.fragment(run_every=every(0.3 if gathering or answering or tuning_runs else None), key="progress")
+@st.fragment(
+    run_every=every(0.3 if gathering or answering or tuning_runs else 1.0 if filling else None),
+    key="progress",
+)
 def progress() -> None:
     """The stepper and the line below it."""
     run = latest()

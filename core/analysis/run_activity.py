@@ -40,9 +40,18 @@ def passage_counts(run: Run) -> PassageCounts:
     in_index = len(run.index.passages) + len(run.index.not_embedded)
     total = max(len(run.passages), in_index)
     if run.index.vectors is not None:
-        return PassageCounts(found=total, merged=total - in_index, embedded=len(run.index.passages))
+        embedded = len(run.index.passages) - len(run.index.waiting)
+        return PassageCounts(found=total, merged=total - in_index, embedded=embedded)
     embedded = len(run.live_cosine) if run.live else 0
     return PassageCounts(found=total, merged=total - in_index, embedded=min(embedded, in_index))
+
+
+def embedded_so_far(run: Run) -> str:
+    """How many passages of a ranked run have a vector, where some wait for theirs; else empty."""
+    if run.index is None or not len(run.index.waiting):
+        return ""
+    total = len(run.index.passages)
+    return f"{total - len(run.index.waiting):,} of {total:,} embedded"
 
 
 def current_activity(run: Run, now: float) -> str:
@@ -56,7 +65,8 @@ def current_activity(run: Run, now: float) -> str:
     counts = passage_counts(run)
     embedded = f"{counts.embedded:,} of {pluralize(counts.found, 'passage')}"
     if Phase.ANSWER in running or Phase.RANK in running:
-        return _WORK[Phase.ANSWER if Phase.ANSWER in running else Phase.RANK]
+        rest = f", {count}, the rest follow" if (count := embedded_so_far(run)) else ""
+        return _WORK[Phase.ANSWER if Phase.ANSWER in running else Phase.RANK] + rest
     if Phase.READ in running:
         finished_pages = len(run.pages) + len(run.skips.keys() - run.pages.keys())
         return f"Reading pages: {finished_pages:,} of {len(run.hits):,} done, {embedded} embedded"

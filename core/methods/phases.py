@@ -4,16 +4,19 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
 from core.config.knobs import Knobs, Strategy
+from core.methods.filling import filling, settle
 from core.model import Answer, AnswerFrom, Index, Page, Phase, Ranking, Source, source_numbers
 from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Recorder
 from core.run.state import Run
+from core.run.transitions import index_event
 from core.stages.answer import AnswerBrokeOff, answer
 from core.stages.check import check
 from core.stages.chunk import chunk
 from core.stages.conversation.pages_in_hand import unread, with_pages_in_hand
 from core.stages.egress import admitted_history, admitted_reranking, admitted_sources, embeddable_pages
+from core.stages.embedding.cascade import cascades, first_rows
 from core.stages.embedding.language_choice import embed_in_one_space
 from core.stages.partial_results import written_so_far
 from core.stages.plan import plan
@@ -65,10 +68,11 @@ async def index_and_rank(  # noqa: PLR0917
     of what was embedded by then; any other keeps the one it had.
     """
     run, emit = recorder.run, recorder.emit
+    in_parts = cascades(knobs.embed, knobs.rank, ports.embed)
 
     async def rank_without_vectors(index: Index) -> None:
         emit(e.Indexed(index))
-        await rank_index(question, index, knobs, ports, recorder)
+        await rank_index(question, None, knobs, ports, recorder)
 
     passages = chunk(embeddable_pages(pages, ports), knobs.chunk, ports.embed, emit)
     index = await embed_in_one_space(
@@ -79,35 +83,45 @@ async def index_and_rank(  # noqa: PLR0917
         emit,
         pages=lambda: recorder.run.pages,
         page_order=recorder.page_order,
+        first=(lambda passages: first_rows(question, passages, recorder.run.pages)) if in_parts else None,
         budget=budget,
-        on_arrival=rank_without_vectors if run.index and knobs.rank.strategy is Strategy.BM25 else None,
-        on_stop=None if run.index else lambda partial_index: emit(e.Indexed(partial_index)),
+        on_arrival=rank_without_vectors
+        if run.index and knobs.rank.strategy is Strategy.BM25 and not in_parts
+        else None,
+        on_stop=None if run.index else lambda partial_index: emit(index_event(partial_index)),
     )
     if recorder.run.index is run.index:
-        emit(e.Indexed(index))
-        await rank_index(question, index, knobs, ports, recorder)
+        emit(index_event(index))
+        await rank_index(question, None, knobs, ports, recorder, budget=budget)
     else:
         await rank_index(question, index, knobs, ports, recorder, previous=recorder.run.ranking)
 
 
 async def rank_index(  # noqa: PLR0917
     question: str,
-    index: Index,
+    other: Index | None,
     knobs: Knobs,
     ports: Ports,
     recorder: Recorder,
     previous: Ranking | None = None,
+    budget: TimeBudget = UNLIMITED,
 ) -> None:
-    """Rank an index: that of the run, or another one, which takes its place once it is ranked.
+    """Rank the index of the run, or another one, which takes its place once it is ranked.
 
-    Reranking scores of `previous`, an earlier ranking of the same passages, are reused.
+    Passages of the run's index that wait for their vectors and can enter the context are embedded first. Reranking scores
+    of `previous`, an earlier ranking of the same passages, are reused.
     """
-    run, emit = recorder.run, recorder.emit
+    emit = recorder.emit
+    if other is None:
+        await settle(question, knobs.rank, ports, recorder, budget)
+    run = recorder.run
+    index = other or run.index
+    assert index is not None  # noqa: S101  # the run has one, or is given one
     emit(e.PhaseStarted(Phase.RANK))
     admitted = admitted_reranking(knobs.rank, index, ports, run.notes, emit)
     ranking = await rank_and_rerank(question, index, admitted, run.pages, ports.rerank, emit, previous)
-    if index is not run.index:
-        emit(e.Indexed(index))
+    if other is not None:
+        emit(e.Indexed(other))
     emit(e.Ranked(ranking))
     emit(e.PhaseEnded(Phase.RANK))
 
@@ -115,14 +129,18 @@ async def rank_index(  # noqa: PLR0917
 async def answer_and_check(
     question: str, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
 ) -> None:
-    """Number the sources of the run's ranking, write the answer from them, and check its citations."""
+    """Number the sources of the run's ranking, write the answer from them, and check its citations.
+
+    From its first word on, passages that wait for their vectors are embedded.
+    """
     emit = recorder.emit
     if recorder.run.ranking is None:
         return
     numbered = numbered_sources(recorder.run)
-    emit(e.SourcesChosen(numbered))
+    emit(e.SourcesChosen(numbered, embedded_ids(recorder.run)))
     try:
-        text = await answer_from(numbered, question, knobs, ports, recorder, budget)
+        async with filling(ports, recorder):
+            text = await answer_from(numbered, question, knobs, ports, recorder, budget)
     except AnswerBrokeOff as error:
         emit(e.Answered(error.partial))
         emit(e.Checked(check(error.partial.text, source_numbers(numbered))))
@@ -133,6 +151,14 @@ async def answer_and_check(
             emit(e.Checked(check(partial.text, source_numbers(numbered))))
         raise
     answered_and_checked(text, numbered, recorder)
+
+
+def embedded_ids(run: Run) -> tuple[str, ...]:
+    """Ids of the passages of the index that have a vector; none where none waits for one."""
+    if run.index is None or not len(run.index.waiting):
+        return ()
+    waiting = set(run.index.waiting.tolist())
+    return tuple(passage.id for row, passage in enumerate(run.index.passages) if row not in waiting)
 
 
 def numbered_sources(run: Run) -> tuple[Source, ...]:

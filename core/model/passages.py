@@ -1,7 +1,9 @@
 """What was ranked: passages in their places, the index, the ranking, the numbered sources."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from core.model.arrays import Floats, Rows
@@ -36,7 +38,8 @@ class Index:
 
     `question` is the question's unit vector. Both are None when no vectors could be had; ranking is then
     by BM25 alone. `not_embedded` are passages without a vector, whose embedding failed or was
-    stopped: they take no part in the ranking.
+    stopped: they take no part in the ranking. Passages that are still to be embedded wait: their rows are not numbers,
+    and they are ranked by their words.
     """
 
     passages: tuple[Passage, ...]
@@ -46,6 +49,28 @@ class Index:
     not_embedded: tuple[Passage, ...] = ()
     embedder_languages: tuple[str, ...] = ()
     """ISO 639-1 codes of the languages that the embedder was made for; empty: it does not state any."""
+
+    @property
+    def waiting(self) -> Rows:
+        """The rows of passages that are still to be embedded, in order; none where no vectors could be had."""
+        import numpy as np
+
+        missing = np.zeros(0, np.bool_) if self.vectors is None else np.isnan(self.vectors[:, :1]).any(axis=1)
+        return np.flatnonzero(missing)
+
+    def with_vectors(self, rows: Rows, vectors: Floats) -> Index:
+        """The index with these vectors in these rows: a copy.
+
+        Raises:
+            ValueError: when the index has no vectors, or these are of another width.
+            IndexError: when there is no such row.
+        """
+        if self.vectors is None or vectors.shape != (len(rows), self.vectors.shape[1]):
+            raise ValueError("The vectors are not those of the index.")
+        filled = self.vectors.copy()
+        filled[rows] = vectors
+        filled.flags.writeable = False
+        return replace(self, vectors=filled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

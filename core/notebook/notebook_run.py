@@ -156,7 +156,9 @@ class NotebookRun:
             BadInput: when a setting is unknown, out of bounds, or applies to the next run only.
         """
         knobs = with_values(self.run.knobs, values, TUNED)
-        if self.run.index is not None and knobs.chunk == self.run.knobs.chunk and not knobs.rank.rerank:
+        index = self.run.index
+        is_ready = index is not None and not len(index.waiting) and knobs.chunk == self.run.knobs.chunk
+        if is_ready and not knobs.rank.rerank:
             run = ranked(replace(self.run, knobs=knobs))
         else:
             run = self._with_ports(knobs, lambda ports: followups.retune(self.run, knobs, ports))

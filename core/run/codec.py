@@ -14,10 +14,10 @@ from core.run.state import Run
 from core.run.upgrades import upgrade
 from core.text.sanitize import json_without_surrogates
 
-FORMAT, FORMAT_VERSION = "openquery-run", 5
+FORMAT, FORMAT_VERSION = "openquery-run", 6
 """The header of an exported run. The version is raised when older readers could not read the new form."""
 
-READABLE_VERSIONS = (4, FORMAT_VERSION)
+READABLE_VERSIONS = (4, 5, FORMAT_VERSION)
 
 NOT_EXPORTED = frozenset({"before"})
 """Fields of a run that are of no use once it is exported."""
@@ -61,6 +61,17 @@ def event_from_json(data: bytes, *, strict: bool = False) -> e.Event:
             "A stored event cannot be read.", hint="It may come from another version."
         ) from error
     return event
+
+
+def without_vectors(event: e.Event) -> e.Event:
+    """The event without embedding vectors, which are most of its size."""
+    match event:
+        case e.Indexed(index=index):
+            return e.Indexed(replace(index, vectors=None, question=None))
+        case e.Embedded():
+            return replace(event, rows=None, vectors=None)
+        case _:
+            return event
 
 
 def run_to_json(run: Run, *, vectors: bool = False) -> bytes:

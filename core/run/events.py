@@ -22,6 +22,7 @@ from core.model import (
     Source,
     Turn,
 )
+from core.model.arrays import Floats, Rows
 from core.run.reports.plan_events import PlanEvent
 from core.run.step_events import StepEvent
 
@@ -166,10 +167,12 @@ class EmbedStarted:
 class Embedded:
     """An embedding batch returned. `cosine[i]` is the cosine similarity of the passage with id `passages[i]` to the question."""
 
-    batch: int
+    batch: int  # 0: of passages of the index that had waited
     passages: tuple[str, ...]
     cosine: tuple[float, ...]
     reused: int  # how many of the vectors came from the cache
+    rows: Rows | None = None  # of the index, which now have these vectors; None: the index is still to come
+    vectors: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +187,10 @@ class BatchFailed:
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """All passages of the run have their vectors, as far as they get any."""
+    """The passages are ready to be ranked. Those that are not in `rows` wait for their vectors; None: none waits."""
 
-    index: Index
+    index: Index  # its vectors are those of `rows`
+    rows: Rows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +205,7 @@ class SourcesChosen:
     """The numbered sources of the answer that follows. A later ranking does not change them."""
 
     sources: tuple[Source, ...]
+    embedded: tuple[str, ...] = ()  # ids of the passages that had a vector by then; empty: none waited
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +260,7 @@ class RunFailed:
         return f"{self.message} {self.hint}".strip()
 
 
+PageEvent = SearchStarted | SearchAnswered | QueryFailed | FetchStarted | Fetched | PageRead | PageSkipped
 Event = (
     RunStarted
     | RunResumed
@@ -264,13 +270,7 @@ Event = (
     | ModelUsed
     | ModelRetry
     | QueryPlanned
-    | SearchStarted
-    | SearchAnswered
-    | QueryFailed
-    | FetchStarted
-    | Fetched
-    | PageRead
-    | PageSkipped
+    | PageEvent
     | PageChunked
     | EmbedStarted
     | Embedded

@@ -239,7 +239,11 @@ def _check_index(index: Index) -> Iterator[str]:
             return
         case np.ndarray() as vectors, np.ndarray() as question:
             fits = vectors.ndim == 2 and vectors.shape[0] == rows and question.shape == vectors.shape[1:]
-            if not fits or not all(_are_floats(array, finite=True) for array in (vectors, question)):
+            if fits:
+                waiting = np.isnan(vectors).all(axis=1)
+            if not fits or not all(
+                _are_floats(array, finite=True) for array in (vectors[~waiting], question)
+            ):
                 yield "vectors are not one for each passage"
         case _:
             yield "vectors and the question's vector go together"

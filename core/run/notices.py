@@ -140,6 +140,18 @@ def _of_embedding(run: Run) -> Iterator[Notice]:
         searched = any(map(collection_at_url, run.pages))
         hint = "Collections were searched by the embedder that they were ingested with." if searched else ""
         yield Notice(phase=Phase.EMBED, severity=Severity.INFO, message=message, hint=hint)
+    if run.embedded_for_answer and run.index is not None:
+        total, waiting = len(run.index.passages), len(run.index.waiting)
+        messages = [
+            f"When the context was chosen, {len(run.embedded_for_answer):,} of {total:,} passages had a vector: "
+            "those that could enter it."
+        ]
+        if waiting and not run.live:
+            messages.append(
+                f"{waiting:,} of {total:,} passages have no vector yet and are ranked by their words."
+            )
+        for message in messages:
+            yield Notice(phase=Phase.EMBED, severity=Severity.INFO, message=message)
     is_noted = any(note.phase is Phase.EMBED for note in run.notes)
     if is_noted and run.index is not None and not run.index.not_embedded:
         return

@@ -1,5 +1,6 @@
 """The event recorder of a run: timestamps each event, folds it into the run, and notifies the listener."""
 
+import asyncio
 import time
 from collections.abc import Callable
 
@@ -14,10 +15,14 @@ Listener = Callable[[Record, Run], None]
 class Recorder:
     """Stages report through `emit`; `run` is the state after every event so far."""
 
-    def __init__(self, listen: Listener | None = None, run: Run | None = None) -> None:
-        self._listen = listen
+    def __init__(
+        self, listen: Listener | None = None, run: Run | None = None, *, timeless: bool = False
+    ) -> None:
+        """`timeless`: events have the time at which `run` ended, for work that does not count as a part of it."""
+        self._listen, self._timeless = listen, timeless
         self.run = run or Run()
         self._began = time.perf_counter() - self.run.seconds
+        self._expected: list[tuple[Callable[[Run], bool], asyncio.Future[None]]] = []
         self._ordered_hits: tuple[Hit, ...] = ()
         self._positions: dict[str, int] = {}
 
@@ -30,7 +35,17 @@ class Recorder:
 
     def emit(self, event: Event) -> None:
         """Record an event at the current time."""
-        record = Record(at=time.perf_counter() - self._began, event=event)
+        seconds = self.run.seconds if self._timeless else time.perf_counter() - self._began
+        record = Record(at=seconds, event=event)
         self.run = self.run.apply(record)
         if self._listen:
             self._listen(record, self.run)
+        for condition, reached in self._expected:
+            if not reached.done() and condition(self.run):
+                reached.set_result(None)
+
+    async def until(self, condition: Callable[[Run], bool]) -> None:
+        """Wait until an event has made the condition true of the run."""
+        reached = asyncio.get_running_loop().create_future()
+        self._expected.append((condition, reached))
+        await reached

@@ -38,6 +38,8 @@ from core.run.transitions import (
     ended_early,
     summed_usage,
     usage_of,
+    whole_index,
+    with_batch,
     with_section,
     without_results_of,
 )
@@ -88,6 +90,8 @@ class Run:
     ranking: Ranking | None = None
     sources: tuple[Source, ...] = ()
     """The numbered sources of `answer`. A later ranking does not change them."""
+    embedded_for_answer: tuple[str, ...] = ()
+    """Ids of the passages that had a vector when `sources` were chosen; empty: none waited for one."""
     prompt: tuple[Message, ...] = ()
     text: str = ""
     """The answer so far."""
@@ -245,21 +249,16 @@ class Run:
                 return replace(run, skips={**run.skips, skip.key: skip})
             case e.PageChunked(passages=passages):
                 return replace(run, passages=(*run.passages, *passages))
-            case e.Embedded(passages=ids, cosine=cosine, reused=reused):
-                return replace(
-                    run,
-                    live_cosine={**run.live_cosine, **dict(zip(ids, cosine, strict=True))},
-                    vectors_reused=run.vectors_reused + reused,
-                    vectors_computed=run.vectors_computed + len(ids) - reused,
-                )
+            case e.Embedded() as batch:
+                return with_batch(run, batch)
             case e.BatchFailed() as fault:
                 return replace(run, embed_faults=(*run.embed_faults, fault))
-            case e.Indexed(index=index):
-                return replace(run, index=index, ranking=None)
+            case e.Indexed() as event:
+                return replace(run, index=whole_index(event), ranking=None)
             case e.Ranked(ranking=ranking):
                 return replace(run, ranking=ranking)
-            case e.SourcesChosen(sources=sources):
-                return replace(run._with_answer_archived(), sources=sources)
+            case e.SourcesChosen(sources=sources, embedded=ids):
+                return replace(run._with_answer_archived(), sources=sources, embedded_for_answer=ids)
             case e.Prompted(messages=messages):
                 return replace(run, prompt=messages)
             case e.TokensWritten(text=text):

@@ -6,8 +6,8 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from core.model import CitationCheck, Phase, Turn
-from core.run.events import ModelUsed
+from core.model import CitationCheck, Index, Phase, Turn
+from core.run.events import Embedded, Indexed, ModelUsed
 from core.run.reports.plan_events import SectionLeftOut, SectionStarted, SectionWritten
 from core.run.reports.sections import folded_sections, heading, report
 
@@ -33,7 +33,7 @@ _RANKING_FIELDS = (
     *("knobs", "passages", "live_cosine", "vectors_reused", "vectors_computed"),
     *("embed_faults", "index", "ranking"),
 )
-_ANSWER_FIELDS = ("sources", "prompt", "text", "answer", "check", "earlier_answers")
+_ANSWER_FIELDS = ("sources", "embedded_for_answer", "prompt", "text", "answer", "check", "earlier_answers")
 
 
 def without_results_of(run: Run, phase: Phase) -> Run:
@@ -89,6 +89,51 @@ def with_section(run: Run, event: SectionStarted | SectionWritten | SectionLeftO
     if isinstance(event, SectionStarted):
         return replace(run, sections=sections, part=sections[event.number - 1].question)
     return replace(run, sections=sections, text=report(sections))
+
+
+_MOST_BYTES = 500_000_000
+"""Of an index's vectors: far above what a run has."""
+
+
+def index_event(index: Index) -> Indexed:
+    """The event for an index, with the vectors that it has; `whole_index` makes the index of it."""
+    import numpy as np
+
+    waiting = index.waiting
+    if index.vectors is None or not len(waiting):
+        return Indexed(index)
+    rows = np.setdiff1d(np.arange(len(index.passages)), waiting)
+    return Indexed(replace(index, vectors=index.vectors[rows]), rows)
+
+
+def whole_index(event: Indexed) -> Index:
+    """The index of the event, with rows that are not numbers for passages that wait.
+
+    Raises:
+        ValueError: when its parts do not fit together.
+    """
+    import numpy as np
+
+    index, rows = event.index, event.rows
+    if rows is None or index.vectors is None or index.question is None:
+        return index
+    shape = len(index.passages), *index.question.shape
+    if 4 * np.prod(shape, dtype=np.float64) > _MOST_BYTES:
+        raise ValueError("No run has so many vectors.")
+    empty = replace(index, vectors=np.full(shape, np.nan, dtype=np.float32))
+    return empty.with_vectors(rows, index.vectors)
+
+
+def with_batch(run: Run, batch: Embedded) -> Run:
+    """The run after a batch of embeddings. Raises as `Index.with_vectors`."""
+    if run.index is not None and batch.rows is not None and batch.vectors is not None:
+        run = replace(run, index=run.index.with_vectors(batch.rows, batch.vectors))
+    return replace(
+        run,
+        live_cosine={**run.live_cosine, **dict(zip(batch.passages, batch.cosine, strict=True))},
+        vectors_reused=run.vectors_reused + batch.reused,
+        vectors_computed=run.vectors_computed + len(batch.passages) - batch.reused,
+    )
 
 
 def summed_usage(totals: tuple[ModelUsed, ...], used: ModelUsed) -> tuple[ModelUsed, ...]:

@@ -40,6 +40,12 @@ class Job:
         self.listen: Listener = self.update
         """Called with the events of the work, and with its end where the work itself had not begun."""
         self.observers: tuple[RunObserver, ...] = ()
+        self.fills = False
+        """Whether the latest work was to embed passages that waited, which any other work ends."""
+        self.watched = 0.0
+        """When somebody last asked whether it is filled, on the monotonic clock."""
+        self.filled_nothing = False
+        """Whether the latest filling ended by itself, and as many passages wait as before."""
         self.target_knobs = run.knobs
         """The knobs that the run has once the work is done."""
         self._given = run
@@ -63,12 +69,14 @@ class Job:
         """Whether the work was stopped and has left the run of before, which has other knobs."""
         return not self.pending and self.run.error is None and self.run.knobs != self.target_knobs
 
-    def claim(self) -> bool:
-        """Reserve the job for new work; False while other work on it is under way."""
+    def claim(self, *, wait: float = STOP_WAIT, fills: bool = False) -> bool:
+        """Reserve the job for new work; False while other work on it is under way. Filling gives way to other work."""
+        if self.fills and not fills:
+            self.cancel()
         with self._changed:
-            if not self._changed.wait_for(lambda: not self._claimed, STOP_WAIT):
+            if not self._changed.wait_for(lambda: not self._claimed, wait):
                 return False
-            self._claimed, self._given = True, self.run
+            self._claimed, self._given, self.fills = True, self.run, fills
             return True
 
     def release(self) -> None:
@@ -77,8 +85,8 @@ class Job:
             self._claimed = False
             self._changed.notify_all()
 
-    def wait(self, seconds: float = STOP_WAIT) -> None:
-        """Wait for the work under way to end, at most so long."""
+    def wait(self, seconds: float | None = STOP_WAIT) -> None:
+        """Wait for the work under way to end, at most so long; None: however long that is."""
         with self._changed:
             self._changed.wait_for(lambda: not self._claimed, seconds)
 
@@ -118,6 +126,9 @@ class Job:
             self._end_early(e.RunStopped() if error is None else pipeline.failure(error))
         elif error:
             self.run = replace(self.run, status=RunStatus.FAILED, error=pipeline.failure(error))
+        before, after = self._given.index, self.run.index
+        none_embedded = before is not None and after is not None and len(before.waiting) == len(after.waiting)
+        self.filled_nothing = self.fills and not task.cancelled() and none_embedded
         self.release()
         for observe in self.observers:
             observe(None, self.run)

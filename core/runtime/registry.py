@@ -55,12 +55,13 @@ class RunRegistry(StepwiseWork):
         self.engine = Engine(settings)
         self.store = RunStore(settings.folder / RUNS)
         self.quotas = Quotas.from_settings(settings, self.engine.prices.read)
-        self.observers = (logs.observe,)
+        self.observers = (logs.observe, self._complete_after)
         self.tag = self.store.tag
         """Add a tag to stored runs, or remove it: `RunStore.tag`."""
         self.links = RunLinks(self.store)
         self._jobs = JobTable(self.store, self.links)
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
+        self._filling = asyncio.Semaphore(1)
         self._loop = BackgroundLoop()
         self.call = self._loop.call
         """Await a coroutine on the loop that owns the connections: `BackgroundLoop.call`."""

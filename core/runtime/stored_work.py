@@ -1,28 +1,35 @@
 """Work on runs of the registry: its events are stored, counted against a quota and told to observers."""
 
 import asyncio
+import math
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from core.config.access import Access
+from core import followups
+from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.config.permissions import Action, Caller
 from core.errors import OpenQueryError
+from core.methods.filling import is_incomplete
 from core.ports import Ports
 from core.run.events import Record
 from core.run.recorder import Listener
-from core.run.state import Run
+from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.runtime.job_table import JobTable
 from core.runtime.jobs import NO_QUEUE, Job, RunObserver
 from core.runtime.quotas import Quotas
 from core.runtime.side_jobs.retuning import start_job
-from core.storage.run_links import refuse_link
+from core.storage.run_links import is_link, refuse_link
 from core.storage.run_store import RunStore
+
+UNWATCHED_SECONDS = 30.0
+"""How long a run is filled after the last page that shows it was closed."""
 
 FollowUp = Callable[[Ports, Listener], Awaitable[Run]]
 """A function of `core.followups`, bound to its run and arguments."""
@@ -38,6 +45,8 @@ class StoredWork:
     """Called with the events of every run, but not of retuned ones, which are not stored."""
     _jobs: JobTable
     _loop: BackgroundLoop
+    _filling: asyncio.Semaphore
+    """By which one run is filled at a time."""
 
     def require(self, caller: Caller, action: Action, run_id: str) -> None:
         """Raises NotAllowed when the caller may not do this with the run, or names it by a read-only link."""
@@ -71,6 +80,47 @@ class StoredWork:
         listen = self._listener(job, quota_subject)
         start_job(self._loop, self.engine, job, lambda ports: follow_up(self._storing(ports), listen), queue)
         return True
+
+    def complete(self, run_id: str, access: Access = NO_ACCESS) -> None:
+        """Embed the passages of a run that has ended and that wait for their vectors. Other work on the run ends it, and
+        so does that nobody has asked `is_filling` for `UNWATCHED_SECONDS`; what is embedded stays."""
+        job = None if is_link(run_id) else self._jobs.get(run_id)
+        if job is None or job.run.live or job.live or job.filled_nothing or not is_incomplete(job.run):
+            return
+        if job.claim(wait=0, fills=True):
+            job.access, job.target_knobs = access, job.run.knobs
+            work = partial(followups.complete, job.run)
+            listen = self._listener(job, "")
+            job.watched = time.monotonic()
+
+            def listen_while_watched(record: Record, run: Run) -> None:
+                listen(record, run)
+                if time.monotonic() - job.watched > UNWATCHED_SECONDS:
+                    job.cancel()
+
+            start_job(
+                self._loop, self.engine, job, lambda ports: work(ports, listen_while_watched), self._filling
+            )
+
+    def is_filling(self, run_id: str) -> bool:
+        """Whether passages of an ended run that waited are being embedded."""
+        job = self._jobs.in_memory(run_id)
+        if job is None or not (job.fills and job.live):
+            return False
+        job.watched = max(job.watched, time.monotonic())
+        return True
+
+    def wait_for_vectors(self, run_id: str) -> None:
+        """Wait until no passage of the run waits for its vector, or the work that embeds them has ended."""
+        if job := self._jobs.in_memory(run_id):
+            job.watched = math.inf
+            job.wait(None)
+
+    def _complete_after(self, record: Record | None, run: Run) -> None:
+        """An observer that has a run completed when other work on it has ended well."""
+        job = self._jobs.in_memory(run.id) if record is None and run.status is RunStatus.DONE else None
+        if job and not job.fills:
+            self.complete(run.id, job.access)
 
     def _listener(self, job: Job, quota_subject: str, observer: RunObserver | None = None) -> Listener:
         """A listener that stores every event, updates the job, charges the quota subject and calls the observers."""

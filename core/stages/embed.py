@@ -12,23 +12,25 @@ import numpy as np
 
 from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
-from core.model import Index, Passage, Phase, Severity
+from core.model import Index, Passage, Phase, Rows, Severity
 from core.ports import Embed
 from core.run.events import (
     BatchFailed,
     Embedded,
     EmbedStarted,
     Emit,
-    ModelRetry,
-    ModelUsed,
     Note,
     PhaseEnded,
     PhaseStarted,
 )
 from core.stages.chunk import folded
 from core.stages.embedding.batching import batched
+from core.stages.embedding.embedding_calls import vectors_of
 from core.stages.embedding.vector_buffer import VectorBuffer, Vectors
-from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
+from core.stages.time_budget import UNLIMITED, TimeBudget
+
+First = Callable[[tuple[Passage, ...]], Rows]
+"""The rows of those passages that are embedded before others, the most promising first."""
 
 
 async def embed(
@@ -39,6 +41,7 @@ async def embed(
     emit: Emit,
     *,
     page_order: Callable[[str], int],
+    first: First | None = None,
     budget: TimeBudget = UNLIMITED,
     on_arrival: Callable[[Index], Awaitable[None]] | None = None,
     on_stop: Callable[[Index], None] | None = None,
@@ -60,13 +63,16 @@ async def embed(
         port: the embedder.
         emit: called with every event.
         page_order: the place of a page in the index.
+        first: which of the passages in hand are embedded before the index is returned; the others wait. It is asked
+            before each call, and the last time with the passages of the index, so that it does not depend on the order
+            of arrival which of them wait. None: none does.
         budget: the time of the run.
         on_arrival: awaited once the last passage is in, with an index of all and without any vector, while
             they are embedded.
         on_stop: called when the work is cancelled, with the index of what is embedded by then, if a passage
             is in. The other passages are in `not_embedded`; when none has a vector, none of the index has.
     """
-    question_vector = asyncio.create_task(_vectors(port, [question], emit, budget))
+    question_vector = asyncio.create_task(vectors_of(port, [question], emit, budget))
     work = _Work(question=question, port=port, emit=emit, question_vector=question_vector, budget=budget)
 
     async def arriving() -> AsyncGenerator[tuple[Passage, ...]]:
@@ -80,7 +86,11 @@ async def embed(
             await on_arrival(_without_vectors(work, page_order))
 
     try:
-        await batched(arriving(), work.batch, size=min(knobs.batch, port.batch), at_once=knobs.in_flight)
+        size = min(knobs.batch, port.batch)
+        if first:
+            await _best_first(arriving(), work, first, size, page_order)
+        else:
+            await batched(arriving(), work.batch, size=size, at_once=knobs.in_flight)
         await asyncio.wait([question_vector])
     except asyncio.CancelledError:
         if on_stop and work.passages:
@@ -105,9 +115,20 @@ class _Work:
     question_vector: asyncio.Task[tuple[Vectors, int]]
     budget: TimeBudget
     passages: list[Passage] = field(default_factory=list)
+    first: list[Passage] | None = None
+    """Those that were chosen last; None: no choice was made."""
+    sent: set[str] = field(default_factory=set)
+    """Texts of passages that were chosen."""
     known: VectorBuffer = field(default_factory=VectorBuffer)
     fault: EmbedFailed | None = None
     numbers: count[int] = field(default_factory=lambda: count(1))
+
+    async def chosen(self, first: First, passages: tuple[Passage, ...], size: int) -> tuple[Passage, ...]:
+        """The next passages to be embedded, at most so many; none when all that are to come first were sent."""
+        self.first = [passages[row] for row in (await asyncio.to_thread(first, passages)).tolist()]
+        new = tuple(passage for passage in self.first if passage.text not in self.sent)[:size]
+        self.sent.update(passage.text for passage in new)
+        return new
 
     async def batch(self, passages: tuple[Passage, ...]) -> None:
         """Embed a batch. A failure is emitted, not raised."""
@@ -120,7 +141,7 @@ class _Work:
         self.emit(EmbedStarted(number, len(passages)))
         try:
             reused = len(passages) - len(fresh)
-            vectors, cached = await _vectors(self.port, fresh, self.emit, self.budget, number)
+            vectors, cached = await vectors_of(self.port, fresh, self.emit, self.budget, number)
             reused += cached
             question = (await asyncio.shield(self.question_vector))[0][0]
             if fresh:
@@ -140,6 +161,51 @@ class _Work:
                 hint="Use an embedding model that always answers with the same number of dimensions.",
             )
         self.known.add(texts, vectors)
+
+
+async def _best_first(
+    arrivals: AsyncGenerator[tuple[Passage, ...]],
+    work: _Work,
+    first: First,
+    size: int,
+    page_order: Callable[[str], int],
+) -> None:
+    """Embed what `first` chooses, in calls of the best that are in hand when each begins."""
+    arrived = asyncio.Event()
+
+    async def arrive() -> None:
+        try:
+            async for _ in arrivals:
+                arrived.set()
+        finally:
+            arrived.set()
+
+    arriving = asyncio.create_task(arrive())
+
+    async def embed_best() -> None:
+        in_hand: tuple[Passage, ...] = ()
+        while True:
+            arrived.clear()
+            if ended := arriving.done():
+                arriving.result()
+                in_hand = folded(_ordered(work, page_order))
+            elif len(in_hand) < len(work.passages):
+                in_hand = tuple(work.passages)
+            if chosen := await work.chosen(first, in_hand, size):
+                await work.batch(chosen)
+            elif ended:
+                return
+            elif not arriving.done():
+                await arrived.wait()
+
+    # Two calls, so that the embedder has work while one of them makes its choice.
+    calls = [asyncio.create_task(embed_best()) for _ in range(2)]
+    try:
+        await asyncio.gather(*calls)
+    finally:
+        for task in (arriving, *calls):
+            task.cancel()
+        await asyncio.gather(arriving, *calls, return_exceptions=True)
 
 
 def _ordered(work: _Work, page_order: Callable[[str], int]) -> list[Passage]:
@@ -177,16 +243,25 @@ def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
 
 
 def _with_vectors(work: _Work, page_order: Callable[[str], int]) -> Index:
-    """Sorted, folded and stacked: one contiguous read-only matrix."""
+    """Sorted, folded and stacked: one contiguous read-only matrix. Passages that were not chosen wait."""
     ordered = _ordered(work, page_order)
     question = work.question_vector.result()[0][0]
-    embedded = folded(passage for passage in ordered if passage.text in work.known)
-    not_embedded = folded(passage for passage in ordered if passage.text not in work.known)
-    texts = [passage.text for passage in embedded]
+    first = None if work.first is None else {passage.text for passage in work.first}
+    failed = {text for passage in ordered if (text := passage.text) not in work.known}
+    if first is not None:
+        failed &= first
+    in_index = folded(passage for passage in ordered if passage.text not in failed)
+    not_embedded = folded(passage for passage in ordered if passage.text in failed)
+    chosen = [row for row, passage in enumerate(in_index) if first is None or passage.text in first]
+    texts = [in_index[row].text for row in chosen]
     vectors = work.known.take_matrix(texts) if texts else np.empty((0, len(question)), dtype=np.float32)
+    if len(chosen) < len(in_index):
+        embedded, vectors = vectors, np.full((len(in_index), len(question)), np.nan, dtype=np.float32)
+        vectors[chosen] = embedded
+        vectors.flags.writeable = False
     question.flags.writeable = False
     return Index(
-        passages=embedded,
+        passages=in_index,
         vectors=vectors,
         question=question,
         embedder=work.port.identity,
@@ -203,31 +278,3 @@ def _failed(question_vector: asyncio.Task[tuple[Vectors, int]]) -> EmbedFailed |
     ):
         return fault
     return None
-
-
-async def _vectors(
-    port: Embed, texts: Sequence[str], emit: Emit, budget: TimeBudget, batch: int = 0
-) -> tuple[Vectors, int]:
-    """One vector for each text, and how many of them were cached. `batch` is 0 for the question."""
-    if not texts:
-        return np.empty((0, 0), dtype=np.float32), 0
-    waiting = asyncio.timeout(timeout_of(budget.embedding_left))
-    try:
-        async with waiting:
-            vectors, reused, usage = await port(
-                texts, lambda retry: emit(ModelRetry(Phase.EMBED, retry, batch))
-            )
-    except TimeoutError as error:
-        if not waiting.expired():
-            raise
-        raise EmbedFailed(
-            f"{port.identity} had not answered when its time was over.", hint="Have the time limit raised."
-        ) from error
-    if usage:
-        emit(ModelUsed(Phase.EMBED, usage))
-    if len(vectors) != len(texts):
-        raise EmbedFailed(
-            f"{port.identity} gave {len(vectors)} vectors for {len(texts)} texts.",
-            hint="Check that the address is that of an embedding model.",
-        )
-    return vectors, reused

@@ -68,18 +68,34 @@ class Bm25Index:
         tf / (tf + k1 (1 - b + b length / mean length)), with N texts of which n hold it (Robertson and
         Zaragoza, 2009; Lucene leaves out the factor k1 + 1, which changes no order).
         """
-        if not self.vocabulary:
-            return np.zeros(len(self.lengths), dtype=np.float32)
+        scores: Scores = np.zeros(len(self.lengths), dtype=np.float32)
+        for stem in stems:
+            if (number := self.vocabulary.get(stem)) is not None:
+                scores += self._weighted(number)
+        return scores
+
+    def scores_like(self, texts: NDArray[np.int64], most: int) -> Scores:
+        """BM25 of each text for the stems that stand out in some of them, at most so many: float32, 0 and up.
+
+        A stem stands out by the sum of its own BM25 in these texts, which is also its weight: feedback by
+        pseudo-relevance (Rocchio, 1971; Croft and Harper, 1979).
+        """
+        numbers = np.unique(self.stems[np.isin(self.rows, texts)])
+        by_stem = {number: self._weighted(number) for number in numbers.tolist()}
+        weights = {number: float(scores[texts].sum()) for number, scores in by_stem.items()}
+        scores: Scores = np.zeros(len(self.lengths), dtype=np.float32)
+        for number in sorted(weights, key=lambda number: (-weights[number], number))[:most]:
+            scores += np.float32(weights[number]) * by_stem[number]
+        return scores
+
+    def _weighted(self, number: int) -> Scores:
+        """What the stem of this number adds to the score of each text."""
         total = len(self.lengths)
         norm = (K1 * (1 - B + B * self.lengths / self.lengths.mean())).astype(np.float32)
-        scores: Scores = np.zeros(total, dtype=np.float32)
-        for stem in stems:
-            if (number := self.vocabulary.get(stem)) is None:
-                continue
-            times = np.bincount(self._rows_with(number), minlength=total).astype(np.float32)
-            present = np.count_nonzero(times)
-            scores += np.float32(inverse_document_frequency(int(present), total)) * (times / (times + norm))
-        return scores
+        times = np.bincount(self._rows_with(number), minlength=total).astype(np.float32)
+        present = int(np.count_nonzero(times))
+        weighted: Scores = np.float32(inverse_document_frequency(present, total)) * (times / (times + norm))
+        return weighted
 
     def _rows_with(self, number: int) -> NDArray[np.int32]:
         """The row of every word that has the stem of this number."""

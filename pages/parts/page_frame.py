@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import streamlit as st
 from htpy import div, h1, p, span
 
+from core.analysis.run_activity import embedded_so_far
 from core.ports import Embed
 from core.run.state import Run
 from core.text.markdown.safe_markdown import markdown_label
@@ -61,7 +62,36 @@ def chosen_run(title: str, lead: str, page: str) -> Run:
     if run.live:
         waiting(run.id)
         st.stop()
+    if being_filled(run):
+        _filling(run)
     return run
+
+
+def being_filled(run: Run) -> bool:
+    """Whether passages of an ended run that wait for their vectors are being embedded; the page is drawn anew where some
+    were since the run was read."""
+    if run.live or not embedded_so_far(run):
+        return False
+    registry = runtime.runs()
+    registry.complete(run.id, runtime.access())
+    if registry.is_filling(run.id):
+        return True
+    latest = registry.get(run.id)
+    if latest is not None and latest.index is not run.index:
+        st.rerun()
+    return False
+
+
+def _filling(run: Run) -> None:
+    """Say how many passages have a vector, and draw the page anew whenever there are more."""
+
+    @st.fragment(run_every=runtime.refresh_every(1.0), key="filling")
+    def progress() -> None:
+        if runtime.runs().get(run.id) is not run or not runtime.runs().is_filling(run.id):
+            st.rerun()
+        markup.show(markup.kicker(embedded_so_far(run), "the rest follow, and this page with them"))
+
+    progress()
 
 
 def head(title: str, run: Run, page: str) -> None:

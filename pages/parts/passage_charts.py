@@ -1,6 +1,7 @@
 """Charts of ranked passages: the embedding map, and scores by rank."""
 
 import functools
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -54,7 +55,7 @@ def projection(index: Index) -> Projection | None:
 
 def _rounded(values: Iterable[float | None]) -> list[float | None]:
     """Numbers with as many digits as a chart can show: more would only be sent."""
-    return [None if value is None else round(float(value), 4) for value in values]
+    return [None if value is None or math.isnan(value) else round(float(value), 4) for value in values]
 
 
 def shown_points(rows: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:

@@ -62,7 +62,7 @@ def test_an_exported_run_is_the_run_of_its_events() -> None:
     assert exported.index is not None and exported.index.vectors is not None
     assert exported.status is RunStatus.DONE
     written = run_to_json(exported, vectors=True)
-    assert json.loads(written)["version"] == 5
+    assert json.loads(written)["version"] == 6
     assert run_to_json(run_from_json(written), vectors=True) == written
 
 

@@ -1,6 +1,6 @@
 """Principal component analysis of vectors onto two dimensions, fast enough for interactive use."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,14 @@ def project(vectors: NDArray[np.float32], question: NDArray[np.float32]) -> Proj
 
     Randomised subspace iteration (Halko, Martinsson and Tropp, 2011) from a fixed start, so the result
     is reproducible; each axis points to where its largest coordinate is positive. Rows that do not differ
-    all fall on the origin, with no variance explained.
+    all fall on the origin, with no variance explained. Rows that are not numbers have points that are none.
     """
+    known = ~np.isnan(vectors).any(axis=1)
+    if not known.all():
+        projected = project(vectors[known], question)
+        points = np.full((len(vectors), 2), np.nan, np.float32)
+        points[known] = projected.points
+        return replace(projected, points=points)
     rows, width = vectors.shape
     if rows == 0:
         return _flat(0)

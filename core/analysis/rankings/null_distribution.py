@@ -88,7 +88,7 @@ async def null_distribution(run: Run, embed: Embed) -> NullDistribution | None:
 def null_scores(passages: Vectors, question: Vectors, unrelated: Vectors) -> NDArray[np.float64]:
     """Cosines of every passage with every unrelated question, flat; the questions nearest to this one are dropped."""
     far = np.argsort(unrelated @ question, kind="stable")[: max(len(unrelated) - NEAREST_DROPPED, 1)]
-    scores = np.nan_to_num(passages) @ unrelated[far].T
+    scores = passages[~np.isnan(passages).any(axis=1)] @ unrelated[far].T
     return scores.astype(np.float64).ravel()
 
 

@@ -32,8 +32,8 @@ from core.api.strict_json import (
     with_knobs,
 )
 from core.config.run_knobs import Method as RunMethod
-from core.run.codec import event_to_json
-from core.run.events import Indexed, Record
+from core.run.codec import event_to_json, without_vectors
+from core.run.events import Record
 from core.run.state import Run
 from core.runtime.health import chat_works
 from core.stages.time_budget import UNLIMITED, TimeBudget
@@ -161,9 +161,7 @@ async def _events(steps: AsyncGenerator[RunStep], follower: RunFollower) -> Asyn
 
 def _event(number: int, record: Record) -> bytes:
     """JSON holds no line break, so the data is one line. Vectors, the bulk of an index, are left out."""
-    event = record.event
-    if isinstance(event, Indexed):
-        event = Indexed(replace(event.index, vectors=None, question=None))
+    event = without_vectors(record.event)
     name = type(event).__name__.encode()
     return b'event: %b\nid: %d\ndata: {"at":%.4f,"event":%b}\n\n' % (
         name,

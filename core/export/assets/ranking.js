@@ -121,6 +121,7 @@ function selected(data, order, knobs, byBm25) {
 function unfit({ pages, page, length, cosine, bm25, rules }, knobs, byBm25) {
   const allowed = domains(knobs.only_domains), refused = domains(knobs.without_domains), excluded = new Set(knobs.excluded);
   const least = Math.max(knobs.threshold, cosineOf(knobs.min_similarity, rules.calibration));
+  const needsVector = cosine && !(byBm25 && least <= -1);  // where words alone decide, a passage needs none
   const against = pages.map(({ key, host }) => {
     if (excluded.has(key)) return rules.reasons.excluded;
     const isOutside = allowed.size && !within(host, allowed);
@@ -129,7 +130,7 @@ function unfit({ pages, page, length, cosine, bm25, rules }, knobs, byBm25) {
   return row => {
     if (against[page[row]]) return against[page[row]];
     if (length[row] < knobs.min_characters) return rules.reasons.short;
-    if (cosine && !(cosine[row] >= least)) return rules.reasons.threshold;
+    if (needsVector && !(cosine[row] >= least)) return isNaN(cosine[row]) ? rules.reasons.no_vector : rules.reasons.threshold;
     return byBm25 && !(bm25[row] > 0) ? rules.reasons.no_word : null;
   };
 }

@@ -10,8 +10,7 @@ from pydantic import TypeAdapter
 
 from core.export.left_out.digests import filling, text_digests
 from core.model import AnswerKind, TextDigests
-from core.run.codec import DERIVED, event_from_json, event_to_json, run_to_json
-from core.run.events import Event, Indexed
+from core.run.codec import DERIVED, event_from_json, event_to_json, run_to_json, without_vectors
 from core.run.importer import run_from_json
 from core.run.recorded_run import RecordedRun
 
@@ -124,14 +123,8 @@ class _Rewriter:
 def _documents(recorded: RecordedRun, *, vectors: bool) -> tuple[Json | None, list[Json]]:
     """The base and the events of a run as JSON, with or without its vectors."""
     base = orjson.loads(run_to_json(recorded.base, vectors=vectors)) if recorded.base else None
-    events = (record.event if vectors else _without_vectors(record.event) for record in recorded.records)
+    events = (record.event if vectors else without_vectors(record.event) for record in recorded.records)
     return base, [orjson.loads(event_to_json(event)) for event in events]
-
-
-def _without_vectors(event: Event) -> Event:
-    if not isinstance(event, Indexed):
-        return event
-    return Indexed(replace(event.index, vectors=None, question=None))
 
 
 def _objects(value: Any) -> Iterator[Json]:

@@ -13,7 +13,7 @@ from core.config.knobs import EmbedKnobs
 from core.model import Index, Page, Passage
 from core.ports import Ports
 from core.run.events import Emit
-from core.stages.embed import embed
+from core.stages.embed import First, embed
 from core.stages.ranking.bm25 import bm25_index
 from core.stages.streams import stream
 from core.stages.time_budget import TimeBudget
@@ -37,25 +37,27 @@ async def embed_in_one_space(
     *,
     pages: Callable[[], Mapping[str, Page]],
     page_order: Callable[[str], int],
+    first: First | None = None,
     budget: TimeBudget,
     on_arrival: Callable[[Index], Awaitable[None]] | None = None,
     on_stop: Callable[[Index], None] | None = None,
 ) -> Index:
     """As `core.stages.embed.embed`, by the embedder that the languages of the question and of `pages` ask for.
 
-    It begins with the one that the question's language and the first page suggest. When the last page is in and it is the
+    It begins with the one that the question's language and the first page suggest, and only
+    the chosen one leaves passages to wait, as `first` says. When the last page is in and it is the
     other one, that reads all passages anew.
     """
     async with aclosing(passages):
         port = ports.embed
         if ports.across and dominant_language([question]) not in port.languages:
-            first = await anext(passages, ())
+            first_page = await anext(passages, ())
             port = (
                 ports.across
-                if reads_across(question, first, pages(), ports, _SAME_LANGUAGE_ON_A_PAGE)
+                if reads_across(question, first_page, pages(), ports, _SAME_LANGUAGE_ON_A_PAGE)
                 else port
             )
-            passages = _chained(first, passages)
+            passages = _chained(first_page, passages)
         index = await embed(
             question,
             passages,
@@ -63,6 +65,7 @@ async def embed_in_one_space(
             port,
             emit,
             page_order=page_order,
+            first=first if port is ports.embed else None,
             budget=budget,
             on_arrival=on_arrival,
             on_stop=on_stop,
@@ -74,7 +77,15 @@ async def embed_in_one_space(
         return index
     again = stream([everything])
     return await embed(
-        question, again, knobs, right, emit, page_order=page_order, budget=budget, on_stop=on_stop
+        question,
+        again,
+        knobs,
+        right,
+        emit,
+        page_order=page_order,
+        first=first if right is ports.embed else None,
+        budget=budget,
+        on_stop=on_stop,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from itertools import tee
+from math import isnan
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -32,6 +33,7 @@ class ExclusionReason(StrEnum):
     EXCLUDED = "page excluded"
     DOMAIN = "site excluded"
     SHORT = "shorter than the shortest passage"
+    NO_VECTOR = "no vector yet"
     THRESHOLD = "below the minimum cosine or similarity"
     NO_WORD = "no word of the question"
     CUT = "ranked below the cut-off"
@@ -160,7 +162,9 @@ def _unfit(
     """What tells why a row cannot become a source, however few there are; None for one that can."""
     allowed, refused = domains(knobs.only_domains), domains(knobs.without_domains)
     excluded = frozenset(knobs.excluded)
-    near = None if cosine is None else (cosine.astype(np.float64) >= least).tolist()
+    # Where words alone decide, a passage needs no vector.
+    by_words_alone = bm25_scores is not None and least <= -1
+    cosines = None if cosine is None or by_words_alone else cosine.astype(np.float64).tolist()
     has_word = None if bm25_scores is None else (bm25_scores > 0).tolist()
 
     def reason(row: int) -> ExclusionReason | None:
@@ -171,8 +175,8 @@ def _unfit(
             return ExclusionReason.DOMAIN
         if knobs.min_characters and len(passages[row].text.strip()) < knobs.min_characters:
             return ExclusionReason.SHORT
-        if near and not near[row]:
-            return ExclusionReason.THRESHOLD
+        if cosines and not cosines[row] >= least:
+            return ExclusionReason.NO_VECTOR if isnan(cosines[row]) else ExclusionReason.THRESHOLD
         return ExclusionReason.NO_WORD if has_word and not has_word[row] else None
 
     return reason

@@ -4,7 +4,13 @@ import streamlit as st
 from htpy import div, span
 
 from core.analysis.rankings.context_diff import context_diff, context_differs
-from core.analysis.run_activity import AnswerOffer, answer_offer, current_activity, passage_counts
+from core.analysis.run_activity import (
+    AnswerOffer,
+    answer_offer,
+    current_activity,
+    embedded_so_far,
+    passage_counts,
+)
 from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
 from core.storage.run_links import is_link
@@ -127,8 +133,10 @@ def _summary(run: Run) -> str:
         return f"{ENDS.get(run.status, '')} No passages were ranked.".strip()
     counts = passage_counts(run)
     merged = f", {counts.merged:,} identical {plural(counts.merged, 'one')} merged" if counts.merged else ""
+    vectors = embedded_so_far(run)
+    vectors += ", the rest follow" if vectors and runtime.runs().is_filling(run.id) else ""
     return (
-        f"{pluralize(counts.found, 'passage')}{merged}; ranked by {_strategy(run.ranking.strategy)}, "
+        f"{pluralize(counts.found, 'passage')}{merged}{vectors and f', {vectors}'}; ranked by {_strategy(run.ranking.strategy)}, "
         f"{len(run.ranking.context):,} in the context"
     )
 

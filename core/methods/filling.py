@@ -1,0 +1,103 @@
+"""Passages that wait for their vectors: those that can enter the context get them before it is chosen, the others while
+the answer is written, and after it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from core.config.knobs import RankKnobs
+from core.errors import EmbedFailed
+from core.model import Index, Phase, Ranking, Severity
+from core.ports import Ports
+from core.run.events import Note, PhaseEnded, Ranked
+from core.run.recorder import Recorder
+from core.run.state import Run
+from core.run.transitions import with_batch
+from core.stages.embedding.cascade import next_rows
+from core.stages.embedding.embedding_calls import embed_rows
+from core.stages.rank import rank
+from core.stages.time_budget import UNLIMITED, TimeBudget
+
+PART = 256
+"""Passages after which a run is ranked anew: each part is one state of the map, the table and the scores."""
+
+
+async def settle(
+    question: str, knobs: RankKnobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
+) -> None:
+    """Embed passages of the run's index until no other one can plausibly enter the context under these knobs.
+
+    A call that fails ends it, with a note.
+    """
+    while index := waiting_index(recorder.run, ports):
+        pages = recorder.run.pages
+        ranking = await asyncio.to_thread(rank, question, index, knobs, pages)
+        rows = await asyncio.to_thread(next_rows, question, index, ranking, knobs, pages)
+        if not len(rows):
+            return
+        try:
+            recorder.emit(await embed_rows(index, rows, ports.embedder_of(index), recorder.emit, budget))
+        except EmbedFailed as error:
+            message = f"Not every passage that could enter the context has a vector: {error.message}"
+            recorder.emit(Note(Phase.EMBED, message, error.hint, Severity.WARNING))
+            return
+        finally:
+            recorder.emit(PhaseEnded(Phase.EMBED))
+
+
+async def fill(ports: Ports, recorder: Recorder) -> None:
+    """Embed the passages of a ranked run that wait, the best first, and rank it by each part of them.
+
+    A call that fails ends it, with a note.
+    """
+    while (index := waiting_index(recorder.run, ports)) and (ranking := recorder.run.ranking):
+        waiting = set(index.waiting.tolist())
+        rows = ranking.order[[row in waiting for row in ranking.order.tolist()]][:PART]
+        try:
+            part = await embed_rows(index, rows, ports.embedder_of(index), recorder.emit)
+        except EmbedFailed as error:
+            message = f"{len(waiting):,} passages are ranked by their words alone: {error.message}"
+            recorder.emit(Note(Phase.EMBED, message, error.hint, Severity.WARNING))
+            return
+        again = await _ranked(with_batch(recorder.run, part))
+        recorder.emit(part)  # with its ranking, so that the run is never between two states
+        recorder.emit(Ranked(again))
+
+
+@asynccontextmanager
+async def filling(ports: Ports, recorder: Recorder) -> AsyncIterator[None]:
+    """Fill the run from the first word of its answer on, until the block ends."""
+
+    async def work() -> None:
+        await recorder.until(lambda run: bool(run.text))
+        await fill(ports, recorder)
+
+    task = asyncio.create_task(work())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def is_incomplete(run: Run) -> bool:
+    """Whether passages of a ranked run wait for their vectors."""
+    return run.index is not None and run.ranking is not None and len(run.index.waiting) > 0
+
+
+def waiting_index(run: Run, ports: Ports) -> Index | None:
+    """The run's index, where passages of it wait for vectors that this embedder makes."""
+    index = run.index
+    return (
+        index
+        if index and len(index.waiting) and index.embedder == ports.embedder_of(index).identity
+        else None
+    )
+
+
+async def _ranked(run: Run) -> Ranking:
+    """The ranking by the vectors that there are now. No reranking model is asked: its scores are used again."""
+    assert run.index is not None and run.ranking is not None  # noqa: S101
+    again = partial(rank, rerank=run.ranking.rerank, reranker=run.ranking.reranker)
+    return await asyncio.to_thread(again, run.question, run.index, run.knobs.rank, run.pages)

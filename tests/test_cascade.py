@@ -1,0 +1,138 @@
+"""An embedder on this machine begins with the passages that can enter the context; the rest is filled in."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from core.config.knobs import ChunkKnobs, EmbedKnobs, Knobs, RankKnobs, ReadKnobs, SearchKnobs, Strategy
+from core.export.bundle import from_bundle, to_bundle
+from core.followups import complete, retune
+from core.pipeline import research
+from core.ports import Ports
+from core.run import events as e
+from core.run.codec import run_to_json
+from core.run.importer import run_from_json
+from core.run.recorded_run import RecordedRun
+from core.run.state import Run, RunStatus
+from core.runtime.engine import Engine
+from core.stages.embedding.cascade import FIRST, ROUND, ROUNDS
+from tests.services.openai_server import vector
+from tests.stages.fakes import FakeEmbed
+
+QUESTION = "How does chunk overlap affect retrieval?"
+KNOBS = Knobs(
+    search=SearchKnobs(backend="demo", results=50),
+    read=ReadKnobs(early_cut_percent=0),
+    chunk=ChunkKnobs(size=100, overlap=0),
+)
+NET = FIRST + ROUNDS * ROUND
+
+
+class Local(FakeEmbed):
+    """Vectors of this machine, made of the words, with a gate that holds calls after so many texts."""
+
+    identity, host, batch = "local", "", 32
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+        self.most = 10**9
+        self.stopped = asyncio.Event()
+
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if len(self.embedded) + len(texts) > self.most:
+            self.stopped.set()
+            await asyncio.Event().wait()
+        self.embedded += texts
+        return np.stack([vector(text, 16) for text in texts])
+
+
+@pytest.fixture
+async def ports(engine: Engine) -> Ports:
+    return replace(await engine.ports(KNOBS), embed=Local(), chat=None)
+
+
+def contexts(run: Run) -> list[str]:
+    assert run.index is not None and run.ranking is not None
+    return [run.index.passages[row].id for row in run.ranking.context]
+
+
+async def test_the_context_does_not_wait_for_passages_that_cannot_enter_it(ports: Ports) -> None:
+    records: list[e.Record] = []
+    run = await research(QUESTION, KNOBS, ports, lambda record, _: records.append(record))
+    assert run.status is RunStatus.DONE and run.index is not None and run.ranking is not None
+    at_answer = Run.from_records(records[: 1 + [type(r.event) for r in records].index(e.SourcesChosen)])
+    assert at_answer.index is not None
+    waiting = len(at_answer.index.waiting)
+    assert waiting > 0
+    assert NET <= len(run.embedded_for_answer) == len(at_answer.index.passages) - waiting
+    assert {source.passage.id for source in run.sources} <= set(run.embedded_for_answer)
+    assert any(f"{len(run.embedded_for_answer):,} of" in notice.message for notice in run.notices)
+
+
+async def test_the_same_pages_in_another_order_have_the_same_context(ports: Ports) -> None:
+    runs = [await research(QUESTION, KNOBS, replace(ports, embed=Local())) for _ in range(2)]
+    assert contexts(runs[0]) == contexts(runs[1])
+    assert runs[0].embedded_for_answer == runs[1].embedded_for_answer
+
+
+async def test_completing_ends_where_embedding_everything_first_does(ports: Ports) -> None:
+    run = await research(QUESTION, KNOBS, ports)
+    states: list[Run] = []
+    whole = await complete(run, ports, lambda _, state: states.append(state))
+    assert whole.index is not None and not len(whole.index.waiting)
+    assert (whole.status, whole.seconds, whole.answer) == (RunStatus.DONE, run.seconds, run.answer)
+    first = await research(QUESTION, replace(KNOBS, embed=EmbedKnobs(everything_first=True)), ports)
+    assert first.index is not None and first.ranking is not None and whole.ranking is not None
+    assert first.embedded_for_answer == ()
+    np.testing.assert_array_equal(whole.index.vectors, first.index.vectors)
+    np.testing.assert_array_equal(whole.ranking.order, first.ranking.order)
+
+
+async def test_cancelled_filling_keeps_the_parts_that_are_there(ports: Ports) -> None:
+    run = await research(QUESTION, KNOBS, ports)
+    assert run.index is not None
+    embed = Local()
+    embed.most = 300
+    states = [run]
+    filling = asyncio.create_task(
+        complete(run, replace(ports, embed=embed), lambda _, state: states.append(state))
+    )
+    await asyncio.wait_for(embed.stopped.wait(), 60)
+    filling.cancel()
+    await asyncio.gather(filling, return_exceptions=True)
+    last = states[-1]
+    assert last.index is not None and last.ranking is not None and last.ranking.cosine is not None
+    assert 0 < len(last.index.waiting) < len(run.index.waiting)
+    np.testing.assert_array_equal(np.flatnonzero(np.isnan(last.ranking.cosine)), last.index.waiting)
+    assert last.status is RunStatus.DONE
+
+
+async def test_retuning_embeds_what_it_needs(ports: Ports) -> None:
+    run = await research(QUESTION, KNOBS, ports)
+    assert run.index is not None
+    more = await retune(run, replace(KNOBS, rank=RankKnobs(top_k=8)), ports)
+    assert more.index is not None and len(contexts(more)) == 8
+    by_cosine = await retune(run, replace(KNOBS, rank=RankKnobs(strategy=Strategy.COSINE)), ports)
+    assert by_cosine.index is not None and not len(by_cosine.index.waiting)
+
+
+async def test_a_run_with_passages_that_wait_leaves_and_returns(ports: Ports) -> None:
+    records: list[e.Record] = []
+    run = await research(QUESTION, KNOBS, ports, lambda record, _: records.append(record))
+    bundled = from_bundle(to_bundle(RecordedRun.folded(records))).run
+    imported = run_from_json(run_to_json(run, vectors=True))
+    for copy in (bundled, imported):
+        assert copy.index is not None and run.index is not None
+        np.testing.assert_array_equal(copy.index.vectors, run.index.vectors)
+        assert copy.embedded_for_answer == run.embedded_for_answer
+
+
+async def test_an_embedder_elsewhere_embeds_everything_first(ports: Ports) -> None:
+    embed = Local()
+    embed.host = "embeddings.example"
+    run = await research(QUESTION, KNOBS, replace(ports, embed=embed))
+    assert run.index is not None and not len(run.index.waiting) and not run.embedded_for_answer
