@@ -202,11 +202,11 @@ def test_the_text_around_passages_is_tuned_and_marked_in_the_reader(registry: Ru
     knobs = replace(run.knobs, rank=replace(run.knobs.rank, surroundings=300))
     wide = answered(registry, knobs=knobs)
     assert [source.passage for source in wide.sources] == [source.passage for source in run.sources]
-    source = wide.sources[0]
+    source = next(source for source in wide.sources if source.text != source.passage.text)
     assert wide.pages[source.place.page].text[source.place.start : source.place.end] == source.text
     assert len(source.text) > len(source.passage.text)
     app = opened(run=wide.id)
-    app.session_state["cited"] = 1
+    app.session_state["cited"] = source.number
     app.run()
     assert not app.exception
     shown = html(app)
