@@ -3,10 +3,14 @@
 All of them hold for the version that `requirements.txt` names. No public function does what they do.
 """
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from streamlit.delta_generator_singletons import context_dg_stack, get_default_dg_stack_value
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 # --- where a drawing of the whole page begins (decision 0037) -----------------------------------------------
 # Upstream: github.com/streamlit/streamlit/pull/8798 sets the containers back after `st.rerun` only.
@@ -64,3 +68,34 @@ def _request_again(session: AppSession, request: RerunData) -> None:
     runner = session._scriptrunner
     if runner is None or not runner.request_rerun(request):
         _create_after_reports(session, request)
+
+
+# --- the value of one widget ----------------------------------------------------------------------------------
+# Upstream: no issue is known. Test: tests/pages/test_widget_values.py
+
+_copied_state = SafeSessionState.filtered_state
+
+
+def look_up_widget_values() -> None:
+    """Let a slider and a text field look up their value, for which Streamlit copies the state of all widgets each time.
+
+    A page with n of them makes n copies of n values: half of the time in which Research is drawn.
+    """
+    SafeSessionState.filtered_state = property(_StateByKey)  # type: ignore[method-assign, assignment]
+
+
+class _StateByKey(Mapping[str, Any]):
+    """What `SafeSessionState.filtered_state` holds, without a copy unless all of it is asked for."""
+
+    def __init__(self, session: SafeSessionState) -> None:
+        self._session = session
+
+    def __getitem__(self, key: str) -> Any:
+        with self._session._lock:
+            return self._session._state[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_copied_state.__get__(self._session))
+
+    def __len__(self) -> int:
+        return len(_copied_state.__get__(self._session))
