@@ -19,7 +19,7 @@ from core.run.importer import run_from_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
-from core.stages.embedding.cascade import FIRST, ROUND, ROUNDS
+from core.stages.embedding.cascade import least_embedded
 from tests.services.openai_server import vector
 from tests.stages.fakes import FakeEmbed
 
@@ -29,7 +29,7 @@ KNOBS = Knobs(
     read=ReadKnobs(early_cut_percent=0),
     chunk=ChunkKnobs(size=100, overlap=0),
 )
-NET = FIRST + ROUNDS * ROUND
+NET = least_embedded(1657)  # passages of the library, in this size
 
 
 class Local(FakeEmbed):

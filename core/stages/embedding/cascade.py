@@ -6,6 +6,7 @@ the context. Decision 0075 has the assumption and the figures.
 """
 
 from collections.abc import Mapping
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,8 @@ FIRST = 150
 """How many passages BM25 chooses."""
 ROUND = 100
 """How many passages are embedded in a round after them."""
-ROUNDS = 7
-"""Rounds before a context counts as settled."""
-FEW = FIRST + ROUNDS * ROUND
-"""So many passages are all embedded before the context is chosen."""
+PER_ROUND = 400
+"""Passages of a run for each round that is embedded before a context counts as settled."""
 
 _BEST, _STEMS = 10, 30
 """How many of the best passages, and of their words, choose a round."""
@@ -43,8 +42,14 @@ def cascades(embed: EmbedKnobs, rank: RankKnobs, port: Embed) -> bool:
 
 
 def first_rows(question: str, passages: tuple[Passage, ...], pages: Mapping[str, Page] = NO_PAGES) -> Rows:
-    """The rows that are embedded first, the best by BM25 first: `FIRST` of them, or all where there are `FEW`."""
-    return best_first(bm25(question, passages, pages))[: FIRST if len(passages) > FEW else FEW]
+    """The rows that are embedded first, the best by BM25 first: `FIRST` of them, or all where these and the rounds are."""
+    least = least_embedded(len(passages))
+    return best_first(bm25(question, passages, pages))[: FIRST if len(passages) > least else least]
+
+
+def least_embedded(passages: int) -> int:
+    """Of so many passages the number that are embedded before a context counts as settled."""
+    return FIRST + ROUND * ceil(passages / PER_ROUND)
 
 
 def next_rows(
@@ -52,7 +57,7 @@ def next_rows(
 ) -> Rows:
     """The rows that are embedded next, the most promising first; none once the context is settled.
 
-    It is settled when at least `ROUNDS` rounds are embedded and no waiting passage would be in the context even if it
+    It is settled when at least `least_embedded` passages are embedded and no waiting passage would be in the context even if it
     were as close to the question as the closest of its peers: the `ROUND` embedded passages that share the words of the
     best just more than all that wait. `ranking` is that of the index under these knobs.
     """
@@ -63,7 +68,7 @@ def next_rows(
         return waiting[:0]  # no vector decides about the context
     likeness = _likeness(index.passages, ranking, pages)
     embedded = np.setdiff1d(np.arange(len(likeness)), waiting)
-    if len(embedded) >= FEW:
+    if len(embedded) >= least_embedded(len(likeness)):
         last = _last_admitted(ranking, knobs)
         above = embedded[likeness[embedded] >= likeness[waiting].max()]
         peers = above[best_first(likeness[above])[-ROUND:]]
