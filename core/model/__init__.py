@@ -30,6 +30,7 @@ from core.model.pages import (
     PassageState,
     Skip,
     SkipReason,
+    StructureKind,
     TextDigests,
     Unreadable,
 )
@@ -44,7 +45,7 @@ __all__ = [
     "HitOrigin", "Index", "InjectionKind", "InjectionSign", "Label", "LibraryDocument", "LibraryPassage",
     "Message", "ModelUsage", "Neighbour", "Notice", "Page", "Passage", "PassageDigest", "PassageState",
     "Phase", "Place", "Query", "Ranking", "RerankScores", "Result", "Retry", "Role", "Rows", "SearchReply",
-    "Sentence", "Severity", "Skip", "SkipReason", "Source", "StreamChunk", "TextDigests", "ToolCall",
+    "Sentence", "Severity", "Skip", "SkipReason", "Source", "StreamChunk", "StructureKind", "TextDigests", "ToolCall",
     "ToolDefinition", "ToolFunction", "Turn", "Unreadable", "Usage", "array_to_json", "content_text",
     "context_numbers", "source_numbers",
 ]  # fmt: skip

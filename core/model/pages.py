@@ -19,6 +19,13 @@ class Extractor(StrEnum):
     VISIBLE = "visible"
 
 
+class StructureKind(StrEnum):
+    """What a part of an article is that is no prose."""
+
+    TABLE = "table"
+    CODE = "code"
+
+
 class SkipReason(StrEnum):
     """Why a page is not among the articles."""
 
@@ -173,6 +180,8 @@ class Article:
     """The number of the page that `page_starts` begins with."""
     sections: tuple[tuple[int, str], ...] = ()
     """The offsets in `text` at which chapters or other headed parts begin, each with its heading, in order."""
+    structures: tuple[tuple[int, int, StructureKind], ...] = ()
+    """The tables and the code in `text`, as offsets of the beginning and the end, in order and apart."""
     left_out: str = ""
     """What of the document was not read because it is too long, in words; empty: nothing."""
     fallback: str = ""
@@ -187,6 +196,13 @@ class Article:
     """What a collection stores with a passage, as it was written: JSON values. Empty for a page of the web."""
     digests: TextDigests | None = None
     """Of a text that was left out of a file, for which `text` has as many filling characters; None: it never was."""
+
+    @property
+    def structures_in_order(self) -> bool:
+        """Whether no structure is empty, overlaps another or is outside of the text."""
+        bounds = [offset for start, end, _ in self.structures for offset in (start, end)]
+        ends = (0, *bounds, len(self.text))
+        return sorted(ends) == list(ends) and all(start < end for start, end, _ in self.structures)
 
     def page_at(self, offset: int) -> int | None:
         """The number of the page on which `text[offset]` stands; None where there are no pages."""

@@ -11,6 +11,7 @@ HIDDEN_LIMIT = 2_000
 """Characters of hidden text that an article holds."""
 MAX_PAGES = 10_000
 MAX_SECTIONS = 20_000
+MAX_STRUCTURES = 20_000
 SHORT_LIMIT = 400
 """Characters of a title, a heading and every other text but the article's own."""
 SHORT_TEXTS = (
@@ -37,6 +38,9 @@ def within_limits(article: Article) -> Article:
                 if 0 <= start <= length
             )[:MAX_SECTIONS]
         ),
+        structures=tuple(
+            (start, min(end, length), kind) for start, end, kind in article.structures if start < length
+        )[:MAX_STRUCTURES],
         injection_signs=tuple(
             replace(sign, quote=encodable(sign.quote)[:SHORT_LIMIT])
             for sign in article.injection_signs

@@ -26,6 +26,13 @@ def normalize(text: str) -> str:
     return unicodedata.normalize("NFC", _BLANK_LINES.sub("\n\n", text)).strip()
 
 
+def normalize_code(text: str) -> str:
+    """NFC, no control characters or lone surrogates; every space, tab and line stays, but for blank lines around."""
+    for end in _LINE_ENDS:
+        text = text.replace(end, "\n")
+    return unicodedata.normalize("NFC", _CONTROL.sub("", text.replace("\x0c", ""))).rstrip().lstrip("\n")
+
+
 def left_out(length: int, limit: int = MAX_CHARACTERS) -> str:
     """What an article says of the rest of a text of this length; empty when nothing was left out."""
     return f"only the first {limit:,} characters were read" if length > limit else ""

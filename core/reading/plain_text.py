@@ -2,20 +2,31 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import lxml.html
 from lxml import etree
 
-from core.model import Article, SkipReason, Unreadable
+from core.model import Article, SkipReason, StructureKind, Unreadable
 from core.reading.html.text_blocks import block_text
-from core.reading.normalization import MAX_CHARACTERS, clean_line, left_out, normalize, paragraphs
+from core.reading.normalization import (
+    MAX_CHARACTERS,
+    clean_line,
+    left_out,
+    normalize,
+    normalize_code,
+    paragraphs,
+)
+from core.reading.office.tables import add_table
+from core.reading.text_builder import TextBuilder
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})\s*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_DASHES = re.compile(r"(?=[^|]*\|)\s*+\|?(?:\s*+:?-++:?\s*+\|)*+\s*+(?::?-++:?\s*+)?+")
+_BAR = re.compile(r"(?<!\\)\|")
 _NO_PARAGRAPH = re.compile(r"\s*(?:$|[-*+>|#]|\d{1,9}[.)]\s)")
 _MAX_HEADINGS = 5_000
 _TITLE_LEVEL = 2
@@ -38,10 +49,10 @@ def read_text(text: str) -> Article:
 def read_markdown(text: str) -> Article:
     """Markdown stays as written, its headings are the sections; a title comes from its front matter or them."""
     length = len(text)
-    text = normalize(text[:MAX_CHARACTERS])
+    text = text[:MAX_CHARACTERS].lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     front = _FRONT_MATTER.match(text)
-    facts = dict(_FRONT_LINE.findall(front[1])) if front else {}
-    text = text[front.end() :].strip() if front else text
+    facts = dict(_FRONT_LINE.findall(normalize(front[0]))) if front else {}
+    text, structures = _structured(text[front.end() :] if front else text)
     headings = list(islice(_headings(text), _MAX_HEADINGS))
     first = next((words for _, level, words in headings if level <= _TITLE_LEVEL), "")
     return Article(
@@ -52,8 +63,71 @@ def read_markdown(text: str) -> Article:
         date=clean_line(facts.get("date"), 10),
         language=clean_line(facts.get("lang") or facts.get("language"), 2),
         sections=tuple((start, words) for start, _, words in headings),
+        structures=structures,
         left_out=left_out(length),
     )
+
+
+def _structured(text: str) -> tuple[str, tuple[tuple[int, int, StructureKind], ...]]:
+    """Markdown as normalized text, and where its fenced code and its tables are. Code stays as it is written; rows
+    of a table get the names of their columns."""
+    parts: list[str] = []
+    structures: list[tuple[int, int, StructureKind]] = []
+    length = 0
+    for kind, lines in _parts(text.split("\n")):
+        if kind is StructureKind.TABLE:
+            table = TextBuilder()
+            add_table(table, map(_cells, (lines[0], *lines[2:])), headed=True)
+            part = table.article("").text
+        else:
+            part = (normalize_code if kind else normalize)("\n".join(lines))
+        if not part:
+            continue
+        length += 2 if parts else 0
+        if kind:
+            structures.append((length, length + len(part), kind))
+        parts.append(part)
+        length += len(part)
+    return "\n\n".join(parts), tuple(structures)
+
+
+def _parts(lines: Sequence[str]) -> Iterator[tuple[StructureKind | None, list[str]]]:
+    """The lines of each code block with its fences, of each table, and of what is between them.
+
+    A table is CommonMark's extension of GitHub: a row of heads, one of dashes, and rows up to a line without a bar.
+    """
+    part: list[str] = []
+    place = 0
+    while place < len(lines):
+        start, fence, kind = place, _FENCE.match(lines[place]), None
+        if fence:
+            kind, place = StructureKind.CODE, place + 1
+            while place < len(lines) and not _closes(lines[place], fence[1]):
+                place += 1
+            place += 1
+        elif "|" in lines[place] and place + 1 < len(lines) and _DASHES.fullmatch(lines[place + 1]):
+            kind, place = StructureKind.TABLE, place + 2
+            while place < len(lines) and "|" in lines[place]:
+                place += 1
+        if kind:
+            yield None, part
+            yield kind, list(lines[start:place])
+            part = []
+        else:
+            part.append(lines[place])
+            place += 1
+    yield None, part
+
+
+def _closes(line: str, fence: str) -> bool:
+    """Whether a line closes a code block that this fence opened."""
+    mark = _FENCE.match(line)
+    return mark is not None and mark[1].startswith(fence) and not line[mark.end() :].strip()
+
+
+def _cells(row: str) -> list[str]:
+    """The cells of a row of a table. A bar after a backslash is part of its cell."""
+    return [cell.replace("\\|", "|") for cell in _BAR.split(row.strip().strip("|"))]
 
 
 def _headings(text: str) -> Iterator[tuple[int, int, str]]:
@@ -68,7 +142,7 @@ def _headings(text: str) -> Iterator[tuple[int, int, str]]:
         start, end = end, end + len(line) + 1
         mark = _FENCE.match(line)
         if fence:
-            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+            if _closes(line, fence):
                 fence = ""
         elif mark:
             fence, paragraph = mark[1], False

@@ -10,18 +10,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from core.model import Article, InjectionKind, InjectionSign, SkipReason
-from core.reading.article_limits import MAX_PAGES, MAX_SECTIONS, SHORT_TEXTS, within_limits
+from core.model import Article, InjectionKind, InjectionSign, SkipReason, StructureKind
+from core.reading.article_limits import MAX_PAGES, MAX_SECTIONS, MAX_STRUCTURES, SHORT_TEXTS, within_limits
 from core.reading.normalization import MAX_CHARACTERS
 from core.sandbox import Confinement
 from core.sandbox.frames import Frame
 
-HEAD_LIMIT = 4 * (MAX_PAGES + 2 * MAX_SECTIONS + 1_000)
+HEAD_LIMIT = 4 * (MAX_PAGES + 2 * MAX_SECTIONS + 3 * MAX_STRUCTURES + 1_000)
 BODY_LIMIT = 8 * MAX_CHARACTERS
 """Text has up to four bytes a character, and headings stand in it; a picture of the largest page has fewer pixels."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 _TEXTS = ("text", "hidden", *SHORT_TEXTS)
-_KINDS, _REASONS = tuple(InjectionKind), tuple(SkipReason)
+_KINDS, _REASONS, _STRUCTURES = tuple(InjectionKind), tuple(SkipReason), tuple(StructureKind)
 _MICROSECOND = 1e-6
 
 
@@ -63,12 +63,18 @@ def packed_reply(reply: Reply) -> Frame:
                 for sign in reply.injection_signs
                 for number in (_KINDS.index(sign.kind), sign.start, sign.end, sign.hidden + 2 * sign.strong)
             ]
-            numbers = (len(reply.page_starts), len(starts), int(reply.seconds / _MICROSECOND) % 2**32)
+            structures = [
+                number
+                for start, end, kind in reply.structures
+                for number in (start, end, _STRUCTURES.index(kind))
+            ]
+            counts = len(reply.page_starts), len(starts), len(reply.structures)
+            numbers = (*counts, int(reply.seconds / _MICROSECOND) % 2**32)
             headings = (heading for _, heading in reply.sections)
             quotes = (sign.quote for sign in reply.injection_signs)
             return _packed(
                 _Kind.ARTICLE,
-                [*numbers, *reply.page_starts, *starts, *signs],
+                [*numbers, *reply.page_starts, *starts, *structures, *signs],
                 [*(getattr(reply, name) for name in _TEXTS), *headings, *quotes],
             )
 
@@ -114,15 +120,19 @@ def _texts(lengths: Sequence[int], body: bytes) -> Iterable[str]:
 
 
 def _article(texts: list[str], numbers: Sequence[int]) -> Article:
-    pages, sections, microseconds, *offsets = numbers
-    signs = offsets[pages + sections :]
+    pages, sections, structures, microseconds, *offsets = numbers
+    before_signs = pages + sections + 3 * structures
+    structured, signs = offsets[pages + sections : before_signs], offsets[before_signs:]
     headings, quotes = texts[len(_TEXTS) : len(_TEXTS) + sections], texts[len(_TEXTS) + sections :]
-    if len(headings) != sections or len(offsets) != pages + sections + 4 * len(quotes):
+    if len(headings) != sections or len(offsets) != before_signs + 4 * len(quotes):
         raise ValueError("an article of other parts than it is said to have")
     article = Article(
         **dict(zip(_TEXTS, texts, strict=False)),  # type: ignore[arg-type]
         page_starts=tuple(offsets[:pages]),
         sections=tuple(zip(offsets[pages : pages + sections], headings, strict=True)),
+        structures=tuple(
+            (start, end, _STRUCTURES[kind]) for start, end, kind in zip(*[iter(structured)] * 3, strict=True)
+        ),
         injection_signs=tuple(
             InjectionSign(
                 kind=_KINDS[kind],
@@ -138,6 +148,6 @@ def _article(texts: list[str], numbers: Sequence[int]) -> Article:
         ),
         seconds=microseconds * _MICROSECOND,
     )
-    if within_limits(article) != article:
+    if within_limits(article) != article or not article.structures_in_order:
         raise ValueError("an article beyond its limits")
     return article

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from core.model import Article
+from core.model import Article, StructureKind
 from core.reading.normalization import MAX_CHARACTERS, clean_line, left_out, normalize
 
 
@@ -15,6 +15,7 @@ class TextBuilder:
         self._after_row = False
         self._sections: list[tuple[int, str]] = []
         self._pages: list[int] = []
+        self._tables: list[tuple[int, int]] = []
         self._refused = 0
         """Characters of the first block that was left out."""
 
@@ -35,6 +36,9 @@ class TextBuilder:
         gap = ("\n" if row and self._after_row else "\n\n") if self._pieces else ""
         self._pieces += (gap, text)
         self._length += len(gap) + len(text)
+        if row:
+            start = self._tables.pop()[0] if gap == "\n" else self._length - len(text)
+            self._tables.append((start, self._length))
         self._after_row = row
 
     def row(self, cells: Iterable[str]) -> None:
@@ -69,6 +73,7 @@ class TextBuilder:
             language=clean_line(language, 2),
             page_starts=tuple(min(start, len(text)) for start in self._pages),
             sections=tuple((start, name) for start, name in self._sections if start < len(text)),
+            structures=tuple((start, end, StructureKind.TABLE) for start, end in self._tables),
             left_out=left_out(self._length + self._refused),
         )
 

@@ -207,6 +207,8 @@ def _check_article(page: Page) -> Iterator[str]:
     starts = (0, *article.page_starts, length)
     if sorted(starts) != list(starts):
         yield "page_starts are not in order"
+    if not article.structures_in_order:
+        yield "structures are not in order"
     digests = article.digests.passages if article.digests else ()
     if not all(0 <= passage.start <= passage.end <= length for passage in digests):
         yield "digests are of passages outside of their page"

@@ -11,20 +11,21 @@ paragraph boundaries lowered both, so an overlap stays inside a paragraph.
 """
 
 import asyncio
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from itertools import pairwise
+from operator import itemgetter
 
 from core.config.knobs import Boundary, ChunkKnobs
 from core.errors import EmbedFailed
-from core.model import Page, Passage, Phase, Place
+from core.model import Page, Passage, Phase, Place, StructureKind
 from core.model.passage_urls import passage_at_url
 from core.ports import Embed
 from core.run.events import Emit, PageChunked, PhaseEnded, PhaseStarted
 from core.stages.chunking.baseline_splitters import by_characters, by_sentences, by_separators
-from core.stages.chunking.text_boundaries import Span, has_words, units, word_from
+from core.stages.chunking.text_boundaries import Span, has_words, structured_units, word_from
 from core.text.sanitize import single_spaced
 
 _PARAGRAPH_COST = 0.2
@@ -78,6 +79,7 @@ def passages_of(page: Page, knobs: ChunkKnobs) -> tuple[Passage, ...]:
 
     Where a paragraph had to be divided, up to `knobs.overlap_characters` of a passage are repeated at the
     start of the next, from a sentence's or a word's beginning; a fact does not straddle two paragraphs.
+    A table and a code block are not divided while they fit, and longer ones between their lines.
     A passage has no white space at its ends. One that holds next to no words (a row of dashes, a page
     number) is left out, unless the whole page is like that. Everything else but white space is in some
     passage. `core.stages.chunking.baseline_splitters` has the two other boundaries that a person may choose.
@@ -109,19 +111,34 @@ def folded(passages: Iterable[Passage]) -> tuple[Passage, ...]:
 
 def _cut(page: Page, knobs: ChunkKnobs) -> Iterator[Span]:
     """The passages' offsets. Between headings each part is cut by itself, where that is asked for."""
-    text, cut = page.text, _CUTS[knobs.boundary]
+    text, cut = page.text, _BASELINES.get(knobs.boundary)
     headings = page.article.sections if knobs.boundary is Boundary.SECTION else ()
     starts = dict.fromkeys((0, *(start for start, _ in headings), len(text)))
     for start, end in pairwise(starts):
-        for first, last in cut(text[start:end], knobs.size, knobs.overlap_characters):
+        part, size, overlap = text[start:end], knobs.size, knobs.overlap_characters
+        if cut:
+            spans = cut(part, size, overlap)
+        else:
+            spans = _spans(part, list(_within(page.article.structures, start, end)), size, overlap)
+        for first, last in spans:
             yield start + first, start + last
 
 
-def _spans(text: str, size: int, overlap: int) -> Iterator[Span]:
+def _within(structures: Sequence[tuple[int, int, StructureKind]], start: int, end: int) -> Iterator[Span]:
+    """Where in `text[start:end]` the structures are that are in it."""
+    for place in range(bisect_right(structures, start, key=itemgetter(1)), len(structures)):
+        first, last, _ = structures[place]
+        if first >= end:
+            return
+        yield max(first - start, 0), min(last, end) - start
+
+
+def _spans(text: str, structures: Sequence[Span], size: int, overlap: int) -> Iterator[Span]:
     """The passages' offsets, in order, each at most `size` characters apart."""
-    grains = _joined(units(text, size, size - overlap), size - overlap, size // _UNITS_PER_PASSAGE)
+    pieces = structured_units(text, structures, size, size - overlap)
+    grains = _joined(pieces, size - overlap, size // _UNITS_PER_PASSAGE)
     starts, ends = [start for start, _ in grains], [end for _, end in grains]
-    crossings = _crossings(text, grains)
+    crossings = _crossings(text, grains, [span for span in structures if span[1] - span[0] > size])
     start = -1
     for first, last in _cheapest(starts, ends, crossings, size, overlap):
         before, start, end = start, starts[first], ends[last]
@@ -142,11 +159,15 @@ def _joined(pieces: Iterable[Span], limit: int, grain: int) -> list[Span]:
     return grains
 
 
-def _crossings(text: str, grains: Sequence[Span]) -> list[float | None]:
-    """What it costs to have unit i and the next in one passage: None inside a paragraph."""
+def _crossings(text: str, grains: Sequence[Span], long: Sequence[Span]) -> list[float | None]:
+    """What it costs to have unit i and the next in one passage: None inside a paragraph, nothing between lines of a
+    table or code that is too `long` for a passage."""
     costs: list[float | None] = []
     for (start, end), (following, _) in pairwise(grains):
-        if following - end < 1 or "\n" not in text[end:following]:
+        place = bisect_right(long, end, key=itemgetter(0)) - 1
+        if place >= 0 and following < long[place][1] and "\n" in text[end:following]:
+            costs.append(0.0)
+        elif following - end < 1 or "\n" not in text[end:following]:
             costs.append(None)
         elif end - start <= _HEADING_CHARACTERS and costs[-1:] != [None] and text[end - 1].isalnum():
             costs.append(0.0)
@@ -194,9 +215,7 @@ def _overlap_from(text: str, starts: Sequence[int], first: int, earliest: int) -
     return word_from(text, earliest, starts[first - 1], starts[first])
 
 
-_CUTS = {
-    Boundary.NATURAL: _spans,
-    Boundary.SECTION: _spans,
+_BASELINES = {
     Boundary.SENTENCE: by_sentences,
     Boundary.RECURSIVE: by_separators,
     Boundary.FIXED: by_characters,

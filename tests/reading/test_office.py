@@ -52,6 +52,27 @@ def test_a_word_document_is_read_in_order_with_its_headings_as_sections() -> Non
     assert article.section_at(0) == ""
 
 
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        (["Mill,Built,Sails", "Zaan,1700,4"], "Mill: Zaan; Built: 1700; Sails: 4"),
+        (["*Mill,Sails", "Zaan,4"], "Mill: Zaan; Sails: 4"),
+        (["Name,Zaan", "Sails,4"], "Name | Zaan\nSails | 4"),
+        (["Mill,Built,Sails"], "Mill | Built | Sails"),
+    ],
+)
+def test_the_rows_of_a_table_in_a_word_document_name_their_columns(rows: list[str], text: str) -> None:
+    cells = "<w:tbl>"
+    for row in rows:
+        cells += "<w:tr><w:trPr><w:tblHeader/></w:trPr>" if row.startswith("*") else "<w:tr>"
+        for cell in row.strip("*").split(","):
+            cells += f"<w:tc><w:p><w:r><w:t>{cell}</w:t></w:r></w:p></w:tc>"
+        cells += "</w:tr>"
+    article = read(docx("Before.", f"{cells}</w:tbl>", "After."))
+    assert article.text == f"Before.\n\n{text}\n\nAfter."
+    assert [article.text[start:end] for start, end, _ in article.structures] == [text]
+
+
 def test_a_word_documents_own_title_author_and_day_are_taken() -> None:
     core = (
         "<c:coreProperties xmlns:c='c' xmlns:d='d'><d:title>Mills of the lowlands</d:title><d:creator>Ada Stone</d:creator>"

@@ -6,6 +6,7 @@ import pytest
 
 from core.model import Article, Document, SkipReason, Unreadable
 from core.reading import extract
+from core.reading.article_limits import MAX_STRUCTURES
 from core.reading.normalization import MAX_CHARACTERS
 
 
@@ -146,3 +147,33 @@ def test_what_has_no_words_is_empty() -> None:
         with pytest.raises(Unreadable) as caught:
             read(body, media_type)
         assert caught.value.reason is SkipReason.EMPTY
+
+
+def test_tables_of_markdown_name_their_columns_and_code_stays_as_written() -> None:
+    code = "```python\ndef f(x):\n\treturn  (\n        x\n\n\n    )\n```"
+    table = "| Model | Price |\n| :--- | ---: |\n| X \\| Y | 12  € |\n| Z | |"
+    article = read(f"# Mills\nSome  text:\n{code}\nMore.\n\n{table}\n\na | b", "text/markdown")
+    assert article.text == (
+        f"# Mills\nSome text:\n\n{code}\n\nMore.\n\nModel: X | Y; Price: 12 €\nModel: Z\n\na | b"
+    )
+    assert [(kind.value, article.text[start:end]) for start, end, kind in article.structures] == [
+        ("code", code),
+        ("table", "Model: X | Y; Price: 12 €\nModel: Z"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "|" + "a|" * 10_000 + "\n|" + "-|" * 10_000 + "\n" + ("|" + "b|" * 10_000 + "\n") * 9,
+        "```\n" + "x" * 1_000_000,
+        "a|b\n" + " " * 500_000 + "|x",
+        "```\na\n```\n" * 30_000,
+    ],
+    ids=["10,000 columns", "a line of 1 MB", "no table", "30,000 blocks of code"],
+)
+def test_markdown_of_any_form_is_read_in_bounded_size(lines: str) -> None:
+    article = read(lines, "text/markdown")
+    assert len(article.text) <= 2 * len(lines)
+    assert len(article.structures) <= MAX_STRUCTURES
+    assert article.structures_in_order

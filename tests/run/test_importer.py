@@ -110,6 +110,7 @@ WRONG = {
     "citation beyond the answer": ("check.citations.0.end", 10_000),
     "citation of no source": ("check.cited", [9]),
     "pages before the text": ("pages.0.article.page_starts", [9, 3]),
+    "tables that overlap": ("pages.0.article.structures", [[0, 9, "table"], [3, 10, "code"]]),
     "end before the beginning": ("timeline.phases.plan", {"start": 2, "end": 1}),
     "form of the future": ("version", 99),
     "form that was never released": ("version", 3),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config.knobs import ChunkKnobs
-from core.model import Article, Page, Passage, Phase, Place
+from core.model import Article, Page, Passage, Phase, Place, StructureKind
 from core.run.events import Event, PageChunked, PhaseEnded, PhaseStarted
 from core.stages.chunk import chunk, folded, passages_of
 from core.stages.streams import collected
@@ -222,3 +222,24 @@ async def test_pages_are_cut_as_they_arrive() -> None:
     (second,) = await collected(stream)
     assert len(second) > 300
     assert told[2:] == [PageChunked("b", second), PhaseEnded(Phase.CHUNK)]
+
+
+@pytest.mark.parametrize("overlap", [0, 20])
+@pytest.mark.parametrize("before", range(0, 500, 70))
+def test_a_table_or_code_that_fits_is_in_one_passage_and_a_longer_one_is_cut_between_its_lines(
+    before: int, overlap: int
+) -> None:
+    code = "```\n" + "\n\n".join(f"    call({number}). Then. Or" for number in range(14)) + "\n```"
+    rows = [f"Model: number {number}. A; Price: {number} €" for number in range(60)]
+    text = "\n\n".join(("Some words. " * (before // 12) + "Now:", code, "Between. And.", "\n".join(rows)))
+    start = text.index(code)
+    structures = (
+        (start, start + len(code), StructureKind.CODE),
+        (text.index(rows[0]), len(text), StructureKind.TABLE),
+    )
+    cut = Page(key="k", url="u", title="", article=Article(text=text, extractor="", structures=structures))
+    passages = passages_of(cut, ChunkKnobs(size=500, overlap=overlap))
+    assert sum(code in passage.text for passage in passages) == 1
+    assert sum("call(" in passage.text for passage in passages) == 1
+    assert all(sum(row in passage.text for passage in passages) == 1 for row in rows)
+    assert all(len(passage.text) <= 500 for passage in passages)

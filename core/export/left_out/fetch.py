@@ -91,6 +91,7 @@ def _found_again(page: Page, fetched: Article) -> Article:
         hidden=fetched.hidden,
         injection_signs=fetched.injection_signs,
         sections=fetched.sections,
+        structures=fetched.structures,
         metadata=fetched.metadata,
     )
 

@@ -16,7 +16,7 @@ from core.run.recorded_run import RecordedRun
 
 Json = dict[str, Any]
 _DIGESTS = TypeAdapter(TextDigests)
-_EMPTIED: Json = {"hidden": "", "injection_signs": [], "sections": [], "metadata": {}}
+_EMPTIED: Json = {"hidden": "", "injection_signs": [], "sections": [], "structures": [], "metadata": {}}
 """What else of an article others wrote, beside its text."""
 
 

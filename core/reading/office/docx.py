@@ -7,6 +7,7 @@ from typing import Any
 from core.model import Article, SkipReason, Unreadable
 from core.reading.office.package import Package
 from core.reading.office.safe_xml import attribute, blocks, is_inside, local
+from core.reading.office.tables import add_table
 from core.reading.text_builder import TextBuilder
 
 _HEADING = re.compile(r"(?i)heading\s*([1-9])|(title)")
@@ -49,11 +50,21 @@ class _Reader:
         """The blocks below an element, without recursion but for tables, whose nesting libxml2 bounds."""
         for block in blocks(parent, ("p", "tbl"), ("sectPr",)):
             if local(block) == "tbl":
-                for row in block.iter("{*}tr"):
-                    cells = (cell for cell in row.iter("{*}tc") if not is_inside(cell, row, "tr"))
-                    self.out.row(map(self._cell, cells))
+                self._table(block)
             else:
                 self._paragraph(block)
+
+    def _table(self, table: Any) -> None:
+        """The rows of a table; those of one inside it follow the row that it is in."""
+        rows = [
+            [self._cell(cell) for cell in row.iter("{*}tc") if not is_inside(cell, row, "tr")]
+            for row in table.iter("{*}tr")
+        ]
+        if next(table.iterdescendants("{*}tbl"), None) is None:
+            add_table(self.out, rows, headed=table.find("{*}tr/{*}trPr/{*}tblHeader") is not None)
+        else:
+            for row in rows:
+                self.out.row(row)
 
     def _paragraph(self, paragraph: Any) -> None:
         text = self._text(paragraph)

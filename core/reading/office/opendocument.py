@@ -7,6 +7,7 @@ from lxml import etree
 from core.model import Article, SkipReason, Unreadable
 from core.reading.office.package import Package
 from core.reading.office.safe_xml import blocks, local
+from core.reading.office.tables import add_table
 from core.reading.text_builder import TextBuilder
 
 _SILENT = (
@@ -25,9 +26,13 @@ def read_odt(body: bytes) -> Article:
     if text is None:
         raise Unreadable(SkipReason.BROKEN, "the document has no body")
     out, first = TextBuilder(), ""
-    for block in blocks(text, ("h", "p", "table-row"), _SILENT):
-        if local(block) == "table-row":
-            out.row(map(_text, block.findall("{*}table-cell")))
+    for block in blocks(text, ("h", "p", "table"), _SILENT):
+        if local(block) == "table":
+            rows = (
+                [_text(cell) for cell in row.findall("{*}table-cell")]
+                for row in blocks(block, ("table-row",))
+            )
+            add_table(out, rows, headed=block.find("{*}table-header-rows") is not None)
             continue
         words = _text(block)
         if local(block) == "h":

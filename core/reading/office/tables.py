@@ -15,6 +15,8 @@ _LOOKED_AT = 20
 _NUMBER = re.compile(r"[-+(]?[\d.,\s%€$£]*\d[\d.,\s%€$£)]*")
 _LONGEST_CELL = 1_000_000
 MAX_COLUMNS = 1_000
+_HEADED_FROM = 3
+"""Columns of a table whose first row names them without being marked."""
 
 
 def read_table(text: str) -> Article:
@@ -34,20 +36,34 @@ def read_table(text: str) -> Article:
     return out.article("table")
 
 
-def add_rows(out: TextBuilder, rows: Iterable[Sequence[str]]) -> None:
-    """Add rows as lines of `column: cell`. Empty cells are left out, and so are empty rows."""
+def add_rows(out: TextBuilder, rows: Iterable[Sequence[str]], *, headed: bool = False) -> None:
+    """Add rows as lines of `column: cell`. Empty cells are left out, and so are empty rows.
+
+    The first row names the columns where it is marked as `headed`, or looks like names.
+    """
     columns: list[str] | None = None
     for row in rows:
         cells = [" ".join(cell.split()) for cell in row[:MAX_COLUMNS]]
         if not any(cells):
             continue
         if columns is None:
-            columns = cells if _names_columns(cells) else []
+            columns = cells if headed or _names_columns(cells) else []
             if columns:
                 continue
         out.block(_line(columns, cells), row=True)
         if out.full:
             return
+
+
+def add_table(out: TextBuilder, rows: Iterable[Sequence[str]], *, headed: bool = False) -> None:
+    """Add a table of a document. Its first row names the columns where it is marked as `headed`, or where there are
+    three columns or more: one of two columns often holds a name and a value in each row. Other rows are their cells."""
+    table = list(rows)
+    if len(table) > 1 and (headed or max(map(len, table)) >= _HEADED_FROM):
+        add_rows(out, table, headed=headed)
+    else:
+        for row in table:
+            out.row(row[:MAX_COLUMNS])
 
 
 def _line(columns: Sequence[str], cells: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ White space is dispensable: where a cut falls on it, it belongs to neither side.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -25,6 +25,7 @@ _RUN_ON = re.compile(f"[{_UNSPACED}\u3000-\u303f\u30a0\u30fb\uff00-\uffef]")
 # Two neighbours of these are never one cluster, so most cuts need no closer look.
 _APART = re.compile("[\x20-\x7e\u3001-\u3029\u3041-\u3096\u30a1-\u30fa\u3400-\u9fff\uff01-\uff60]{2}")
 _LINE = re.compile(r"\s*\n")
+_LINES = re.compile(r"[^\n]+")
 _CLAUSE = re.compile(r"(?<=[,;:])\s+|(?<=[、，；：])\s*|\s+(?=[–—(])")
 _SPACE = re.compile(r"\s+")
 
@@ -62,6 +63,32 @@ def units(text: str, size: int, limit: int) -> Iterator[Span]:
             pending = start, end
     if pending is not None:
         yield from _pieces(text, *pending, size, limit)
+
+
+def structured_units(text: str, structures: Sequence[Span], size: int, limit: int) -> Iterator[Span]:
+    """Units, of which a table or code of at most `size` characters is one, and each line of a longer one is.
+
+    `structures` are the spans of tables and code, in order and apart.
+    """
+    done = 0
+    for start, end in (*structures, (len(text), len(text))):
+        yield from _shifted_units(text, done, start, size, limit)
+        fits = end - start <= size
+        for first, last in (
+            [(start, end)] if fits else (line.span() for line in _LINES.finditer(text, start, end))
+        ):
+            if last - first > size:
+                yield from _shifted_units(text, first, last, size, limit)
+            elif piece := text[first:last].strip():
+                begin = text.index(piece[0], first)
+                yield begin, begin + len(piece)
+        done = end
+
+
+def _shifted_units(text: str, start: int, end: int, size: int, limit: int) -> Iterator[Span]:
+    """The units of a part of the text."""
+    for first, last in units(text[start:end], size, limit):
+        yield start + first, start + last
 
 
 def word_from(text: str, earliest: int, known: int, following: int) -> int:

@@ -16,7 +16,7 @@ import pytest_asyncio
 from PIL import Image
 
 from core.adapters.web.extraction_pool import ExtractionPool
-from core.model import Article, Document, Extractor, SkipReason, Unreadable
+from core.model import Article, Document, Extractor, SkipReason, StructureKind, Unreadable
 from core.reading import extract
 from core.reading.article_limits import MAX_PAGES, SHORT_LIMIT, within_limits
 from core.reading.normalization import MAX_CHARACTERS
@@ -303,7 +303,13 @@ async def test_a_process_is_ready_for_a_run_that_has_none_and_one_that_ended_is_
 
 
 READY = packed_reply(Confinement(()))
-ARTICLE = Article(text="Kettles boil.", extractor="", sections=((0, "a"), (5, "b")), page_starts=(0, 4))
+ARTICLE = Article(
+    text="Kettles boil.",
+    extractor="",
+    sections=((0, "a"), (5, "b")),
+    page_starts=(0, 4),
+    structures=((0, 3, StructureKind.TABLE), (3, 9, StructureKind.CODE)),
+)
 ARTICLE_HEAD, ARTICLE_BODY = packed_reply(ARTICLE)
 
 
@@ -353,10 +359,13 @@ def worker_that_says(folder: Path, *frames: tuple[bytes, bytes]) -> Path:
         (ARTICLE_HEAD, ARTICLE_BODY.replace(b"Ket", b"\xed\xa0\x80")),
         (ARTICLE_HEAD, ARTICLE_BODY + b"a"),
         (ARTICLE_HEAD[:-4], ARTICLE_BODY),
-        (with_number(-1, 14), ARTICLE_BODY),
-        (with_number(-2, 6), ARTICLE_BODY),
-        (with_number(-3, 14), ARTICLE_BODY),
-        (with_number(-7, 2**32 - 1), ARTICLE_BODY),
+        (with_number(-1, 2), ARTICLE_BODY),
+        (with_number(-2, 14), ARTICLE_BODY),
+        (with_number(-3, 2), ARTICLE_BODY),
+        (with_number(-7, 14), ARTICLE_BODY),
+        (with_number(-8, 6), ARTICLE_BODY),
+        (with_number(-9, 14), ARTICLE_BODY),
+        (with_number(-14, 2**32 - 1), ARTICLE_BODY),
         packed_reply(Article(text="a" * (MAX_CHARACTERS + 1), extractor="")),
         packed_reply(Article(text="a", extractor="", title="a" * (SHORT_LIMIT + 1))),
         packed_reply(Article(text="a", extractor="", page_starts=(0,) * (MAX_PAGES + 1))),
