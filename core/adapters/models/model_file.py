@@ -58,8 +58,8 @@ class ModelFileState:
 
 
 def is_model_file(model: str) -> bool:
-    """Whether the name of a model is the path of a file."""
-    return model.endswith(SUFFIX)
+    """Whether the name of a model is the path of a file: servers list names that end so, too."""
+    return model.endswith(SUFFIX) and (model.startswith((".", "~")) or Path(model).is_absolute())
 
 
 class ModelFile:

@@ -128,7 +128,9 @@ def _head(
         if run.index and run.index.not_embedded
         else ""
     )
-    read_by = f", read by {embedder}" if (embedder := table[0].embedder) else ""
+    # Across languages alone: with it, the caption takes a line of its own, and a row leaves the first screen.
+    across = run.index is not None and len(run.index.embedder_languages) > 1
+    read_by = f", read by {table[0].embedder}" if across else ""
     caption = f"{len(rows):,} of {len(table):,} shown, {inside} in the context{unranked_note}{read_by}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_head"):
         with st.container(key="passage_caption", width="stretch"):
