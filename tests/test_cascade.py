@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from core.analysis.run_activity import current_activity
 from core.config.knobs import ChunkKnobs, EmbedKnobs, Knobs, RankKnobs, ReadKnobs, SearchKnobs, Strategy
 from core.export.bundle import from_bundle, to_bundle
 from core.followups import complete, retune
@@ -64,6 +65,8 @@ async def test_the_context_does_not_wait_for_passages_that_cannot_enter_it(ports
     records: list[e.Record] = []
     run = await research(QUESTION, KNOBS, ports, lambda record, _: records.append(record))
     assert run.status is RunStatus.DONE and run.index is not None and run.ranking is not None
+    settling = Run.from_records(records[: 1 + [type(r.event) for r in records].index(e.Indexed)])
+    assert current_activity(settling, settling.seconds).startswith("Embedding ")
     at_answer = Run.from_records(records[: 1 + [type(r.event) for r in records].index(e.SourcesChosen)])
     assert at_answer.index is not None
     waiting = len(at_answer.index.waiting)

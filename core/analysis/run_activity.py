@@ -74,6 +74,8 @@ def current_activity(run: Run, now: float) -> str:
         return f"Embedding {embedded}"
     if run.knobs.run.method is Method.AGENT and Phase.PLAN in running:
         return f"Deciding on step {len(run.steps) + 1}"
+    if embedded_so_far(run):
+        return f"Embedding {embedded}, first those that can enter the context"
     return "Searching" if run.queries else _WORK[Phase.PLAN]
 
 
