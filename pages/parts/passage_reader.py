@@ -1,12 +1,13 @@
 """Passage reader: a passage highlighted inside its article."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 from htpy import Node, div, mark, span
 
 from core.analysis.rankings.ranked_passages import passage_in_context
-from core.model import Page, Place
+from core.model import Article, Page, Place
 from core.model.passage_urls import site
 from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import markup, widgets
@@ -60,6 +61,7 @@ def reader(
         )
         before, lead = part.before[: len(part.before) - earlier], part.before[len(part.before) - earlier :]
         tail, after = part.after[:later], part.after[later:]
+        drawn = partial(with_structures, page.article)
         markup.show(
             div(
                 ".oq-article.reading",
@@ -70,11 +72,11 @@ def reader(
                 aria_label=f"{label}: the passage in its article",
             )[
                 None if part.begins else "… ",
-                before,
-                _given(lead),
-                mark[part.passage],
-                _given(tail),
-                after,
+                drawn(place.start - len(part.before), before),
+                _given(drawn(place.start - len(lead), lead)),
+                mark[drawn(place.start, part.passage)],
+                _given(drawn(place.end, tail)),
+                drawn(place.end + len(tail), after),
                 None if part.ends else " …",
             ]
         )
@@ -87,6 +89,21 @@ def reader(
         )
 
 
-def _given(text: str) -> Node:
+def with_structures(article: Article, start: int, text: str) -> list[Node]:
+    """`text`, which begins at `start` of the article's, with the tables and the code in it as elements of a class.
+
+    The nodes together have the very same text, so that what is marked in it stays exact.
+    """
+    nodes: list[Node] = []
+    done, end = start, start + len(text)
+    for first, last, kind in article.structures:
+        if first < end and last > start:
+            inside = slice(max(first - start, 0), last - start)
+            nodes += (text[done - start : inside.start], span(class_=kind.value)[text[inside]])
+            done = min(last, end)
+    return [node for node in (*nodes, text[done - start :]) if node]
+
+
+def _given(nodes: list[Node]) -> Node:
     """Text around the passage that the answer was written from, too."""
-    return text and span(".given")[text]
+    return bool(nodes) and span(".given")[nodes]

@@ -1,10 +1,13 @@
 """HTML of the pages: texts stay texts, whatever they contain."""
 
+import lxml.html
 import pytest
 from htpy import a, p
 
+from core.model import Article, StructureKind
 from core.model.passage_urls import document_url, site
 from pages.parts import markup
+from pages.parts.passage_reader import with_structures
 
 
 @pytest.mark.parametrize("tags", ["<b>", "<script>alert(1)</script>", "\" onload='x' <", "&lt;"])
@@ -37,3 +40,18 @@ def test_a_document_without_an_address_is_of_its_data_set_and_has_no_link() -> N
     url = document_url("handbook", "bm25.md")
     assert site(url) == "handbook"
     assert markup.open_url(url) == ""
+
+
+@pytest.mark.parametrize("place", [(0, 36), (0, 9), (9, 15), (15, 31), (31, 36)])
+def test_tables_and_code_are_drawn_as_such_and_leave_the_text_as_it_is(place: tuple[int, int]) -> None:
+    text = "Run this:\n<b>\n\n  x\n\nA: 1; B: 2\n\nEnd."
+    structures = ((10, 18, StructureKind.CODE), (20, 30, StructureKind.TABLE))
+    article = Article(text=text, extractor="", structures=structures)
+    start, end = place
+    drawn = lxml.html.fragment_fromstring(markup.html(p[with_structures(article, start, text[start:end])]))
+    assert drawn.text_content() == text[start:end]
+    assert [(element.get("class"), element.text_content()) for element in drawn] == [
+        (kind.value, text[max(first, start) : min(last, end)])
+        for first, last, kind in structures
+        if first < end and last > start
+    ]

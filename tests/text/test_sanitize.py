@@ -107,3 +107,7 @@ def test_a_count_agrees_with_its_noun() -> None:
         *("1,200 pages", "1,200 queries", "1,200 searches"),
     ]
     assert [plural(number, "is", "are") for number in (1, 2)] == ["is", "are"]
+
+
+def test_a_line_after_a_blank_one_keeps_its_indentation() -> None:
+    assert sanitize("def f():\n  \n\t\n    return 1\n ") == "def f():\n\n    return 1"
