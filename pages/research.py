@@ -3,6 +3,7 @@
 import streamlit as st
 
 from core.analysis.progress import RunStage, run_stage, spoken_state
+from core.analysis.run_activity import embedded_so_far
 from core.run.state import Run
 from core.storage.run_links import is_link
 from pages.parts import address, browser, page_frame, runtime
@@ -136,7 +137,9 @@ def answer_column() -> None:
     answer_sources.notes(run)
 
 
-@st.fragment(run_every=every(0.4 if gathering else None), key="results")
+@st.fragment(
+    run_every=every(0.4 if gathering else 2.0 if answering and embedded_so_far(run) else None), key="results"
+)
 def results_column() -> None:
     """Passages, hits, pages, timeline and prompt."""
     run = latest()
