@@ -22,7 +22,7 @@ from core.config.prices import Prices
 from core.config.run_knobs import Method
 from core.config.settings import Settings
 from core.followups import complete, research_plan
-from core.model import AnswerKind, Notice, Phase, Severity, Source, Turn
+from core.model import CAVEAT, AnswerKind, Notice, Phase, Severity, Source, Turn
 from core.model.passage_urls import passage_at_url
 from core.pipeline import research, retrieve
 from core.run import events as e
@@ -173,7 +173,8 @@ class Terminal:
             self._clear_progress()
             print_text(f"\n\n{run.sections[event.number - 1].markdown}")
         self._phase = (step := self._steps.line(event, run)) or self._phase
-        if event == e.PhaseStarted(Phase.ANSWER):
+        is_doubt = isinstance(event, e.Note) and event.message.startswith(CAVEAT)  # stands above the answer
+        if event == e.PhaseStarted(Phase.ANSWER) or is_doubt:
             self._print_notices(run)
         elif self._verbose:
             if line := detail(event):

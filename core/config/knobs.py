@@ -1,8 +1,4 @@
-"""Knobs: the user-tunable parameters, one frozen group per stage and one of the run, each field with default, bounds and description.
-
-The sidebar's controls, the command line's flags and the published configuration schema are generated
-from these fields, so a bound or a description is written here and nowhere else.
-"""
+"""Knobs: the user-tunable parameters. The sidebar, the command line's flags and the published schema follow from them."""
 
 from __future__ import annotations
 
@@ -263,6 +259,8 @@ class AnswerKnobs:
         Field(title="Prompt messages", validation_alias=AliasChoices("prompt_layout", "messages")),
     ] = PromptLayout.TWO
     """two puts the sources into the user's message, before the question; three makes them a system message of their own."""
+    ask_first: Annotated[bool, Field(title="Ask first whether the passages answer")] = False
+    """Ask the chat model in one short call, before it writes, whether the passages state the answer; a no is shown above it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)

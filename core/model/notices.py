@@ -5,6 +5,9 @@ from enum import StrEnum
 
 from core.model.hits import Phase
 
+CAVEAT = "These sources may not answer this."
+"""How a warning begins under which a doubtful answer stands; the reason follows."""
+
 
 class Severity(StrEnum):
     """How much a notice matters to whoever reads the answer."""
@@ -24,6 +27,11 @@ class Notice:
     message: str
     hint: str = ""
     """What to do about it."""
+
+    @property
+    def is_caveat(self) -> bool:
+        """Whether it stands above the answer, as a doubt of the whole of it."""
+        return self.message.startswith(CAVEAT)
 
     def __str__(self) -> str:
         mark = "Warning: " if self.severity is Severity.WARNING else ""

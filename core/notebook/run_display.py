@@ -65,6 +65,7 @@ def answer_display(run: Run) -> Display[str]:
     return Display(
         value=run.text,
         content=(
+            [p[b[str(notice)]] for notice in run.notices if notice.is_caveat],
             div(dir="auto")[_markdown(elements(run.text, source_numbers(run.sources)), titles)],
             is_extractive and p(".quiet")["Extractive: sentences quoted from the sources."],
             bool(rows) and rows_table(("", "source", "passage", "cited"), rows, numbers=("cited",)),

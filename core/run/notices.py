@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from core.model import FILLING, AnswerKind, Notice, PassageState, Phase, Severity, SkipReason
+from core.model import CAVEAT, FILLING, AnswerKind, Notice, PassageState, Phase, Severity, SkipReason
 from core.model.passage_urls import collection_at_url
 from core.text.display import embedder_name
 from core.text.facts.named_facts import unsupported_figures
@@ -183,6 +183,13 @@ def _of_answer(run: Run) -> Iterator[Notice]:
     """Citations without a source, and of a complete answer figures that no cited source has."""
     if run.answer is None or run.answer.kind is AnswerKind.NOT_FOUND:
         return
+    has_snippets_only = run.pages and all(page.snippet_only for page in run.pages.values())
+    is_doubted = any(note.message.startswith(CAVEAT) for note in run.notes)
+    if run.answer.kind is AnswerKind.EXTRACTIVE and has_snippets_only and not is_doubted:
+        reason = (
+            "Only snippets of search results could be read, and a snippet seldom tells whether it answers."
+        )
+        yield _warning(Phase.ANSWER, f"{CAVEAT} {reason}", "Compare the answer with its sources.")
     if run.check.unknown:
         numbers = _some([f"[{number}]" for number in run.check.unknown])
         yield _warning(Phase.CHECK, f"The answer cites {numbers}, but there is no source with that number.")

@@ -14,6 +14,7 @@ from core.ports import Chat, Embed
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
 from core.stages.answering.answer_prompt import NOT_FOUND, prompt
 from core.stages.answering.answer_writer import AnswerWriter
+from core.stages.answering.answerability import VERDICT_TOKENS, asked_first
 from core.stages.answering.extractive_answer import extractive_answer
 from core.stages.answering.token_limit import reached_limit
 from core.stages.metered_models import MeteredChat, MeteredEmbed
@@ -123,7 +124,7 @@ async def _written_answer(  # noqa: PLR0917
     """The answer of the chat model, or its earlier one to the same; None when its time was over before a word, or the
     run's budget does not cover it."""
     digest = digest_of(question, sources, knobs, chat.identity, history)
-    if answers is not None and (cached := answers.get(digest)):
+    if answers is not None and not knobs.ask_first and (cached := answers.get(digest)):
         emit(TokensWritten(cached.text))
         return replace(cached, usage=None, cached=True)
     answer = None
@@ -131,6 +132,8 @@ async def _written_answer(  # noqa: PLR0917
         messages = prompt(question, sources, knobs, secrets.token_hex(8), history)
         if spending and not _covered(spending, messages, knobs, chat, emit):
             return None
+        if knobs.ask_first and (note := await _doubt(question, sources, chat, emit, budget, spending)):
+            emit(note)
         emit(Prompted(messages, chat.identity))
         answer = await _streamed_answer(messages, knobs, MeteredChat(chat, Phase.ANSWER, emit), emit, budget)
     if answer is None:
@@ -138,6 +141,21 @@ async def _written_answer(  # noqa: PLR0917
     elif answers is not None and answer.complete:
         answers[digest] = answer
     return answer
+
+
+async def _doubt(  # noqa: PLR0917
+    question: str,
+    sources: Sequence[Source],
+    chat: Chat,
+    emit: Emit,
+    budget: TimeBudget,
+    spending: Spending | None,
+) -> Note | None:
+    """What the chat model says against the sources, where the budget covers the question."""
+    prompt_tokens = estimated_tokens(sum(len(source.text) for source in sources))
+    if spending and spending.refusal(prompt_tokens, VERDICT_TOKENS, chat.identity):
+        return None
+    return await asked_first(question, sources, MeteredChat(chat, Phase.ANSWER, emit), budget.writing_left)
 
 
 def _covered(

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.answers.answer_export import answer_document
 from core.config.access import Access
 from core.config.knobs import Backend, Knobs
 from core.config.run_knobs import Method
@@ -211,6 +212,21 @@ def test_the_text_around_passages_is_tuned_and_marked_in_the_reader(registry: Ru
     assert not app.exception
     shown = html(app)
     assert '<span class="given">' in shown and "characters around it given too" in shown
+
+
+def test_a_doubtful_answer_stands_under_its_caveat_on_the_page_and_in_its_document(
+    registry: RunRegistry,
+) -> None:
+    run = answered(registry, "When was chunk overlap invented?")
+    (caveat,) = [str(notice) for notice in run.notices if notice.is_caveat]
+    assert "The question asks for a year or a date" in caveat
+    app = opened(run=run.id)
+    assert not app.exception
+    assert "These sources may not answer this." in html(app)
+    document = answer_document(run)
+    assert -1 < document.index("These sources may not answer this.") < document.index(run.text[:40])
+    plain = answered(registry)
+    assert not any(notice.is_caveat for notice in plain.notices)
 
 
 def test_a_limit_of_documents_applies_live(registry: RunRegistry) -> None:

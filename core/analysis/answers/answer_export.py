@@ -61,7 +61,9 @@ def answer_document(run: Run, prices: Prices = SHIPPED) -> str:
     What the answer cost is as providers state it, else by `prices`. A citation is a link to the heading of its source, by the anchors that GitHub and most viewers give headings.
     """
     anchors = source_anchors([run.question], [run.text], run.sources)
-    parts = [f"# {file_text(one_line(run.question, 1000))}", file_markdown(run.text, anchors, deeper=1)]
+    parts = [f"# {file_text(one_line(run.question, 1000))}"]
+    parts += [f"> {file_text(str(notice))}" for notice in run.notices if notice.is_caveat]
+    parts.append(file_markdown(run.text, anchors, deeper=1))
     parts += source_parts(run.sources)
     if run.notices:
         parts += ["## Notices", "\n".join(f"- {file_text(str(notice))}" for notice in run.notices)]

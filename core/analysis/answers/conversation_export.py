@@ -27,6 +27,7 @@ def conversation_document(turns: Sequence[Run]) -> str:
         parts += [
             f"## {file_text(question)}",
             file_text(understood(run.question, run.turn)),
+            *(f"> {file_text(str(notice))}" for notice in run.notices if notice.is_caveat),
             file_markdown(run.text, anchors, deeper=2),
             "\n".join(f"- {file_text(str(notice))}" for notice in run.notices),
         ]

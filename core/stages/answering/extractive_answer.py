@@ -12,6 +12,7 @@ from core.ports import Embed
 from core.run.events import Emit, Note, TokensWritten
 from core.stages.answering.answer_prompt import NOT_FOUND
 from core.stages.answering.answer_writer import AnswerWriter
+from core.stages.answering.answerability import caveat
 from core.stages.answering.sentence_scoring import ScoredSentence, score_sentences, score_sentences_by_words
 from core.text.language import language_name
 from core.text.markdown.citations import find_citations
@@ -59,7 +60,8 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
     with its language where that is another than the question's.
 
     They stand source by source, the most relevant source first, and in reading order within one. When
-    not even the best sentence supports an answer enough, the answer is that there is none. Where `embed` fails
+    not even the best sentence supports an answer enough, the answer is that there is none; a note comes before
+    sentences that may not answer the question. Where `embed` fails
     or takes longer than `seconds`, words decide.
     """
     waiting = asyncio.timeout(seconds)
@@ -78,6 +80,8 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
     if not scores.sentences or scores.sentences[0].score < scores.enough:
         emit(TokensWritten(NOT_FOUND))
         return Answer(kind=AnswerKind.NOT_FOUND, text=NOT_FOUND)
+    if doubt := caveat(question, sources, scores):
+        emit(doubt)
     previous = None
     least = max(scores.sentences[0].score - _SUPPORT_MARGIN, _SUPPORT_SHARE * scores.enough)
     worthy = [sentence for sentence in scores.sentences if sentence.score >= least]

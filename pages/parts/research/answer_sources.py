@@ -1,5 +1,7 @@
 """Below the answer: its losses, its sources, and notes on how it was made."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 from htpy import Element, Node, a, b, div, em, li, span, ul
 
@@ -76,11 +78,19 @@ def losses(run: Run, problem: str) -> None:
     """What is missing from the answer or may be wrong in it, open to see; `problem` is the run store's."""
     if problem:
         st.warning(markdown_label(problem, 400), icon=":material/save:")
-    if run_warnings := warnings(run):
-        flags = (
-            div(".oq-flag.loss")[markup.icon("warning"), div[_notice(notice)]] for notice in run_warnings
-        )
-        markup.show(div(".oq-losses", role="group", aria_label="Warnings")[flags])
+    _flags([notice for notice in warnings(run) if not notice.is_caveat], "Warnings")
+
+
+def caveats(run: Run) -> None:
+    """Why the whole answer may be none, to stand above it."""
+    _flags([notice for notice in warnings(run) if notice.is_caveat], "Caveats")
+
+
+def _flags(flagged: Sequence[Notice], name: str) -> None:
+    """Draw notices, each with a sign, as a group of this name; nothing without any."""
+    if flagged:
+        flags = (div(".oq-flag.loss")[markup.icon("warning"), div[_notice(notice)]] for notice in flagged)
+        markup.show(div(".oq-losses", role="group", aria_label=name)[flags])
 
 
 def notes(run: Run) -> None:

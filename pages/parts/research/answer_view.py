@@ -21,6 +21,7 @@ from core.text.markdown.safe_markdown import markdown_label
 from core.text.markdown.tail import tail_of_markdown
 from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime, services
+from pages.parts.research.answer_sources import caveats
 from pages.parts.research.live_results import best_passages
 from pages.parts.sharing.export_menu import export_menu
 
@@ -48,6 +49,7 @@ def answer(run: Run, now: float, turn: str = "") -> None:
             h2(".oq-unseen")["Answer"],
         )
         _outline_earlier_citations(run)
+        caveats(run)
         _body(run, now)
         if version := partial_version(run):
             markup.show(markup.facts(*_stats(answer_stats(version), run)))
