@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from core.config.knobs import Backend, Knobs, ReadKnobs, SearchKnobs
+from core.config.knobs import Backend, EmbedKnobs, Knobs, ReadKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.pipeline import retrieve
 from core.ports import Ports
@@ -13,7 +13,11 @@ from core.runtime.engine import Engine
 
 QUESTION = "How are pages fetched, texts retrieved and results ranked for a question?"
 """Every article shares a word with it."""
-KNOBS = Knobs(search=SearchKnobs(backend=Backend.DEMO, results=50), read=ReadKnobs(early_cut_percent=0))
+KNOBS = Knobs(
+    search=SearchKnobs(backend=Backend.DEMO, results=50),
+    read=ReadKnobs(early_cut_percent=0),
+    embed=EmbedKnobs(everything_first=True),
+)
 
 
 @asynccontextmanager
