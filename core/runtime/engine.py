@@ -169,7 +169,13 @@ class Engine(AbstractAsyncContextManager["Engine"]):
     @cached_property
     def searches(self) -> Searches:
         """What searches the web and the library."""
-        return Searches(self.settings, self.admission, self.searchable, lambda: self.client)
+        return Searches(
+            self.settings,
+            self.admission,
+            self.searchable,
+            lambda: self.client,
+            lambda: self.models.multilingual,
+        )
 
     @cached_property
     def collections(self) -> EdgeCollections | ServerCollections:

@@ -1,4 +1,4 @@
-"""Search in the demo library: BM25 over a folder of Markdown articles, without any network."""
+"""Search in the demo library, a folder of Markdown articles, without any network: BM25, across languages by meaning."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import asyncio
 import hashlib
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from core.config.knobs import SearchKnobs
-from core.errors import SearchFailed
+from core.errors import EmbedFailed, SearchFailed
 from core.model import Result, SearchReply
+from core.ports import Embed
 from core.text.bm25_index import Bm25Index, tokens
+from core.text.language import dominant_language
 from core.text.sanitize import one_line
 from core.text.sentences import sentences
 
@@ -54,8 +58,9 @@ class DemoArticle:
 class DemoSearch:
     """The `Search` port over `folder/*.md`. Read and indexed once, on first use, off the event loop."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, across: Callable[[], Embed] | None = None) -> None:
+        """`across` gives an embedder of many languages, once a question shares no word with the articles."""
+        self._folder, self._across = folder, across
         self._lock = threading.Lock()
         self._built: DemoIndex | None = None
 
@@ -68,25 +73,31 @@ class DemoSearch:
         return f"demo {digest.hexdigest()[:16]}"
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """The articles that match best by BM25."""
-        return SearchReply(
-            backend="demo", results=await asyncio.to_thread(self._search, query, knobs.results)
-        )
-
-    def _search(self, query: str, limit: int) -> tuple[Result, ...]:
-        with self._lock:
-            self._built = index = self._built or DemoIndex(read_articles(self._folder))
+        """The articles that match best by BM25; for a query in another language that shares no word with any, by meaning."""
+        index = await asyncio.to_thread(self._index)
         stems = stems_of(query)
-        return tuple(
-            Result(
-                url=f"{SITE}/{article.slug}",
-                title=article.title,
-                snippet=snippet(article, frozenset(stems)),
-                rank=rank,
-                engines=("handbook",),
-            )
-            for rank, article in enumerate(index.best(stems, limit), 1)
+        articles = await asyncio.to_thread(index.best, stems, knobs.results)
+        if not articles and self._across and dominant_language([query]) not in ("", "en"):
+            articles = await index.nearest(query, self._across(), knobs.results)
+        return SearchReply(backend="demo", results=await asyncio.to_thread(_results, articles, stems))
+
+    def _index(self) -> DemoIndex:
+        with self._lock:
+            self._built = self._built or DemoIndex(read_articles(self._folder))
+            return self._built
+
+
+def _results(articles: Sequence[DemoArticle], stems: Sequence[str]) -> tuple[Result, ...]:
+    return tuple(
+        Result(
+            url=f"{SITE}/{article.slug}",
+            title=article.title,
+            snippet=snippet(article, frozenset(stems)),
+            rank=rank,
+            engines=("handbook",),
         )
+        for rank, article in enumerate(articles, 1)
+    )
 
 
 class DemoIndex:
@@ -101,6 +112,17 @@ class DemoIndex:
         scores = self._index.scores(stems)
         order = sorted(range(len(self._articles)), key=lambda row: -scores[row])
         return [self._articles[row] for row in order[:limit] if scores[row] > 0]
+
+    async def nearest(self, query: str, embed: Embed, limit: int) -> list[DemoArticle]:
+        """At most `limit` articles, those first whose title and first paragraph mean most like the query; none where
+        the embedder fails."""
+        leads = [f"{article.title}. {' '.join(article.paragraphs[:1])}" for article in self._articles]
+        try:
+            vectors = (await embed([query, *leads])).vectors
+        except EmbedFailed:
+            return []
+        order = np.argsort(-(vectors[1:] @ vectors[0]), kind="stable")
+        return [self._articles[row] for row in order[:limit]]
 
 
 def stems_of(text: str) -> list[str]:

@@ -113,10 +113,11 @@ class Models:
 
     def across(self, embedder: CachedEmbed) -> CachedEmbed | None:
         """The embedder for questions and pages in different languages, beside the local one; None beside any other."""
-        return self._across if isinstance(embedder.embed, MiniLM) else None
+        return self.multilingual if isinstance(embedder.embed, MiniLM) else None
 
     @cached_property
-    def _across(self) -> CachedEmbed:
+    def multilingual(self) -> CachedEmbed:
+        """The embedder of many languages, which is loaded on first use."""
         return CachedEmbed(MultilingualUSE(), self._write_cache)
 
     async def judge_client(self, run: Run, access: Access) -> SharedChat | None:
@@ -168,7 +169,7 @@ class Models:
         """Close the chat clients and the local embedder, and end the processes of model files."""
         await self._chats.aclose()
         await self.servers.aclose()
-        for embedder in (*self._embedders.values(), self._across):
+        for embedder in (*self._embedders.values(), self.multilingual):
             if isinstance(embedder.embed, MiniLM | MultilingualUSE):
                 embedder.embed.close()
         self._embedders.clear()

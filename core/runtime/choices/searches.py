@@ -15,7 +15,7 @@ from core.config.settings import HANDBOOK, Settings
 from core.errors import SearchFailed
 from core.library.search_ports import LibrarySearch, WebAndLibrary
 from core.model import SearchReply
-from core.ports import Search
+from core.ports import Embed, Search
 from core.run.state import Run
 from core.runtime.choices.collections import CollectionChoice
 
@@ -42,11 +42,12 @@ class Searches:
         admission: Admission,
         collections: CollectionChoice,
         client: Callable[[], httpx.AsyncClient],
+        multilingual: Callable[[], Embed],
     ) -> None:
-        """`client` gives the HTTP connection pool, once a server is asked."""
+        """`client` gives the HTTP connection pool, once a server is asked, `multilingual` an embedder for the demo library."""
         self._settings, self._admission = settings, admission
         self._collections, self._client = collections, client
-        self.demo_search = DemoSearch(HANDBOOK)
+        self.demo_search = DemoSearch(HANDBOOK, multilingual)
         self._default = DefaultBackend()
         self._searxng_configs = InstanceConfigs()
 

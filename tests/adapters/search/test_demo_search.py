@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from core.adapters.models.multilingual_embedder import MultilingualUSE
 from core.adapters.search.demo_search import SITE, DemoSearch, read_articles
 from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
@@ -92,3 +93,19 @@ async def test_each_article_of_the_handbook_is_found_first_by_its_own_title():
         first = (await demo(article.title, SearchKnobs())).results[0]
         assert first.url == f"{SITE}/{article.slug}", article.title
         assert 40 <= len(first.snippet) <= 200
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ("Was ist die Kosinusähnlichkeit?", "Cosine Similarity"),
+        ("如何测量检索质量？", "Evaluation Metrics"),
+        ("Comment un site peut-il injecter des instructions ?", "Prompt Injection"),
+    ],
+)
+async def test_a_question_in_another_language_finds_articles_by_meaning(query: str, title: str) -> None:
+    embedder = MultilingualUSE()
+    reply = await DemoSearch(HANDBOOK, lambda: embedder)(query, SearchKnobs(results=3))
+    assert len(reply.results) == 3
+    assert title in [result.title for result in reply.results]
+    embedder.close()
