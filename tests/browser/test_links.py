@@ -1,23 +1,25 @@
 """A run that its owner shares by a read-only link, in two browsers, and takes back while it is open in the other."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.browser.axe import findings
-from tests.browser.page_objects import App
+from tests.browser.conftest import visiting
 from tests.browser.server import serving
 
 ANY_LINK = re.compile(r"\?run=(link-[A-Za-z0-9_-]{32})$")
 
 
 def test_a_link_is_tuned_by_another_and_taken_back_while_it_is_open(
-    tmp_path: Path, visit: Callable[..., App]
+    chromium: Browser, tmp_path: Path
 ) -> None:
-    with serving(tmp_path, OPENQUERY_SHARED="true") as site:
-        owner, guest = visit(site), visit(site)
+    with (
+        serving(tmp_path, OPENQUERY_SHARED="true") as site,
+        visiting(chromium, site) as owner,
+        visiting(chromium, site) as guest,
+    ):
         owner.ask()
         owner.finished()
         run_id, menu = owner.shown_run(), owner.page.get_by_test_id("stPopoverBody")

@@ -3,13 +3,13 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
-from tests.browser.conftest import WebRun
+from tests.browser.conftest import WebRun, visiting
 from tests.browser.page_objects import App
 from tests.browser.server import serving
 from tests.services.command_line import environment
@@ -55,11 +55,11 @@ def asked(app: App, question: str) -> None:
 
 
 def test_pages_that_are_all_refused_are_no_success_and_no_result_blames_the_search_alone(
-    visit: Callable[..., App], failing_web: FailingWeb, tmp_path: Path
+    chromium: Browser, failing_web: FailingWeb, tmp_path: Path
 ) -> None:
     allowed = f"127.0.0.1:{failing_web.port}"
-    with serving(tmp_path, SEARXNG_URL=failing_web.url, OPENQUERY_ALLOW=allowed) as site:
-        app = visit(site)
+    settings = {"SEARXNG_URL": failing_web.url, "OPENQUERY_ALLOW": allowed}
+    with serving(tmp_path, **settings) as site, visiting(chromium, site) as app:
         asked(app, "How do tide mills work?")
         read = app.step("read")
         expect(read.locator(".count")).to_have_text("0 / 3")
@@ -78,7 +78,7 @@ def test_pages_that_are_all_refused_are_no_success_and_no_result_blames_the_sear
 
 
 def test_both_with_the_web_down_opens_a_warning_and_is_no_green_tick(
-    visit: Callable[..., App], tmp_path: Path
+    chromium: Browser, tmp_path: Path
 ) -> None:
     note = tmp_path / "mills.md"
     note.write_text("# Tide mills\n\nTide mills store the flood in a pond behind a gate and grind at ebb.")
@@ -96,8 +96,7 @@ def test_both_with_the_web_down_opens_a_warning_and_is_no_green_tick(
         "OPENQUERY_ORIGIN": "both",
         "OPENQUERY_COLLECTIONS": "mills",
     }
-    with serving(tmp_path, **settings) as site:
-        app = visit(site)
+    with serving(tmp_path, **settings) as site, visiting(chromium, site) as app:
         asked(app, "How do tide mills work?")
         losses = app.own("losses")
         expect(losses).to_be_visible()

@@ -169,7 +169,8 @@ class Models:
         """Close the chat clients and the local embedder, and end the processes of model files."""
         await self._chats.aclose()
         await self.servers.aclose()
-        for embedder in (*self._embedders.values(), self.multilingual):
+        loaded = [self.multilingual] if "multilingual" in vars(self) else []
+        for embedder in (*self._embedders.values(), *loaded):
             if isinstance(embedder.embed, MiniLM | MultilingualUSE):
                 embedder.embed.close()
         self._embedders.clear()
