@@ -8,6 +8,7 @@ from typing import Any
 
 from streamlit.delta_generator_singletons import context_dg_stack, get_default_dg_stack_value
 from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state.safe_session_state import SafeSessionState
@@ -68,6 +69,47 @@ def _request_again(session: AppSession, request: RerunData) -> None:
     runner = session._scriptrunner
     if runner is None or not runner.request_rerun(request):
         _create_after_reports(session, request)
+
+
+# --- fragments inside fragments (decision 0025) ---------------------------------------------------------------
+# Upstream: no issue is known. Test: tests/pages/test_nested_fragments.py
+
+_clear_queue = ForwardMsgQueue.clear
+
+
+def drop_nested_messages() -> None:
+    """Drop what a nested fragment has in the queue together with the containers of the fragment around it.
+
+    When a fragment begins, Streamlit drops its own elements that wait to be sent, by its id. Those of a fragment inside
+    it have another id and stay, without the containers that they stand in: the browser ends with "Cannot set a node at
+    a delta path" and draws nothing more. The fragment that begins draws them again.
+    """
+    ForwardMsgQueue.clear = _clear_with_nested  # type: ignore[method-assign, assignment]
+
+
+def _clear_with_nested(
+    queue: ForwardMsgQueue,
+    retain_lifecycle_msgs: bool = False,
+    fragment_ids_this_run: list[str] | None = None,
+) -> None:
+    before = queue._queue
+    _clear_queue(queue, retain_lifecycle_msgs, fragment_ids_this_run)
+    if fragment_ids_this_run is None:
+        return
+    remaining = set(map(id, queue._queue))
+    containers = {
+        tuple(message.metadata.delta_path)
+        for message in before
+        if id(message) not in remaining and message.delta.WhichOneof("type") == "add_block"
+    }
+    queue._queue = [
+        message
+        for message in queue._queue
+        if not any(
+            tuple(message.metadata.delta_path[:depth]) in containers
+            for depth in range(len(message.metadata.delta_path))
+        )
+    ]
 
 
 # --- the value of one widget ----------------------------------------------------------------------------------
