@@ -30,6 +30,8 @@ def serve(path: str, kind: str, key: str) -> str:
     params.model_alias = {os.path.basename(path)}  # noqa: PTH119  # pathlib would be another import
     params.n_parallel, params.endpoint_metrics, params.ui = 1, True, False
     for threads in (params.cpuparams, params.cpuparams_batch):
+        # Each thread waits for the slowest, and pages need cores too.
+        threads.n_threads = max(1, (os.cpu_count() or 2) // 2)
         threads.poll = (
             0  # threads that spin while they wait would hold up every other process of a busy machine
         )
