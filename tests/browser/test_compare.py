@@ -102,6 +102,8 @@ def test_answers_that_are_stopped_say_so_until_the_settings_change(web_app: App,
     web_app.button("answer_both").click()
     for side in "ab":
         expect(web_app.keyed(f"version_card_{side}")).to_contain_text("Writing the answer")
+    gate.wait_reached()
+    web_app.at_rest()  # a button that is drawn anew between press and release is not clicked
     web_app.button("stop_both").click()
     for side in "ab":
         card = web_app.keyed(f"version_card_{side}")
