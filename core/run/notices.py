@@ -133,10 +133,13 @@ def _of_embedding(run: Run) -> Iterator[Notice]:
     """Who read pages in another language than the question's. Passages without a vector, by reason: where none has one, all
     are ranked by BM25, and a note says so."""
     if run.index is not None and run.index.vectors is not None and len(run.index.embedder_languages) > 1:
-        asked = dominant_language([run.question])
-        languages = {page.article.language.lower()[:2] for page in run.pages.values()} - {"", asked}
+        question_language = dominant_language([run.question])
+        languages = {page.article.language.lower()[:2] for page in run.pages.values()} - {
+            "",
+            question_language,
+        }
         names = " and ".join(map(language_name, sorted(languages)))
-        message = f"The question is in {language_name(asked)}, and pages are in {names}: {passage_embedder(run)} read all of them."
+        message = f"The question is in {language_name(question_language)}, and pages are in {names}: {passage_embedder(run)} read all of them."
         searched = any(map(collection_at_url, run.pages))
         hint = "Collections were searched by the embedder that they were ingested with." if searched else ""
         yield Notice(phase=Phase.EMBED, severity=Severity.INFO, message=message, hint=hint)

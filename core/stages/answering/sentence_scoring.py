@@ -137,11 +137,11 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
 
 def _other_languages(question: str, sources: Sequence[Source], read: Set[str]) -> list[str]:
     """The language of each source; empty where it is the question's or unknown, or the embedder does not `read` both."""
-    asked = dominant_language([question])
-    if len(read) < 2 or asked not in read:
+    question_language = dominant_language([question])
+    if len(read) < 2 or question_language not in read:
         return [""] * len(sources)
     languages = (dominant_language([source.text]) for source in sources)
-    return [language if language in read and language != asked else "" for language in languages]
+    return [language if language in read and language != question_language else "" for language in languages]
 
 
 def score_sentences_by_words(question: str, sources: Sequence[Source]) -> SentenceScores:

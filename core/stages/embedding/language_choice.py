@@ -109,8 +109,8 @@ def reads_across(
     if not (in_latin_script(language) and any(map(in_latin_script, foreign))):
         return True
     words = bm25_index(tuple(passages), pages)
-    asked = set(tokens(question, words.language))
-    return len(asked & words.vocabulary.keys()) <= most_words * len(asked)
+    question_words = set(tokens(question, words.language))
+    return len(question_words & words.vocabulary.keys()) <= most_words * len(question_words)
 
 
 async def _chained(
