@@ -18,7 +18,7 @@ from core.api.middleware.host_check import HostCheck
 from core.api.middleware.security_headers import API_POLICY, SecurityHeaders
 from core.api.middleware.single_worker import SingleWorker
 from core.api.openai import routes as openai
-from core.api.routes import config, connect, health, history, links, methods, questions, session, uploads
+from core.api.routes import config, connect, health, history, questions, uploads
 from core.api.service import Service
 from core.config.settings import Settings
 from core.errors import OpenQueryError
@@ -57,7 +57,7 @@ def application(runs: RunRegistry | Callable[[], RunRegistry] | None) -> FastAPI
     app.state.service = service
     app.add_middleware(Guard, settings=service.settings, limit=_body_limit)
     problems.install(app)
-    for part in (questions, methods, history, links, openai, config, connect, session, uploads, health):
+    for part in (questions, history, openai, config, connect, uploads, health):
         app.include_router(part.router)
     app.add_api_route("/", _to_the_document, include_in_schema=False)
     return app

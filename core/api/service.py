@@ -1,25 +1,75 @@
 """Shared state of the HTTP service: runs, sessions, metrics, latest health probes."""
 
 import asyncio
+import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterable, Callable
 from datetime import datetime
-from typing import Annotated
+from pathlib import Path
+from typing import IO, Annotated
 
 from fastapi import Depends, Header, Request
 
 from core.api.metrics import Metrics
 from core.api.problems import Refusal
 from core.api.sessions import HEADER, Session, Sessions
-from core.api.uploads import Uploads
 from core.config.knobs import Knobs
 from core.config.permissions import Action, Caller, Role
 from core.config.prices import Prices
 from core.config.schema import nested
 from core.config.settings import Settings
-from core.errors import OpenQueryError
+from core.errors import LibraryFailed, OpenQueryError
 from core.runtime.health import Probe
 from core.runtime.registry import RunRegistry
+
+MOST_UPLOADS = 16
+"""Files that a process receives at the same time."""
+
+
+class Uploads:
+    """The files that one process is receiving."""
+
+    def __init__(self) -> None:
+        self._receiving = 0
+
+    async def receive(self, chunks: AsyncIterable[bytes], folder: Path) -> IO[bytes]:
+        """A file from a client, to be closed: without a name in `folder`, so that none remains after a crash.
+
+        Raises:
+            Refusal: while `MOST_UPLOADS` others are being received.
+            LibraryFailed: when it cannot be written to disk.
+        """
+        if self._receiving >= MOST_UPLOADS:
+            raise Refusal(
+                503,
+                f"{MOST_UPLOADS} files are being received.",
+                "Send this one again in a few seconds.",
+                headers={"Retry-After": "5"},
+            )
+        self._receiving += 1
+        file: IO[bytes] | None = None
+        try:
+            file = await asyncio.to_thread(_unnamed_file, folder)
+            async for chunk in chunks:
+                await asyncio.to_thread(file.write, chunk)
+            await asyncio.to_thread(file.flush)
+        except BaseException as error:
+            if file:
+                file.close()
+            if isinstance(error, OSError):
+                raise LibraryFailed(
+                    f"The file could not be received: {error.strerror}.",
+                    hint="Check the space and rights of the data folder.",
+                ) from error
+            raise
+        finally:
+            self._receiving -= 1
+        return file
+
+
+def _unnamed_file(folder: Path) -> IO[bytes]:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return tempfile.TemporaryFile(dir=folder)
 
 
 class Service:

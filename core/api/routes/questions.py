@@ -1,4 +1,4 @@
-"""Questions: `POST /qa`, `POST /query`, `POST /research`."""
+"""Questions: `POST /qa`, `POST /query`, `POST /research`, and `POST /{method}/query` to a method by its name."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Header, Response
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from core.api.problems import STATUS_OF_PART, Refusal, documented
+from core.api.responses.agent_messages import AgentResponse, agent_response
 from core.api.responses.answers import (
     QARequest,
     QAResponse,
@@ -36,6 +37,7 @@ from core.run.codec import event_to_json, without_vectors
 from core.run.events import Record
 from core.run.state import Run
 from core.runtime.health import chat_works
+from core.runtime.logs import redact
 from core.stages.time_budget import UNLIMITED, TimeBudget
 
 router = APIRouter(route_class=StrictRoute, tags=["questions"])
@@ -169,3 +171,29 @@ def _event(number: int, record: Record) -> bytes:
         record.at,
         event_to_json(event),
     )
+
+
+class Message(Strict):
+    """The body of `POST /{method}/query`."""
+
+    user_query: Question
+    api_key: Annotated[SecretStr, Field(max_length=1000)] = SecretStr("")
+    """For the chat model's server, in place of the session's or the operator's, for this question alone."""
+
+
+@router.post("/{method}/query", responses=documented(409, 413, 422, 429, 502, 503))
+async def ask_method(method: Method, body: Message, follower: FollowerOf) -> AgentResponse:
+    """Answer as the session's configuration of the method says. A run that fails is a reply whose `error` says why."""
+    if body.api_key.get_secret_value():
+        redact(body.api_key)
+        session = follower.session
+        follower.session = replace(session, access=replace(session.access, api_key=body.api_key))
+    try:
+        steps = follower.steps(body.user_query, follower.session.knobs_for(method))
+        run = await follower.finished(steps)
+    except Refusal as refusal:
+        failed = await asyncio.to_thread(follower.service.runs.get, refusal.run) if refusal.run else None
+        if failed is None or failed.error is None:
+            raise
+        run = failed
+    return agent_response(run, await follower.unsaved(run))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from core.api.config_schema import ConfigArrayItem, ConfigParameter, ConfigPayload
+from core.api.routes.config import ConfigArrayItem, ConfigParameter, ConfigPayload
 from core.config.schema import parameters
 from tests.api.conftest import DEMO, QUESTION, Api, Serve, Visitor
 from tests.services.openai_server import FakeOpenAI, streamed

@@ -4,9 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from core.api.responses.agent_messages import AgentMessage, AgentResponse
-from core.api.routes.connect import ConnectRequest
-from core.api.routes.methods import Message
-from core.api.routes.session import SessionData
+from core.api.routes.connect import ConnectRequest, SessionData
+from core.api.routes.questions import Message
 from core.api.sessions import DEFAULTS, IDLE_SECONDS, MESSAGES, ChatMessage, Session, Sessions
 from core.config.access import NO_ACCESS
 from tests.api.conftest import DEMO, QUESTION, Api, Visitor

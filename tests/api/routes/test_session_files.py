@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core.api.problems import Refusal
-from core.api.uploads import MOST_UPLOADS, Uploads
+from core.api.service import MOST_UPLOADS, Uploads
 from core.config.access import NO_ACCESS
 from core.errors import BadInput, LibraryFailed
 from core.library.session_files import MOST_FILES, SessionFiles, SessionFilesPool
