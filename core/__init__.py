@@ -14,7 +14,7 @@ asyncio.run(main())
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from core.analysis.answers.source_context import source_context
+    from core.analysis.answers.source_cards import source_context
     from core.config.access import Access
     from core.config.knobs import Knobs
     from core.config.settings import Settings

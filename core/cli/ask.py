@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from core.analysis.answers.source_cards import passages_of_documents, source_cards
-from core.analysis.answers.source_context import source_context
+from core.analysis.answers.source_cards import passages_of_documents, source_cards, source_context
 from core.analysis.progress import phase_progress
 from core.analysis.run_usage import RunUsage, run_usage
 from core.cli.plan_approval import approved, require_terminal

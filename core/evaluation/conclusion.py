@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core.evaluation.results import Confirmation, Results, SettingTest
-from core.evaluation.setting_table import SettingRow, setting_table, words
+from core.evaluation.setting_table import SettingRow, setting_table
 from core.evaluation.statistics.significance import p_text
+from core.evaluation.sweep import words
 from core.text.display import metric_text
 from core.text.sanitize import pluralize
 

@@ -18,10 +18,10 @@ from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.errors import EmbedFailed, OpenQueryError
 from core.evaluation.data_sets.corpus import Corpus, Vectors, build_corpus, document_pages
 from core.evaluation.data_sets.data_set import DataSet, Question
+from core.evaluation.experiment_state import SweepPhase, SweepProgress
 from core.evaluation.metrics.retrieval_metrics import measure_ranking
-from core.evaluation.strict_ports import StrictRerank, require_reranker
+from core.evaluation.strict_ports import StrictRerank, WatchedEmbed, require_reranker
 from core.evaluation.sweep import name_of
-from core.evaluation.sweep_progress import SweepPhase, SweepProgress, WatchedEmbed
 from core.model import Index
 from core.ports import Embed, Rerank
 from core.stages.rank import rank

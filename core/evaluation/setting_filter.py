@@ -7,8 +7,8 @@ from functools import cached_property, lru_cache
 
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results
-from core.evaluation.setting_table import SettingTable, column, knob_effects, value_text
-from core.evaluation.sweep import values_of
+from core.evaluation.setting_table import SettingTable, knob_effects
+from core.evaluation.sweep import column, value_text, values_of
 from core.text.display import metric_text
 
 TOKENS, MILLISECONDS = "tokens", "ms"

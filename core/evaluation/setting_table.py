@@ -2,18 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from core.config.knob_changes import changes, knob_values
 from core.config.knobs import Knobs
-from core.config.schema import parameters
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results, SettingTest
 from core.evaluation.statistics.significance import SIGNIFICANT, Interval, mean_interval
-from core.evaluation.sweep import DEFAULTS, PREFIX, knobs_of, values_of
+from core.evaluation.sweep import PREFIX, knobs_of, values_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,35 +172,6 @@ def knob_effects(results: Results, metric: str) -> tuple[KnobEffect, ...]:
             )
         )
     return tuple(sorted(effects, key=lambda effect: effect.share, reverse=True))
-
-
-@lru_cache(maxsize=4096)
-def words(setting: str) -> str:
-    """What a setting changes, in the words of the controls: `ranking bm25, passage size 300`; or `the defaults`. The name
-    of its experiment stands before them where the setting has it."""
-    experiment, separator, own = setting.rpartition(PREFIX)
-    defaults, knobs = knob_values(Knobs()), values_of(own)
-    changed = [path for path, value in knobs.items() if value != defaults[path]]
-    if own != DEFAULTS and not changed:
-        return setting  # knobs of another version
-    texts = ", ".join(f"{column(path)} {value_text(knobs[path])}" for path in changed)
-    return f"{experiment}{separator}{texts or 'the defaults'}"
-
-
-@cache
-def column(path: str) -> str:
-    """The heading of a knob's column: the title of its control in lower case, without its unit."""
-    title = next(parameter.title for parameter in parameters() if parameter.path == path)
-    return title.partition(" (")[0].lower()
-
-
-def value_text(value: Any) -> str:
-    """A value of a knob as it is shown: `on`, `off`, a name or a number."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return (
-        f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
-    )
 
 
 def _extent(figures: list[float | None]) -> tuple[float, float] | None:

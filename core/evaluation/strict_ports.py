@@ -1,9 +1,10 @@
-"""Models whose failure ends a question: stages would go on without them, which measures something else."""
+"""Models of an experiment: their failure ends a question, which stages would go on without, and calls are counted."""
 
 from collections.abc import Iterable, Sequence
 
 from core.config.knobs import Knobs
 from core.errors import BadInput, EmbedFailed, OpenQueryError, RerankFailed
+from core.evaluation.experiment_state import SweepProgress
 from core.model import Embeddings, RerankScores
 from core.ports import Embed, OnRetry, Rerank
 
@@ -22,6 +23,22 @@ class StrictEmbed:
             return await self._embed(texts, on_retry)
         except EmbedFailed as error:
             raise OpenQueryError(error.message, hint=error.hint) from error
+
+
+class WatchedEmbed:
+    """An `Embed` that counts into a progress."""
+
+    def __init__(self, embed: Embed, progress: SweepProgress) -> None:
+        self._embed, self._progress = embed, progress
+        self.identity, self.host = embed.identity, embed.host
+        self.batch, self.languages, self.reads_whole = embed.batch, embed.languages, embed.reads_whole
+
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
+        """As `Embed`."""
+        embeddings = await self._embed(texts, on_retry or self._progress.note_retry)
+        self._progress.texts += len(texts)
+        self._progress.waiting = ""
+        return embeddings
 
 
 class StrictRerank:

@@ -3,7 +3,7 @@
 import math
 import random
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -140,3 +140,32 @@ def _table(group: str, values: Any) -> Mapping[str, Any]:
             hint='Write a table, as in: [rank] strategy = ["cosine", "bm25"].',
         )
     return values
+
+
+@lru_cache(maxsize=4096)
+def words(setting: str) -> str:
+    """What a setting changes, in the words of the controls: `ranking bm25, passage size 300`; or `the defaults`. The name
+    of its experiment stands before them where the setting has it."""
+    experiment, separator, own = setting.rpartition(PREFIX)
+    defaults, knobs = knob_values(Knobs()), values_of(own)
+    changed = [path for path, value in knobs.items() if value != defaults[path]]
+    if own != DEFAULTS and not changed:
+        return setting  # knobs of another version
+    texts = ", ".join(f"{column(path)} {value_text(knobs[path])}" for path in changed)
+    return f"{experiment}{separator}{texts or 'the defaults'}"
+
+
+@cache
+def column(path: str) -> str:
+    """The heading of a knob's column: the title of its control in lower case, without its unit."""
+    title = next(parameter.title for parameter in parameters() if parameter.path == path)
+    return title.partition(" (")[0].lower()
+
+
+def value_text(value: Any) -> str:
+    """A value of a knob as it is shown: `on`, `off`, a name or a number."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return (
+        f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    )

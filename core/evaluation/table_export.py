@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from core.evaluation.setting_table import SettingRow, SettingTable, column, value_text
+from core.evaluation.setting_table import SettingRow, SettingTable
+from core.evaluation.sweep import column, value_text
 from core.text.sanitize import spreadsheet_cell
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from core import __version__
 from core.analysis.answers.answer_stats import answer_seconds, answer_stats, partial_version
-from core.analysis.embedding_map.pca import project
+from core.analysis.embedding_map.embedding_map import project
 from core.analysis.progress import hit_progress, phase_progress
 from core.analysis.rankings.ranked_passages import passage_in_context
 from core.analysis.steps import step_rows

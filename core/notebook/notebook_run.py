@@ -21,7 +21,7 @@ from core.evaluation.labels.passage_labels import label, place_labels
 from core.export.formats import ending_of, export
 from core.export.signature import signed_by, trusted_keys
 from core.model import Grade, Label, Ranking, Source
-from core.notebook import plots, run_display, run_registry
+from core.notebook import plots, run_display, session
 from core.notebook.display import Display
 from core.notebook.frames import hits_frame, pages_frame, passages_frame
 from core.notebook.knob_controls import KnobControls
@@ -32,7 +32,7 @@ from core.storage.atomic_write import atomic_write
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from core.analysis.embedding_map.pca import Projection
+    from core.analysis.embedding_map.embedding_map import Projection
     from core.analysis.rankings.score_curve import ScoreCurve
     from core.analysis.retrieval.attrition import Attrition
     from core.ports import Ports
@@ -237,7 +237,7 @@ class NotebookRun:
 
     def _with_ports(self, knobs: Knobs, work: Callable[[Ports], Coroutine[Any, Any, T]]) -> T:
         """Wait for work that needs models, with those of the environment's settings."""
-        runs = run_registry.registry()
+        runs = session.registry()
 
         async def bound() -> T:
             return await work(await runs.engine.ports(knobs, run=self.run))

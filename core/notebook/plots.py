@@ -9,7 +9,7 @@ from htpy import Element, Node, b, circle, div, figure, line, polyline, svg, tit
 from htpy import text as svg_text
 
 from core.analysis.answers.attribution import Attribution, Cell
-from core.analysis.embedding_map.pca import Projection, project
+from core.analysis.embedding_map.embedding_map import Projection, project
 from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passages, sampled
 from core.analysis.rankings.score_curve import ScoreCurve, elbow, score_curve
 from core.analysis.retrieval.attrition import Attrition, attrition

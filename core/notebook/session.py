@@ -1,9 +1,12 @@
-"""Questions asked in a notebook, and runs opened in one."""
+"""Questions asked in a notebook, runs opened in one, and the registry of its process."""
 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures.thread  # noqa: F401 - so that its own end is registered before ours
+import threading
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -13,6 +16,7 @@ if TYPE_CHECKING:  # all else is imported when it is used: a cell that imports O
     from core.ports import Ports
     from core.run.recorder import Listener
     from core.run.state import Run
+    from core.runtime.registry import RunRegistry
 
 
 @overload
@@ -56,7 +60,6 @@ async def research(
     from core.config.knob_changes import with_values
     from core.config.knobs import Knobs
     from core.notebook.live_progress import LiveProgress
-    from core.notebook.run_registry import registry
 
     if ports is not None:
         return await pipeline.research(question, knobs or Knobs(), ports, listen, queries=queries, **values)
@@ -88,7 +91,6 @@ def open_run(reference: str | Path) -> NotebookRun:
     from core.errors import BadInput
     from core.export.bundle import recorded_run, run_of_bundle
     from core.notebook.notebook_run import NotebookRun
-    from core.notebook.run_registry import registry
     from core.text.sanitize import one_line
 
     path = Path(reference)
@@ -110,10 +112,30 @@ def open_run(reference: str | Path) -> NotebookRun:
 def _stored_run(run_id: str) -> NotebookRun:
     from core.errors import BadInput
     from core.notebook.notebook_run import NotebookRun
-    from core.notebook.run_registry import registry
 
     runs = registry()
     recorded = runs.recorded(run_id)
     if recorded is None:
         raise BadInput("This run was deleted meanwhile.", hint="Ask the question again.")
     return NotebookRun(recorded, store=lambda label: runs.labels.add(recorded.run.question, run_id, label))
+
+
+_LOCK = threading.Lock()
+
+
+def registry() -> RunRegistry:
+    """The registry of this process, with the settings of its environment. Its work is done on a loop of its own, so
+    that synchronous cells can wait for it. Any thread may call."""
+    with _LOCK:  # two questions that are asked at once share it
+        return _registry()
+
+
+@cache
+def _registry() -> RunRegistry:
+    from core.config.settings import Settings
+    from core.runtime.registry import RunRegistry
+
+    runs = RunRegistry(Settings.read())
+    # `atexit` comes after the thread pools, which closing needs: they would refuse work. The last registered is first.
+    threading._register_atexit(runs.close)  # type: ignore[attr-defined]
+    return runs

@@ -9,30 +9,52 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from io import BytesIO
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from core.config.knobs import Knobs
+from core.config.knobs import Knobs, ReadKnobs
 from core.errors import BadInput
 from core.evaluation.data_sets.available import AvailableDataSets
 from core.evaluation.experiment import run_experiment
-from core.evaluation.experiment_state import Experiment, ExperimentStatus
+from core.evaluation.experiment_state import Experiment, ExperimentStatus, SweepProgress
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.strict_ports import require_reranker
 from core.evaluation.sweep import settings
 from core.evaluation.sweep_cost import DataSetSummary, SweepCost, sweep_cost
-from core.evaluation.sweep_progress import SweepProgress
+from core.model import Unreadable
 from core.runtime.choices.sweep_workers import sweep_embedder, sweep_models, sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.runtime.side_jobs.experiment_questions import ExperimentQuestions
-from core.runtime.side_jobs.fetched_file import fetched_file
 from core.runtime.side_jobs.work_folders import PLAN, Work, WorkFolders
 from core.storage.atomic_write import atomic_write
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RunStore
 from core.text.sanitize import one_line
+
+FETCHED_MEGABYTES = 50.0
+"""The largest file."""
+_FETCH_SECONDS = 60.0
+
+
+async def fetched_file(engine: Engine, address: str) -> tuple[str, bytes]:
+    """The name and the bytes of a file of any kind at a public address.
+
+    Raises:
+        BadInput: when it cannot be fetched or is too large.
+    """
+    limits = ReadKnobs(page_timeout=_FETCH_SECONDS, max_megabytes=FETCHED_MEGABYTES)
+    try:
+        document = await engine.web.fetch_any_type(address.strip(), limits)
+    except Unreadable as why:
+        raise BadInput(
+            f"{address[:200]} cannot be fetched: {why.detail or why.reason}.",
+            hint=f"Name a file of at most {FETCHED_MEGABYTES:g} MB at a public address, or upload it.",
+        ) from why
+    return PurePosixPath(unquote(urlsplit(document.url).path)).name, document.body
+
 
 NAME_LIMIT, NOTE_LIMIT = 80, 500
 """Characters of an experiment's name and of its note."""

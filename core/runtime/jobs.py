@@ -101,6 +101,15 @@ class Job:
             self.run = run
             self._changed.notify_all()
 
+    def charging(self, charge: Listener) -> Listener:
+        """A listener that keeps `run` up to date and charges for every event."""
+
+        def listen(record: Record, run: Run) -> None:
+            self.update(record, run)
+            charge(record, run)
+
+        return listen
+
     def start(
         self,
         loop: BackgroundLoop,

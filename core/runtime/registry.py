@@ -32,10 +32,8 @@ from core.runtime.side_jobs.answer_evaluations import AnswerEvaluations
 from core.runtime.side_jobs.conversations import Conversations
 from core.runtime.side_jobs.left_out_texts import LeftOutTexts
 from core.runtime.side_jobs.question_drafting import QuestionDrafting
-from core.runtime.side_jobs.retuning import Retuning, start_job
-from core.runtime.side_jobs.side_answers import SideAnswers
-from core.runtime.stepwise_work import StepwiseWork
-from core.runtime.stored_work import FollowUp
+from core.runtime.side_jobs.retuning import Retuning, SideAnswers, start_job
+from core.runtime.stored_work import FollowUp, StoredWork
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.storage.label_store import LabelStore
 from core.storage.presets import Presets
@@ -47,7 +45,7 @@ RUNS_IN_ESTIMATE = 20
 """The latest runs that an estimate goes by."""
 
 
-class RunRegistry(StepwiseWork):
+class RunRegistry(StoredWork):
     """Start, continue, retune, stop and look up runs. Every method may be called from any thread."""
 
     def __init__(self, settings: Settings) -> None:

@@ -1,9 +1,11 @@
-"""Work on runs of the registry: its events are stored, counted against a quota and told to observers."""
+"""Work on runs of the registry: its events are stored, counted against a quota and told to observers.
+
+A run that is planned or unfinished goes on at its step."""
 
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
@@ -13,7 +15,8 @@ from core import followups
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.config.permissions import Action, Caller
-from core.errors import OpenQueryError
+from core.errors import BadInput, OpenQueryError
+from core.methods.deep import approved_sub_questions
 from core.methods.filling import is_incomplete
 from core.ports import Ports
 from core.run.events import Record
@@ -45,6 +48,8 @@ class StoredWork:
     """Called with the events of every run, but not of retuned ones, which are not stored."""
     _jobs: JobTable
     _loop: BackgroundLoop
+    _slots: asyncio.Semaphore
+    """By which runs wait for their turn."""
     _filling: asyncio.Semaphore
     """By which one run is filled at a time."""
 
@@ -115,6 +120,46 @@ class StoredWork:
         if job := self._jobs.in_memory(run_id):
             job.watched = math.inf
             job.wait(None)
+
+    def approve_plan(
+        self,
+        run_id: str,
+        sub_questions: Sequence[str],
+        access: Access = NO_ACCESS,
+        *,
+        quota_subject: str = "",
+    ) -> None:
+        """Research these sub-questions of a planned run, once a slot is free.
+
+        Raises:
+            BadInput: as `approved_sub_questions` does, also when another tab has just approved them.
+            LimitReached: when the quota subject has used up its budget.
+        """
+
+        def bind(run: Run) -> FollowUp:
+            approved = approved_sub_questions(run, sub_questions)
+            self.quotas.require_budget(quota_subject)
+            return partial(followups.research_plan, run, approved)
+
+        if not self._follow_up(run_id, bind, access, quota_subject, queue=self._slots):
+            raise BadInput(
+                "The plan of this run was approved just now.", hint="Watch it, or stop it and go on later."
+            )
+
+    def go_on(self, run_id: str, access: Access = NO_ACCESS, *, quota_subject: str = "") -> None:
+        """Go on with an unfinished run at its step, once a slot is free.
+
+        Raises:
+            BadInput: when there is nothing to go on with.
+            LimitReached: when the quota subject has used up its budget.
+        """
+
+        def bind(run: Run) -> FollowUp:
+            followups.require_unfinished(run)
+            self.quotas.require_budget(quota_subject)
+            return partial(followups.go_on, run)
+
+        self._follow_up(run_id, bind, access, quota_subject, queue=self._slots)
 
     def _complete_after(self, record: Record | None, run: Run) -> None:
         """An observer that has a run completed when other work on it has ended well."""

@@ -16,11 +16,32 @@ from core.stages.answering.answer_prompt import NOT_FOUND, prompt
 from core.stages.answering.answer_writer import AnswerWriter
 from core.stages.answering.answerability import VERDICT_TOKENS, asked_first
 from core.stages.answering.extractive_answer import extractive_answer
-from core.stages.answering.token_limit import reached_limit
 from core.stages.metered_models import MeteredChat, MeteredEmbed
 from core.stages.spending import Spending
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
 from core.text.sanitize import CHARACTERS_A_TOKEN, estimated_tokens
+
+
+def reached_limit(limit: int, usage: Usage | None) -> tuple[str, str]:
+    """The limit that cut a reply which ended by its length, and what to do about it.
+
+    `limit` is the number of tokens that was asked for. A server says only that a limit was reached: the
+    tokens that it counted tell whether it was this one, or a lower one of its own or of the model's context.
+    """
+    if usage is None:
+        return (
+            f"a limit of tokens: that of {limit:,} for an answer, or a lower one of the model or its server",
+            "Ask a narrower question, or choose fewer passages.",
+        )
+    if usage.completion_tokens >= limit:
+        return f"the limit of {limit:,} tokens for an answer", "Ask a narrower question, or raise that limit."
+    return (
+        f"a limit of the model or its server after {usage.completion_tokens:,} tokens, with "
+        f"{usage.prompt_tokens:,} of prompt and before the limit of {limit:,} for an answer",
+        "Its context holds the prompt and the answer: choose fewer passages, or raise the context or reply limit "
+        "of the server.",
+    )
+
 
 NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
 """The answer when no passage became a source; no model is asked."""

@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from core.analysis.embedding_map.pca import Projection, project
+from core.analysis.embedding_map.embedding_map import Projection, project
 from core.analysis.rankings.ranked_passages import SNIPPET, RankedPassage, sampled
 from core.analysis.rankings.score_curve import ScoreCurve
 from core.model import Index

@@ -13,7 +13,7 @@ from core.analysis.rankings.duplicate_clusters import duplicate_clusters
 from core.analysis.rankings.null_distribution import null_distribution
 from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.analysis.retrieval.attrition import AttritionStep, attrition
-from core.analysis.retrieval.flow_items import flow_items
+from core.analysis.retrieval.flow_diagram import flow_items
 from core.analysis.retrieval.query_contributions import contributions, query_overlap
 from core.analysis.retrieval.trace import why_not
 from core.config.knobs import RankKnobs, Strategy

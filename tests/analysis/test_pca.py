@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.analysis.embedding_map.pca import project
+from core.analysis.embedding_map.embedding_map import project
 
 
 def cloud(rows: int, width: int, seed: int = 3) -> NDArray[np.float32]:

@@ -17,12 +17,12 @@ from core.evaluation import load
 from core.evaluation.data_sets.corpus import document_pages, document_passages
 from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.evaluation.experiment import Result, run_experiment
+from core.evaluation.experiment_state import SweepProgress
 from core.evaluation.metrics.retrieval_metrics import measure_ranking
 from core.evaluation.results import Change
 from core.evaluation.results_folder import ResultsFolder, read_results
 from core.evaluation.statistics.significance import Verdict
 from core.evaluation.sweep import name_of, settings
-from core.evaluation.sweep_progress import SweepProgress
 from core.model import Index, RerankScores
 from core.ports import Embed, Rerank
 from core.stages.rank import rank

@@ -14,8 +14,9 @@ from core.evaluation.experiment import Result
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results
 from core.evaluation.results_folder import joined
-from core.evaluation.setting_table import knob_effects, setting_table, words
+from core.evaluation.setting_table import knob_effects, setting_table
 from core.evaluation.statistics.significance import Interval, difference_interval, randomization_test
+from core.evaluation.sweep import words
 from core.evaluation.table_export import table_file
 
 METRIC = "nDCG@10"

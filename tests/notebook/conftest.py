@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from core.config.settings import Settings
-from core.notebook import run_registry
+from core.notebook import session
 from core.runtime.registry import RunRegistry
 
 
 @pytest.fixture
 def registry(warm_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunRegistry]:
     runs = RunRegistry(Settings(data=warm_folder, ollama_url=""))
-    monkeypatch.setattr(run_registry, "registry", lambda: runs)
+    monkeypatch.setattr(session, "registry", lambda: runs)
     yield runs
     runs.close()

@@ -11,7 +11,7 @@ import pytest
 from core.config.knobs import AnswerKnobs, Knobs, Length
 from core.config.settings import Settings
 from core.errors import BadInput
-from core.evaluation.answers.answer_evaluation import AnswerEvaluation
+from core.evaluation.answers.answers_folder import AnswerEvaluation
 from core.evaluation.answers.judged_answers import claims_to_label, read_labels
 from core.evaluation.experiment_state import ExperimentStatus
 from core.runtime.registry import RunRegistry

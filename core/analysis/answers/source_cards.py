@@ -1,14 +1,19 @@
-"""Sources of an answer as cards, and fallbacks that weaken an answer."""
+"""Sources of an answer as cards and as a context for other programs, and fallbacks that weaken an answer."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.analysis.answers.answer_stats import citation_check
 from core.analysis.rankings.ranked_passages import cosines
 from core.config.knobs import Strategy
+from core.errors import ReadFailed, SearchFailed
+from core.model import Source, source_numbers
 from core.model.passage_urls import passage_at_url, site
 from core.run.state import Run
+from core.stages.check import check
+from core.stages.read import NO_CONTENT
+from core.stages.search import NO_RESULTS
 from core.text.sanitize import one_line, pluralize
 
 
@@ -130,3 +135,39 @@ def _without_heading(text: str, heading: str) -> str:
 
 
 _LEAD = re.compile(r"^[\s#¶§]*(?:[-•*]\s+)?")
+
+
+UNTITLED = "Unknown"
+"""Stands for the title of a source that has none."""
+
+
+def source_context(run: Run) -> str:
+    """The sources of a run, best first, or the sentence that says why there are none.
+
+    Each source is `[Source n: title](address)` on a line of its own and its passage below, with an empty line
+    between sources. Where no passage was relevant the text is empty; where the search or the reading of pages
+    failed, it says so, and `run.error` says why.
+    """
+    failed = {SearchFailed.part: NO_RESULTS, ReadFailed.part: NO_CONTENT}
+    return formatted_sources(run.sources) or (failed.get(run.error.part, "") if run.error else "")
+
+
+def formatted_sources(sources: Sequence[Source]) -> str:
+    """Sources as above. Brackets in titles are escaped, so that no title can end its link."""
+    return "\n\n".join(
+        f"[Source {source.number}: {_title(source)}]({source.url})\n{source.text}" for source in sources
+    )
+
+
+def _title(source: Source) -> str:
+    return re.sub(r"([\[\]\\])", r"\\\1", one_line(source.title)) or UNTITLED
+
+
+def citing_sections(run: Run) -> Mapping[int, tuple[int, ...]]:
+    """The sections that cite a source, from 1, by its number; sources that a section cites alone, ascending."""
+    sections: dict[int, tuple[int, ...]] = {}
+    for number, section in enumerate(run.sections, 1):
+        text = section.answer.text if section.answer else ""
+        for source in check(text, source_numbers(section.sources)).cited:
+            sections[source] = (*sections.get(source, ()), number)
+    return dict(sorted(sections.items()))

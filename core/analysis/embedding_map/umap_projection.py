@@ -6,8 +6,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from core.analysis.embedding_map.embedding_map import EmbeddingMap
-from core.analysis.embedding_map.pca import Projection
+from core.analysis.embedding_map.embedding_map import EmbeddingMap, Projection
 from core.errors import BadInput
 
 MIN_POINTS = 16

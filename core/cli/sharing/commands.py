@@ -4,8 +4,7 @@ import argparse
 from collections.abc import Coroutine
 from typing import Any
 
-from core.cli.sharing.export import export_in_terminal, open_in_terminal
-from core.cli.sharing.key import key_in_terminal
+from core.cli.sharing.export import export_in_terminal, key_in_terminal, open_in_terminal
 from core.cli.sharing.replay import replay_in_terminal
 from core.config.settings import Settings
 

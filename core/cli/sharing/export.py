@@ -12,7 +12,7 @@ from core.export.bundle import recorded_run
 from core.export.formats import ending_of, export
 from core.export.left_out.passages import left_out_passages, why_gone
 from core.export.one_file import file_signer, is_one_file
-from core.export.signature import signed_by, trusted_keys
+from core.export.signature import key_id, new_key, public_key, signed_by, trusted_keys
 from core.model import PassageState
 from core.run.importer import LIMIT
 from core.run.notices import left_out_notices
@@ -125,3 +125,16 @@ def registry(settings: Settings) -> Iterator[RunRegistry]:
         yield runs
     finally:
         runs.close()
+
+
+def key_in_terminal(action: str, file: Path) -> int:
+    """Make a private key (`new`) or read one, print its public key, and return the exit code.
+
+    Raises:
+        BadInput: when the new file exists, or the other has no key.
+        OSError: when the file cannot be written.
+    """
+    public = new_key(file) if action == "new" else public_key(file)
+    print_text(public)
+    print_text(f"The public key, which its signatures name {key_id(public)}.", to=sys.stderr)
+    return 0

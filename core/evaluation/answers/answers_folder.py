@@ -7,12 +7,16 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from core.analysis.answers.llm_judge import Judge
+from core.config.knob_changes import apply_changes
+from core.config.knobs import Knobs
 from core.errors import BadInput
-from core.evaluation.answers.answering import METRICS, AnsweredQuestion
+from core.evaluation.answers.answering import CHANGED, METRICS, AnsweredQuestion
 from core.evaluation.answers.judged_answers import (
     JudgedAnswer,
     JudgedAnswers,
@@ -23,6 +27,7 @@ from core.evaluation.answers.judged_answers import (
 )
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.source import Source
+from core.evaluation.experiment_state import ExperimentStatus
 from core.evaluation.metrics.metric_help import ENTAILED
 from core.evaluation.record_file import RecordFile, RecordHeader
 from core.evaluation.statistics.significance import (
@@ -31,6 +36,7 @@ from core.evaluation.statistics.significance import (
     mean_interval,
     randomization_test,
 )
+from core.evaluation.sweep import DEFAULTS
 from core.evaluation.sweep_cost import summarize
 from core.text.display import embedder_name
 
@@ -210,3 +216,77 @@ def _answers_file(folder: Path) -> RecordFile[AnswersHeader, AnsweredQuestion]:
 
 def _judged_file(folder: Path) -> RecordFile[JudgeHeader, JudgedAnswer]:
     return RecordFile(Source(folder / JUDGED), JudgeHeader, JudgedAnswer, _HINT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPlan:
+    """What an evaluation of answers asks."""
+
+    data: str
+    """The name of the data set."""
+    changes: tuple[str, ...]
+    """What its setting changes of the defaults."""
+    started: str
+    questions: int
+    repeats: int = 0
+    """How often a sentence is judged; 0: there is no judge."""
+
+    @classmethod
+    def of(cls, answers: Answers, started: datetime) -> Self:
+        """What answers say of themselves."""
+        header = answers.header
+        return cls(
+            data=header.data,
+            changes=() if header.setting == DEFAULTS else tuple(header.setting.split(" ")),
+            started=started.isoformat(),
+            questions=len(header.questions),
+            repeats=answers.judged.header.repeats if answers.judged else 0,
+        )
+
+    @property
+    def knobs(self) -> Knobs:
+        """Its setting; what this version has no longer is left out."""
+        return apply_changes(Knobs(), self.changes, CHANGED).knobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerEvaluation:
+    """An evaluation of answers, and how far it is."""
+
+    id: str
+    plan: AnswerPlan
+    answers: Answers | None
+    """What it has so far; None before its first question."""
+    status: ExperimentStatus
+    error: str = ""
+    """Why it failed, in words for a person."""
+    seconds_left: float | None = None
+    """About how long the questions will take; None where that is not known."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it waits or runs."""
+        return self.status in (ExperimentStatus.QUEUED, ExperimentStatus.RUNNING)
+
+    @property
+    def done(self) -> int:
+        """The questions that are answered, or have failed."""
+        return len(self.answers.answers) if self.answers else 0
+
+    @property
+    def judged(self) -> int:
+        """The answers that are judged, or where the judge has failed."""
+        return len(self.answers.judged.answers) if self.answers and self.answers.judged else 0
+
+    @property
+    def to_judge(self) -> int:
+        """The answers that the judge is asked about."""
+        return sum(not answer.refused for answer in self.answers.answered) if self.answers else 0
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Why questions were not answered, and answers not judged."""
+        if self.answers is None:
+            return ()
+        judge = self.answers.judged.failed if self.answers.judged else ()
+        return (*(answer.failed for answer in self.answers.answers if answer.failed), *judge)

@@ -15,11 +15,12 @@ from core.config.access import NO_ACCESS, Access
 from core.config.knob_changes import changes
 from core.config.knobs import Backend, Knobs
 from core.errors import BadInput
-from core.evaluation.answers.answer_evaluation import AnswerEvaluation, AnswerPlan
 from core.evaluation.answers.answering import CHANGED, answer_questions
 from core.evaluation.answers.answers_folder import (
     FILE,
     JUDGED,
+    AnswerEvaluation,
+    AnswerPlan,
     Answers,
     AnswersFolder,
     has_answers,

@@ -1,4 +1,4 @@
-"""Retuning: a stored run ranked under other knobs for one browser session. The run itself does not change."""
+"""A stored run ranked under other knobs, or answered by another model, for one browser session: the run does not change."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,8 +9,8 @@ from typing import Any
 from core import followups
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
+from core.model import CitationCheck
 from core.ports import Ports
-from core.run.events import Record
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
@@ -98,11 +98,7 @@ class Retuning(LatestJobs):
             job.claim()
             self.put(session_id, job)
 
-        charge = self._quotas.meter(quota_subject)
-
-        def listen(record: Record, run: Run) -> None:
-            job.update(record, run)
-            charge(record, run)
+        listen = job.charging(self._quotas.meter(quota_subject))
 
         def work(ports: Ports) -> Awaitable[Run]:
             index = start.index
@@ -111,4 +107,50 @@ class Retuning(LatestJobs):
             return rerun(start, knobs, ports, listen)
 
         start_job(self._loop, self._engine, job, work)
+        return job
+
+
+SIDE_ANSWERS = 100
+"""Answers kept in memory; the least recently used is evicted first."""
+
+
+class SideAnswers(LatestJobs):
+    """The latest side answer under each name, such as that of its session."""
+
+    def __init__(
+        self, loop: BackgroundLoop, engine: Engine, quotas: Quotas, slots: asyncio.Semaphore
+    ) -> None:
+        super().__init__(SIDE_ANSWERS)
+        self._loop, self._engine, self._quotas, self._slots = loop, engine, quotas, slots
+
+    def answer(self, name: str, ranked: Run, access: Access = NO_ACCESS, *, quota_subject: str = "") -> Job:
+        """Start an answer from the ranking of `ranked`. An earlier one of this name is cancelled.
+
+        Raises:
+            LimitReached: when the quota subject has used up a budget of the day.
+        """
+        self._quotas.require_budget(quota_subject)
+        unanswered = replace(
+            ranked,
+            status=RunStatus.QUEUED,
+            sources=(),
+            prompt=(),
+            text="",
+            answer=None,
+            check=CitationCheck(),
+            earlier_answers=(),
+            model_usage=(),
+            error=None,
+        )
+        job = Job(unanswered, access)
+        job.claim()
+        self.put(name, job)
+        listen = job.charging(self._quotas.meter(quota_subject))
+        start_job(
+            self._loop,
+            self._engine,
+            job,
+            lambda ports: followups.answer_again(unanswered, ports, listen),
+            self._slots,
+        )
         return job

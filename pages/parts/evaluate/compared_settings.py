@@ -11,8 +11,7 @@ from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results
-from core.evaluation.setting_table import column, value_text, words
-from core.evaluation.sweep import values_of
+from core.evaluation.sweep import column, value_text, values_of, words
 from core.text.display import metric_text
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, widgets

@@ -12,8 +12,7 @@ from core.evaluation.data_sets.excerpt_csv import SUFFIXES as TEXT_SUFFIXES
 from core.evaluation.data_sets.lines import BadLine
 from core.evaluation.labels.passage_labels import LABELS_NAME
 from core.evaluation.sweep_cost import DataSetSummary
-from core.runtime.experiments import Experiments
-from core.runtime.side_jobs.fetched_file import MEGABYTES
+from core.runtime.experiments import FETCHED_MEGABYTES, Experiments
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets
 
@@ -120,7 +119,7 @@ def _named(experiments: Experiments, way: str, offered: list[str]) -> str:
             key="data_set_address",
             placeholder="https://example.org/questions.jsonl",
             label_visibility="collapsed",
-            help=f"A file of at most {MEGABYTES:g} MB at a public address. {HELP}",
+            help=f"A file of at most {FETCHED_MEGABYTES:g} MB at a public address. {HELP}",
         )
         widgets.button("Fetch", "download", _fetch, experiments, key="data_set_fetch")
     return ""

@@ -13,9 +13,9 @@ from core.evaluation.metrics.metric_help import HELP
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results, SettingTest
 from core.evaluation.setting_filter import filtered
-from core.evaluation.setting_table import SettingTable, column, knob_effects, setting_table, value_text, words
+from core.evaluation.setting_table import SettingTable, knob_effects, setting_table
 from core.evaluation.statistics.significance import Interval, p_number
-from core.evaluation.sweep import DEFAULTS, knobs_of
+from core.evaluation.sweep import DEFAULTS, column, knobs_of, value_text, words
 from core.evaluation.table_export import FORMATS, table_file
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label

@@ -7,8 +7,7 @@ from htpy import p, span
 
 from core.config.schema import Parameter, parameters
 from core.errors import BadInput
-from core.evaluation.setting_table import value_text
-from core.evaluation.sweep import SWEPT
+from core.evaluation.sweep import SWEPT, value_text
 from core.runtime.experiments import Experiments
 from pages.parts import markup
 

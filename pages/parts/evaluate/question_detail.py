@@ -15,8 +15,7 @@ from core.evaluation.data_sets.data_set import Question
 from core.evaluation.metrics.retrieval_metrics import DEPTH
 from core.evaluation.question_runs import Neighbour, RelevantText, explanation, neighbours, relevant_texts
 from core.evaluation.results import Change, Results
-from core.evaluation.setting_table import column, value_text, words
-from core.evaluation.sweep import values_of
+from core.evaluation.sweep import column, value_text, values_of, words
 from core.model import Place, Source
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run

@@ -9,8 +9,9 @@ from htpy import Element, Node, a, b, i, span, table, tbody, td, th, thead, tr
 
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
-from core.evaluation.setting_table import SettingRow, SettingTable, column, value_text, words
+from core.evaluation.setting_table import SettingRow, SettingTable
 from core.evaluation.statistics.significance import Interval, p_number
+from core.evaluation.sweep import column, value_text, words
 from core.text.display import metric_text
 from pages.parts import markup
 

@@ -7,8 +7,7 @@ import streamlit as st
 from htpy import Element, Node, a, b, div, h2, i, li, ol, span, ul
 
 from core.analysis.retrieval.attrition import Flow, attrition
-from core.analysis.retrieval.flow_diagram import DiagramStep, LossBand, flow_diagram
-from core.analysis.retrieval.flow_items import flow_items
+from core.analysis.retrieval.flow_diagram import DiagramStep, LossBand, flow_diagram, flow_items
 from core.analysis.retrieval.trace import Trace, TraceOutcome, why_not
 from core.analysis.retrieval.trace_steps import StepState, trace_steps
 from core.model import Place

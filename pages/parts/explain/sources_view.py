@@ -8,8 +8,7 @@ import streamlit as st
 from core.analysis.answers.answer_stats import answer_seconds, current_version, partial_version
 from core.analysis.rankings.ablation import without_pages
 from core.analysis.rankings.context_membership import cited_rows
-from core.analysis.rankings.duplicate_clusters import DuplicateClusters, duplicate_clusters
-from core.analysis.rankings.duplicate_limit import duplicate_limit
+from core.analysis.rankings.duplicate_clusters import DuplicateClusters, duplicate_clusters, duplicate_limit
 from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.model.passage_urls import site
 from core.run.state import Run

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 from htpy import Element, b, div, li, ol, span, table, tbody, td, th, thead, tr
 
-from core.analysis.report_sections import citing_sections
+from core.analysis.answers.source_cards import citing_sections
 from core.config.prices import Cost
 from core.config.questions import MOST_SUB_QUESTIONS, SUB_QUESTION_LIMIT
 from core.config.run_knobs import RunKnobs

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.answers.source_context import source_context
+from core.analysis.answers.source_cards import source_context
 from core.errors import ReadFailed, SearchFailed
 from core.model import Source
 from core.pipeline import failure

@@ -1,6 +1,6 @@
 import pytest
 
-from core.analysis.rankings.duplicate_limit import duplicate_limit
+from core.analysis.rankings.duplicate_clusters import duplicate_limit
 from core.run.state import Run
 from tests.analysis.sample import run_of
 

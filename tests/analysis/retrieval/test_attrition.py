@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.analysis.retrieval.attrition import Attrition, AttritionStep, attrition
-from core.analysis.retrieval.flow_diagram import DiagramStep, flow_diagram
-from core.analysis.retrieval.flow_items import flow_items
+from core.analysis.retrieval.flow_diagram import DiagramStep, flow_diagram, flow_items
 from core.model import SkipReason
 from core.run.hit_merging import merge_hits
 from core.run.state import Run

@@ -5,8 +5,7 @@ import streamlit as st
 from core.config.knobs import Backend, Knobs, Origin
 from core.config.permissions import Action
 from core.errors import BadInput
-from core.evaluation.answers.answer_evaluation import AnswerEvaluation
-from core.evaluation.answers.answers_folder import Answers
+from core.evaluation.answers.answers_folder import AnswerEvaluation, Answers
 from core.evaluation.answers.judged_answers import claims_to_label
 from core.evaluation.sweep import DEFAULTS
 from core.runtime.side_jobs.answer_evaluations import MOST_REPEATS

@@ -9,9 +9,8 @@ from htpy import Element, a, dd, div, dl, dt, span, table, tbody, td, th, thead,
 
 from core.config.permissions import Action
 from core.errors import BadInput
-from core.evaluation.answers.answer_evaluation import AnswerEvaluation
 from core.evaluation.answers.answering import AnsweredQuestion, Outcome
-from core.evaluation.answers.answers_folder import Answers, PairedDifference
+from core.evaluation.answers.answers_folder import AnswerEvaluation, Answers, PairedDifference
 from core.evaluation.experiment_state import ExperimentStatus
 from core.evaluation.metrics.metric_help import ANSWERED, CITATION_RECALL, HELP, KAPPA, STABLE, TOKEN_F1
 from core.runtime.side_jobs.answer_evaluations import AnswerEvaluations
