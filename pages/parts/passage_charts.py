@@ -2,11 +2,12 @@
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 import plotly.io as pio
+from plotly.basedatatypes import BaseFigure
 
 from core.analysis.embedding_map.embedding_map import Projection, project
 from core.analysis.rankings.ranked_passages import SNIPPET, RankedPassage, sampled
@@ -42,6 +43,11 @@ TEMPLATE = {
     }
 }
 """What charts use of Plotly's own template, which would be sent whole with each of them."""
+HEIGHT = 164
+"""Pixels of the charts of the Research page."""
+MARKERS = {"type": "scatter", "mode": "markers"}
+ACROSS = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1}
+"""A line from one edge of the chart to the other."""
 CONFIG = {"displayModeBar": False, "scrollZoom": True, "doubleClick": "reset"}
 
 
@@ -63,30 +69,40 @@ def shown_points(rows: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
     return sampled(rows, MOST_POINTS)
 
 
-def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection, *, dark: bool) -> go.Figure:
+class Chart(BaseFigure):  # type: ignore[misc]
+    """Data and layout as they are sent. Plotly's own figures check and copy every part, which takes the most time of a move
+    of a slider; a test has them check what is drawn here."""
+
+    def __init__(self, data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> None:
+        self.__dict__["spec"] = {"data": data, "layout": layout}
+
+    def to_dict(self) -> dict[str, Any]:
+        """What Plotly's own figures answer."""
+        return dict(self.__dict__["spec"])
+
+
+def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection, *, dark: bool) -> Chart:
     """Passages coloured by page; those in the context are larger, ringed and joined to the question."""
     points = shown_points(rows)
     keys = {key: place for place, key in enumerate(dict.fromkeys(row.key for row in rows if row.number))}
     colours = SITES[dark]
 
-    def trace(some: Sequence[RankedPassage], name: str, **marker: Any) -> None:
+    def trace(some: Sequence[RankedPassage], name: str, **marker: Any) -> dict[str, Any]:
         points = projected.points[[row.row for row in some]] if some else projected.points[:0]
         cells = [_hover_cells(row) for row in some]
-        figure.add_scatter(
-            showlegend=bool(some) and name != OTHERS,
-            x=_rounded(points[:, 0]),
-            y=_rounded(points[:, 1]),
-            mode="markers",
-            name=name,
-            customdata=[[row.row, *lines] for row, lines in zip(some, cells, strict=True)],
+        return {
+            **MARKERS,
+            "x": _rounded(points[:, 0]),
+            "y": _rounded(points[:, 1]),
+            "name": name,
+            "customdata": [[row.row, *lines] for row, lines in zip(some, cells, strict=True)],
             # Tags in the data would be sent escaped, in three times their length.
-            hovertemplate="<b>%{customdata[1]}</b>"
+            "hovertemplate": "<b>%{customdata[1]}</b>"
             + "".join(f"<br>%{{customdata[{cell}]}}" for cell in range(2, len(cells[0]) + 1 if cells else 0))
             + "<extra></extra>",
-            marker={"color": [_colour(row, keys, colours, REST[dark]) for row in some], **marker},
-        )
+            "marker": {"color": [_colour(row, keys, colours, REST[dark]) for row in some], **marker},
+        }
 
-    figure = go.Figure()
     inside = [row for row in points if row.number]
     question_point = float(projected.question[0]), float(projected.question[1])
     ties: dict[str, list[float | None]] = {"x": [], "y": []}
@@ -94,27 +110,22 @@ def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection
         x, y = projected.points[row.row]
         ties["x"] += _rounded([question_point[0], x, None])
         ties["y"] += _rounded([question_point[1], y, None])
-    figure.add_scatter(
-        **ties,
-        mode="lines",
-        line={"width": 1, "color": "rgba(224,138,0,.38)"},
-        hoverinfo="skip",
-        showlegend=False,
+    star = {"symbol": "star", "size": 17, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}}
+    traces = (
+        {**ties, "type": "scatter", "mode": "lines", "line": {"width": 1, "color": "rgba(224,138,0,.38)"}}
+        | {"hoverinfo": "skip"},
+        trace([row for row in points if not row.number], OTHERS, size=7, opacity=0.75, line={"width": 0}),
+        trace(inside, "in the context", size=13, line={"width": 2, "color": MARK}),
+        {**MARKERS, "x": [question_point[0]], "y": [question_point[1]], "name": "the question"}
+        | {"hovertemplate": "the question<extra></extra>", "marker": star},
     )
-    trace([row for row in points if not row.number], OTHERS, size=7, opacity=0.75, line={"width": 0})
-    trace(inside, "in the context", size=13, line={"width": 2, "color": MARK})
-    figure.add_scatter(
-        x=[question_point[0]],
-        y=[question_point[1]],
-        mode="markers",
-        name="the question",
-        hovertemplate="the question<extra></extra>",
-        marker={"symbol": "star", "size": 17, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}},
+    axis = {"showticklabels": False, "zeroline": False, "showgrid": False}
+    layout = (
+        {"template": TEMPLATE}
+        | base_layout(dark, f"map {run.id}")
+        | {"xaxis": axis, "yaxis": axis, "showlegend": False}
     )
-    dress(figure, dark, f"map {run.id}")
-    figure.update_xaxes(showticklabels=False, zeroline=False, showgrid=False)
-    figure.update_yaxes(showticklabels=False, zeroline=False, showgrid=False)
-    return figure
+    return Chart(traces, layout | {"height": HEIGHT, "margin": {"l": 4, "r": 4, "t": 4, "b": 4}})
 
 
 def by_rank(curve: ScoreCurve) -> dict[str, tuple[float | None, ...]]:
@@ -123,64 +134,85 @@ def by_rank(curve: ScoreCurve) -> dict[str, tuple[float | None, ...]]:
     return {name: scores for name, scores in series.items() if scores}
 
 
-def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> go.Figure:
+def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> Chart:
     """Cosine and, on an axis of its own, BM25 by rank, with the cut-off of the context."""
-    figure = go.Figure()
+    traces: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
     series = by_rank(curve)
     leading = next(iter(series), "")
     for name, scores in reversed(series.items()):  # the last is on top
         every = -(-len(scores) // MOST_POINTS) or 1
-        figure.add_scatter(
-            x=list(range(1, len(scores) + 1, every)),
-            y=_rounded(scores[::every]),
-            mode="lines",
-            line={"width": 1.8, "color": SITES[dark][0]}
-            if name == leading
-            else {"width": 1.2, "color": MUTED[dark], "dash": "dot"},
-            name=name,
-            yaxis="y" if name == leading else "y2",
-            hovertemplate=f"rank %{{x}}: {name} %{{y:.3f}}<extra></extra>",
+        traces.append(
+            {
+                "type": "scatter",
+                "x": list(range(1, len(scores) + 1, every)),
+                "y": _rounded(scores[::every]),
+                "mode": "lines",
+                "line": {"width": 1.8, "color": SITES[dark][0]}
+                if name == leading
+                else {"width": 1.2, "color": MUTED[dark], "dash": "dot"},
+                "name": name,
+                "yaxis": "y" if name == leading else "y2",
+                "hovertemplate": f"rank %{{x}}: {name} %{{y:.3f}}<extra></extra>",
+            }
         )
     if scores := series.get(leading, ()):
         inside = [rank for rank in curve.context if rank <= len(scores)]
-        figure.add_scatter(
-            x=inside,
-            y=_rounded(scores[rank - 1] for rank in inside),
-            mode="markers",
-            name="in the context",
-            marker={"size": 8, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}},
-            hovertemplate=f"rank %{{x}}: {leading} %{{y:.3f}}<extra>in the context</extra>",
+        traces.append(
+            {
+                **MARKERS,
+                "x": inside,
+                "y": _rounded(scores[rank - 1] for rank in inside),
+                "name": "in the context",
+                "marker": {"size": 8, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}},
+                "hovertemplate": f"rank %{{x}}: {leading} %{{y:.3f}}<extra>in the context</extra>",
+            }
         )
-    if curve.cutoff:
-        figure.add_vline(x=curve.cutoff + 0.5, line={"color": MARK, "dash": "dot", "width": 1.5})
+    if place := curve.cutoff and curve.cutoff + 0.5:
+        line = {"color": MARK, "dash": "dot", "width": 1.5}
+        lines.append({**ACROSS, "xref": "x", "x0": place, "x1": place, "yref": "y domain", "line": line})
     if curve.threshold is not None and curve.cosine:
-        figure.add_hline(y=curve.threshold, line={"color": MUTED[dark], "dash": "dash", "width": 1})
-    dress(figure, dark, f"curve {run.id} {curve.name} {len(curve.scores)}")
-    figure.update_layout(
-        showlegend=False,
-        margin={"l": 30, "r": 26 if len(series) > 1 else 6, "t": 6, "b": 30},
-        yaxis2={"overlaying": "y", "side": "right", "tickmode": "auto", "nticks": 4, "showgrid": False}
-        | {"zeroline": False, "rangemode": "tozero", "fixedrange": True},
+        line = {"color": MUTED[dark], "dash": "dash", "width": 1}
+        at = curve.threshold
+        lines.append({**ACROSS, "xref": "x domain", "yref": "y", "y0": at, "y1": at, "line": line})
+    axis = {"nticks": 5, "rangemode": "tozero", "showgrid": False}
+    second = {"overlaying": "y", "side": "right", "tickmode": "auto", "nticks": 4, "showgrid": False}
+    layout = (
+        {"template": TEMPLATE}
+        | base_layout(dark, f"curve {run.id} {curve.name} {len(curve.scores)}")
+        | {
+            "height": HEIGHT,
+            "showlegend": False,
+            "margin": {"l": 30, "r": 26 if len(series) > 1 else 6, "t": 6, "b": 30},
+            "xaxis": axis | {"title": {"text": "rank", "standoff": 4}},
+            "yaxis": {"gridcolor": GRID[dark], "nticks": 5, "zeroline": False},
+            "yaxis2": second | {"zeroline": False, "rangemode": "tozero", "fixedrange": True},
+            "shapes": lines,
+        }
     )
-    figure.update_xaxes(title={"text": "rank", "standoff": 4}, showgrid=False, nticks=5, rangemode="tozero")
-    return figure.update_layout(yaxis={"gridcolor": GRID[dark], "nticks": 5, "zeroline": False})
+    return Chart(traces, layout)
 
 
 def dress(figure: go.Figure, dark: bool, revision: str) -> None:
     """Apply the layout that all charts share. The user's zoom is kept while `revision` stays the same."""
     figure.layout.template = TEMPLATE  # update_layout would add to the one that is there
-    figure.update_layout(
-        height=330,
-        margin={"l": 4, "r": 4, "t": 30, "b": 4},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "Inter, sans-serif", "size": 11, "color": MUTED[dark]},
-        uirevision=revision,
-        dragmode="pan",
-        clickmode="event+select",
-        hoverlabel={"align": "left", "font": {"family": "Inter, sans-serif", "size": 12}},
-        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": 11}},
-    )
+    figure.update_layout(base_layout(dark, revision))
+
+
+def base_layout(dark: bool, revision: str) -> dict[str, Any]:
+    """The layout that all charts share."""
+    return {
+        "height": 330,
+        "margin": {"l": 4, "r": 4, "t": 30, "b": 4},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": "Inter, sans-serif", "size": 11, "color": MUTED[dark]},
+        "uirevision": revision,
+        "dragmode": "pan",
+        "clickmode": "event+select",
+        "hoverlabel": {"align": "left", "font": {"family": "Inter, sans-serif", "size": 12}},
+        "legend": {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": 11}},
+    }
 
 
 def _colour(row: RankedPassage, keys: dict[str, int], colours: tuple[str, ...], rest: str) -> str:

@@ -1,6 +1,7 @@
 """Scores view: cosines against the null distribution of unrelated questions, and scores by rank."""
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.analysis.rankings.null_distribution import null_distribution
@@ -57,7 +58,8 @@ def _curve(run: Run) -> None:
     note = f"elbow of {score} after rank {elbow_rank}" if elbow_rank else f"{score} has no elbow"
     first, *others = passage_charts.by_rank(curve)
     markup.show(markup.kicker(f"{first} by rank", note, *(("second", name) for name in others)))
-    figure = passage_charts.score_chart(curve, run, dark=page_frame.dark()).update_layout(height=340)
+    figure = go.Figure(passage_charts.score_chart(curve, run, dark=page_frame.dark()).to_dict())
+    figure.update_layout(height=340)
     if elbow_rank:
         figure.add_vline(
             x=elbow_rank,

@@ -28,11 +28,10 @@ OPENED = "passage"
 """The name in the session state of the id of the passage that is open."""
 SHOWN_SCORE = "passage_score"
 """The name in the session state of the score that the table shows."""
-CHART_HEIGHT = 164
 CELL = 100
 """Characters of a passage in its cell, of which a third is in view."""
 VISIBLE_ROWS = 8
-"""With charts of that many pixels, these rows are on the first screen of a window of 1,440 x 900."""
+"""With charts of `passage_charts.HEIGHT` pixels, these rows are on the first screen of a window of 1,440 x 900."""
 
 
 def passages(answered: Run, run: Run, *, dark: bool) -> None:
@@ -72,9 +71,7 @@ def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
             legend = ("context", "context"), ("question", "question")
             markup.show(markup.kicker("Embedding map", note, *legend))
             st.plotly_chart(
-                passage_charts.embedding_map(run, table, projected, dark=dark).update_layout(
-                    height=CHART_HEIGHT, showlegend=False, margin={"t": 4}
-                ),
+                passage_charts.embedding_map(run, table, projected, dark=dark),
                 key="map",
                 config=passage_charts.CONFIG,
                 on_select=lambda: _select_point(table),
@@ -87,7 +84,7 @@ def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
             first, *others = passage_charts.by_rank(curve)
             markup.show(markup.kicker(f"{first} by rank", "", *(("second", name) for name in others)))
             st.plotly_chart(
-                passage_charts.score_chart(curve, run, dark=dark).update_layout(height=CHART_HEIGHT),
+                passage_charts.score_chart(curve, run, dark=dark),
                 key="curve",
                 config=passage_charts.CONFIG,
                 theme=None,

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
 from core.analysis.rankings.score_curve import ScoreCurve, score_curve
@@ -40,7 +41,7 @@ def test_the_chart_has_cosines_in_the_order_of_the_ranking_and_bm25_on_an_axis_o
     curve = curve_of(replace(run, ranking=ranking))
     assert curve.cosine == pytest.approx((0.2, 0.8))
     assert curve.bm25 == (7, None)
-    series = {trace.name: trace for trace in score_chart(curve, run, dark=False).data}
+    series = {trace.name: trace for trace in go.Figure(score_chart(curve, run, dark=False).to_dict()).data}
     assert {name: list(trace.x) for name, trace in series.items()} == {
         "Cosine": [1, 2],
         "BM25": [1, 2],
@@ -49,7 +50,10 @@ def test_the_chart_has_cosines_in_the_order_of_the_ranking_and_bm25_on_an_axis_o
     assert series["in the context"].y == pytest.approx((0.8,))
     assert (series["Cosine"].yaxis, series["BM25"].yaxis) == ("y", "y2")
     by_words = curve_of(replace(run, ranking=replace(ranking, strategy="bm25", cosine=None)))
-    assert [trace.yaxis for trace in score_chart(by_words, run, dark=False).data] == ["y", None]
+    assert [trace.yaxis for trace in go.Figure(score_chart(by_words, run, dark=False).to_dict()).data] == [
+        "y",
+        None,
+    ]
 
 
 def test_a_diverse_order_is_drawn_by_what_orders_it() -> None:
