@@ -21,6 +21,7 @@ from pages.parts.research import (
 )
 from pages.parts.sharing import link_list, replay_bar
 from pages.parts.sidebar import controls, presets
+from pages.parts.sidebar.tuning import Tuning
 
 # The browser needs seconds to load Plotly for the first chart, so an invisible one loads it while the question is typed.
 with st.container(key="warm"):
@@ -40,7 +41,20 @@ if run is not None:
     replay = replay_bar.replay_of(run)
     run = replay_bar.replayed(replay, run)
 presets.sidebar()
-controls.sidebar(run)
+
+
+def moved() -> None:
+    """Rank under controls that were moved, and draw again what shows them: a drawing of the whole page costs as much again.
+
+    What takes longer, or changes by itself, needs the timers of the whole page.
+    """
+    quick = now is RunStage.ENDED and not (filling or tuning.pending or paused)
+    if quick:
+        tuning.read(asked)
+    st.rerun([controls.LIVE_FRAGMENT, "progress", "results"] if quick and not tuning.pending else "app")
+
+
+controls.sidebar(run, moved)
 
 if run is None:
     question_box.introduction()
@@ -58,12 +72,8 @@ with st.container(key="run_slot"):  # always there: what a fragment draws is fou
 asked: Run = run
 run_id, now, cited = run.id, run_stage(run), st.session_state.get("cited")
 conversation = turns.turns_of(run)
-knobs = controls.live_knobs(run)
-address.keep_settings(address.SETTINGS, run.knobs, knobs, controls.TUNED)
-job = runtime.tuned(run, knobs)
-tuning_runs = job is not None and job.pending
+tuning = Tuning(run)
 filling = replay is None and page_frame.being_filled(run)
-drawn = job.run.last_complete if job is not None and not run.live else run
 gathering, answering = now is RunStage.GATHER, now is RunStage.ANSWER
 # Seconds between drawings of the answer's column. Of a run in the queue only its place in it changes.
 ANSWER_EVERY = {RunStage.QUEUED: 0.4, RunStage.GATHER: 0.6, RunStage.ANSWER: 0.2}
@@ -97,32 +107,23 @@ def latest() -> Run:
         or run_stage(run) is not now
         or (now is RunStage.ENDED and run is not asked)
         or (filling and not runtime.runs().is_filling(run_id))
-        or (
-            tuning_runs
-            and job is not None
-            and (not job.pending or job.run.last_complete.ranking is not drawn.ranking)
-        )
-        or controls.live_knobs(asked) != knobs
+        or tuning.outdated(asked)
         or st.session_state.get("cited") != cited
     ):
         st.rerun()
     return run
 
 
-def tuned(run: Run) -> Run:
-    """The ranking that every part of the page shows: the tuned one once it is there, the one before it until then."""
-    return drawn if job is not None and not run.live else run
-
-
 @st.fragment(
-    run_every=every(0.3 if gathering or answering or tuning_runs else 1.0 if filling else None),
+    run_every=every(0.3 if gathering or answering or tuning.pending else 1.0 if filling else None),
     key="progress",
 )
 def progress() -> None:
     """The stepper and the line below it."""
     run = latest()
-    stepper.stepper(tuned(run), runtime.clock(run))
-    status_line.status_line(run, tuned(run), job, runtime.clock(run))
+    address.keep_settings(address.SETTINGS, run.knobs, tuning.knobs, controls.TUNED)
+    stepper.stepper(tuning.shown(run), runtime.clock(run))
+    status_line.status_line(run, tuning.shown(run), tuning.job, runtime.clock(run))
 
 
 @st.fragment(run_every=every(ANSWER_EVERY.get(now)), key="answer")
@@ -143,7 +144,7 @@ def answer_column() -> None:
 def results_column() -> None:
     """Passages, hits, pages, timeline and prompt."""
     run = latest()
-    results_pane.results_pane(run, tuned(run), now, uncite)
+    results_pane.results_pane(run, tuning.shown(run), now, uncite)
 
 
 progress()

@@ -25,6 +25,9 @@ UNREAD = 60
 class Visitor:
     """One browser session. To be used from one event loop."""
 
+    receives = LITTLE
+    """Bytes that its machine takes in before the server has to wait."""
+
     def __init__(self, url: str) -> None:
         self.url = url
         self.turns: list[int] = []
@@ -35,7 +38,7 @@ class Visitor:
         self._query = ""
         self._widgets: dict[str, str] = {}
         self._fragments: dict[str, str] = {}
-        self._values: dict[str, bool | str | list[str]] = {}
+        self._values: dict[str, bool | str | float | list[str]] = {}
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._drawn, self._polling, self._answered = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._queued, self._searches = asyncio.Event(), asyncio.Event()
@@ -61,7 +64,7 @@ class Visitor:
         """The first drawing of the page, to its end."""
         host, port = urlsplit(self.url).netloc.split(":")
         line = socket.socket()
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, LITTLE)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.receives)
         line.setblocking(False)
         await asyncio.get_running_loop().sock_connect(line, (host, int(port)))
         self._socket = await connect(
@@ -133,6 +136,8 @@ class Visitor:
                 widget.bool_value = value
             elif isinstance(value, str):
                 widget.string_value = value
+            elif isinstance(value, float):
+                widget.double_array_value.data.append(value)
             else:
                 widget.string_array_value.data.extend(value)
         if press:

@@ -1,6 +1,8 @@
 """The sidebar: one control for each knob."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -16,6 +18,8 @@ from pages.parts.sidebar.run_controls import run_controls
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
 TUNED = tuple(dict(LIVE))
 """The groups that apply to a finished run."""
+LIVE_FRAGMENT = "live_knobs"
+"""The fragment of the sidebar with their controls."""
 NEXT = (
     ("plan", "Queries", "edit_note"),
     ("search", "Search", "travel_explore"),
@@ -138,34 +142,37 @@ def set_excluded(page: str, *, excluded: bool) -> None:
     st.session_state["knob_rank_excluded"] = [*others, page] if excluded else others
 
 
-def sidebar(run: Run | None) -> None:
-    """Draw the sidebar: the live knobs of the run, and those of the next one."""
+def sidebar(run: Run | None, moved: Callable[[], object]) -> None:
+    """Draw the sidebar: the live knobs of the run, after whose changes `moved` is called, and those of the next one."""
     for parameter in parameters():
         st.session_state.setdefault(key(parameter), default(parameter))
     with st.sidebar:
         run_controls()
-        tunable = run is not None and not run.live and run.index is not None
-        for group, title in LIVE:
-            markup.show(markup.kicker(title, "applies live" if tunable else ""))
-            live(group, title, run)
-        if tunable and run is not None:
-            with st.container(key="tuned_link", gap="xsmall"):
-                widgets.button(
-                    "Reset",
-                    "undo",
-                    set_controls,
-                    run.knobs,
-                    *TUNED,
-                    key="reset",
-                    disabled=live_knobs(run) == run.knobs,
-                    width="stretch",
-                )
-                browser.copy_link()
+        _live_sidebar(run, moved)
         markup.show(markup.kicker("Next run", "applies when you ask"))
         for group, title, symbol in NEXT:
             _next_run(group, title, symbol)
         with st.expander("Model and key", icon=":material/key:", key="group_access", type="compact"):
             access_fields()
+
+
+@st.fragment(key=LIVE_FRAGMENT)
+def _live_sidebar(run: Run | None, moved: Callable[[], object]) -> None:
+    tunable = run is not None and not run.live and run.index is not None
+    for group, title in LIVE:
+        markup.show(markup.kicker(title, "applies live" if tunable else ""))
+        live(group, title, run, on_change=moved if run else None)
+    if tunable and run is not None:
+
+        def reset() -> None:
+            set_controls(run.knobs, *TUNED)
+            moved()
+
+        with st.container(key="tuned_link", gap="xsmall"):
+            widgets.button(
+                "Reset", "undo", reset, key="reset", disabled=live_knobs(run) == run.knobs, width="stretch"
+            )
+            browser.copy_link()
 
 
 @st.fragment
@@ -180,11 +187,12 @@ def _next_run(group: str, title: str, symbol: str) -> None:
                 control(parameter)
 
 
-def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:
-    """The controls of a group that applies to a finished run; the less used ones in an expander."""
+def live(group: str, title: str, run: Run | None, prefix: str = "knob", **options: Any) -> None:
+    """The controls of a group that applies to a finished run, with further `options` of the widgets; the less used ones
+    in an expander."""
     for parameter in _of(group, prefix):
         if parameter.path in ALWAYS_SHOWN:
-            control(parameter, prefix=prefix)
+            control(parameter, prefix=prefix, **options)
     further = [parameter for parameter in _of(group, prefix) if parameter.path not in ALWAYS_SHOWN]
     if further:
         with st.expander(
@@ -194,7 +202,7 @@ def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:
             type="compact",
         ):
             for parameter in further:
-                control(parameter, run=run, prefix=prefix)
+                control(parameter, run=run, prefix=prefix, **options)
 
 
 def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:

@@ -1,7 +1,7 @@
 """A slider with a field for its number. Both always show the same value, which is the slider's."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +63,7 @@ def number_control(
             label_visibility="collapsed",
             autocomplete="off",
             on_change=_take,
-            args=(parameter, labels, key, field_key(key)),
+            args=(parameter, labels, key, field_key(key), common.get("on_change")),
         )
         noted_at, note = st.session_state.get(f"note_{key}", (None, ""))
         if note and noted_at == value:
@@ -85,7 +85,9 @@ def _fields(key: str) -> int:
     return redraws
 
 
-def _take(parameter: Parameter, labels: Mapping[int, str], key: str, field: str) -> None:
+def _take(
+    parameter: Parameter, labels: Mapping[int, str], key: str, field: str, moved: Callable[[], object] | None
+) -> None:
     """Set the slider to what was typed: a number, or a label. One out of bounds becomes the bound, with a note."""
     text = st.session_state[field]
     if field != field_key(key) or text == st.session_state[f"shown_{key}"]:
@@ -107,6 +109,8 @@ def _take(parameter: Parameter, labels: Mapping[int, str], key: str, field: str)
     st.session_state.setdefault(_TYPED, {})[key] = _Typed(number, st.session_state[key], time.monotonic())
     st.session_state[key] = number
     st.session_state[f"note_{key}"] = (number, note)
+    if moved:
+        moved()
 
 
 def _keep_typed(key: str) -> None:

@@ -1,7 +1,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from core.analysis.embedding_map.pca import project
+from core.analysis.embedding_map.embedding_map import project
 from core.analysis.rankings.ranked_passages import ranked_passages
 from pages.parts.passage_charts import embedding_map
 from tests.analysis.folded import finished
