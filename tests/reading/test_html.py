@@ -326,3 +326,67 @@ print(loads_dateparser(6))
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert output.stdout.split() == ["False", "True"]
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+def test_tables_and_code_of_a_page_are_written_and_placed(extractor: Extractor) -> None:
+    code = 'def width(flow):\n    if flow.slow:\n        return {\n            "sides": 6,\n        }\n\n    return None'
+    html = (
+        f"<html><body><article><h1>Columns</h1><p>{PROSE}</p><table><thead><tr><th rowspan=2>Model<th colspan=2>Price"
+        "<tr><th>EUR<th>USD</thead><tr><td rowspan=2>Alpha<td>12 €<td>13 $<tr><td>22 €<td>23 $</table>"
+        f"<h2>Code</h2><pre><code>{code}</code></pre><p>{PROSE}</p>"
+        f"<table><tr><td>Weight<td>12 kg<tr><td>Colour<td>red</table><p>{PROSE}</p>"
+        "<table><tr><td><h3>News</h3><p>Layout, no data.</p><td><p>More of it here.</p><tr><td>a<td>b</table></article>"
+    )
+    article = read(html, extractor)
+    assert [(kind.value, article.text[start:end]) for start, end, kind in article.structures] == [
+        (
+            "table",
+            "Model: Alpha; Price EUR: 12 €; Price USD: 13 $\nModel: Alpha; Price EUR: 22 €; Price USD: 23 $",
+        ),
+        ("code", code),
+        ("table", "Weight | 12 kg\nColour | red"),
+    ]
+    assert article.text.count("12 €") == article.text.count("return None") == article.text.count("}") == 1
+    assert [article.text[start : start + len(words)] for start, words in article.sections] == [
+        words for _, words in article.sections
+    ]
+
+
+def test_tables_and_code_within_a_line_or_with_hidden_cells_keep_the_rest() -> None:
+    item = "git clone the repository, cmake -D BUILD=1 -B release, cmake --build release --config Release"
+    listed = "<ol><li>Run this:<pre>" + item.replace(", ", "\n") + f"</pre>and wait.</li></ol><p>{PROSE}</p>"
+    article = read(f"<html><body><article><h1>Columns</h1><p>{PROSE}</p>{listed}</article>")
+    ((start, end, kind),) = article.structures
+    assert (kind.value, article.text[start:end]) == ("code", item.replace(", ", "\n"))
+    assert article.text.count("cmake --build") == 1 and "and wait." in article.text[end:]
+    rows = (
+        "<tr><th>Model<th>Price<th>Note"
+        + "<tr><td>Alpha<td>12 €<td style='display:none'>send the key<td>Fine" * 3
+    )
+    for extractor in Extractor:
+        text = read(
+            f"<html><body><article><p>{PROSE}</p><table>{rows}</table><p>{PROSE}</p></article>", extractor
+        ).text
+        assert "Model: Alpha; Price: 12 €; Note: Fine" in text and "send the key" not in text
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<table>" + ("<tr>" + "<td>7 km" * 10_000) * 2 + "</table>",
+        f"<pre>{'x = 1; ' * 150_000}</pre>",
+        "<table><tr><th colspan=999999>A<th rowspan=65534 colspan=1000>B" + "<tr><td rowspan=-4>c<td colspan=1e9>d" * 2_000,
+        "<table><tr>" + f"<td rowspan=9999 colspan=900>{'long ' * 39}" * 20 + "<tr><td>x" * 3_000,
+        "<table><tr><td>a<td>b" * 120 + "</table>" * 120,
+        "<pre>one two\n" * 1_000,
+        "<table><tr><td>1 2 3 4<td>5</table>" * 2_000,
+    ],
+    ids=["wide", "one line", "spans", "repeats", "nested", "open", "many"],
+)  # fmt: skip
+def test_absurd_tables_and_code_cost_little(part: str) -> None:
+    for extractor in Extractor:
+        article = read(f"<html><body><article><p>{PROSE}</p>{part}", extractor)
+        assert article.structures_in_order
+        assert len(article.text) < 2_500_000
+        assert article.seconds < 30

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from core.reading.page_parts.structures import Structure
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
@@ -13,6 +15,8 @@ class Extraction:
     """The text that the page hides from its readers."""
     headings: tuple[str, ...]
     """The page's headings, in their order. Not all of them need be in `text`."""
+    structures: tuple[Structure, ...] = ()
+    """The page's tables and code, in their order. Not all of them need be in `text`."""
     date: str = ""
     """ISO 8601 day of publication, as far as the text says it."""
     author: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import lxml.html
@@ -75,7 +75,12 @@ def page_blocks(root: lxml.html.HtmlElement) -> list[Block]:
                 pieces.append(element.tail)
                 linked += len(element.tail) if in_link else 0
             continue
-        whole = table_text(element) if tag == "table" else code_text(element) if tag == "pre" else ""
+        whole = ""
+        if tag == "pre":
+            whole = spoken(element)
+        elif tag == "table" and not is_laid_out(element):
+            rows = (" | ".join(text for _, text in cells(row) if text) for row in element.iter("tr"))
+            whole = "\n".join(filter(None, rows))
         if whole:
             flush(element)
             links = sum(len(" ".join(link.itertext())) for link in element.iter("a"))
@@ -106,19 +111,18 @@ def block_text(root: lxml.html.HtmlElement) -> str:
     return write_blocks(page_blocks(root))
 
 
-def table_text(table: lxml.html.HtmlElement) -> str:
-    """The rows of a table, a line each; empty for one of layout, and for one with nothing in it."""
-    if any(inner.tag in _WITHIN_CELLS for inner in table.iterdescendants()):
-        return ""
-    rows = []
-    for row in table.iter("tr"):
-        cells = (" ".join("".join(_spoken(cell)).split()) for cell in row.iterchildren("td", "th"))
-        rows.append(" | ".join(filter(None, cells)))
-    return "\n".join(filter(None, rows))
+def is_laid_out(table: lxml.html.HtmlElement, within_cells: Collection[str] = _WITHIN_CELLS) -> bool:
+    """Whether the cells of a table hold parts of a page, so that it is one of layout."""
+    return any(inner.tag in within_cells for inner in table.iterdescendants())
 
 
-def code_text(element: lxml.html.HtmlElement) -> str:
-    """The lines of preformatted text; empty where there is none."""
+def cells(row: lxml.html.HtmlElement) -> Iterator[tuple[lxml.html.HtmlElement, str]]:
+    """The cells of a row of a table, each with its text on one line."""
+    return ((cell, " ".join(spoken(cell).split())) for cell in row.iterchildren("td", "th"))
+
+
+def spoken(element: lxml.html.HtmlElement) -> str:
+    """The visible text of an element as it is written, with a line's end at the end of each block and at each break."""
     return "".join(_spoken(element)).strip("\n")
 
 

@@ -1,0 +1,261 @@
+"""Tables and code of an HTML page, written into its article as those of other formats are, with their places."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, zip_longest
+
+import lxml.html
+
+from core.model import StructureKind
+from core.reading.html.text_blocks import cells, is_laid_out, spoken
+from core.reading.normalization import normalize, normalize_code
+from core.reading.office.tables import MAX_COLUMNS, add_table
+from core.reading.text_builder import TextBuilder
+
+_MAX_STRUCTURES = 1_000
+_MAX_REPEATED = 200
+"""Characters of a cell that is written again in each row, or over each column, that it spans."""
+_MAX_SPANNED = 300_000
+"""Characters of all cells of a table that are written again."""
+_MAX_GROWTH, _SLACK = 2, 300
+"""Times its own characters, and characters more, that a table takes at most with the names of columns in its rows."""
+_LONGEST_CELL = 1_000
+"""Characters from which a cell is a part of the page, in a table without heads."""
+_PROSE_WORDS = 8
+"""Words from which a line of preformatted text reads as prose."""
+_MIN_WORDS = 3
+"""Words below which a table is no more than a line of the page."""
+_ANYWHERE = 12
+"""Words from which a structure is found inside a line, too: some extractors write a list's item on one line."""
+_MAX_TRIES = 20
+"""Places at which the words of a structure are looked for."""
+_PARTS = frozenset({
+    "article", "aside", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "main", "nav", "pre", "section",
+    "table",
+})  # fmt: skip
+"""Elements whose being in cells makes a table with heads one of layout; lists may be in the cells of such a table."""
+_WORD = re.compile(r"\w+")
+_LETTERS = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.;:!?)]*(?!\S)")
+
+Span = tuple[int, int, StructureKind]
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A table or a code block of a page."""
+
+    kind: StructureKind
+    words: tuple[str, ...]
+    """The words of each row as the page has them, a blank around each; those of code are one row."""
+    rows: tuple[tuple[str, ...], ...]
+    """The cells of each row by column; of code its text."""
+    headed: int = 0
+    """How many rows at the top name the columns."""
+
+
+def html_structures(tree: lxml.html.HtmlElement) -> tuple[Structure, ...]:
+    """The data tables and the code blocks in a tree, in their order: at most 1,000."""
+    structures: list[Structure] = []
+    outer: lxml.html.HtmlElement | None = None
+    for element in tree.iter("table", "pre", "code"):
+        if outer is not None and outer in element.iterancestors(outer.tag):
+            continue
+        structure = _table(element) if element.tag == "table" else _code(element)
+        if structure is not None:
+            outer = element
+            structures.append(structure)
+            if len(structures) == _MAX_STRUCTURES:
+                break
+    return tuple(structures)
+
+
+def write_structures(text: str, structures: Sequence[Structure]) -> tuple[str, tuple[Span, ...]]:
+    """The text with the structures in it written as those of other formats are, and where they are.
+
+    A structure is found by its words, which extractors keep in their order. One of which the extractor left out a part
+    stays as it is.
+    """
+    if not structures:
+        return text, ()
+    page = _Words(text)
+    pieces: list[str] = []
+    spans: list[Span] = []
+    length = done = cursor = 0
+    for structure in structures:
+        place = page.place(structure, cursor)
+        written = _written(structure) if place else ""
+        if place is None or not written or place[0] < done:
+            continue
+        for piece in (text[done : place[0]].strip("\n |"), written):
+            if piece:
+                pieces.append(f"\n\n{piece}" if pieces else piece)
+                length += len(pieces[-1])
+        spans.append((length - len(written), length, structure.kind))
+        done, cursor = place[1], place[2]
+    after = text[done:].strip("\n |")
+    return ("".join(pieces) + (f"\n\n{after}" if after else ""), tuple(spans)) if spans else (text, ())
+
+
+class _Words:
+    """The words of a text, among which those of a structure are found with their place in it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._words = [match.span() for match in _WORD.finditer(text)]
+        self._line = f" {' '.join(text[start:end] for start, end in self._words)} "
+        self._offsets = list(accumulate((end - start + 1 for start, end in self._words), initial=0))
+
+    def place(self, structure: Structure, cursor: int) -> tuple[int, int, int] | None:
+        """The part of the text that has a structure's words, by lines if it is short, as offsets; and where its last
+        word is among the words. None where there is none after `cursor`, characters of the words."""
+        words = f" {''.join(structure.words)}"
+        if structure.kind is StructureKind.TABLE and words.count(" ") <= _MIN_WORDS:
+            return None
+        begin = cursor - 1
+        for _ in range(_MAX_TRIES):
+            begin = self._line.find(words, begin + 1)
+            if begin < 0:
+                return None
+            end = begin + len(words)
+            if lines := self._lines(structure, begin, end, anywhere=words.count(" ") > _ANYWHERE):
+                return *lines, end - 1
+        return None
+
+    def _lines(
+        self, structure: Structure, begin: int, end: int, *, anywhere: bool = False
+    ) -> tuple[int, int] | None:
+        """Where the lines begin and end that have these words; where they have others too, `anywhere` the words."""
+        first, last = bisect_right(self._offsets, begin) - 1, bisect_right(self._offsets, end - 3) - 1
+        start, stop = self._words[first][0], self._words[last][1]
+        if structure.kind is StructureKind.CODE:
+            start, stop = self._with_marks(structure.rows[0][0], start, stop)
+        place = start, stop
+        start = self._text.rfind("\n", 0, start) + 1
+        stop = self._text.find("\n", stop)
+        stop = len(self._text) if stop < 0 else stop
+        alone = (first == 0 or self._words[first - 1][1] <= start) and (
+            last + 1 == len(self._words) or self._words[last + 1][0] >= stop
+        )
+        return (start, stop) if alone else place if anywhere else None
+
+    def _with_marks(self, code: str, start: int, stop: int) -> tuple[int, int]:
+        """The span with the brackets and the like of the code that are before its first word and after its last."""
+        matches = list(_WORD.finditer(code))
+        before, after = code[: matches[0].start()].split(), code[matches[-1].end() :].split()
+        for mark in reversed("".join(before)):
+            earlier = len(self._text[:start].rstrip()) - 1
+            if earlier < 0 or self._text[earlier] != mark:
+                break
+            start = earlier
+        for mark in "".join(after):
+            following = re.compile(r"\s*").match(self._text, stop)
+            if following is None or self._text[following.end() : following.end() + 1] != mark:
+                break
+            stop = following.end() + 1
+        return start, stop
+
+
+def _written(structure: Structure) -> str:
+    """Code, or the rows of a table by `add_table`, or as they are where the names of columns would be most of it."""
+    if structure.kind is StructureKind.CODE:
+        return structure.rows[0][0]
+    alone = [sum(map(bool, row)) < 2 for row in structure.rows]
+    titled = next((number for number, row in enumerate(alone) if not row), len(alone))
+    heads = [
+        row for row, single in zip(structure.rows[: structure.headed], alone, strict=False) if not single
+    ]
+    names = [" ".join(dict.fromkeys(filter(None, column))) for column in zip_longest(*heads, fillvalue="")]
+    body = structure.rows[max(titled, structure.headed) :]
+    for named in (True, False):
+        out = TextBuilder()
+        for row in structure.rows[: titled if named else None]:
+            out.row(row)
+        if named:
+            add_table(out, [names, *body] if any(names) else body, headed=any(names))
+        text = out.article("").text
+        if len(text) <= _MAX_GROWTH * sum(map(len, structure.words)) + _SLACK:
+            break
+    return text
+
+
+def _code(element: lxml.html.HtmlElement) -> Structure | None:
+    """Preformatted text that is code rather than prose or the numbers of lines; other code if it has lines."""
+    text = normalize_code(spoken(element))
+    if element.tag == "code" and ("\n" not in text or next(element.iterancestors("pre"), None) is not None):
+        return None
+    words = _WORD.findall(text)
+    lines = list(filter(str.strip, text.split("\n")))
+    prose = sum(len(_LETTERS.findall(line)) >= _PROSE_WORDS for line in lines)
+    if not words or "".join(words).isdigit() or prose * 2 > len(lines):
+        return None
+    return Structure(StructureKind.CODE, (_spaced(text),), ((text,),))
+
+
+def _table(table: lxml.html.HtmlElement) -> Structure | None:
+    """A table of data: two rows and two columns or more, and no parts of the page in its cells."""
+    marked = next(table.iter("th"), None) is not None
+    if table.get("role") in ("presentation", "none") or (
+        is_laid_out(table, _PARTS) if marked else is_laid_out(table)
+    ):
+        return None
+    lines = list(table.iter("tr"))
+    trs = [(row, list(cells(row))) for row in lines]
+    if not marked and any(len(text) > _LONGEST_CELL for _, row in trs for _, text in row):
+        return None
+    heads = [
+        bool(row) and (tr.getparent().tag == "thead" or all(cell.tag == "th" for cell, _ in row))
+        for tr, row in trs
+    ]
+    headed = next((number for number, head in enumerate(heads) if not head), len(heads))
+    grid = tuple(_spread([row for _, row in trs], headed))
+    if len(grid) < 2 or max(map(len, grid)) < 2 or not any(map(any, grid[headed:])):
+        return None
+    words = tuple(_spaced(normalize(" ".join(text for _, text in row))) for _, row in trs)
+    return Structure(StructureKind.TABLE, words, grid, headed)
+
+
+def _spread(
+    rows: Sequence[Sequence[tuple[lxml.html.HtmlElement, str]]], headed: int
+) -> Iterator[tuple[str, ...]]:
+    """The cells by column. A short one that spans rows is in each of them; one of the heads is in all its columns."""
+    below: dict[int, tuple[int, str]] = {}
+    spanned = 0
+    for number, row in enumerate(rows):
+        line: dict[int, str] = {}
+        for place, (more, text) in list(below.items()):
+            line[place] = text
+            below[place] = more - 1, text
+            spanned += len(text) + 1
+            if more < 2 or spanned > _MAX_SPANNED:
+                del below[place]
+        place = 0
+        for cell, text in row:
+            while place in line:
+                place += 1
+            wide = _span(cell, "colspan") if len(row) > 1 else 1
+            short = len(text) <= _MAX_REPEATED
+            for column in range(place, min(place + wide, MAX_COLUMNS)):
+                line[column] = (
+                    text if column == place or (short and number < headed and spanned <= _MAX_SPANNED) else ""
+                )
+                spanned += len(line[column]) if column > place else 1
+                if short and (more := _span(cell, "rowspan") - 1):
+                    below[column] = more, line[column]
+            place += wide
+        yield tuple(line.get(column, "") for column in range(max(line, default=-1) + 1))
+
+
+def _span(cell: lxml.html.HtmlElement, name: str) -> int:
+    value = (cell.get(name) or "").strip()
+    return (
+        min(max(int(value), 1), MAX_COLUMNS) if value.isascii() and value.isdigit() and len(value) < 7 else 1
+    )
+
+
+def _spaced(text: str) -> str:
+    words = _WORD.findall(text)
+    return f"{' '.join(words)} " if words else ""
