@@ -118,7 +118,7 @@ def inverse_document_frequency(present: int, total: int) -> float:
 
 
 def tokens(text: str, language: str = "") -> list[str]:
-    """Words without case and ending; in scripts without spaces, pairs of neighbouring characters."""
+    """Words without case and ending; in scripts without spaces, groups of neighbouring characters."""
     return _stems(words(text), language)
 
 

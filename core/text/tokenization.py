@@ -22,11 +22,14 @@ TIBETAN, YI = "\u0f00-\u0fff", "\ua000-\ua4cf"
 # Without these, which include marks and scripts without spaces, the standard library finds the words.
 _INTRICATE = re.compile("[\u0300-\u036f\u0590-\u1fff\u2c00-\U0010ffff]")
 _WORD = re.compile(r"[^\W_]+")
+_GROUPS = {"ideographs": 2, "letters": 3}
+"""Neighbouring characters that are one token, by the kind of script."""
 _ASCII_WORDS = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 
 
 def words(text: str) -> list[str]:
-    """The words in order, case-folded in form NFKC; in scripts without spaces, pairs of neighbouring characters."""
+    """The words in order, case-folded in form NFKC; in scripts without spaces, neighbouring characters: pairs, and in
+    alphabets of Southeast Asia groups of three."""
     if text.isascii():
         return text.translate(_ASCII_WORDS).split()
     text = unicodedata.normalize("NFKC", text).casefold()
@@ -35,10 +38,8 @@ def words(text: str) -> list[str]:
     tokens: list[str] = []
     for match in _any_script().finditer(text):
         run = match.group()
-        if match.lastgroup == "unspaced" and len(run) > 1:
-            tokens.extend(run[start : start + 2] for start in range(len(run) - 1))
-        else:
-            tokens.append(run)
+        size = _GROUPS.get(match.lastgroup, len(run))
+        tokens.extend(run[start : start + size] for start in range(max(len(run) - size, 0) + 1))
     return tokens
 
 
@@ -46,4 +47,5 @@ def words(text: str) -> list[str]:
 def _any_script() -> Any:
     import regex  # the standard library's \w leaves out the vowel signs of Indic scripts
 
-    return regex.compile(rf"(?P<unspaced>[{UNSPACED}]+)|[\p{{L}}\p{{M}}\p{{N}}--[{UNSPACED}]]+", regex.V1)
+    unspaced = rf"(?P<ideographs>[{KANA}{HAN}]+)|(?P<letters>[{SOUTHEAST_ASIAN}]+)"
+    return regex.compile(rf"{unspaced}|[\p{{L}}\p{{M}}\p{{N}}--[{UNSPACED}]]+", regex.V1)

@@ -152,11 +152,13 @@ def test_words_score_by_the_formula_of_lucene() -> None:
     assert bm25("red boat red glacier", passages).tolist() == pytest.approx(expected, rel=1e-6)
 
 
-def test_scripts_without_spaces_match_by_pairs_of_characters() -> None:
+def test_scripts_without_spaces_match_by_neighbouring_characters() -> None:
     passages = index_of(["東京の大学で学ぶ", "京都の寺を訪ねる", "ภาษาไทยไม่มีช่องว่าง"]).passages
     assert np.argmax(bm25("東京大学", passages)) == 0
     assert np.argmax(bm25("寺", passages)) == 1 or bm25("訪ねる", passages)[1] > 0
     assert np.argmax(bm25("ภาษาไทย", passages)) == 2
+    assert tokens("東京タワー") == ["東京", "京タ", "タワ", "ワー"]
+    assert tokens("ภาษา") == ["ภาษ", "าษา"]
     assert tokens("टीकाकरण केंद्र") == ["टीकाकरण", "केंद्र"]
     assert tokens("ＡＢＣ Straße") == ["abc", "strasse"]
 
