@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model import Article, Document, Extractor, SkipReason, Unreadable
+from core.config.knobs import Boundary, ChunkKnobs
+from core.model import Article, Document, Extractor, Page, SkipReason, Unreadable
 from core.reading import extract
 from core.reading.html.html_parsing import HTML_LIMIT, MAX_DEPTH
+from core.stages.chunk import passages_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = [
@@ -390,3 +392,40 @@ def test_absurd_tables_and_code_cost_little(part: str) -> None:
         assert article.structures_in_order
         assert len(article.text) < 2_500_000
         assert article.seconds < 30
+
+
+def thread(*posts: tuple[str, str, str]) -> str:
+    return "<html><body><main><h1>Columns</h1>" + "".join(
+        f'<div itemscope itemtype="https://schema.org/Comment"><div class="post-head"><span itemprop="author"><b>A</b>'
+        f'<a>{author}</a></span><time datetime="{day}T10:00:00Z">then</time></div>'
+        f'<div class="post"><p>{text}</p><p>{PROSE}</p></div></div>'
+        for author, day, text in posts
+    )
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+def test_each_post_of_a_thread_is_a_section_with_author_and_day(extractor: Extractor) -> None:
+    posts = [
+        ("Ada", "2024-03-05", "Why do the columns have six sides and never four?"),
+        ("Ben", "2024-03-06", "Because six sides release the most stress of all shapes."),
+        ("Ada", "2024-03-07", "Thank you, that is what I wanted to know about them."),
+    ]
+    article = read(thread(*posts), extractor)
+    sections = [(name, article.text[start:]) for start, name in article.sections if "," in name]
+    assert [name for name, _ in sections] == [f"{author}, {day}" for author, day, _ in posts]
+    assert all(rest.startswith(text) for (_, rest), (*_, text) in zip(sections, posts, strict=True))
+    page = Page(key="k", url="u", title="", article=article)
+    passages = passages_of(page, ChunkKnobs(boundary=Boundary.SECTION, size=2_000))
+    assert [
+        sum(text in passage.text for *_, text in posts) for passage in passages if "sides" in passage.text
+    ] == [1] * 3
+
+
+def test_very_many_posts_and_posts_in_posts_are_read() -> None:
+    many = "".join(
+        f"<li class=comment><b class=author>Ada</b><p>Comment number {n} is here." for n in range(25_000)
+    )
+    deep = "<div class=comment><b class=author>Ada</b><p>This is a comment on a comment.</p>" * 500
+    for part in (many, deep):
+        article = read(f"<html><body><article><p>{PROSE}</p>{part}")
+        assert article.text and article.seconds < 30

@@ -9,50 +9,45 @@ from core.reading.html.extraction import Extraction
 from core.reading.html.headings import resiliparse_headings
 from core.reading.html.html_parsing import MarkupSize, parse_html
 from core.reading.normalization import paragraphs
+from core.reading.page_parts.posts import Post, html_posts
 from core.reading.page_parts.structures import Structure, html_structures
 
-_STRUCTURED = re.compile("<(?:table|pre|code)", re.IGNORECASE)
+_PARTS = re.compile(
+    r"<(?:table|pre|code)|schema\.org/\w*(?:Comment|Answer|Posting)|(?:post|comment|reply)\b[^<>]*>",
+    re.IGNORECASE,
+)
 
 
 def extract_fast(html: str) -> Extraction:
     """The article's text."""
-    from resiliparse.extract.html2text import extract_plain_text
-
-    tree, hidden, headings = _parsed(html)
-    text = paragraphs(extract_plain_text(tree, main_content=True, alt_texts=False, noscript=True))
-    return Extraction(
-        text=text, extractor="resiliparse", hidden=hidden, headings=headings, structures=_structures(html)
-    )
+    return _extraction(html, "resiliparse", main_content=True)
 
 
 def extract_visible_text(html: str) -> Extraction:
     """All visible text, menus and footers too."""
+    return _extraction(html, "visible text", main_content=False, list_bullets=False)
+
+
+def _extraction(html: str, extractor: str, **options: Any) -> Extraction:
     from resiliparse.extract.html2text import extract_plain_text
-
-    tree, hidden, headings = _parsed(html)
-    text = paragraphs(
-        extract_plain_text(tree, main_content=False, alt_texts=False, list_bullets=False, noscript=True)
-    )
-    return Extraction(
-        text=text, extractor="visible text", hidden=hidden, headings=headings, structures=_structures(html)
-    )
-
-
-def _parsed(html: str) -> tuple[Any, str, tuple[str, ...]]:
-    """The tree without what the page hides, the text of that, and the headings."""
     from resiliparse.parse.html import HTMLTree
 
     tree = HTMLTree.parse(html)
-    return tree, remove_hidden_resiliparse(tree, html), resiliparse_headings(tree)
+    hidden, headings = remove_hidden_resiliparse(tree, html), resiliparse_headings(tree)
+    text = paragraphs(extract_plain_text(tree, alt_texts=False, noscript=True, **options))
+    structures, posts = _parts(html)
+    return Extraction(
+        text=text, extractor=extractor, hidden=hidden, headings=headings, structures=structures, posts=posts
+    )
 
 
-def _structures(html: str) -> tuple[Structure, ...]:
-    """The tables and the code, from lxml's tree: that of resiliparse is too slow to walk. Most pages have none."""
-    if _STRUCTURED.search(html) is None or MarkupSize.of(html).excess:
-        return ()
+def _parts(html: str) -> tuple[tuple[Structure, ...], tuple[Post, ...]]:
+    """The tables and the code, and the posts, from lxml's tree: that of resiliparse is too slow to walk. Most pages have none."""
+    if _PARTS.search(html) is None or MarkupSize.of(html).excess:
+        return (), ()
     try:
         tree = parse_html(html)
     except Unreadable:  # the other parser is less strict
-        return ()
+        return (), ()
     remove_hidden_lxml(tree)
-    return html_structures(tree)
+    return html_structures(tree), html_posts(tree)

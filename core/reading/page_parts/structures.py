@@ -17,10 +17,8 @@ from core.reading.office.tables import MAX_COLUMNS, add_table
 from core.reading.text_builder import TextBuilder
 
 _MAX_STRUCTURES = 1_000
-_MAX_REPEATED = 200
-"""Characters of a cell that is written again in each row, or over each column, that it spans."""
-_MAX_SPANNED = 300_000
-"""Characters of all cells of a table that are written again."""
+_MAX_REPEATED, _MAX_SPANNED = 200, 300_000
+"""Characters of a cell, and of all of a table, that are written again in the rows or over the columns they span."""
 _MAX_GROWTH, _SLACK = 2, 300
 """Times its own characters, and characters more, that a table takes at most with the names of columns in its rows."""
 _LONGEST_CELL = 1_000
@@ -29,16 +27,14 @@ _PROSE_WORDS = 8
 """Words from which a line of preformatted text reads as prose."""
 _MIN_WORDS = 3
 """Words below which a table is no more than a line of the page."""
-_ANYWHERE = 12
-"""Words from which a structure is found inside a line, too: some extractors write a list's item on one line."""
-_MAX_TRIES = 20
-"""Places at which the words of a structure are looked for."""
+_ANYWHERE, _MAX_TRIES = 12, 20
+"""Words from which a structure is found inside a line, too, and places at which it is looked for."""
 _PARTS = frozenset({
     "article", "aside", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "main", "nav", "pre", "section",
     "table",
 })  # fmt: skip
 """Elements whose being in cells makes a table with heads one of layout; lists may be in the cells of such a table."""
-_WORD = re.compile(r"\w+")
+_WORD, _COUNT = re.compile(r"\w+"), re.compile("[0-9]{1,6}")
 _LETTERS = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.;:!?)]*(?!\S)")
 
 Span = tuple[int, int, StructureKind]
@@ -121,42 +117,21 @@ class _Words:
             if begin < 0:
                 return None
             end = begin + len(words)
-            if lines := self._lines(structure, begin, end, anywhere=words.count(" ") > _ANYWHERE):
+            if lines := self._lines(begin, end, anywhere=words.count(" ") > _ANYWHERE):
                 return *lines, end - 1
         return None
 
-    def _lines(
-        self, structure: Structure, begin: int, end: int, *, anywhere: bool = False
-    ) -> tuple[int, int] | None:
-        """Where the lines begin and end that have these words; where they have others too, `anywhere` the words."""
+    def _lines(self, begin: int, end: int, *, anywhere: bool) -> tuple[int, int] | None:
+        """Where the lines begin and end that have these words, with lines of marks such as brackets around them; if
+        they have other words too, `anywhere` the words."""
         first, last = bisect_right(self._offsets, begin) - 1, bisect_right(self._offsets, end - 3) - 1
-        start, stop = self._words[first][0], self._words[last][1]
-        if structure.kind is StructureKind.CODE:
-            start, stop = self._with_marks(structure.rows[0][0], start, stop)
-        place = start, stop
-        start = self._text.rfind("\n", 0, start) + 1
-        stop = self._text.find("\n", stop)
-        stop = len(self._text) if stop < 0 else stop
-        alone = (first == 0 or self._words[first - 1][1] <= start) and (
-            last + 1 == len(self._words) or self._words[last + 1][0] >= stop
-        )
-        return (start, stop) if alone else place if anywhere else None
-
-    def _with_marks(self, code: str, start: int, stop: int) -> tuple[int, int]:
-        """The span with the brackets and the like of the code that are before its first word and after its last."""
-        matches = list(_WORD.finditer(code))
-        before, after = code[: matches[0].start()].split(), code[matches[-1].end() :].split()
-        for mark in reversed("".join(before)):
-            earlier = len(self._text[:start].rstrip()) - 1
-            if earlier < 0 or self._text[earlier] != mark:
-                break
-            start = earlier
-        for mark in "".join(after):
-            following = re.compile(r"\s*").match(self._text, stop)
-            if following is None or self._text[following.end() : following.end() + 1] != mark:
-                break
-            stop = following.end() + 1
-        return start, stop
+        (start, _), (_, stop) = self._words[first], self._words[last]
+        ends = last + 1 == len(self._words)
+        line = self._text.find("\n", self._words[first - 1][1], start) + 1 if first else 0
+        line_end = len(self._text) if ends else self._text.rfind("\n", stop, self._words[last + 1][0])
+        if (line or not first) and line_end >= 0:
+            return line, line_end
+        return (start, stop) if anywhere else None
 
 
 def _written(structure: Structure) -> str:
@@ -187,12 +162,12 @@ def _code(element: lxml.html.HtmlElement) -> Structure | None:
     text = normalize_code(spoken(element))
     if element.tag == "code" and ("\n" not in text or next(element.iterancestors("pre"), None) is not None):
         return None
-    words = _WORD.findall(text)
     lines = list(filter(str.strip, text.split("\n")))
     prose = sum(len(_LETTERS.findall(line)) >= _PROSE_WORDS for line in lines)
-    if not words or "".join(words).isdigit() or prose * 2 > len(lines):
+    words = _spaced(text)
+    if not words or words.replace(" ", "").isdigit() or prose * 2 > len(lines):
         return None
-    return Structure(StructureKind.CODE, (_spaced(text),), ((text,),))
+    return Structure(StructureKind.CODE, (words,), ((text,),))
 
 
 def _table(table: lxml.html.HtmlElement) -> Structure | None:
@@ -202,15 +177,14 @@ def _table(table: lxml.html.HtmlElement) -> Structure | None:
         is_laid_out(table, _PARTS) if marked else is_laid_out(table)
     ):
         return None
-    lines = list(table.iter("tr"))
-    trs = [(row, list(cells(row))) for row in lines]
+    trs = [(row, list(cells(row))) for row in table.iter("tr")]
     if not marked and any(len(text) > _LONGEST_CELL for _, row in trs for _, text in row):
         return None
-    heads = [
-        bool(row) and (tr.getparent().tag == "thead" or all(cell.tag == "th" for cell, _ in row))
-        for tr, row in trs
-    ]
-    headed = next((number for number, head in enumerate(heads) if not head), len(heads))
+    headed = 0
+    for tr, row in trs:
+        if not row or not (tr.getparent().tag == "thead" or all(cell.tag == "th" for cell, _ in row)):
+            break
+        headed += 1
     grid = tuple(_spread([row for _, row in trs], headed))
     if len(grid) < 2 or max(map(len, grid)) < 2 or not any(map(any, grid[headed:])):
         return None
@@ -239,9 +213,8 @@ def _spread(
             wide = _span(cell, "colspan") if len(row) > 1 else 1
             short = len(text) <= _MAX_REPEATED
             for column in range(place, min(place + wide, MAX_COLUMNS)):
-                line[column] = (
-                    text if column == place or (short and number < headed and spanned <= _MAX_SPANNED) else ""
-                )
+                again = short and number < headed and spanned <= _MAX_SPANNED
+                line[column] = text if again or column == place else ""
                 spanned += len(line[column]) if column > place else 1
                 if short and (more := _span(cell, "rowspan") - 1):
                     below[column] = more, line[column]
@@ -251,9 +224,7 @@ def _spread(
 
 def _span(cell: lxml.html.HtmlElement, name: str) -> int:
     value = (cell.get(name) or "").strip()
-    return (
-        min(max(int(value), 1), MAX_COLUMNS) if value.isascii() and value.isdigit() and len(value) < 7 else 1
-    )
+    return min(max(int(value), 1), MAX_COLUMNS) if _COUNT.fullmatch(value) else 1
 
 
 def _spaced(text: str) -> str:
