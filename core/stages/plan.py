@@ -94,8 +94,9 @@ def plan_prompt(question: str, queries: int, today: date) -> tuple[Message, ...]
         "Make the queries diverse: other words and technical terms, the causes and the consequences, "
         "primary sources, figures, criticism. No two may ask for the same thing.\n"
         "Write each as a person would type it into a search box: the words that matter, 3 to 12 of them, "
-        "understandable without the question. Use the language of the question, or English where most "
-        "good sources are English.\n"
+        "understandable without the question. Use the language of the question, and where good pages are "
+        "likely in others (of the country that it is about, English where most sources are English), write "
+        "some queries in these.\n"
         "Reply with the queries only, one a line, without numbers, quotation marks or comments."
     )
     user = f"Question: {question}\n\nWrite {queries} search queries, one a line."

@@ -11,6 +11,8 @@ from core.analysis.rankings.context_membership import cited_rows
 from core.model import Passage, Query
 from core.ports import Embed
 from core.run.state import Run
+from core.text.language import dominant_language, function_words, in_latin_script, language_name
+from core.text.tokenization import words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,8 @@ class Share:
 class Contribution:
     """One query's contribution. `results` counts the rows of its reply.
 
-    `note` says why there is none, or which of the engines and categories that were named the backend lacks.
+    `note` says in which language the query is, where it is another one than the question's, why there is no contribution,
+    or which of the engines and categories that were named the backend lacks.
     """
 
     query: Query
@@ -70,10 +73,24 @@ def contributions(run: Run) -> tuple[Contribution, ...]:
 
 
 def _note(run: Run, query: Query) -> str:
-    if query in run.search_faults:
-        return run.search_faults[query].message
+    language = _other_language(query, run.question)
+    notes = [f"In {language_name(language)}."] if language else []
     unknown = run.replies[query].unknown_engines if query in run.replies else ()
-    return f"No engine or category is named {', '.join(unknown)}." if unknown else ""
+    if query in run.search_faults:
+        notes.append(run.search_faults[query].message)
+    elif unknown:
+        notes.append(f"No engine or category is named {', '.join(unknown)}.")
+    return " ".join(notes)
+
+
+def _other_language(query: Query, question: str) -> str:
+    """The language of a query that is surely in another one than the question; empty where it is not."""
+    language, of_question = dominant_language([query.text]), dominant_language([question])
+    if not of_question or language == of_question:
+        return ""
+    shared = function_words(language).intersection(words(query.text))
+    # A single word misleads: "on" is Finnish too.
+    return language if len(shared) > 1 or not in_latin_script(language) else ""
 
 
 def _finders(passage: Passage, finders: Mapping[str, frozenset[str]]) -> frozenset[str]:

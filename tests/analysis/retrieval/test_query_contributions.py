@@ -37,6 +37,12 @@ def test_a_query_says_which_engines_the_backend_lacks_and_why_it_failed() -> Non
     assert notes == ["No engine or category is named gogle.", "SearXNG did not answer.", ""]
 
 
+def test_a_query_in_another_language_than_the_question_says_so() -> None:
+    queries = ["red boats", "Wie fahren Boote auf dem Fluss?", "红色的船"]
+    run = replace(run_of(found={query: [A] for query in queries}), question="How do boats sail on the river?")
+    assert [row.note for row in contributions(run)] == ["", "In German.", "In Chinese."]
+
+
 def test_a_text_on_two_pages_belongs_to_the_queries_of_both() -> None:
     same = "The same boat on the same river."
     run = run_of({A: same, B: same}, found={"one": [A], "two": [B]})
