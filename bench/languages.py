@@ -8,6 +8,9 @@ its best passage. Half of the paragraphs' questions, by a checksum of the paragr
 (`--half develop`), the other half is reported. "Declared" is fused with the language that a page would declare;
 "detected" with the one that is detected in the paragraph; "said en" with the language of a page that declares English
 around it; "wrong" with another language that looks like it.
+
+A second table is of questions in one language over paragraphs in another (`--pairs`): fused with MiniLM's vectors, with the
+multilingual encoder's, and with those that a run would choose for each question.
 """
 
 import argparse
@@ -26,11 +29,14 @@ from zlib import crc32
 import numpy as np
 
 from core.adapters.models.local_embedder import MiniLM
+from core.adapters.models.multilingual_embedder import MultilingualUSE
 from core.config.knobs import ChunkKnobs, RankKnobs, Strategy
 from core.evaluation.metrics.ranking_metrics import ndcg
 from core.model import Article, Index, Page, Passage
+from core.ports import Embed
 from core.runtime.event_loop import run_async
 from core.stages.chunk import folded, passages_of
+from core.stages.embedding.language_choice import reads_across
 from core.stages.rank import rank
 from core.text.language import page_language
 
@@ -64,7 +70,7 @@ def held_back(paragraph: str) -> bool:
     return crc32(paragraph.partition("-")[2].encode()) % 2 == 1
 
 
-async def corpus(texts: Mapping[str, str], embed: MiniLM) -> Corpus:
+async def corpus(texts: Mapping[str, str], embed: Embed) -> Corpus:
     pages = {
         key: Page(key=key, url="", title="", article=Article(text=text, extractor=""))
         for key, text in texts.items()
@@ -95,9 +101,9 @@ def measured(
     found: Corpus,
     strategy: Strategy,
     pages: Mapping[str, Page],
-    embed: MiniLM,
-) -> float:
-    """The mean nDCG@10 of these questions."""
+    embed: Embed,
+) -> list[float]:
+    """nDCG@10 of each of these questions."""
     knobs, values = RankKnobs(strategy=strategy), []
     for one, vector in zip(asked, vectors, strict=True):
         index = Index(
@@ -110,7 +116,21 @@ def measured(
         order = rank(one.text, index, knobs, pages).order
         ranked = dict.fromkeys(found.passages[row].place.page for row in order)
         values.append(ndcg(tuple(ranked), {one.paragraph: 1}, DEPTH))
-    return mean(values)
+    return values
+
+
+async def across(asked: Sequence[Asked], texts: Mapping[str, str], embedders: Sequence[Embed]) -> str:
+    """A row of questions over paragraphs in another language."""
+    values: list[list[float]] = []
+    for embed in embedders:
+        found = await corpus(texts, embed)
+        found = Corpus(in_language(found.pages, partial(page_language, "")), found.passages, found.vectors)
+        vectors = (await embed([one.text for one in asked])).vectors
+        values.append(measured(asked, vectors, found, Strategy.FUSED, found.pages, embed))
+    chosen = [reads_across(one.text, found.passages, found.pages, embedders[-1]) for one in asked]
+    values.append([by[choice] for *by, choice in zip(*values, chosen, strict=True)])
+    cells = [f"{len(asked)}", *(f"{mean(some):.3f}" for some in values), f"{mean(chosen):.2f}"]
+    return f"| {' | '.join(cells)} |"
 
 
 async def main() -> None:
@@ -120,6 +140,9 @@ async def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--half", choices=("report", "develop"), default="report")
     parser.add_argument("--languages", default="", help="separated by commas; all that there are by default")
+    parser.add_argument(
+        "--pairs", default="de-en,zh-en,en-de,en-zh", help="languages of questions and paragraphs"
+    )
     args = parser.parse_args()
     texts: defaultdict[str, dict[str, str]] = defaultdict(dict)
     asked: defaultdict[str, list[Asked]] = defaultdict(list)
@@ -146,7 +169,7 @@ async def main() -> None:
             language: str = language,
             vectors: Any = vectors,
         ) -> float:
-            return measured(asked[language], vectors, found, strategy, pages, embed)
+            return mean(measured(asked[language], vectors, found, strategy, pages, embed))
 
         declared = in_language(found.pages, always(language))
         bm25, cosine = (by(strategy, declared) for strategy in (Strategy.BM25, Strategy.COSINE))
@@ -164,6 +187,17 @@ async def main() -> None:
             *([] if wrong else ["-"]),
         ]
         print(f"| {' | '.join(row)} | {min(fused) - bm25:+.3f} |", flush=True)
+    print(
+        "\n| questions, paragraphs | questions | MiniLM | multilingual | as chosen | multilingual chosen for |"
+    )
+    print("|---|---|---|---|---|---|")
+    multilingual = MultilingualUSE()
+    for pair in args.pairs.split(",") if args.pairs else ():
+        own, other = pair.split("-")
+        asked_across = [Asked(one.text, one.paragraph.replace(own, other, 1)) for one in asked[own]]
+        cells_across = await across(asked_across, texts[other], [embed, multilingual])
+        print(f"| {own}, {other} {cells_across}", flush=True)
+    multilingual.close()
 
 
 if __name__ == "__main__":

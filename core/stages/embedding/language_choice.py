@@ -11,7 +11,7 @@ from contextlib import aclosing
 
 from core.config.knobs import EmbedKnobs
 from core.model import Index, Page, Passage
-from core.ports import Ports
+from core.ports import Embed, Ports
 from core.run.events import Emit
 from core.stages.embed import First, embed
 from core.stages.ranking.bm25 import bm25_index
@@ -54,7 +54,7 @@ async def embed_in_one_space(
             first_page = await anext(passages, ())
             port = (
                 ports.across
-                if reads_across(question, first_page, pages(), ports, _SAME_LANGUAGE_ON_A_PAGE)
+                if reads_across(question, first_page, pages(), ports.across, _SAME_LANGUAGE_ON_A_PAGE)
                 else port
             )
             passages = _chained(first_page, passages)
@@ -71,7 +71,7 @@ async def embed_in_one_space(
             on_stop=on_stop,
         )
     everything = index.passages + index.not_embedded
-    is_across = await asyncio.to_thread(reads_across, question, everything, pages(), ports)
+    is_across = await asyncio.to_thread(reads_across, question, everything, pages(), ports.across)
     right = ports.across if is_across and ports.across else ports.embed
     if right is port or not everything:
         return index
@@ -93,17 +93,17 @@ def reads_across(
     question: str,
     passages: Sequence[Passage],
     pages: Mapping[str, Page],
-    ports: Ports,
+    across: Embed | None,
     most_words: float = _SAME_LANGUAGE,
 ) -> bool:
-    """Whether the multilingual embedder should read these passages: it knows the question's language and another one, in
+    """Whether the multilingual embedder `across` should read these passages: it knows the question's language and another one, in
     which at least `LEAST_FOREIGN` of them are."""
-    language = dominant_language([question]) if ports.across else ""
-    if not ports.across or language not in ports.across.languages:
+    language = dominant_language([question]) if across else ""
+    if not across or language not in across.languages:
         return False
     languages = {key: page.article.language.lower()[:2] for key, page in pages.items()}
     counts = Counter(languages.get(passage.place.page, "") for passage in passages)
-    foreign = {code: counts[code] for code in ports.across.languages & counts.keys() if code != language}
+    foreign = {code: counts[code] for code in across.languages & counts.keys() if code != language}
     if not foreign or sum(foreign.values()) < LEAST_FOREIGN * len(passages):
         return False
     if not (in_latin_script(language) and any(map(in_latin_script, foreign))):
