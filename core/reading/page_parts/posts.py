@@ -17,8 +17,7 @@ _CLASS = re.compile(
     re.IGNORECASE,
 )
 _AUTHOR = re.compile(r"(?:^|[\s_-])(?:author|user-?name|creator|poster)(?:$|[\s_-])", re.IGNORECASE)
-_MAX_POSTS = 2_000
-_FIRST_TEXTS = 4
+_MAX_POSTS, _FIRST_TEXTS = 2_000, 4
 _MIN_CHARACTERS = 12
 """Characters of the first text of a post by which it is found in the article."""
 

@@ -18,6 +18,7 @@ from core.text.display import decimal
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup
+from pages.parts.passage_reader import with_structures
 from pages.parts.sidebar import controls
 
 TONES = 8
@@ -186,7 +187,7 @@ def _article(line: HitProgress) -> None:
             more = len(line.page.text) - SHOWN_CHARACTERS
             markup.show(
                 markup.region("oq-article", "Article text")[
-                    line.page.text[:SHOWN_CHARACTERS],
+                    with_structures(line.page.article, 0, line.page.text[:SHOWN_CHARACTERS]),
                     more > 0 and f"\n\n… and {pluralize(more, 'more character')}.",
                 ]
             )
