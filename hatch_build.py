@@ -42,6 +42,7 @@ class Requirements(MetadataHookInterface):
             "umap": requirements(root / "requirements-umap.txt"),
             "dask": requirements(root / "requirements-dask.txt"),
             "local": requirements(root / "requirements-local.txt"),
+            "rerank": requirements(root / "requirements-rerank.txt"),
             "notebook": requirements(root / "requirements-notebook.txt"),
         }
 

@@ -109,8 +109,16 @@ class Embed(ModelPort, Protocol):
         """
 
 
+RERANK_DEPTH = 50
+"""The most passages of a question that a reranking model is given; it reads each with the question, so each costs."""
+
+
 class Rerank(ModelPort, Protocol):
     """A reranking model."""
+
+    @property
+    def depth(self) -> int:
+        """How many of the best passages it is given, at most `RERANK_DEPTH`."""
 
     async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
         """How well each text answers the question: float32, shape (len(texts),), finite, on the model's own scale.

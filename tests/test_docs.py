@@ -12,7 +12,7 @@ from core.config.settings import Settings
 from tests import permissions
 
 ROOT = Path(__file__).parent.parent
-EXTRAS = ("umap", "dask", "local", "notebook")
+EXTRAS = ("umap", "dask", "local", "rerank", "notebook")
 README = (ROOT / "README.md").read_text("utf-8")
 SETTINGS = ROOT / "docs" / "settings.md"
 DECISIONS = ROOT / "docs" / "decisions"

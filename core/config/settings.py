@@ -79,7 +79,7 @@ class Settings(BaseSettings):
     rerank_url: str = _setting("", "OPENQUERY_RERANK_URL")
     """A /rerank endpoint, such as https://api.jina.ai/v1/rerank. Empty: none, and passages are not reranked."""
     rerank_model: str = _setting("", "OPENQUERY_RERANK_MODEL")
-    """The reranking model, where the endpoint has several; or the path of a .gguf file, without any endpoint."""
+    """The reranking model, where the endpoint has several. Without an endpoint: the path of a .gguf file, or `local`, the model of the extra `rerank`."""
     rerank_key: SecretStr | None = _setting(None, "OPENQUERY_RERANK_KEY")
     """Key for that endpoint."""
 

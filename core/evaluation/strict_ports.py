@@ -48,7 +48,7 @@ class StrictRerank:
     def __init__(self, port: Rerank) -> None:
         self._port = port
         self._known: dict[tuple[str, ...], RerankScores] = {}
-        self.identity, self.host = port.identity, port.host
+        self.identity, self.host, self.depth = port.identity, port.host, port.depth
 
     async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
         """As `Rerank`, but with `OpenQueryError` in place of `RerankFailed`."""
@@ -66,5 +66,6 @@ def require_reranker(tried: Iterable[Knobs], port: Rerank | None) -> None:
     if port is None and any(knobs.rank.rerank for knobs in tried):
         raise BadInput(
             "rank.rerank needs a reranking model, and none is connected.",
-            hint="Set OPENQUERY_RERANK_URL to the address of a /rerank endpoint, or leave rank.rerank out.",
+            hint="Set OPENQUERY_RERANK_URL to the address of a /rerank endpoint, or OPENQUERY_RERANK_MODEL to local, or leave "
+            "rank.rerank out.",
         )

@@ -19,7 +19,6 @@ from core.evaluation.metrics.retrieval_metrics import measure_ranking
 from core.model import Index, Passage, Usage
 from core.ports import Embed, Rerank
 from core.stages.rank import rank
-from core.stages.rerank import ASKED
 from core.text.sanitize import estimated_tokens
 
 SAMPLE_CHARACTERS = 200_000
@@ -197,8 +196,9 @@ async def sweep_cost(summary: DataSetSummary, tried: Sequence[Knobs], models: Sw
         each = await asyncio.to_thread(_time_ranking, summary, sample, chunk, strategy)
         seconds["rank"] += each * scale * count * answerable / models.workers
     # Settings that differ in what is done with a ranking share its scores.
+    depth = models.rerank.depth if models.rerank else 0
     reranked = {
-        (knobs.chunk, knobs.rank.strategy, knobs.rank.cosine_weight): min(ASKED, round(passages[knobs.chunk]))
+        (knobs.chunk, knobs.rank.strategy, knobs.rank.cosine_weight): min(depth, round(passages[knobs.chunk]))
         for knobs in tried
         if knobs.rank.rerank
     }

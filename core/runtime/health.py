@@ -154,7 +154,8 @@ async def _reranker(engine: Engine) -> ProbeReport:
         return ProbeState.OFF, "OPENQUERY_RERANK_URL is not set; passages are not reranked", ""
     await port("health check", ["relevant", "not relevant"])
     file = engine.models.servers.reranking_file()
-    return ProbeState.WORKS, f"{port.identity}, {await file.describe()}" if file else port.identity, ""
+    where = f", {await file.describe()}" if file else "" if port.host else ", inside OpenQuery"
+    return ProbeState.WORKS, f"{port.identity}{where}", ""
 
 
 async def egress_report(engine: Engine, access: Access = NO_ACCESS) -> str:

@@ -15,9 +15,6 @@ from core.ports import Rerank
 from core.run.events import Emit, ModelUsed, Note
 from core.stages.rank import rank
 
-ASKED = 50
-"""How many of the best passages the model judges; it reads question and passage together, so each costs."""
-
 
 async def rank_and_rerank(  # noqa: PLR0917  # a stage takes what it uses
     question: str,
@@ -44,22 +41,23 @@ async def rank_and_rerank(  # noqa: PLR0917  # a stage takes what it uses
 async def rerank(  # noqa: PLR0917  # a stage takes what it uses
     question: str, index: Index, ranking: Ranking, port: Rerank | None, emit: Emit, previous: Ranking | None
 ) -> NDArray[np.float32] | None:
-    """The model's scores by row for the best `ASKED` passages of `ranking`, not a number for the others.
+    """The model's scores by row for the best passages of `ranking`, as many as it is given, not a number for the others.
 
     Scores in `previous`, a ranking of the same index, are used again when they are of the same model and all
     that are needed. None when there is no model or it fails; a note says so.
     """
-    rows = ranking.order[:ASKED]
     if port is None:
         emit(
             Note(
                 Phase.RANK,
                 "No reranking model is connected, so the passages were not reranked.",
-                "Set OPENQUERY_RERANK_URL to the address of a /rerank endpoint, or turn reranking off.",
+                "Set OPENQUERY_RERANK_URL to the address of a /rerank endpoint, or OPENQUERY_RERANK_MODEL to local, or turn "
+                "reranking off.",
                 Severity.WARNING,
             )
         )
         return None
+    rows = ranking.order[: port.depth]
     before = previous.rerank if previous is not None and previous.reranker == port.identity else None
     if before is not None and len(before) == len(index.passages) and not np.isnan(before[rows]).any():
         return before

@@ -24,7 +24,7 @@ from core.evaluation.results_folder import ResultsFolder, read_results
 from core.evaluation.statistics.significance import Verdict
 from core.evaluation.sweep import name_of, settings
 from core.model import Index, RerankScores
-from core.ports import Embed, Rerank
+from core.ports import RERANK_DEPTH, Embed, Rerank
 from core.stages.rank import rank
 from tests.services.openai_server import FakeOpenAI, failure
 from tests.stages.fakes import FakeEmbed
@@ -271,6 +271,7 @@ class PrefersShort:
 
     identity = "short"
     host = ""
+    depth = RERANK_DEPTH
 
     def __init__(self, *, fails_on: str = "") -> None:
         self.asked: list[str] = []

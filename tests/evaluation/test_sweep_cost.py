@@ -20,8 +20,7 @@ from core.evaluation.data_sets.load import load_data_set
 from core.evaluation.sweep import combinations, settings
 from core.evaluation.sweep_cost import SweepCost, SweepModels, summarize, sweep_cost
 from core.model import Embeddings
-from core.ports import OnRetry, Rerank
-from core.stages.rerank import ASKED
+from core.ports import RERANK_DEPTH, OnRetry, Rerank
 
 
 def tides(text: str = "The moon pulls the water.") -> DataSet:
@@ -118,10 +117,11 @@ def test_money_and_pairs_are_counted_by_the_price_table_and_settings_share_score
         )
     )
     tried = settings({"rank": {"strategy": ["cosine"], "rerank": [True], "top_k": [4, 8]}})
-    reranker = cast(Rerank, SimpleNamespace(identity="judge@models.example", host="models.example"))
+    judge = SimpleNamespace(identity="judge@models.example", host="models.example", depth=RERANK_DEPTH)
+    reranker = cast(Rerank, judge)
     cost = cost_of(handbook(), tried, TinyEmbed("models.example"), rerank=reranker, prices=prices)
     answerable = sum(question.answerable for question in handbook().questions)
-    assert (cost.calls, cost.pairs) == (answerable, answerable * ASKED)
+    assert (cost.calls, cost.pairs) == (answerable, answerable * RERANK_DEPTH)
     pair_tokens = cost.pairs * 125
     assert cost.dollars == pytest.approx((2 * (cost.tokens - pair_tokens) + pair_tokens) / 1e6)
 

@@ -1,5 +1,6 @@
 """Reranking in a whole run: a step after the ranking, whose failure changes nothing but a note."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -7,16 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.adapters.models.local_reranker import LocalReranker
 from core.analysis.rankings.ranked_passages import ranked_passages
 from core.analysis.rankings.score_curve import score_curve
 from core.config.knobs import Knobs, RankKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.followups import retune
 from core.pipeline import research
+from core.ports import RERANK_DEPTH
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from core.runtime.health import ProbeState, probes
-from core.stages.rerank import ASKED
 from tests.services.reranker import Judge
 
 pytestmark = pytest.mark.slow
@@ -50,7 +52,7 @@ async def test_the_best_passages_are_ordered_by_the_model_and_its_raw_scores_are
     assert run.status is RunStatus.DONE
     assert run.ranking is not None and run.ranking.rerank is not None and run.ranking.cosine is not None
     asked = sum(len(request.json["documents"]) for request in judge.requests)
-    assert asked == min(ASKED, len(lengths(run)))
+    assert asked == min(RERANK_DEPTH, len(lengths(run)))
     assert lengths(run)[:asked] == sorted(lengths(run)[:asked])
     assert run.ranking.strategy == "rerank"
     assert run.ranking.reranker.startswith("short@127.0.0.1")
@@ -92,6 +94,27 @@ async def test_without_a_model_a_note_says_how_to_connect_one(warm_folder: Path)
         run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
     assert run.status is RunStatus.DONE
     assert any("OPENQUERY_RERANK_URL" in note.hint for note in run.notes)
+
+
+async def test_the_local_model_reranks_the_best_fifteen_across_languages_in_a_confined_process(
+    warm_folder: Path,
+) -> None:
+    settings = Settings(data=warm_folder, ollama_url="", rerank_model="local")
+    async with Engine(settings) as engine:
+        run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
+        assert run.ranking is not None and run.ranking.rerank is not None
+        judged = run.ranking.rerank[run.ranking.order[: LocalReranker.depth]]
+        assert np.isfinite(judged).all() and (np.diff(judged) <= 0).all()
+        assert np.isnan(run.ranking.rerank).sum() == len(lengths(run)) - LocalReranker.depth
+        assert run.ranking.reranker == LocalReranker.identity
+        port = engine.models.reranker()
+        assert port is not None
+        with pytest.raises(TimeoutError):  # a call that is stopped leaves nothing for the next one to misread
+            async with asyncio.timeout(0):
+                await port("What is iron?", ["A metal."])
+        texts = ["A cat sat on the mat.", "The mountain is 3,000 metres high.", "half \udc00"]
+        scores, usage = await port("Wie hoch ist der Berg?", texts)
+        assert (int(np.argmax(scores)), usage) == (1, None)
 
 
 async def test_the_check_of_all_parts_tells_whether_the_model_answers(judged: tuple[Engine, Judge]) -> None:

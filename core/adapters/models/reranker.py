@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from core.adapters.models.model_http import ModelService, host_of, parsed_body, plain_key, post_json
 from core.errors import RerankFailed
 from core.model import ModelUsage, RerankScores, Usage
+from core.ports import RERANK_DEPTH
 from core.text.sanitize import encodable, pluralize
 
 MAX_BATCH = 32
@@ -28,6 +29,8 @@ class Reranker:
     `relevance_score` or `score`, in any order, in a list or under `results` or `data`. `client` must follow
     no redirects.
     """
+
+    depth = RERANK_DEPTH
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from cachetools import LRUCache
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.adapters.models.local_embedder import MiniLM
+from core.adapters.models.local_reranker import LocalReranker
 from core.adapters.models.model_http import host_of, plain_key
 from core.adapters.models.multilingual_embedder import MultilingualUSE
 from core.adapters.models.openai_chat import OpenAIChat
@@ -20,6 +21,7 @@ from core.config.egress import IN_PROCESS, EgressPolicy, described
 from core.config.settings import LOCAL, Settings
 from core.errors import ChatFailed
 from core.model import Message, StreamChunk, ToolDefinition
+from core.ports import Rerank
 from core.run.state import Run
 from core.runtime.choices.client_pool import ClientPool
 from core.runtime.choices.model_servers import LOCAL_EMBEDDER, ModelServer, ModelServers
@@ -131,9 +133,15 @@ class Models:
             self._egress.require(chat.identity, chat.host, run.origins)
         return chat
 
-    def reranker(self) -> Reranker | None:
+    def reranker(self) -> Rerank | None:
         """The operator's reranking model; None when none is set."""
+        if self._settings.rerank_model == LOCAL and not self._settings.rerank_url:
+            return self._local_reranker
         return self._reranker if self._settings.rerank_url or self.servers.reranking_file() else None
+
+    @cached_property
+    def _local_reranker(self) -> LocalReranker:
+        return LocalReranker()
 
     @cached_property
     def _reranker(self) -> Reranker:
@@ -174,3 +182,5 @@ class Models:
             if isinstance(embedder.embed, MiniLM | MultilingualUSE):
                 embedder.embed.close()
         self._embedders.clear()
+        if "_local_reranker" in vars(self):
+            await self._local_reranker.aclose()

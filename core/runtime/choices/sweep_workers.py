@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.models.embed_on_workers import embed_on
-from core.adapters.models.reranker import Reranker
 from core.adapters.workers.dask_cluster import DaskCluster
 from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.jobs import Workers
@@ -17,6 +16,7 @@ from core.config.knobs import Knobs
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.strict_ports import require_reranker
 from core.evaluation.sweep_cost import SweepModels
+from core.ports import Rerank
 from core.runtime.engine import Engine
 
 WORTH_PROCESSES = 1_000_000
@@ -74,7 +74,7 @@ async def sweep_models(engine: Engine, processes: int = 0) -> SweepModels:
     )
 
 
-def sweep_reranker(engine: Engine, tried: Sequence[Knobs], data: DataSet) -> Reranker | None:
+def sweep_reranker(engine: Engine, tried: Sequence[Knobs], data: DataSet) -> Rerank | None:
     """The operator's reranking model, for settings that ask for one.
 
     Raises:

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from core.config.knobs import EmbedKnobs, RankKnobs, Strategy
 from core.model import Index, Page, Passage, Ranking
 from core.model.arrays import Rows
-from core.ports import Embed
+from core.ports import RERANK_DEPTH, Embed
 from core.run.hit_merging import RRF_K
 from core.stages.rank import best_first, cosine_share
 from core.stages.ranking.bm25 import NO_PAGES, bm25, bm25_index
 from core.stages.ranking.context_selection import least_cosine
-from core.stages.rerank import ASKED
 
 FIRST = 150
 """How many passages BM25 chooses."""
@@ -91,8 +90,8 @@ def _likeness(passages: tuple[Passage, ...], ranking: Ranking, pages: Mapping[st
 
 def _last_admitted(ranking: Ranking, knobs: RankKnobs) -> int | None:
     """The row that a waiting passage would have to beat; None where any could enter."""
-    rows = ranking.order[:ASKED].tolist() if knobs.rerank else list(ranking.context)
-    wanted = ASKED if knobs.rerank else knobs.top_k
+    rows = ranking.order[:RERANK_DEPTH].tolist() if knobs.rerank else list(ranking.context)
+    wanted = RERANK_DEPTH if knobs.rerank else knobs.top_k
     return int(rows[-1]) if rows and len(rows) >= wanted else None
 
 

@@ -29,7 +29,7 @@ OFFERED = {
 """Numbers that are offered for other knobs; of the rest it is the default alone."""
 ALL_CHOSEN = ("rank.strategy",)
 """Knobs of which every value is chosen when the form is opened."""
-NO_RERANKER = "No reranking model is connected (OPENQUERY_RERANK_URL)."
+NO_RERANKER = "No reranking model is connected (OPENQUERY_RERANK_URL, or OPENQUERY_RERANK_MODEL=local)."
 
 Swept = dict[str, dict[str, list[Any]]]
 
