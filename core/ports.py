@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NotRequired, Protocol, TypedDict, Unpack
 
 from core.config.egress import UNRESTRICTED, EgressPolicy
 from core.config.knobs import ReadKnobs, SearchKnobs
@@ -128,29 +128,29 @@ class Rerank(ModelPort, Protocol):
         """
 
 
+class ChatOptions(TypedDict):
+    """How a chat model replies."""
+
+    max_tokens: int
+    """The most tokens of the reply."""
+    temperature: float
+    """How random the choice of tokens is; 0 is least."""
+    stop: NotRequired[Sequence[str]]
+    """Texts before which the reply ends, which not every server heeds."""
+    tools: NotRequired[Sequence[ToolDefinition]]
+    """Functions that the model may ask to be called."""
+
+
 class Chat(ModelPort, Protocol):
     """A chat model."""
 
     def __call__(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] = (),
-        tools: Sequence[ToolDefinition] = (),
+        self, messages: Sequence[Message], **options: Unpack[ChatOptions]
     ) -> AsyncGenerator[StreamChunk]:
         """The reply as a stream. Closing the generator ends the request.
 
         The last chunk has `finish`, and `usage` where the server counts tokens. A chunk with `retry` comes before
         each wait for another attempt. With `tools` the reply may have tool calls, each whole.
-
-        Args:
-            messages: the conversation.
-            max_tokens: the most tokens of the reply.
-            temperature: how random the choice of tokens is; 0 is least.
-            stop: texts before which the reply ends, which not every server heeds.
-            tools: functions that the model may ask to be called.
 
         Raises:
             ChatFailed: when the server refuses or does not answer; also after the first chunks, when the stream

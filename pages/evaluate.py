@@ -30,32 +30,6 @@ from pages.parts.evaluate.answers import answers_view
 from pages.parts.evaluate.experiments_table import experiments_table
 from pages.parts.problems import missing, problem, refusal, shown
 
-DELETED = "deleted_experiment"
-"""The name in the session state of the experiment that was deleted last."""
-
-
-def delete(experiments: Experiments, experiment: Experiment) -> None:
-    """Delete an experiment, which `undo_offer` can restore."""
-    experiments.delete(experiment.id)
-    st.session_state[DELETED] = experiment
-    st.query_params.pop("experiment", None)
-
-
-def restore(experiments: Experiments, experiment: Experiment) -> None:
-    """Restore a deleted experiment and open it."""
-    experiments.restore(experiment.id)
-    sweep_form.open_experiment(experiment.id)
-
-
-def undo_offer(experiments: Experiments) -> None:
-    """Offer to restore the experiment that was deleted last."""
-    experiment: Experiment | None = st.session_state.get(DELETED)
-    if experiment is None or not experiments.is_restorable(experiment.id):
-        return
-    with st.container(horizontal=True, vertical_alignment="center", border=True, key="evaluate_deleted"):
-        st.markdown(f"**{markdown_label(experiment.name, 200)}** was deleted.", width="stretch")
-        widgets.button("Undo", "undo", restore, experiments, experiment, key="evaluate_undo")
-
 
 def actions(experiments: Experiments, experiment: Experiment) -> None:
     """What can be done with the experiment."""
@@ -65,9 +39,7 @@ def actions(experiments: Experiments, experiment: Experiment) -> None:
         return
     if experiment.status is not ExperimentStatus.DONE:
         widgets.button("Continue", "play_arrow", experiments.resume, experiment.id, key="evaluate_continue")
-    widgets.button(
-        "Delete", "delete", delete, experiments, experiment, key="evaluate_delete", type="tertiary"
-    )
+    widgets.delete_button(experiments, experiment.id, experiment.name, key="evaluate", parameter="experiment")
 
 
 def pick(name: str) -> None:
@@ -98,7 +70,7 @@ def new_view() -> None:
 
 def listed(opened: str = "") -> None:
     """The table of the experiments."""
-    undo_offer(experiments)
+    widgets.deleted_offer(experiments, sweep_form.open_experiment, key="evaluate")
     if not visible:
         page_frame.empty_state("There are no experiments yet.", "science")
         return

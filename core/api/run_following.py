@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Iterator, MutableMapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 
 from fastapi import Depends, Request
@@ -16,6 +16,7 @@ from core.api.problems import CLIENT_GONE, Refusal
 from core.api.responses.answers import answer_of, nothing_found
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import RunExchange, Session
+from core.config.access import Access
 from core.config.knobs import Backend, Knobs
 from core.errors import BadInput
 from core.model import Answer, AnswerFrom, Exchange
@@ -145,10 +146,9 @@ class RunFollower:
         run_id = runs.start(
             asked,
             knobs,
-            self.session.access,
+            self._access(),
             queries=queries,
             observer=observe,
-            quota_subject=owner,
             user=owner,
             answers=answers,
             budget=budget,
@@ -186,12 +186,15 @@ class RunFollower:
             conversation.exchanges,
             question,
             knobs,
-            self.session.access,
+            self._access(),
             follows=conversation.run,
-            quota_subject=self.request.scope["openquery.owner"],
             budget=budget,
         )
         return await asyncio.wrap_future(drafting)
+
+    def _access(self) -> Access:
+        """The servers and keys of the session, and the quotas of the caller."""
+        return replace(self.session.access, quota_subject=self.request.scope["openquery.owner"])
 
     async def finished(self, steps: AsyncGenerator[RunStep]) -> Run:
         """The finished run of the steps.

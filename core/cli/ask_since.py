@@ -4,24 +4,23 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import orjson
 
 from core.analysis.change_document import change_document, change_lines
 from core.analysis.run_changes import run_changes
 from core.cli.ask import AskOptions, Output, ask_showing_progress, other_backends
-from core.cli.printing import print_text
+from core.cli.printing import print_line, print_text
+from core.cli.sharing.export import run_of_file
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
-from core.export.bundle import recorded_run
 from core.run.repeat import repeat
 from core.run.state import Run
 from core.runtime.engine import Engine
 from core.stages.rank import require_texts
 from core.storage.run_store import RUNS, RunStore
-from core.text.sanitize import json_without_surrogates, one_line
+from core.text.sanitize import json_without_surrogates
 
 
 async def ask_since_in_terminal(
@@ -64,21 +63,13 @@ async def ask_since_in_terminal(
 
 
 def stored_run(reference: str, store: RunStore) -> Run:
-    """The run of an id in the history, or of a file.
+    """The run of an id in the history, or of a file. Raises as `run_of_file`.
 
     Raises:
-        BadInput: when there is none, or it is still under way.
+        BadInput: when it is still under way.
         StoreFailed: when the history cannot be read.
-        OSError: when the file cannot be read.
     """
-    run = store.load(reference)
-    if run is None and Path(reference).is_file():
-        run = recorded_run(Path(reference).read_bytes()).run
-    if run is None:
-        raise BadInput(
-            f"There is no run {one_line(reference, 60)} in the history, and no such file.",
-            hint="Copy the id from the address of its page, or name the file of an exported run.",
-        )
+    run = store.load(reference) or run_of_file(reference).run
     if run.live:
         raise BadInput("This run is still under way.", hint="Ask again when it has ended.")
     return run
@@ -98,5 +89,4 @@ def save(run: Run, store: RunStore) -> None:
 
 def print_json(value: object) -> None:
     """Print a JSON value on one line of stdout."""
-    sys.stdout.buffer.write(orjson.dumps(json_without_surrogates(value)) + b"\n")
-    sys.stdout.flush()
+    print_line(orjson.dumps(json_without_surrogates(value)))

@@ -20,3 +20,9 @@ def warn_of_unencrypted(scheduler: str) -> None:
 def print_text(text: str = "", *, end: str = "\n", to: TextIO | None = None) -> None:
     """Print a text on stdout or `to`, at once, without the characters that a terminal obeys."""
     print(_CONTROLS.sub("", text), end=end, file=to or sys.stdout, flush=True)
+
+
+def print_line(body: bytes) -> None:
+    """Print one line of bytes on stdout, at once, as they are."""
+    sys.stdout.buffer.write(body + b"\n")
+    sys.stdout.flush()

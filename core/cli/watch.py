@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from core.analysis.change_document import change_document, change_lines
 from core.analysis.change_noise import FEWEST_REPEATS, MOST_REPEATS, exceeding, noise_rule
@@ -29,17 +29,7 @@ Ask = Callable[[Repeat], Awaitable[Run]]
 """Asks a question; raises OpenQueryError when the run fails."""
 
 
-class Clock(Protocol):
-    """What tells the time, and waits."""
-
-    def now(self) -> datetime:
-        """The time, with its zone."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait so long."""
-
-
-class SystemClock:
+class Clock:
     """The clock of the machine."""
 
     def now(self) -> datetime:
@@ -182,7 +172,7 @@ async def watch_in_terminal(
             hint="The default is 5.",
         )
     questions = read_questions(file, settings)
-    clock = SystemClock()
+    clock = Clock()
     with closing(RunStore(settings.folder / RUNS)) as store:
         async with Engine(settings) as engine:
             watch = Watch(file.with_name(file.name + STATE_SUFFIX), store, asker(engine), clock, repeats)

@@ -1,4 +1,4 @@
-"""A visitor's own servers and keys, and which of them a shared server admits."""
+"""Who asks: a visitor's own servers and keys, which of them a shared server admits, and whose quotas count."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,7 +20,7 @@ class SessionDocuments(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The servers, keys, models and files of one visitor: in memory for the length of a session, never stored."""
+    """The servers, keys, models, files and quotas of one visitor: in memory for the length of a session, never stored."""
 
     api_key: SecretStr | None = None
     base_url: str = ""
@@ -34,6 +34,8 @@ class Access:
     qdrant_api_key: SecretStr | None = None
     files: SessionDocuments | None = None
     """Documents of this visitor alone, which questions find under the name `session`."""
+    quota_subject: str = ""
+    """Whose quotas runs and calls of models count against; empty for nobody's."""
 
     @property
     def provided(self) -> list[str]:
@@ -48,7 +50,7 @@ class Access:
 
 
 NO_ACCESS = Access()
-"""A visitor without servers or keys: the operator's settings apply."""
+"""A visitor without servers, keys or quotas: the operator's settings apply."""
 
 
 class Admission:

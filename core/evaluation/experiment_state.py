@@ -70,20 +70,31 @@ class ExperimentStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Experiment:
-    """What was asked, and how far it is. Its results are read with `Experiments.results`."""
+class KeptWork:
+    """Work in the background that has a folder of its own, and where it stands."""
 
     id: str
+    started: str
+    status: ExperimentStatus
+    error: str = ""
+    """Why it failed, in words for a person."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it waits or runs."""
+        return self.status in (ExperimentStatus.QUEUED, ExperimentStatus.RUNNING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment(KeptWork):
+    """What was asked, and how far it is. Its results are read with `Experiments.results`."""
+
     data: str
     """The name of the data set."""
     swept: Mapping[str, Any]
     """The values to try, as `core.evaluation.sweep.settings` takes them."""
-    started: str
     settings: int
     done: int
-    status: ExperimentStatus
-    error: str = ""
-    """Why it failed, in words for a person."""
     user: str = ""
     """Whose it is; empty: everybody's, as of a server that is not shared."""
     given_name: str = ""
@@ -102,8 +113,3 @@ class Experiment:
             if isinstance(values, list) and len(values) > 1
         ]
         return self.given_name or " × ".join(varied) or DEFAULTS
-
-    @property
-    def live(self) -> bool:
-        """Whether it waits or runs."""
-        return self.status in (ExperimentStatus.QUEUED, ExperimentStatus.RUNNING)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,10 +20,10 @@ from core.evaluation.labels.graded_ranking import GradedRanking, graded
 from core.evaluation.labels.passage_labels import label, place_labels
 from core.export.formats import ending_of, export
 from core.export.signature import signed_by, trusted_keys
+from core.export.tables import hit_columns, page_columns, passage_columns
 from core.model import Grade, Label, Ranking, Source
 from core.notebook import plots, run_display, session
 from core.notebook.display import Display
-from core.notebook.frames import hits_frame, pages_frame, passages_frame
 from core.notebook.knob_controls import KnobControls
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
@@ -76,18 +76,18 @@ class NotebookRun:
 
     @property
     def passages(self) -> DataFrame:
-        """The ranked passages with their scores, best first; `source` is the number in the context."""
-        return passages_frame(self.run)
+        """The ranked passages with their scores, best first, as `.csv` exports have them; `source` is the number in the context."""
+        return _frame(passage_columns(self.run)).astype({"source": "Int64"})
 
     @property
     def hits(self) -> DataFrame:
-        """The search hits in their merged order, each with its outcome."""
-        return hits_frame(self.run)
+        """The search hits in their merged order, each with its outcome, as the `.hits.parquet` export has them."""
+        return _frame(hit_columns(self.run))
 
     @property
     def pages(self) -> DataFrame:
-        """The pages that were read."""
-        return pages_frame(self.run)
+        """The pages that were read, as the `.pages.parquet` export has them."""
+        return _frame(page_columns(self.run))
 
     # --- displays -----------------------------------------------------------------------------------------
 
@@ -249,6 +249,12 @@ class NotebookRun:
         if self.run.index is None or self.run.ranking is None:
             raise BadInput("This run has no ranked passages.", hint="Ask the question again.")
         return self.run.index, self.run.ranking
+
+
+def _frame(columns: Mapping[str, Sequence[Any]]) -> DataFrame:
+    from pandas import DataFrame
+
+    return DataFrame(columns)
 
 
 def _range(given: Label) -> tuple[str, int, int]:

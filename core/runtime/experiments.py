@@ -62,7 +62,7 @@ _NICENESS = 10
 """A visitor's page goes before an experiment."""
 
 
-class Experiments(WorkFolders):
+class Experiments(WorkFolders[Experiment]):
     """Start, stop, continue and look up experiments. Every method may be called from any thread."""
 
     def __init__(
@@ -82,7 +82,6 @@ class Experiments(WorkFolders):
         self.data = AvailableDataSets(folder / "data_sets", store, labels, folders)
         self.questions = ExperimentQuestions(loop, engine, self.get, self.data)
         self._progress: dict[str, SweepProgress] = {}
-        self._turn = asyncio.Semaphore(1)
 
     def settings(self, swept: Mapping[str, Any], sample: int = 0, grid: bool = False) -> tuple[Knobs, ...]:
         """The settings of a sweep, as `core.evaluation.sweep.settings` has them.
@@ -174,12 +173,6 @@ class Experiments(WorkFolders):
         """The experiment of this id; None when there is none."""
         path = self.path(name)
         return self._read(path) if path else None
-
-    def all(self) -> tuple[Experiment, ...]:
-        """Every experiment, newest first."""
-        plans = self._folder.glob(f"*/{PLAN}")
-        experiments = (experiment for path in plans if (experiment := self._read(path)) is not None)
-        return tuple(sorted(experiments, key=lambda experiment: experiment.started, reverse=True))
 
     def results(self, name: str) -> Results | None:
         """What an experiment has so far; None before its first setting.

@@ -79,11 +79,10 @@ class RunRegistry(StoredWork):
         self,
         question: str,
         knobs: Knobs,
-        access: Access | None = None,
+        access: Access = NO_ACCESS,
         *,
         queries: Sequence[str] = (),
         observer: RunObserver | None = None,
-        quota_subject: str = "",
         user: str = "",
         answers: MutableMapping[str, Answer] | None = None,
         budget: TimeBudget = UNLIMITED,
@@ -94,10 +93,9 @@ class RunRegistry(StoredWork):
         Args:
             question: what to answer.
             knobs: the settings of the run.
-            access: the visitor's own servers and keys.
+            access: the visitor's own servers and keys, and whose quotas the run counts against.
             queries: what to search for, as in `research`.
             observer: called with every event of the run.
-            quota_subject: whose quotas the run counts against; empty for nobody's.
             user: in whose history the run stands; empty for nobody's.
             answers: the visitor's earlier answers, as in `Ports`. They are read and added to on the loop.
             budget: the time after which the run answers with what it has.
@@ -109,15 +107,15 @@ class RunRegistry(StoredWork):
         """
         question, queries = checked_question(question), checked_queries(queries)
         earlier = self.conversations.followed(turn.follows) if turn and turn.follows else None
-        self.quotas.charge_run(quota_subject)
+        self.quotas.charge_run(access.quota_subject)
         run_id = secrets.token_urlsafe(16)
         queued = Run(id=run_id, question=question, knobs=knobs, turn=turn, status=RunStatus.QUEUED)
-        job = Job(queued, access or NO_ACCESS)
+        job = Job(queued, access)
         job.claim()
         self._jobs.add(run_id, job)
         if user:
             self.store.set_user(run_id, user)
-        listen = self._listener(job, quota_subject, observer)
+        listen = self._listener(job, access.quota_subject, observer)
 
         asked = partial(pipeline.research, question, knobs, queries=queries, run_id=run_id, budget=budget)
         if knobs.run.method is Method.DEEP:
@@ -151,36 +149,19 @@ class RunRegistry(StoredWork):
             job.cancel()
             job.wait()
 
-    def read_more(
-        self, run_id: str, keys: Iterable[str], access: Access = NO_ACCESS, *, quota_subject: str = ""
-    ) -> None:
+    def read_more(self, run_id: str, keys: Iterable[str], access: Access = NO_ACCESS) -> None:
         """Fetch skipped hits of a finished run, and rank them with the pages that it has.
 
-        Here and below `access` and `quota_subject` are those of the caller, who need not be the one who started the run;
-        the tokens count against the quota of `quota_subject`.
+        Here and below `access` is that of the caller, who need not be the one who started the run.
         """
         skipped_keys = tuple(keys)
-        self._follow_up(
-            run_id, lambda run: partial(followups.read_more, run, skipped_keys), access, quota_subject
-        )
+        self._follow_up(run_id, lambda run: partial(followups.read_more, run, skipped_keys), access)
 
-    def read_as(
-        self,
-        run_id: str,
-        key: str,
-        extractor: Extractor,
-        access: Access = NO_ACCESS,
-        *,
-        quota_subject: str = "",
-    ) -> None:
+    def read_as(self, run_id: str, key: str, extractor: Extractor, access: Access = NO_ACCESS) -> None:
         """Read one page of a finished run by another extractor, and rank it with the others."""
-        self._follow_up(
-            run_id, lambda run: partial(followups.read_as, run, key, extractor), access, quota_subject
-        )
+        self._follow_up(run_id, lambda run: partial(followups.read_as, run, key, extractor), access)
 
-    def search_more(
-        self, run_id: str, text: str, access: Access = NO_ACCESS, *, quota_subject: str = ""
-    ) -> None:
+    def search_more(self, run_id: str, text: str, access: Access = NO_ACCESS) -> None:
         """Search one more query for a finished run, and rank its new pages with those that it has.
 
         Raises:
@@ -190,11 +171,9 @@ class RunRegistry(StoredWork):
         def bind(run: Run) -> FollowUp:
             return partial(followups.search_more, run, followups.added_query(run, text).text)
 
-        self._follow_up(run_id, bind, access, quota_subject)
+        self._follow_up(run_id, bind, access)
 
-    def answer_again(
-        self, run_id: str, retuned: Run | None = None, access: Access = NO_ACCESS, *, quota_subject: str = ""
-    ) -> None:
+    def answer_again(self, run_id: str, retuned: Run | None = None, access: Access = NO_ACCESS) -> None:
         """Answer a run that has ended again, from the ranking of `retuned` when one is given.
 
         Raises:
@@ -203,7 +182,7 @@ class RunRegistry(StoredWork):
         """
 
         def bind(run: Run) -> FollowUp:
-            self.quotas.require_budget(quota_subject)
+            self.quotas.require_budget(access.quota_subject)
             if not run.pages:
                 raise BadInput("This run has no pages to answer from.", hint="Ask the question again.")
             if retuned is not None and retuned.pages != run.pages:
@@ -213,7 +192,7 @@ class RunRegistry(StoredWork):
                 )
             return partial(followups.answer_again, run, retuned=retuned)
 
-        self._follow_up(run_id, bind, access, quota_subject, knobs=retuned.knobs if retuned else None)
+        self._follow_up(run_id, bind, access, knobs=retuned.knobs if retuned else None)
 
     def queued(self) -> tuple[str, ...]:
         """Ids of the runs that wait for a free slot, in order of arrival."""

@@ -63,7 +63,6 @@ class StoredWork:
         run_id: str,
         bind: Callable[[Run], FollowUp],
         access: Access,
-        quota_subject: str = "",
         *,
         knobs: Knobs | None = None,
         queue: AbstractAsyncContextManager[Any] = NO_QUEUE,
@@ -82,7 +81,7 @@ class StoredWork:
             job.release()
             raise
         job.access, job.target_knobs = access, knobs or job.run.knobs
-        listen = self._listener(job, quota_subject)
+        listen = self._listener(job, access.quota_subject)
         start_job(self._loop, self.engine, job, lambda ports: follow_up(self._storing(ports), listen), queue)
         return True
 
@@ -121,14 +120,7 @@ class StoredWork:
             job.watched = math.inf
             job.wait(None)
 
-    def approve_plan(
-        self,
-        run_id: str,
-        sub_questions: Sequence[str],
-        access: Access = NO_ACCESS,
-        *,
-        quota_subject: str = "",
-    ) -> None:
+    def approve_plan(self, run_id: str, sub_questions: Sequence[str], access: Access = NO_ACCESS) -> None:
         """Research these sub-questions of a planned run, once a slot is free.
 
         Raises:
@@ -138,15 +130,15 @@ class StoredWork:
 
         def bind(run: Run) -> FollowUp:
             approved = approved_sub_questions(run, sub_questions)
-            self.quotas.require_budget(quota_subject)
+            self.quotas.require_budget(access.quota_subject)
             return partial(followups.research_plan, run, approved)
 
-        if not self._follow_up(run_id, bind, access, quota_subject, queue=self._slots):
+        if not self._follow_up(run_id, bind, access, queue=self._slots):
             raise BadInput(
                 "The plan of this run was approved just now.", hint="Watch it, or stop it and go on later."
             )
 
-    def go_on(self, run_id: str, access: Access = NO_ACCESS, *, quota_subject: str = "") -> None:
+    def go_on(self, run_id: str, access: Access = NO_ACCESS) -> None:
         """Go on with an unfinished run at its step, once a slot is free.
 
         Raises:
@@ -156,10 +148,10 @@ class StoredWork:
 
         def bind(run: Run) -> FollowUp:
             followups.require_unfinished(run)
-            self.quotas.require_budget(quota_subject)
+            self.quotas.require_budget(access.quota_subject)
             return partial(followups.go_on, run)
 
-        self._follow_up(run_id, bind, access, quota_subject, queue=self._slots)
+        self._follow_up(run_id, bind, access, queue=self._slots)
 
     def _complete_after(self, record: Record | None, run: Run) -> None:
         """An observer that has a run completed when other work on it has ended well."""

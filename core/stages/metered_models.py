@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from typing import Unpack
 
 from core.errors import ChatFailed
-from core.model import Embeddings, Message, ModelUsage, Phase, StreamChunk, ToolDefinition, Usage
-from core.ports import Chat, Embed, OnRetry
+from core.model import Embeddings, Message, ModelUsage, Phase, StreamChunk, Usage
+from core.ports import Chat, ChatOptions, Embed, OnRetry
 from core.run.events import Emit, ModelRetry, ModelUsed
 from core.text.query_parser import QueryReader
 from core.text.sanitize import estimated_tokens
@@ -24,18 +25,12 @@ class MeteredChat:
         self._chat, self._phase, self._emit = chat, phase, emit
 
     async def __call__(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] = (),
-        tools: Sequence[ToolDefinition] = (),
+        self, messages: Sequence[Message], **options: Unpack[ChatOptions]
     ) -> AsyncGenerator[StreamChunk]:
         """Stream the reply. Raises `ChatFailed`."""
         usage: Usage | None = None
         characters, refused = 0, False
-        reply = self._chat(messages, max_tokens=max_tokens, temperature=temperature, stop=stop, tools=tools)
+        reply = self._chat(messages, **options)
         try:
             async with aclosing(reply) as chunks:
                 async for chunk in chunks:

@@ -134,12 +134,13 @@ def _signed_in() -> str:
 
 
 def access() -> Access:
-    """The visitor's API key, base URL and model. They are in the session state only."""
+    """The visitor's API key, base URL and model, which are in the session state only, and the subject of their quotas."""
     key = st.session_state.get("access_key", "").strip()
     return Access(
         api_key=SecretStr(key) if key else None,
         base_url=st.session_state.get("access_url", "").strip(),
         chat_model=st.session_state.get("access_model", "").strip(),
+        quota_subject=quota_subject(),
     )
 
 
@@ -205,9 +206,7 @@ def _forget_run() -> None:
 
 def start(question: str, knobs: Knobs, queries: Sequence[str] = ()) -> str:
     """Start a run of this visitor, and return its id. Raises as `RunRegistry.start`."""
-    return runs().start(
-        question, knobs, access(), queries=queries, quota_subject=quota_subject(), user=history_user()
-    )
+    return runs().start(question, knobs, access(), queries=queries, user=history_user())
 
 
 def ask(question: str, knobs: Knobs, *, from_question_box: bool = True) -> None:
@@ -251,20 +250,19 @@ def tuned(run: Run, knobs: Knobs) -> Job | None:
     """
     if run.live or run.index is None:
         return None
-    job = runs().retuning.start(session_id(), run.id, knobs, access(), quota_subject=quota_subject())
+    job = runs().retuning.start(session_id(), run.id, knobs, access())
     if job is None or knobs == run.knobs:
         return None
     job.wait_for_result(QUICK_SECONDS)
     return job
 
 
-def continue_run(run_id: str, work: Callable[[], None]) -> None:
-    """Start work that continues a finished run, and wait until the run has changed.
-
-    The next script run then finds it live, and polls.
+def continue_run(run_id: str, work: Callable[..., object], *arguments: object) -> None:
+    """Start work that continues a finished run, and wait until the run has changed: the next script run then finds it
+    live, and polls. `work` is a method of the registry, which gets the id, the arguments and the visitor's access.
     """
     before = runs().get(run_id)
-    if not change_runs([run_id], work):
+    if not change_runs([run_id], lambda: work(run_id, *arguments, access())):
         return
     end = time.monotonic() + START_TIMEOUT
     while runs().get(run_id) is before and time.monotonic() < end:

@@ -6,6 +6,9 @@ from typing import Any, Literal, TypeVar
 import plotly.graph_objects as go
 import streamlit as st
 
+from core.runtime.side_jobs.work_folders import WorkFolders
+from core.text.markdown.safe_markdown import markdown_label
+
 T = TypeVar("T")
 
 Kind = Literal["primary", "secondary", "tertiary"]
@@ -41,6 +44,33 @@ def undo_button(stack: str, undo: Callable[[Any], object], *, key: str) -> None:
     button(
         "Undo", "undo", lambda: undo(items.pop()), key=key, shortcut="u", type="tertiary", disabled=not items
     )
+
+
+def delete_button(folders: WorkFolders[Any], name: str, title: str, *, key: str, parameter: str) -> None:
+    """Draw the button that deletes work of this name, which the address has under `parameter`; `deleted_offer` of the
+    same key can restore it."""
+
+    def delete() -> None:
+        folders.delete(name)
+        st.session_state[f"{key}_deleted_last"] = (name, title)
+        st.query_params.pop(parameter, None)
+
+    button("Delete", "delete", delete, key=f"{key}_delete", type="tertiary")
+
+
+def deleted_offer(folders: WorkFolders[Any], show: Callable[[str], object], *, key: str) -> None:
+    """Offer to restore the work that was deleted last, and `show` it then."""
+    name, title = st.session_state.get(f"{key}_deleted_last") or ("", "")
+    if not folders.is_restorable(name):
+        return
+
+    def restore() -> None:
+        folders.restore(name)
+        show(name)
+
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key=f"{key}_deleted"):
+        st.markdown(f"**{markdown_label(title, 200)}** was deleted.", width="stretch")
+        button("Undo", "undo", restore, key=f"{key}_undo")
 
 
 def download_button(

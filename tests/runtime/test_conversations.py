@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.config.access import Access
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput, LimitReached
@@ -92,13 +93,13 @@ def test_a_rewrite_counts_once_against_the_quota_of_who_asked_for_it(
     try:
         first = asked(runs, fake_openai)
         fake_openai.chats.append(streamed(STANDALONE, usage=(900, 0)))
-        draft = runs.conversations.draft(first.id, WRITTEN, quota_subject="anna").result(60)
+        draft = runs.conversations.draft(first.id, WRITTEN, access=Access(quota_subject="anna")).result(60)
         fake_openai.chats.append(streamed("A tenth [1].", usage=(50, 0)))
-        finished(runs, runs.start(draft.question, DEMO, turn=draft.turn, quota_subject="anna"))
+        finished(runs, runs.start(draft.question, DEMO, turn=draft.turn, access=Access(quota_subject="anna")))
         fake_openai.chats.append(streamed(STANDALONE, usage=(50, 0)))
-        runs.conversations.draft(first.id, WRITTEN, quota_subject="anna").result(60)
+        runs.conversations.draft(first.id, WRITTEN, access=Access(quota_subject="anna")).result(60)
         with pytest.raises(LimitReached):
-            runs.conversations.draft(first.id, WRITTEN, quota_subject="anna")
+            runs.conversations.draft(first.id, WRITTEN, access=Access(quota_subject="anna"))
     finally:
         runs.close()
 

@@ -116,11 +116,11 @@ def _ended(runs: RunRegistry, run_id: str) -> Run:
 def test_runs_are_counted_by_person_and_a_refused_one_leaves_nothing_behind(warm_folder: Path) -> None:
     runs = RunRegistry(Settings(data=warm_folder, ollama_url="", workers=1, runs_per_hour=1))
     try:
-        _ended(runs, runs.start("What does BM25 reward?", DEMO, quota_subject="anna"))
+        _ended(runs, runs.start("What does BM25 reward?", DEMO, access=Access(quota_subject="anna")))
         with pytest.raises(LimitReached):
-            runs.start("What does BM25 reward?", DEMO, quota_subject="anna")
+            runs.start("What does BM25 reward?", DEMO, access=Access(quota_subject="anna"))
         assert len(runs.history()) == 1
-        _ended(runs, runs.start("What does BM25 reward?", DEMO, quota_subject="berta"))
+        _ended(runs, runs.start("What does BM25 reward?", DEMO, access=Access(quota_subject="berta")))
     finally:
         runs.close()
 
@@ -133,13 +133,13 @@ def test_tokens_of_answers_are_charged_to_their_person(
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("sk-test"), chat_model=MODEL)
     runs = RunRegistry(Settings(data=warm_folder, ollama_url="", workers=1, tokens_per_day=at_least))
     try:
-        run_id = runs.start("What does BM25 reward?", DEMO, access, quota_subject="anna")
+        run_id = runs.start("What does BM25 reward?", DEMO, replace(access, quota_subject="anna"))
         _ended(runs, run_id)
         with pytest.raises(LimitReached):
-            runs.answer_again(run_id, access=access, quota_subject="anna")
+            runs.answer_again(run_id, access=replace(access, quota_subject="anna"))
         with pytest.raises(LimitReached):
-            runs.start("What does BM25 reward?", DEMO, access, quota_subject="anna")
-        runs.start("What does BM25 reward?", DEMO, access, quota_subject="berta")
+            runs.start("What does BM25 reward?", DEMO, replace(access, quota_subject="anna"))
+        runs.start("What does BM25 reward?", DEMO, replace(access, quota_subject="berta"))
     finally:
         runs.close()
 
@@ -153,11 +153,11 @@ def test_who_answers_again_is_charged_for_it_and_not_who_asked(
     try:
         run_id = runs.start("What does BM25 reward?", DEMO, access)
         _ended(runs, run_id)
-        runs.answer_again(run_id, access=access, quota_subject="berta")
+        runs.answer_again(run_id, access=replace(access, quota_subject="berta"))
         while not _ended(runs, run_id).earlier_answers:
             time.sleep(0.01)
         with pytest.raises(LimitReached):
-            runs.answer_again(run_id, access=access, quota_subject="berta")
+            runs.answer_again(run_id, access=replace(access, quota_subject="berta"))
         assert len(_ended(runs, run_id).earlier_answers) == 1
         runs.quotas.require_budget("anna")
     finally:
@@ -215,7 +215,9 @@ def test_every_model_that_a_question_asks_counts_in_its_run_and_for_its_person(
     runs = RunRegistry(settings)
     try:
         run_id = runs.start(
-            "What does BM25 reward?", replace(DEMO, plan=PlanKnobs(queries=2)), access, quota_subject="anna"
+            "What does BM25 reward?",
+            replace(DEMO, plan=PlanKnobs(queries=2)),
+            replace(access, quota_subject="anna"),
         )
         run = _ended(runs, run_id)
         told = {one.phase: one.usage.tokens.total_tokens for one in run.model_usage}
@@ -231,7 +233,7 @@ def test_every_model_that_a_question_asks_counts_in_its_run_and_for_its_person(
             runs.quotas.require_budget("anna")
         runs.quotas.require_budget("berta")
         smaller = replace(run.knobs, chunk=ChunkKnobs(size=300))
-        job = runs.retuning.start("a session", run_id, smaller, access, quota_subject="berta")
+        job = runs.retuning.start("a session", run_id, smaller, replace(access, quota_subject="berta"))
         assert job is not None
         job.wait(60)
         with pytest.raises(LimitReached):

@@ -102,10 +102,10 @@ def test_a_visitors_model_writes_the_answer_beside(runs: RunRegistry, fake_opena
 def test_tokens_of_an_answer_beside_are_its_askers(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     run = finished(runs)
     fake_openai.chats.append(streamed("Long.", usage=(9_000, 2_000)))
-    ended(runs.side_answers.answer("anna", run, quota_subject="anna"))
+    ended(runs.side_answers.answer("anna", run, access=Access(quota_subject="anna")))
     with pytest.raises(LimitReached):
-        runs.side_answers.answer("anna", run, quota_subject="anna")
-    ended(runs.side_answers.answer("berta", run, quota_subject="berta"))
+        runs.side_answers.answer("anna", run, access=Access(quota_subject="anna"))
+    ended(runs.side_answers.answer("berta", run, access=Access(quota_subject="berta")))
 
 
 def test_another_embedder_ranks_the_pages_in_hand(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:

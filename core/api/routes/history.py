@@ -2,8 +2,8 @@
 
 import asyncio
 import re
+from dataclasses import replace
 from enum import StrEnum
-from functools import partial
 from typing import Annotated
 from urllib.parse import quote
 
@@ -116,8 +116,8 @@ async def approve_plan(
     await asyncio.to_thread(service.runs.require, caller, Action.CHANGE_RUN, run_id)
     if not run.waits_for_approval:
         raise Refusal(409, "No plan of this run waits for approval.", "See GET /runs/{id}.", run=run_id)
-    approve = partial(service.runs.approve_plan, run_id, body.sub_questions, session.access)
-    await asyncio.to_thread(approve, quota_subject=caller.name)
+    access = replace(session.access, quota_subject=caller.name)
+    await asyncio.to_thread(service.runs.approve_plan, run_id, body.sub_questions, access)
     run = await stored_run(service, run_id)
     return run_view(run, service.prices, await service.unsaved(run_id))
 

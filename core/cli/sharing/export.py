@@ -100,15 +100,21 @@ def read_bounded(file: Path) -> bytes:
 
 
 def recorded_at(reference: str, runs: RunRegistry) -> RecordedRun:
-    """The run of an id in the history, or of an exported file, with its events.
+    """The run of an id in the history, or of an exported file, with its events. Raises as `run_of_file`.
 
     Raises:
-        BadInput: when there is none.
         StoreFailed: when the history cannot be read.
+    """
+    return runs.recorded(reference) or run_of_file(reference)
+
+
+def run_of_file(reference: str) -> RecordedRun:
+    """The run of an exported file, where the history has none of this reference.
+
+    Raises:
+        BadInput: when there is no such file, or it is no exported run.
         OSError: when the file cannot be read.
     """
-    if recorded := runs.recorded(reference):
-        return recorded
     if not Path(reference).is_file():
         raise BadInput(
             f"There is no run {one_line(reference, 60)} in the history, and no such file.",

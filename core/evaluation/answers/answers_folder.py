@@ -27,7 +27,7 @@ from core.evaluation.answers.judged_answers import (
 )
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.source import Source
-from core.evaluation.experiment_state import ExperimentStatus
+from core.evaluation.experiment_state import KeptWork
 from core.evaluation.metrics.metric_help import ENTAILED
 from core.evaluation.record_file import RecordFile, RecordHeader
 from core.evaluation.statistics.significance import (
@@ -250,23 +250,14 @@ class AnswerPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerEvaluation:
+class AnswerEvaluation(KeptWork):
     """An evaluation of answers, and how far it is."""
 
-    id: str
     plan: AnswerPlan
     answers: Answers | None
     """What it has so far; None before its first question."""
-    status: ExperimentStatus
-    error: str = ""
-    """Why it failed, in words for a person."""
     seconds_left: float | None = None
     """About how long the questions will take; None where that is not known."""
-
-    @property
-    def live(self) -> bool:
-        """Whether it waits or runs."""
-        return self.status in (ExperimentStatus.QUEUED, ExperimentStatus.RUNNING)
 
     @property
     def done(self) -> int:

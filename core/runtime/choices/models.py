@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import cached_property
+from typing import Unpack
 
 import httpx
 from cachetools import LRUCache
@@ -20,8 +21,8 @@ from core.config.access import NO_ACCESS, Access
 from core.config.egress import IN_PROCESS, EgressPolicy, described
 from core.config.settings import LOCAL, Settings
 from core.errors import ChatFailed
-from core.model import Message, StreamChunk, ToolDefinition
-from core.ports import Rerank
+from core.model import Message, StreamChunk
+from core.ports import ChatOptions, Rerank
 from core.run.state import Run
 from core.runtime.choices.client_pool import ClientPool
 from core.runtime.choices.model_servers import LOCAL_EMBEDDER, ModelServer, ModelServers
@@ -41,16 +42,10 @@ class SharedChat:
         self.identity, self.host = client.identity, client.host
 
     def __call__(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] = (),
-        tools: Sequence[ToolDefinition] = (),
+        self, messages: Sequence[Message], **options: Unpack[ChatOptions]
     ) -> AsyncGenerator[StreamChunk]:
         """Stream the reply of the client."""
-        return self.client(messages, max_tokens=max_tokens, temperature=temperature, stop=stop, tools=tools)
+        return self.client(messages, **options)
 
 
 class Models:

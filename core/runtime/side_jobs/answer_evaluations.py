@@ -47,7 +47,7 @@ MOST_REPEATS = 20
 """How often a claim can be judged."""
 
 
-class AnswerEvaluations(WorkFolders):
+class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
     """Start, stop, continue and look up evaluations of answers. Every method may be called from any thread."""
 
     def __init__(self, loop: BackgroundLoop, engine: Engine, data: AvailableDataSets, quotas: Quotas) -> None:
@@ -60,7 +60,6 @@ class AnswerEvaluations(WorkFolders):
         """
         super().__init__(loop, engine.settings.folder / "answers")
         self._engine, self._data, self._quotas = engine, data, quotas
-        self._turn = asyncio.Semaphore(1)
 
     def start(
         self,
@@ -70,24 +69,22 @@ class AnswerEvaluations(WorkFolders):
         *,
         repeats: int = 0,
         labels: bytes = b"",
-        quota_subject: str = "",
     ) -> str:
         """Start an evaluation, and return its id.
 
         Args:
             data: the name of the data set.
             knobs: the setting, of which the groups `CHANGED` count; None: the defaults.
-            access: the chat model and key of whoever starts it, which are not stored.
+            access: the chat model, key and quotas of whoever starts it, which are not stored.
             repeats: how often the chat model judges each sentence; 0: not at all.
             labels: a CSV file of labelled claims, as `read_labels` takes it; empty: there are none.
-            quota_subject: whose quotas it counts against.
 
         Raises:
             BadInput: when there is no such data set, or the labels cannot be used.
             LimitReached: when the quota subject has used up its budget.
             OSError: when it cannot be written.
         """
-        self._quotas.require_budget(quota_subject)
+        self._quotas.require_budget(access.quota_subject)
         default, given = Knobs(), knobs or Knobs()
         setting = replace(default, **{group: getattr(given, group) for group in CHANGED})
         plan = AnswerPlan(
@@ -99,27 +96,19 @@ class AnswerEvaluations(WorkFolders):
         )
         name = secrets.token_urlsafe(9)
         _keep(self._folder / name, plan, labels)
-        self.resume(name, access, quota_subject=quota_subject)
+        self.resume(name, access)
         return name
 
-    def judge(
-        self,
-        name: str,
-        access: Access = NO_ACCESS,
-        *,
-        repeats: int,
-        labels: bytes = b"",
-        quota_subject: str = "",
-    ) -> None:
+    def judge(self, name: str, access: Access = NO_ACCESS, *, repeats: int, labels: bytes = b"") -> None:
         """Have the answers of an evaluation that has ended judged; they stay. The arguments and errors are those of
         `start`; labels of before stay where none are given."""
         evaluation = self.get(name)
         if evaluation and not evaluation.live:
-            self._quotas.require_budget(quota_subject)
+            self._quotas.require_budget(access.quota_subject)
             _keep(self._folder / name, replace(evaluation.plan, repeats=repeats), labels)
-            self.resume(name, access, quota_subject=quota_subject)
+            self.resume(name, access)
 
-    def resume(self, name: str, access: Access = NO_ACCESS, *, quota_subject: str = "") -> None:
+    def resume(self, name: str, access: Access = NO_ACCESS) -> None:
         """Continue an evaluation that was stopped or interrupted, and ask again what failed; what is answered stays.
 
         Raises:
@@ -127,11 +116,8 @@ class AnswerEvaluations(WorkFolders):
         """
         evaluation = self.get(name)
         if evaluation and not evaluation.live:
-            self._quotas.require_budget(quota_subject)
-            self._launch(
-                name,
-                lambda work: self._run(work, self._folder / name, evaluation.plan, access, quota_subject),
-            )
+            self._quotas.require_budget(access.quota_subject)
+            self._launch(name, lambda work: self._run(work, self._folder / name, evaluation.plan, access))
 
     def get(self, name: str) -> AnswerEvaluation | None:
         """The evaluation of this id; None when there is none.
@@ -152,6 +138,7 @@ class AnswerEvaluations(WorkFolders):
             return None
         evaluation = AnswerEvaluation(
             id=name,
+            started=plan.started,
             plan=plan,
             answers=answers,
             status=status,
@@ -165,27 +152,14 @@ class AnswerEvaluations(WorkFolders):
             return replace(evaluation, status=ExperimentStatus.DONE)
         return evaluation
 
-    def all(self) -> tuple[AnswerEvaluation, ...]:
-        """Every evaluation that can be read, newest first."""
-        evaluations = []
-        for path in self._folder.glob("*"):
-            try:
-                evaluations.append(self.get(path.name))
-            except (BadInput, OSError, ValueError, KeyError, TypeError):
-                continue
-        some = [evaluation for evaluation in evaluations if evaluation]
-        return tuple(sorted(some, key=lambda evaluation: evaluation.plan.started, reverse=True))
-
-    async def _run(
-        self, work: Work, path: Path, plan: AnswerPlan, access: Access, quota_subject: str
-    ) -> None:
+    async def _run(self, work: Work, path: Path, plan: AnswerPlan, access: Access) -> None:
         async with self._turn:
             work.status = ExperimentStatus.RUNNING
             data = await asyncio.to_thread(self._data.loader(plan.data))
             ports = await answering_ports(self._engine, plan.knobs, data, access)
             chat = ports.chat
             if chat:
-                chat = MeteredChat(chat, Phase.ANSWER, partial(self._quotas.charge, quota_subject))
+                chat = MeteredChat(chat, Phase.ANSWER, partial(self._quotas.charge, access.quota_subject))
             ports = replace(ports, chat=chat)
             folder = await asyncio.to_thread(answers_folder, path, data, plan.knobs, ports)
             done = {answer.id for answer in folder.answers.answered}

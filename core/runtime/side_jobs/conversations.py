@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
@@ -20,6 +20,8 @@ from core.stages.conversation.follow_up import FollowUpDraft, draft_after, draft
 from core.stages.conversation.next_questions import written_next_questions
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.storage.run_links import refuse_link
+
+T = TypeVar("T")
 
 
 class Conversations:
@@ -46,16 +48,13 @@ class Conversations:
             return run
         raise BadInput("The run that this question follows was deleted.", hint="Ask it as a new question.")
 
-    def draft(
-        self, run_id: str, written: str, access: Access = NO_ACCESS, *, quota_subject: str = ""
-    ) -> Future[FollowUpDraft]:
+    def draft(self, run_id: str, written: str, access: Access = NO_ACCESS) -> Future[FollowUpDraft]:
         """Start to draft a follow-up of a run. Its result may be polled, or awaited with `asyncio.wrap_future`.
 
         Args:
             run_id: the run that it follows, with its pages in hand; the runs before that are its history.
             written: the question as the person wrote it.
-            access: the visitor's own servers and keys.
-            quota_subject: whose quota the tokens count against; empty for nobody's.
+            access: the visitor's own servers and keys, and whose quota the tokens count against.
 
         Raises:
             BadInput: when the question is empty or too long, or the run is not there or has not ended. The future
@@ -72,7 +71,7 @@ class Conversations:
             ports = await self._engine.ports(earlier.knobs, access, earlier)
             return await draft_follow_up(written, earlier, self._get, ports, charge)
 
-        return self._submit(written, drafted, quota_subject)
+        return self._submit(written, drafted, access)
 
     def draft_after(
         self,
@@ -82,14 +81,13 @@ class Conversations:
         access: Access = NO_ACCESS,
         *,
         follows: str = "",
-        quota_subject: str = "",
         budget: TimeBudget = UNLIMITED,
     ) -> Future[FollowUpDraft]:
         """As `draft`, after exchanges that a client or a session has kept.
 
         Args:
             history: the exchanges, oldest first.
-            written, access, quota_subject: as there.
+            written, access: as there.
             knobs, budget: those of the run to come.
             follows: the run of the latest exchange. Where it is gone, or none is named, no page is in hand.
 
@@ -104,11 +102,9 @@ class Conversations:
                 history, written, ports, charge, earlier=earlier, knobs=knobs, budget=budget
             )
 
-        return self._submit(written, drafted, quota_subject)
+        return self._submit(written, drafted, access)
 
-    def write_next_questions(
-        self, run_id: str, access: Access = NO_ACCESS, *, quota_subject: str = ""
-    ) -> Future[tuple[str, ...]]:
+    def write_next_questions(self, run_id: str, access: Access = NO_ACCESS) -> Future[tuple[str, ...]]:
         """Start to have the chat model write what may be asked next, from the pages in hand and only from those.
 
         Raises:
@@ -125,15 +121,18 @@ class Conversations:
             asked = [run.question, run.written]
             return await written_next_questions(index, ranking, run.pages, asked, ports, charge)
 
-        self._quotas.require_budget(quota_subject)
-        return self._loop.submit(written(partial(self._quotas.charge, quota_subject)))
+        return self._charged(written, access)
 
     def _submit(
         self,
         written: str,
         drafted: Callable[[Emit], Coroutine[Any, Any, FollowUpDraft]],
-        quota_subject: str,
+        access: Access,
     ) -> Future[FollowUpDraft]:
         checked_question(written)
-        self._quotas.require_budget(quota_subject)
-        return self._loop.submit(drafted(partial(self._quotas.charge, quota_subject)))
+        return self._charged(drafted, access)
+
+    def _charged(self, work: Callable[[Emit], Coroutine[Any, Any, T]], access: Access) -> Future[T]:
+        """Start work whose calls of models count against a quota, if that has anything left."""
+        self._quotas.require_budget(access.quota_subject)
+        return self._loop.submit(work(partial(self._quotas.charge, access.quota_subject)))

@@ -77,13 +77,7 @@ class QuestionDrafting:
         return self._drafts.setdefault(source, Drafts())
 
     def start(
-        self,
-        source: str,
-        run_ids: Sequence[str],
-        count: int,
-        access: Access = NO_ACCESS,
-        *,
-        quota_subject: str = "",
+        self, source: str, run_ids: Sequence[str], count: int, access: Access = NO_ACCESS
     ) -> Future[None]:
         """Draft so many further questions, each as it comes. Raises LimitReached when the quota subject has no tokens left.
 
@@ -94,8 +88,7 @@ class QuestionDrafting:
             source: of the passages.
             run_ids: the runs that are the source where it is empty.
             count: how many questions.
-            access: the visitor's own servers and keys.
-            quota_subject: whose quota the tokens count against; empty for nobody's.
+            access: the visitor's own servers and keys, and whose quota the tokens count against.
         """
         drafts = self.of(source)
 
@@ -111,7 +104,7 @@ class QuestionDrafting:
                 raise BadInput(
                     "There is no further passage to draft a question from.", hint="Choose another source."
                 )
-            models, charge = self._engine.models, partial(self._quotas.charge, quota_subject)
+            models, charge = self._engine.models, partial(self._quotas.charge, access.quota_subject)
             chat = models.chat_client(await models.servers.chat_server(access))
             origins = {collection_at_url(passage.place.page) for passage in chosen}
             withheld = self._engine.egress.withheld(chat.host, origins) if chat else frozenset()
@@ -134,7 +127,7 @@ class QuestionDrafting:
                 raise failures[0]
 
         if drafts.work is None or drafts.work.done():
-            self._quotas.require_budget(quota_subject)
+            self._quotas.require_budget(access.quota_subject)
             drafts.work = self._loop.submit(work())
         return drafts.work
 

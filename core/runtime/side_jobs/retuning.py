@@ -54,15 +54,7 @@ class Retuning(LatestJobs):
         super().__init__(RETUNED_RUNS)
         self._loop, self._engine, self._quotas, self._runs = loop, engine, quotas, jobs
 
-    def start(
-        self,
-        session_id: str,
-        run_id: str,
-        knobs: Knobs,
-        access: Access = NO_ACCESS,
-        *,
-        quota_subject: str = "",
-    ) -> Job | None:
+    def start(self, session_id: str, run_id: str, knobs: Knobs, access: Access = NO_ACCESS) -> Job | None:
         """Rank the run under other passage, embedding and ranking knobs.
 
         A call with the same knobs returns the same job until the run has changed; a call with other knobs cancels
@@ -72,8 +64,8 @@ class Retuning(LatestJobs):
             session_id: the browser session that the result is for.
             run_id: the run.
             knobs: of which `chunk`, `embed` and `rank` are used.
-            access: the visitor's. When it names an embedding model, the passages are embedded by that.
-            quota_subject: whose quota the tokens of new embeddings count against.
+            access: the visitor's. When it names an embedding model, the passages are embedded by that; tokens of new
+                embeddings count against its quota.
 
         Returns:
             The job, which is the run's own when nothing differs; None when there is no such run.
@@ -98,7 +90,7 @@ class Retuning(LatestJobs):
             job.claim()
             self.put(session_id, job)
 
-        listen = job.charging(self._quotas.meter(quota_subject))
+        listen = job.charging(self._quotas.meter(access.quota_subject))
 
         def work(ports: Ports) -> Awaitable[Run]:
             index = start.index
@@ -123,13 +115,13 @@ class SideAnswers(LatestJobs):
         super().__init__(SIDE_ANSWERS)
         self._loop, self._engine, self._quotas, self._slots = loop, engine, quotas, slots
 
-    def answer(self, name: str, ranked: Run, access: Access = NO_ACCESS, *, quota_subject: str = "") -> Job:
+    def answer(self, name: str, ranked: Run, access: Access = NO_ACCESS) -> Job:
         """Start an answer from the ranking of `ranked`. An earlier one of this name is cancelled.
 
         Raises:
             LimitReached: when the quota subject has used up a budget of the day.
         """
-        self._quotas.require_budget(quota_subject)
+        self._quotas.require_budget(access.quota_subject)
         unanswered = replace(
             ranked,
             status=RunStatus.QUEUED,
@@ -145,7 +137,7 @@ class SideAnswers(LatestJobs):
         job = Job(unanswered, access)
         job.claim()
         self.put(name, job)
-        listen = job.charging(self._quotas.meter(quota_subject))
+        listen = job.charging(self._quotas.meter(access.quota_subject))
         start_job(
             self._loop,
             self._engine,

@@ -6,13 +6,15 @@ import re
 import shutil
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, OpenQueryError, disk_failure
-from core.evaluation.experiment_state import ExperimentStatus
+from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError, disk_failure
+from core.evaluation.experiment_state import ExperimentStatus, KeptWork
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
 
 log = logging.getLogger(__name__)
@@ -43,13 +45,29 @@ class Work:
         return (time.monotonic() - self.began) / since * (steps - done)
 
 
-class WorkFolders:
-    """Folders with a plan each, and the work on them. Every method may be called from any thread."""
+K = TypeVar("K", bound=KeptWork)
+
+
+class WorkFolders(ABC, Generic[K]):
+    """Folders with a plan each, and the work on them, one after another. Every method may be called from any thread."""
 
     def __init__(self, loop: BackgroundLoop, folder: Path) -> None:
         self._loop, self._folder = loop, folder
         self._deleted = folder / ".deleted"
         self._work: dict[str, Work] = {}
+        self._turn = asyncio.Semaphore(1)
+
+    @abstractmethod
+    def get(self, name: str) -> K | None:
+        """What the folder of this name says; None when there is none."""
+
+    def all(self) -> tuple[K, ...]:
+        """What can be read of every folder, newest first."""
+        every = []
+        for path in self._folder.glob("*"):
+            with suppress(BadInput, OSError, ValueError, KeyError, TypeError):
+                every.append(self.get(path.name))
+        return tuple(sorted(filter(None, every), key=lambda kept: kept.started, reverse=True))
 
     def path(self, name: str, file: str = PLAN) -> Path | None:
         """A file in the folder of this name; None when there is none."""

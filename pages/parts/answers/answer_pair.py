@@ -113,6 +113,6 @@ def _stop() -> None:
 def begin(name: str, ranked: Run, access: Access) -> str:
     """Start an answer from a ranking; returns its name, or "" when it was refused and the page shows why."""
     with runtime.refusing:
-        runtime.runs().side_answers.answer(name, ranked, access, quota_subject=runtime.quota_subject())
+        runtime.runs().side_answers.answer(name, ranked, access)
         return name
     return ""

@@ -136,11 +136,7 @@ def _models_of_server() -> tuple[str, ...]:
 def ranked(config: CompareConfig) -> Run | None:
     """The run ranked under the knobs of a side; None while it is ranked, or when that failed and the page shows why."""
     job = runtime.runs().retuning.start(
-        f"{runtime.session_id()} {config.side}",
-        config.run.id,
-        config.knobs,
-        config.access,
-        quota_subject=runtime.quota_subject(),
+        f"{runtime.session_id()} {config.side}", config.run.id, config.knobs, config.access
     )
     if job is None:
         return None

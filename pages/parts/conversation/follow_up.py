@@ -98,9 +98,7 @@ def start(run_id: str, question: str | None = None) -> None:
     for name in ("standalone", "answer_from"):
         st.session_state.pop(name, None)
     with runtime.refusing:
-        draft = runtime.runs().conversations.draft(
-            run_id, written, runtime.access(), quota_subject=runtime.quota_subject()
-        )
+        draft = runtime.runs().conversations.draft(run_id, written, runtime.access())
         st.session_state[DRAFT] = Drafting(run_id, written, draft)
         wait([draft], FIRST_WAIT)
 
@@ -216,7 +214,6 @@ def _ask(draft: FollowUpDraft) -> None:
             asked.question,
             controls.knobs(),
             runtime.access(),
-            quota_subject=runtime.quota_subject(),
             user=runtime.history_user(),
             turn=asked.turn,
         )

@@ -61,9 +61,7 @@ def _written(written: Future[tuple[str, ...]]) -> tuple[str, ...]:
 
 def _write(run_id: str) -> None:
     with runtime.refusing:
-        written = runtime.runs().conversations.write_next_questions(
-            run_id, runtime.access(), quota_subject=runtime.quota_subject()
-        )
+        written = runtime.runs().conversations.write_next_questions(run_id, runtime.access())
         st.session_state[WRITING] = (run_id, written)
 
 

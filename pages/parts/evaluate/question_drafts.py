@@ -99,9 +99,7 @@ def _head() -> tuple[Drafts, bool]:
 def _start(source: str, count: int) -> None:
     with runtime.refusing:
         runs = [] if source else [run.id for run in runtime.history(RUNS) if run.passages]
-        runtime.runs().drafting.start(
-            source, runs, count, runtime.access(), quota_subject=runtime.quota_subject()
-        )
+        runtime.runs().drafting.start(source, runs, count, runtime.access())
 
 
 def _save(source: str, name: str) -> None:

@@ -241,12 +241,12 @@ def _judge_button(run: Run) -> None:
 def _judgements(run: Run, attributed: Attribution) -> dict[int, Judgement]:
     if st.session_state.get(JUDGE_ASKED) != (run.id, run.seconds):
         return {}
-    registry, access, quota_subject = runtime.runs(), runtime.access(), runtime.quota_subject()
+    registry, access = runtime.runs(), runtime.access()
 
     async def ask() -> tuple[Judgement, ...]:
-        registry.quotas.require_budget(quota_subject)
+        registry.quotas.require_budget(access.quota_subject)
         chat = await registry.engine.models.judge_client(run, access)
-        charge = partial(registry.quotas.charge, quota_subject)
+        charge = partial(registry.quotas.charge, access.quota_subject)
         return await judge_attribution(attributed, MeteredChat(chat, Phase.CHECK, charge)) if chat else ()
 
     return {

@@ -236,8 +236,9 @@ def _switch(run: Run, comparison: ExtractorComparison, result: ExtractorResult) 
     widgets.button(
         "In use" if in_use else f"Rank with {result.extractor}",
         "check" if in_use else "swap_vert",
-        _extract_with,
+        runtime.continue_run,
         run.id,
+        runtime.runs().read_as,
         comparison.key,
         result.extractor,
         key="extraction_switch",
@@ -248,12 +249,3 @@ def _switch(run: Run, comparison: ExtractorComparison, result: ExtractorResult) 
 
 
 SWITCH = "Extracts this page with this extractor and ranks all passages again; other pages do not change."
-
-
-def _extract_with(run_id: str, key: str, extractor: Extractor) -> None:
-    runtime.continue_run(
-        run_id,
-        lambda: runtime.runs().read_as(
-            run_id, key, extractor, runtime.access(), quota_subject=runtime.quota_subject()
-        ),
-    )

@@ -105,13 +105,7 @@ def _add(run: Run) -> None:
 
 
 def _search_more(run_id: str) -> None:
-    text = st.session_state["new_query"]
-    runtime.continue_run(
-        run_id,
-        lambda: runtime.runs().search_more(
-            run_id, text, runtime.access(), quota_subject=runtime.quota_subject()
-        ),
-    )
+    runtime.continue_run(run_id, runtime.runs().search_more, st.session_state["new_query"])
 
 
 def _overlap(run: Run) -> None:

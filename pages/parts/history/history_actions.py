@@ -11,7 +11,7 @@ from core.run.state import Run
 from core.storage.run_summaries import TAG_LIMIT, RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line
-from pages.parts import markup, page_frame, runtime
+from pages.parts import markup, page_frame, runtime, widgets
 from pages.parts.sharing.export_menu import export_menu
 
 ASKED_AGAIN = "asked_again"
@@ -41,17 +41,17 @@ def history_actions(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) 
             disabled=len(ids) != 1,
             help="Select one run." if len(ids) != 1 else None,
         )
-        st.button(
+        widgets.button(
             "Ask again",
+            "refresh",
+            _ask_again,
+            ids[0],
             key="history_ask_again",
-            icon=":material/refresh:",
             type="tertiary",
             disabled=len(ids) != 1 or selected[0].status in ("queued", "running"),
             help="With the same settings and queries, and every page fetched anew; then see what is new"
             if len(ids) == 1
             else "Select one run.",
-            on_click=_ask_again,
-            args=(ids[0],),
         )
         _compare(selected)
         export_menu([turn.id for turn in turns])
@@ -151,12 +151,13 @@ def _delete(selected: Sequence[RunSummary]) -> None:
         bullets = "".join(f"\n- {markdown_label(run.question, 100)}" for run in selected[:MAX_NAMED])
         more = f"\n- and {len(selected) - MAX_NAMED} more" if len(selected) > MAX_NAMED else ""
         st.markdown(f"Delete {runs_label} permanently?\n{bullets}{more}")
-        st.button(
+        widgets.button(
             f"Delete {runs_label}",
+            "",
+            _deleted,
+            tuple(run.id for run in selected),
             key="history_delete_confirmed",
             type="primary",
-            on_click=_deleted,
-            args=(tuple(run.id for run in selected),),
         )
 
 

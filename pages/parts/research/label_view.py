@@ -25,7 +25,7 @@ from core.storage.label_store import PERSON
 from core.storage.run_links import is_link
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
-from pages.parts import markup, runtime
+from pages.parts import markup, runtime, widgets
 from pages.parts.compared_rankings import compare_next, ordering
 
 FILE_LIMIT = 2_000_000
@@ -97,20 +97,20 @@ def summary(labels: RunLabels, answered: Run, run: Run, opened: str) -> None:
     chosen = next_to_label(labels.tuned, labels.answered)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="labels"):
         markup.show(_facts(labels.tuned, labels.answered), width="stretch")
-        st.button(
+        widgets.button(
             "Next to label" if labels.names else "Label passages",
+            "label",
+            lambda: st.session_state.update({opened: chosen}),
             key="label_next",
-            icon=":material/label:",
             shortcut="n",
             type="tertiary",
             disabled=chosen is None,
             help=f"Opens the passage among the first {DEPTH} whose label can change these figures most.",
-            on_click=lambda: st.session_state.update({opened: chosen}),
         )
-        if ordering(answered.knobs) != ordering(run.knobs) and st.button(
+        if ordering(answered.knobs) != ordering(run.knobs) and widgets.button(
             "Over all questions",
+            "science",
             key="label_all",
-            icon=":material/science:",
             type="tertiary",
             help="Compares the answer's ranking with this one over all of your questions, on the Evaluate page.",
         ):
@@ -141,14 +141,19 @@ def grade_buttons(
     grade_name = labels.names.get(passage.id)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="grades"):
         for grade, title, key, meaning in _BUTTONS:
-            st.button(
+            widgets.button(
                 title,
+                "",
+                _label,
+                labels,
+                run,
+                passage,
+                grade,
+                then,
                 key=f"grade_{grade.name}",
                 shortcut=key,
                 type="primary" if NAMES[grade] == grade_name else "secondary",
                 help=f"{meaning} Once more removes the label." if NAMES[grade] == grade_name else meaning,
-                on_click=_label,
-                args=(labels, run, passage, grade, then),
             )
 
 

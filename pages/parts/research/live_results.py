@@ -1,5 +1,7 @@
 """Live results of search and reading: queries, hits, articles, the best passages so far."""
 
+from functools import partial
+
 import streamlit as st
 from htpy import Element, Node, b, div, li, p, span, ul
 
@@ -17,7 +19,7 @@ from core.storage.run_links import is_link
 from core.text.display import decimal
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
-from pages.parts import markup
+from pages.parts import markup, runtime, widgets
 from pages.parts.passage_reader import with_structures
 from pages.parts.sidebar import controls
 
@@ -142,8 +144,8 @@ def _hit(run: Run, line: HitProgress) -> Element:
 # --- articles ---------------------------------------------------------------------------------------------
 
 
-def articles(run: Run, read_more: object) -> None:
-    """Every hit with its article or the reason why it was skipped. `read_more` is called with keys of hits."""
+def articles(run: Run) -> None:
+    """Every hit with its article or the reason why it was skipped; those that were not reached can be fetched."""
     progress = hit_progress(run)
     if not progress:
         markup.show(markup.empty(f"No pages. {missing_hits(run)}", "article"))
@@ -154,12 +156,14 @@ def articles(run: Run, read_more: object) -> None:
             st.markdown(
                 f"{pluralize(len(late), 'page')} {'not read' if unread else 'timed out'}.", width="stretch"
             )
-            st.button(
+            widgets.button(
                 "Fetch now" if unread else "Fetch again",
+                "download",
+                runtime.continue_run,
+                run.id,
+                runtime.runs().read_more,
+                late,
                 key="fetch_late",
-                icon=":material/download:",
-                on_click=read_more,  # type: ignore[arg-type]
-                args=(late,),
             )
     with st.container(key="articles", gap="xsmall"):
         for line in progress[:MAX_ARTICLES]:
@@ -219,15 +223,14 @@ def _injection_warning(page: Page) -> None:
 
 def _exclusion_button(page: Page) -> None:
     excluded = controls.is_excluded(page.key)
-    st.button(
+    widgets.button(
         "Include" if excluded else "Exclude",
+        "undo" if excluded else "block",
+        partial(controls.set_excluded, excluded=not excluded),
+        page.key,
         key=f"exclude_{page.key}",
-        icon=":material/undo:" if excluded else ":material/block:",
         type="tertiary",
         help="Excluded pages stay in the ranking, but their passages are never put into the context.",
-        on_click=controls.set_excluded,
-        args=(page.key,),
-        kwargs={"excluded": not excluded},
     )
 
 

@@ -1,6 +1,6 @@
 """The plan of a deep run, to be edited and approved, and afterwards the sections of its report with their sources."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import streamlit as st
 from htpy import Element, b, div, li, ol, span, table, tbody, td, th, thead, tr
@@ -15,7 +15,7 @@ from core.run.reports.sections import Section, SectionState
 from core.run.state import Run
 from core.storage.run_links import is_link
 from core.text.sanitize import one_line, pluralize
-from pages.parts import markup, runtime
+from pages.parts import markup, runtime, widgets
 
 _STATES = {
     SectionState.WAITING: ("schedule", "waiting"),
@@ -34,7 +34,7 @@ def plan(run: Run) -> None:
         with st.container(border=True, key="sections"):
             _sections(run)
     if is_unfinished(run) and not is_link(run.id):
-        st.button("Go on", key="run_go_on", icon=":material/resume:", on_click=_go_on, args=(run.id,))
+        widgets.button("Go on", "resume", runtime.continue_run, run.id, runtime.runs().go_on, key="run_go_on")
 
 
 # --- the plan ---------------------------------------------------------------------------------------------
@@ -45,24 +45,19 @@ def _plan(run: Run) -> None:
     markup.show(markup.kicker("Plan", "Nothing is searched before you approve it. Edit it first."))
     kept = [text for place, row in enumerate(rows) if (text := _row(run, rows, place, row))]
     if len(rows) < MOST_SUB_QUESTIONS:
-        st.button(
-            "Add a sub-question",
-            key="plan_add",
-            icon=":material/add:",
-            type="tertiary",
-            on_click=_add,
-            args=(rows,),
-        )
+        widgets.button("Add a sub-question", "add", _add, rows, key="plan_add", type="tertiary")
     if run.plan:
         _budget(run.plan.estimate, len(kept) + 1, run.knobs.run)
-    st.button(
+    widgets.button(
         f"Approve and research {pluralize(len(kept), 'sub-question')}",
+        "play_arrow",
+        runtime.continue_run,
+        run.id,
+        runtime.runs().approve_plan,
+        kept,
         key="plan_approve",
-        icon=":material/play_arrow:",
         type="primary",
         disabled=not kept,
-        on_click=_approve,
-        args=(run.id, kept),
     )
 
 
@@ -97,14 +92,16 @@ def _row(run: Run, rows: list[int], place: int, row: int) -> str:
             persist_state="session",
         )
         for symbol, step in (("arrow_upward", -1), ("arrow_downward", 1)):
-            st.button(
+            widgets.button(
                 f"Move {name} {'up' if step < 0 else 'down'}",
-                icon=f":material/{symbol}:",
+                symbol,
+                _move,
+                rows,
+                place,
+                step,
                 key=f"plan_arrow_{row}_{step}",
                 type="tertiary",
                 disabled=not 0 <= place + step < len(rows),
-                on_click=_move,
-                args=(rows, place, step),
             )
     return text.strip() if takes_part else ""
 
@@ -148,22 +145,6 @@ def _budget(estimate: Estimate, parts: int, knobs: RunKnobs) -> None:
                 for label, words, limit, amount, budget in amounts
             )
         ],
-    )
-
-
-def _approve(run_id: str, sub_questions: Sequence[str]) -> None:
-    runtime.continue_run(
-        run_id,
-        lambda: runtime.runs().approve_plan(
-            run_id, sub_questions, runtime.access(), quota_subject=runtime.quota_subject()
-        ),
-    )
-
-
-def _go_on(run_id: str) -> None:
-    runtime.continue_run(
-        run_id,
-        lambda: runtime.runs().go_on(run_id, runtime.access(), quota_subject=runtime.quota_subject()),
     )
 
 

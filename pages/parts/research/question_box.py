@@ -6,7 +6,7 @@ from htpy import b, div, h1, p, span
 from core.config.knobs import Origin
 from core.errors import OpenQueryError
 from core.run.state import Run
-from pages.parts import document_library, markup, runtime, services
+from pages.parts import document_library, markup, runtime, services, widgets
 from pages.parts.problems import refusal
 from pages.parts.sidebar import controls
 
@@ -60,13 +60,7 @@ def _asked(run: Run) -> None:
             disabled=True,
             width="stretch",
         )
-        st.button(
-            "Stop",
-            key="stop",
-            icon=":material/stop_circle:",
-            on_click=runtime.stop,
-            args=(run.id,),
-        )
+        widgets.button("Stop", "stop_circle", runtime.stop, run.id, key="stop")
 
 
 def _form() -> None:
@@ -134,7 +128,7 @@ def examples_and_connections() -> None:
     """Below the question box: example questions, and the services of the next run."""
     with st.container(key="examples", horizontal=True, horizontal_alignment="center", gap="small"):
         for number, question in enumerate(_examples(), 1):
-            st.button(question, key=f"example_{number}", on_click=_ask_example, args=(question,))
+            widgets.button(question, "", _ask_example, question, key=f"example_{number}")
     connected = services.connections(controls.chosen("search.backend"), controls.chosen("search.origin"))
     chat = f"written by {connected.chat}" if connected.chat else "quoted from the sources"
     markup.show(

@@ -1,6 +1,6 @@
 """Results pane: the cited passage, and tabs for passages, hits, pages, timeline and prompt."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import streamlit as st
 from htpy import pre
@@ -41,20 +41,11 @@ def results_pane(run: Run, tuned: Run, stage: RunStage, uncite: Callable[[], obj
                 live_results.hits(run)
             case 2:
                 left_out_texts(run)
-                live_results.articles(run, lambda keys: _read_more(run.id, keys))
+                live_results.articles(run)
             case 3:
                 timeline_view.timeline(run, runtime.clock(run))
             case _:
                 prompt(run)
-
-
-def _read_more(run_id: str, keys: Iterable[str]) -> None:
-    runtime.continue_run(
-        run_id,
-        lambda: runtime.runs().read_more(
-            run_id, keys, runtime.access(), quota_subject=runtime.quota_subject()
-        ),
-    )
 
 
 def prompt(run: Run) -> None:

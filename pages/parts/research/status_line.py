@@ -16,7 +16,7 @@ from core.runtime.jobs import Job
 from core.storage.run_links import is_link
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
-from pages.parts import markup, runtime
+from pages.parts import markup, runtime, widgets
 from pages.parts.research import tuning_bar
 from pages.parts.sidebar import controls
 
@@ -85,12 +85,8 @@ def _retuning(job: Job) -> None:
     markup.show(
         div(class_=["oq-tuned", {"busy": not is_shown}])[markup.icon("tune"), span[text], wait and span[wait]]
     )
-    st.button(
-        "Stop",
-        key="stop_retuning",
-        icon=":material/stop_circle:",
-        on_click=runtime.runs().retuning.stop,
-        args=(runtime.session_id(),),
+    widgets.button(
+        "Stop", "stop_circle", runtime.runs().retuning.stop, runtime.session_id(), key="stop_retuning"
     )
 
 
@@ -99,12 +95,13 @@ def _kept(run: Run) -> None:
     would send the old value again.
     """
     _line("stop_circle", "Stopped. The passages are still ranked with the settings before.", "cut")
-    st.button(
+    widgets.button(
         "Set the controls back",
+        "undo",
+        controls.set_controls,
+        run.knobs,
+        *dict(controls.LIVE),
         key="reset_stopped",
-        icon=":material/undo:",
-        on_click=controls.set_controls,
-        args=(run.knobs, *dict(controls.LIVE)),
     )
 
 
@@ -117,13 +114,14 @@ def _offer(run: Run, tuned: Run, offer: AnswerOffer) -> None:
     _line("stop_circle", f"{ENDS.get(run.status, '')} {ranked}", "cut")
     if is_link(run.id):
         return
-    st.button(
+    widgets.button(
         f"Answer now from {offer.pages:,} of {pluralize(offer.hits, 'page')}",
+        "auto_awesome",
+        tuning_bar.answer_again,
+        run.id,
+        tuned if tuned is not run else None,
         key="answer_now",
-        icon=":material/auto_awesome:",
         type="primary",
-        on_click=tuning_bar.answer_again,
-        args=(run.id, tuned if tuned is not run else None),
     )
 
 

@@ -6,20 +6,15 @@ from htpy import Node, div, span
 from core.analysis.rankings.context_diff import ContextDiff, context_differs
 from core.run.state import Run
 from core.storage.run_links import is_link
-from pages.parts import markup, runtime
+from pages.parts import markup, runtime, widgets
 
 
 def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
     """Draw the difference of the tuned context from the answer's, in the line under the stepper."""
     markup.show(div(".oq-tuned")[markup.icon("tune"), _facts(diff)])
     if context_differs(run, tuned) and not is_link(run.id):
-        st.button(
-            "Answer again",
-            key="answer_again",
-            icon=":material/refresh:",
-            type="primary",
-            on_click=answer_again,
-            args=(run.id, tuned),
+        widgets.button(
+            "Answer again", "refresh", answer_again, run.id, tuned, key="answer_again", type="primary"
         )
 
 
@@ -27,12 +22,7 @@ def answer_again(run_id: str, tuned: Run | None) -> None:
     """Answer the run again, from the ranking of `tuned` when one is given."""
     for name in ("cited", "passage"):
         st.session_state.pop(name, None)
-    runtime.continue_run(
-        run_id,
-        lambda: runtime.runs().answer_again(
-            run_id, tuned, runtime.access(), quota_subject=runtime.quota_subject()
-        ),
-    )
+    runtime.continue_run(run_id, runtime.runs().answer_again, tuned)
 
 
 def _facts(diff: ContextDiff) -> Node:

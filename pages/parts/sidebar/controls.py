@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -11,7 +12,7 @@ from core.config.schema import Parameter, nested, parameters
 from core.run.state import Run
 from pages.parts import address, browser, document_library, markup, runtime, widgets
 from pages.parts.sidebar.access_fields import access_fields
-from pages.parts.sidebar.knob_control import control, default, key
+from pages.parts.sidebar.knob_control import control, default, group_of_controls, key
 from pages.parts.sidebar.number_control import forget_typed
 from pages.parts.sidebar.run_controls import run_controls
 
@@ -151,7 +152,7 @@ def sidebar(run: Run | None, moved: Callable[[], object]) -> None:
         _live_sidebar(run, moved)
         markup.show(markup.kicker("Next run", "applies when you ask"))
         for group, title, symbol in NEXT:
-            _next_run(group, title, symbol)
+            group_of_controls(group, title, symbol, partial(_of, group))
         with st.expander("Model and key", icon=":material/key:", key="group_access", type="compact"):
             access_fields()
 
@@ -173,18 +174,6 @@ def _live_sidebar(run: Run | None, moved: Callable[[], object]) -> None:
                 "Reset", "undo", reset, key="reset", disabled=live_knobs(run) == run.knobs, width="stretch"
             )
             browser.copy_link()
-
-
-@st.fragment
-def _next_run(group: str, title: str, symbol: str) -> None:
-    """The controls of a group that applies to the next run. A change redraws them alone; closed, they are not sent."""
-    expander = st.expander(
-        title, icon=f":material/{symbol}:", key=f"group_{group}", type="compact", on_change="rerun"
-    )
-    if expander.open:
-        with expander:
-            for parameter in _of(group):
-                control(parameter)
 
 
 def live(group: str, title: str, run: Run | None, prefix: str = "knob", **options: Any) -> None:

@@ -1,5 +1,6 @@
 """The control of a knob, generated from its bounds, title and description."""
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import streamlit as st
@@ -97,3 +98,15 @@ def control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob
         number_control(parameter, step, VALUE_LABELS.get(parameter.path, {}), **common)
     else:
         st.text_input(parameter.title, max_chars=parameter.longest, **common)
+
+
+@st.fragment
+def group_of_controls(name: str, title: str, symbol: str, knobs: Callable[[], Iterable[Parameter]]) -> None:
+    """The controls of a group that applies to the next run. A change redraws them alone; closed, they are not sent."""
+    expander = st.expander(
+        title, icon=f":material/{symbol}:", key=f"group_{name}", type="compact", on_change="rerun"
+    )
+    if expander.open:
+        with expander:
+            for knob in knobs():
+                control(knob)

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 import streamlit as st
 
@@ -12,6 +14,8 @@ from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
 from pages.parts import runtime, widgets
 from pages.parts.sidebar import controls
+
+P = ParamSpec("P")
 
 MESSAGE = "preset_message"
 """Session key: the box of the latest message, whether it is a success, its text and time."""
@@ -110,60 +114,60 @@ def _presets() -> Presets:
 # --- actions ----------------------------------------------------------------------------------------------
 
 
-def _apply(key: str, name: str, apply: Callable[[Knobs], object]) -> None:
-    def work() -> str:
-        preset = _presets().all(runtime.label_user()).get(name)
-        if preset is None:
-            raise BadInput(f"There is no preset “{name}”.", hint="It was deleted in another session.")
-        apply(preset.knobs)
-        return f"“{name}” is applied."
+def _reported(action: Callable[Concatenate[str, P], str]) -> Callable[Concatenate[str, P], None]:
+    """The action of the box with this key, whose message, or why it failed, is shown below it."""
 
-    _run_action(key, work)
+    @wraps(action)
+    def reported(key: str, /, *args: P.args, **options: P.kwargs) -> None:
+        st.session_state.pop(DELETED, None)
+        try:
+            message = (True, action(key, *args, **options))
+        except OpenQueryError as error:
+            message = (False, str(error))
+        st.session_state[MESSAGE] = (key, *message, time.monotonic())
 
-
-def _save(key: str, current: Callable[[], Knobs]) -> None:
-    def work() -> str:
-        preset = _presets().save(st.session_state[f"preset_name_{key}"], current(), runtime.label_user())
-        st.session_state[f"preset_{key}"] = preset.name
-        st.session_state[f"preset_name_{key}"] = ""
-        return f"“{preset.name}” is saved."
-
-    _run_action(key, work)
+    return reported
 
 
-def _rename(key: str, name: str) -> None:
-    def work() -> str:
-        preset = _presets().rename(name, st.session_state[f"preset_name_{key}"], runtime.label_user())
-        st.session_state[f"preset_{key}"] = preset.name
-        st.session_state[f"preset_name_{key}"] = ""
-        return f"Renamed to “{preset.name}”."
-
-    _run_action(key, work)
-
-
-def _delete(key: str, name: str) -> None:
-    def work() -> str:
-        preset = _presets().all(runtime.label_user()).get(name)
-        _presets().delete(name, runtime.label_user())
-        st.session_state[DELETED] = preset
-        return f"“{name}” is deleted."
-
-    _run_action(key, work)
+@_reported
+def _apply(key: str, name: str, apply: Callable[[Knobs], object]) -> str:
+    preset = _presets().all(runtime.label_user()).get(name)
+    if preset is None:
+        raise BadInput(f"There is no preset “{name}”.", hint="It was deleted in another session.")
+    apply(preset.knobs)
+    return f"“{name}” is applied."
 
 
-def _restore(key: str, deleted: Preset) -> None:
-    def work() -> str:
-        _presets().save(deleted.name, deleted.knobs, runtime.label_user())
-        st.session_state[f"preset_{key}"] = deleted.name
-        return f"“{deleted.name}” is saved again."
-
-    _run_action(key, work)
+@_reported
+def _save(key: str, current: Callable[[], Knobs]) -> str:
+    preset = _presets().save(st.session_state[f"preset_name_{key}"], current(), runtime.label_user())
+    _choose(key, preset)
+    return f"“{preset.name}” is saved."
 
 
-def _run_action(key: str, work: Callable[[], str]) -> None:
-    st.session_state.pop(DELETED, None)
-    try:
-        message = (True, work())
-    except OpenQueryError as error:
-        message = (False, str(error))
-    st.session_state[MESSAGE] = (key, *message, time.monotonic())
+@_reported
+def _rename(key: str, name: str) -> str:
+    preset = _presets().rename(name, st.session_state[f"preset_name_{key}"], runtime.label_user())
+    _choose(key, preset)
+    return f"Renamed to “{preset.name}”."
+
+
+def _choose(key: str, preset: Preset) -> None:
+    """Choose a preset, and empty the field of its name."""
+    st.session_state[f"preset_{key}"] = preset.name
+    st.session_state[f"preset_name_{key}"] = ""
+
+
+@_reported
+def _delete(key: str, name: str) -> str:
+    preset = _presets().all(runtime.label_user()).get(name)
+    _presets().delete(name, runtime.label_user())
+    st.session_state[DELETED] = preset
+    return f"“{name}” is deleted."
+
+
+@_reported
+def _restore(key: str, deleted: Preset) -> str:
+    _presets().save(deleted.name, deleted.knobs, runtime.label_user())
+    st.session_state[f"preset_{key}"] = deleted.name
+    return f"“{deleted.name}” is saved again."

@@ -1,14 +1,12 @@
 """The controls of the next run as a whole: its method and its budget."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from core.config.prices import Cost
 from core.config.run_knobs import Method
-from core.config.schema import Parameter, parameters
+from core.config.schema import parameters
 from pages.parts import markup, runtime
-from pages.parts.sidebar.knob_control import control
+from pages.parts.sidebar.knob_control import control, group_of_controls
 
 
 def run_controls() -> None:
@@ -20,20 +18,8 @@ def run_controls() -> None:
     st.caption(selected.summary)
     if selected is Method.AGENT:
         control(steps)
-    _budget(budgets)
+    group_of_controls("run", "Budget", "payments", lambda: budgets)
     st.caption(_today())
-
-
-@st.fragment
-def _budget(knobs: Sequence[Parameter]) -> None:
-    """The budget of the next question. A change redraws its controls alone; closed, they are not sent."""
-    expander = st.expander(
-        "Budget", icon=":material/payments:", key="group_run", type="compact", on_change="rerun"
-    )
-    if expander.open:
-        with expander:
-            for knob in knobs:
-                control(knob)
 
 
 def _today() -> str:

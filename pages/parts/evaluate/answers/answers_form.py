@@ -133,10 +133,7 @@ def judge_menu(evaluation: AnswerEvaluation, answers: Answers) -> None:
 def _judge_again(name: str, repeats: int, labels: bytes) -> None:
     with runtime.refusing:
         runtime.caller().require(Action.EVALUATE_DATA_SETS)
-        subject = runtime.quota_subject()
-        runtime.runs().answer_evaluations.judge(
-            name, runtime.access(), repeats=repeats, labels=labels, quota_subject=subject
-        )
+        runtime.runs().answer_evaluations.judge(name, runtime.access(), repeats=repeats, labels=labels)
 
 
 def _start(data: str, setting: str, repeats: int, labels: bytes) -> None:
@@ -149,7 +146,6 @@ def _start(data: str, setting: str, repeats: int, labels: bytes) -> None:
                 runtime.access(),
                 repeats=repeats,
                 labels=labels,
-                quota_subject=runtime.quota_subject(),
             )
         except OSError as error:
             runtime.refuse("The evaluation cannot be stored.", f"Check the data folder: {error.strerror}.")

@@ -26,8 +26,6 @@ from pages.parts.problems import missing, problem, shown
 LEAD = "Questions answered and measured: are the answers right, do their citations hold, are the right questions refused?"
 ROWS = 40
 """Rows of the table at first."""
-DELETED = "deleted_answers"
-"""The name in the session state of the evaluation that was deleted last."""
 FILTERS: Mapping[str, Callable[[AnsweredQuestion], bool]] = {
     "all": lambda answer: True,
     "refused wrongly": lambda answer: answer.outcome is Outcome.WRONGLY_REFUSED,
@@ -63,7 +61,8 @@ def head(drawn: Evaluations) -> None:
         widgets.button(again, "play_arrow", _resume, service, opened.id, key="answers_continue")
     if opened.answers:
         judge_menu(opened, opened.answers)
-    widgets.button("Delete", "delete", _delete, service, opened, key="answers_delete", type="tertiary")
+    title = f"Answers to {opened.plan.data}"
+    widgets.delete_button(service, opened.id, title, key="answers", parameter=EVALUATION)
 
 
 def section(drawn: Evaluations) -> None:
@@ -84,7 +83,7 @@ def section(drawn: Evaluations) -> None:
         _progress(service, opened)
         if opened.answers and opened.answers.answers:
             _measured(opened.answers, [each for each in every if each.id != opened.id])
-    _undo_offer(service)
+    widgets.deleted_offer(service, open_evaluation, key="answers")
     with st.expander("New evaluation", icon=":material/add:", expanded=not every, key="answers_new"):
         form()
     if every:
@@ -150,27 +149,7 @@ def _facts(evaluation: AnswerEvaluation) -> list[str]:
 
 def _resume(evaluations: AnswerEvaluations, name: str) -> None:
     with runtime.refusing:
-        evaluations.resume(name, runtime.access(), quota_subject=runtime.quota_subject())
-
-
-def _delete(evaluations: AnswerEvaluations, evaluation: AnswerEvaluation) -> None:
-    evaluations.delete(evaluation.id)
-    st.session_state[DELETED] = (evaluation.id, evaluation.plan.data)
-    st.query_params.pop(EVALUATION, None)
-
-
-def _undo_offer(evaluations: AnswerEvaluations) -> None:
-    name, data = st.session_state.get(DELETED) or ("", "")
-    if not evaluations.is_restorable(name):
-        return
-    with st.container(horizontal=True, vertical_alignment="center", border=True, key="answers_deleted"):
-        st.markdown(f"The answers to **{markdown_label(data, 100)}** were deleted.", width="stretch")
-        widgets.button("Undo", "undo", _restore, evaluations, name, key="answers_undo")
-
-
-def _restore(evaluations: AnswerEvaluations, name: str) -> None:
-    evaluations.restore(name)
-    open_evaluation(name)
+        evaluations.resume(name, runtime.access())
 
 
 def pick(kind: str, name: str) -> None:
