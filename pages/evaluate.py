@@ -23,11 +23,10 @@ from pages.parts.evaluate import (
     label_comparison,
     question_drafts,
     question_list,
-    running,
     sweep_form,
 )
 from pages.parts.evaluate.answers import answers_view
-from pages.parts.evaluate.experiments_table import experiments_table
+from pages.parts.evaluate.experiments_table import experiments_table, held, progress
 from pages.parts.problems import missing, problem, refusal, shown
 
 
@@ -96,9 +95,9 @@ def results_view() -> None:
         return
     if opened.note:
         st.caption(markdown_label(opened.note, 500))
-    running.progress(experiments, opened)
+    progress(experiments, opened)
     try:
-        results = running.held(opened, experiments.results(opened.id))
+        results = held(opened, experiments.results(opened.id))
     except BadInput as error:
         problem(error)
         return

@@ -1,10 +1,11 @@
 """HTML of the pages, made of htpy's elements, which escape every text; formatting of durations, sizes and addresses."""
 
+from collections.abc import Iterable
 from typing import Literal
 from urllib.parse import quote, urlsplit
 
 import streamlit as st
-from htpy import Element, Node, a, b, div, h1, h2, i, p, span
+from htpy import Element, Node, a, b, div, h1, h2, i, p, span, table, tbody, th, thead, tr
 
 from core.model.passage_urls import LIBRARY_HOST, passage_at_url
 from core.text import display
@@ -72,6 +73,18 @@ def verdict(text: str, tone: str = "") -> Element:
 def region(classes: str, label: str) -> Element:
     """A part of the page that scrolls by itself, also with the keyboard."""
     return div(class_=classes, tabindex="0", role="region", aria_label=label)
+
+
+def data_table(
+    label: str,
+    head: Iterable[str | Element],
+    rows: Iterable[Node],
+    classes: str = "oq-settings",
+    **of_table: str,
+) -> Element:
+    """A table in a region of its own: the texts or cells of its head, and its rows; `of_table` are its attributes."""
+    cells = (th(scope="col")[cell] if isinstance(cell, str) else cell for cell in head)
+    return region(classes, label)[table(of_table)[thead[tr[cells]], tbody[rows]]]
 
 
 def fact(value: str, label: str, hint: str = "", tone: str = "") -> Element:

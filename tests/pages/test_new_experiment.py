@@ -12,7 +12,7 @@ from core.evaluation.labels.passage_labels import label
 from core.model import Grade
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
-from pages.parts.evaluate.running import HELD
+from pages.parts.evaluate.experiments_table import HELD
 from tests.loopback import LoopbackWeb, Reply
 from tests.pages.conftest import answered, opened
 from tests.pages.test_evaluate import ended, html

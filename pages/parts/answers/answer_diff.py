@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
-from htpy import Element, Node, a, b, del_, div, i, ins, li, mark, span, table, tbody, td, th, thead, tr, ul
+from htpy import Element, Node, a, b, del_, div, i, ins, li, mark, span, td, th, tr, ul
 
 from core.analysis.answers.answer_comparison import (
     MOST_SENTENCES,
@@ -197,18 +197,13 @@ def _table(metrics: tuple[AnswerMetric, ...], first: AnswerSide, second: AnswerS
     def row(label: Node, cells: list[str]) -> Element:
         return tr[th(scope="row")[label], (td[cell] for cell in cells)]
 
-    return markup.region("oq-figures", "Counts of both answers")[
-        table[
-            thead[tr[td, (th(scope="col", title=metric.hint or None)[metric.label] for metric in metrics)]],
-            tbody[
-                row(_badge(first), [_value(metric.before, metric.unit) for metric in metrics]),
-                row(_badge(second), [_value(metric.after, metric.unit) for metric in metrics]),
-                row(
-                    "difference", [_value(metric.difference, metric.unit, signed=True) for metric in metrics]
-                ),
-            ],
-        ]
-    ]
+    head = (td, *(th(scope="col", title=metric.hint or None)[metric.label] for metric in metrics))
+    rows = (
+        row(_badge(first), [_value(metric.before, metric.unit) for metric in metrics]),
+        row(_badge(second), [_value(metric.after, metric.unit) for metric in metrics]),
+        row("difference", [_value(metric.difference, metric.unit, signed=True) for metric in metrics]),
+    )
+    return markup.data_table("Counts of both answers", head, rows, "oq-figures")
 
 
 def _badge(side: AnswerSide) -> Element:

@@ -1,11 +1,11 @@
 """Picked settings of an experiment beside the baseline: their knobs and figures, and question by question."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 import numpy as np
 import streamlit as st
-from htpy import Element, Node, a, b, span, table, tbody, td, th, thead, tr
+from htpy import Element, Node, a, b, span, td, th, tr
 
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
@@ -48,19 +48,12 @@ def compared_settings(results: Results, metric: str, baseline: str) -> None:
             markup.show(_questions(results, metric, (baseline, *names)))
 
 
-def _head(first: str, names: Sequence[str]) -> Element:
+def _head(first: str, names: Sequence[str]) -> Iterator[str | Element]:
     """A column for each setting, by letters, which the rows of knobs explain."""
-    return thead[
-        tr[
-            th(scope="col")[first],
-            (
-                th(".n", scope="col", title=words(name))[
-                    span(class_=["oq-tag", {"base": not place}])["baseline" if not place else chr(64 + place)]
-                ]
-                for place, name in enumerate(names)
-            ),
-        ]
-    ]
+    yield first
+    for place, name in enumerate(names):
+        letter = chr(64 + place) if place else "baseline"
+        yield th(".n", scope="col", title=words(name))[span(class_=["oq-tag", {"base": not place}])[letter]]
 
 
 def _figures(results: Results, metric: str, names: Sequence[str]) -> Element:
@@ -101,12 +94,12 @@ def _figures(results: Results, metric: str, names: Sequence[str]) -> Element:
     tokens = [results.mean(result, CONTEXT_TOKENS) for result in measured]
     rows.append(("tokens", ["" if figure is None else f"{figure:,.0f}" for figure in tokens]))
     rows.append(("ms", [f"{1000 * result.seconds_a_question:.2g}" for result in measured]))
-    return markup.region("oq-settings oq-lined-up", "Knobs and figures of the compared settings")[
-        table[
-            _head("knob or figure", names),
-            tbody[(tr[th(scope="row")[title], (td(".n")[cell] for cell in cells)] for title, cells in rows)],
-        ]
-    ]
+    return markup.data_table(
+        "Knobs and figures of the compared settings",
+        _head("knob or figure", names),
+        (tr[th(scope="row")[title], (td(".n")[cell] for cell in cells)] for title, cells in rows),
+        "oq-settings oq-lined-up",
+    )
 
 
 def _questions(results: Results, metric: str, names: Sequence[str]) -> Element:
@@ -129,6 +122,6 @@ def _questions(results: Results, metric: str, names: Sequence[str]) -> Element:
             ),
         ]
 
-    return markup.region("oq-settings oq-lined-up", "Questions of the compared settings")[
-        table[_head(f"{metric}, the questions that differ most", names), tbody[map(row, order)]]
-    ]
+    head = _head(f"{metric}, the questions that differ most", names)
+    label = "Questions of the compared settings"
+    return markup.data_table(label, head, map(row, order), "oq-settings oq-lined-up")

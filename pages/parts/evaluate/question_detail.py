@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 import streamlit as st
-from htpy import Element, Node, a, b, li, mark, ol, p, span, table, tbody, td, th, thead, tr
+from htpy import Element, Node, a, b, li, mark, ol, p, span, td, th, tr
 
 from core.analysis.rankings.context_membership import overlaps
 from core.analysis.rankings.ranking_comparison import compare_rankings
@@ -234,20 +234,16 @@ def _knobs(
         markup.kicker(
             "Which knob changes its rank", f"one changed, the others as in this setting; {present_rank}"
         ),
-        markup.region("oq-settings", "Ranks with one knob changed")[
-            table[
-                thead[
-                    tr[
-                        th(scope="col")["knob"],
-                        th(scope="col")["change"],
-                        th(".n", scope="col")["rank"],
-                        th(".n", scope="col")[compared.metric],
-                        th(scope="col")["context"],
-                    ]
-                ],
-                tbody[(row(neighbour, there) for neighbour, there in best_first)],
-            ]
-        ],
+        markup.data_table(
+            "Ranks with one knob changed",
+            (
+                "knob",
+                "change",
+                *(th(".n", scope="col")[name] for name in ("rank", compared.metric)),
+                "context",
+            ),
+            (row(neighbour, there) for neighbour, there in best_first),
+        ),
     ]
 
 

@@ -1,7 +1,7 @@
 """Test questions drafted from passages, approved by keys, and made a data set."""
 
 import streamlit as st
-from htpy import Element, Node, div, h2, span, table, tbody, td, th, thead, tr
+from htpy import Element, Node, div, h2, span, td, tr
 
 from core.evaluation.labels.question_drafts import FAR, LEAK, TEMPLATE, Draft
 from core.runtime.side_jobs.question_drafting import Drafts
@@ -164,16 +164,12 @@ def _table(drafts: Drafts, current: Draft | None) -> Element:
     every = drafts.all
     warnings = sum(bool(draft.warning) for draft in every)
     titles = ("question", "passage", "overlap", "BM25", "by", "check")
+    rows = (_row(drafts, draft, current) for draft in every[:MOST_ROWS])
     return div(".oq-labelled")[
         markup.kicker(
             "Drafts", f"{len(every):,} drafted, {drafts.approved:,} approved; {warnings:,} with a warning"
         ),
-        markup.region("oq-settings drafts", "Drafts and their checks")[
-            table[
-                thead[tr[(th(scope="col")[title] for title in titles)]],
-                tbody[(_row(drafts, draft, current) for draft in every[:MOST_ROWS])],
-            ]
-        ],
+        markup.data_table("Drafts and their checks", titles, rows, "oq-settings drafts"),
     ]
 
 

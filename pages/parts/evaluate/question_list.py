@@ -5,7 +5,7 @@ from functools import partial
 from urllib.parse import quote
 
 import streamlit as st
-from htpy import Element, a, b, i, span, table, tbody, td, th, thead, tr
+from htpy import Element, a, b, i, span, td, th, tr
 
 from core.evaluation.results import Change
 from core.text.display import metric_text
@@ -86,32 +86,24 @@ def _steps(listed: Sequence[Change], opened: Change | None) -> None:
 
 
 def _table(compared: Compared, listed: Sequence[Change], opened: Change | None) -> Element:
-    return markup.region("oq-settings oq-questions", "Questions, those that changed most first")[
-        table[
-            thead[
-                tr[
-                    th(scope="col")["question"],
-                    th(".plot", scope="col")[f"{compared.metric}, 0 to 1"],
-                    th(".n", scope="col", title="Difference to the baseline")["Δ"],
-                ]
-            ],
-            tbody[
-                (
-                    tr(class_={"on": change == opened})[
-                        td[
-                            a(
-                                href=f"#pick-question/{quote(change.question, safe='')}",
-                                aria_current="true" if change == opened else None,
-                            )[one_line(compared.results.questions[change.question], 110)]
-                        ],
-                        td(".plot")[_dumbbell(change)],
-                        td(".n")[metric_text(change.after - change.before, signed=True)],
-                    ]
-                    for change in listed
-                )
-            ],
+    def row(change: Change) -> Element:
+        link = a(
+            href=f"#pick-question/{quote(change.question, safe='')}",
+            aria_current="true" if change == opened else None,
+        )
+        return tr(class_={"on": change == opened})[
+            td[link[one_line(compared.results.questions[change.question], 110)]],
+            td(".plot")[_dumbbell(change)],
+            td(".n")[metric_text(change.after - change.before, signed=True)],
         ]
-    ]
+
+    head = (
+        "question",
+        th(".plot", scope="col")[f"{compared.metric}, 0 to 1"],
+        th(".n", scope="col", title="Difference to the baseline")["Δ"],
+    )
+    label = "Questions, those that changed most first"
+    return markup.data_table(label, head, map(row, listed), "oq-settings oq-questions")
 
 
 def _dumbbell(change: Change) -> Element:

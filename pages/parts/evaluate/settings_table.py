@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from htpy import Element, Node, a, b, i, span, table, tbody, td, th, thead, tr
+from htpy import Element, Node, a, b, i, span, td, th, tr
 
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
@@ -45,25 +45,20 @@ def settings_table(settings: SettingTable, opened: str, most: int, picked: Colle
     ]
     defaults = knob_values(Knobs())
     several = any(row.experiments for row in settings.rows)
-    return markup.region("oq-settings", "Settings, best first")[
-        table(style=f"--base:{place(0.0)}")[
-            thead[
-                tr[
-                    th(scope="col")[span(".oq-unseen")["picked"]],
-                    (th(scope="col", class_=_number(path))[column(path)] for path in settings.varied),
-                    not settings.varied and th(scope="col")["setting"],
-                    several and th(scope="col")["experiment"],
-                    th(".n.strong", scope="col")[settings.metric],
-                    th(".plot", scope="col", aria_label="interval of the difference")[scale],
-                    th(".n", scope="col", title="Difference to the baseline")["Δ"],
-                    th(".n", scope="col", title="Paired randomization test, Holm's correction")["p"],
-                    th(".n", scope="col", title="Mean tokens of the context, estimated")["tokens"],
-                    th(".n", scope="col", title="Ranking and measuring one question")["ms"],
-                ]
-            ],
-            tbody[(_row(row, settings, (opened, *picked), defaults, place) for row in rows)],
-        ]
-    ]
+    head = (
+        th(scope="col")[span(".oq-unseen")["picked"]],
+        *(th(scope="col", class_=_number(path))[column(path)] for path in settings.varied),
+        *(() if settings.varied else ("setting",)),
+        *(("experiment",) if several else ()),
+        th(".n.strong", scope="col")[settings.metric],
+        th(".plot", scope="col", aria_label="interval of the difference")[scale],
+        th(".n", scope="col", title="Difference to the baseline")["Δ"],
+        th(".n", scope="col", title="Paired randomization test, Holm's correction")["p"],
+        th(".n", scope="col", title="Mean tokens of the context, estimated")["tokens"],
+        th(".n", scope="col", title="Ranking and measuring one question")["ms"],
+    )
+    drawn = (_row(row, settings, (opened, *picked), defaults, place) for row in rows)
+    return markup.data_table("Settings, best first", head, drawn, style=f"--base:{place(0.0)}")
 
 
 def _row(

@@ -5,7 +5,7 @@ import io
 from functools import partial
 
 import streamlit as st
-from htpy import Element, Node, a, div, p, span, table, tbody, td, th, thead, tr
+from htpy import Element, Node, a, div, p, span, td, th, tr
 
 from core.analysis.answers.attribution import AttributedSentence, Attribution, Cell, attribution
 from core.analysis.answers.llm_judge import Judgement, judge_attribution
@@ -118,28 +118,18 @@ def _matrix(
     selected: tuple[AttributedSentence, Cell] | None,
     judgements: dict[int, Judgement],
 ) -> Element:
-    return markup.region("oq-matrix", "Similarity of sentences and sources")[
-        table[
-            thead[
-                tr[
-                    th(scope="col")["sentence of the answer"],
-                    (
-                        th(scope="col", title=source.title or source.url)[source.number]
-                        for source in attributed.sources
-                    ),
-                ]
-            ],
-            tbody[
-                (
-                    tr[
-                        th(scope="row", dir="auto")[sentence.text, _flags(sentence, judgements.get(row))],
-                        (_cell(row, cell, attributed.strength(cell), selected) for cell in sentence.cells),
-                    ]
-                    for row, sentence in enumerate(attributed.sentences)
-                )
-            ],
+    head: tuple[str | Element, ...] = (
+        "sentence of the answer",
+        *(th(scope="col", title=source.title or source.url)[source.number] for source in attributed.sources),
+    )
+    rows = (
+        tr[
+            th(scope="row", dir="auto")[sentence.text, _flags(sentence, judgements.get(row))],
+            (_cell(row, cell, attributed.strength(cell), selected) for cell in sentence.cells),
         ]
-    ]
+        for row, sentence in enumerate(attributed.sentences)
+    )
+    return markup.data_table("Similarity of sentences and sources", head, rows, "oq-matrix")
 
 
 def _cell(row: int, cell: Cell, share: float, selected: tuple[AttributedSentence, Cell] | None) -> Element:

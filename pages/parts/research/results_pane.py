@@ -1,19 +1,26 @@
-"""Results pane: the cited passage, and tabs for passages, hits, pages, timeline and prompt."""
+"""Results pane: the cited passage, and tabs for passages, hits, pages, timeline and prompt.
 
+The tab of pages has the button that fetches again what was left out of a file, and what became of each passage; the tab
+of the prompt what fills the context, as a bar and a table.
+"""
+
+from collections import Counter
 from collections.abc import Callable
 
 import streamlit as st
-from htpy import pre
+from htpy import Element, b, caption, div, i, pre, span, table, tbody, td, tfoot, th, thead, tr
 
-from core.analysis.context_usage import context_usage
+from core.analysis.context_usage import ContextUsage, PartUsage, context_usage
 from core.analysis.progress import RunStage
-from core.model import AnswerKind
+from core.analysis.run_usage import UNKNOWN
+from core.config.prices import Cost
+from core.export.left_out.passages import left_out_passages, why_gone
+from core.model import AnswerKind, PassageState
 from core.run.state import Run
-from core.text.sanitize import pluralize
-from pages.parts import markup, runtime
+from core.storage.run_links import is_link
+from core.text.sanitize import one_line, pluralize
+from pages.parts import markup, runtime, tables, widgets
 from pages.parts.research import live_results, passage_table, timeline_view
-from pages.parts.research.context_view import context_bar
-from pages.parts.research.left_out_view import left_out_texts
 
 TABS = (
     ":material/scatter_plot: Passages",
@@ -66,3 +73,86 @@ def prompt(run: Run) -> None:
             markup.kicker(message.role, pluralize(len(message.content), "character")),
             pre(".oq-prompt", tabindex="0")[message.content],
         )
+
+
+def context_bar(usage: ContextUsage) -> Element:
+    """A segment for each part of the prompt, as wide as its share of the tokens, and a row with its figures."""
+    return div(".oq-context")[
+        div(
+            ".bar", role="img", aria_label=", ".join(f"{part.name} {part.share:.0%}" for part in usage.parts)
+        )[
+            (
+                div(class_=["part", part.part], style=f"flex-grow:{part.tokens}", title=part.name)[
+                    span[str(part.number or part.part)]
+                ]
+                for part in usage.parts
+            )
+        ],
+        table[
+            caption(".oq-unseen")["The parts of the prompt"],
+            thead[tr[th["part"], th(".what")["what it is"], th["tokens"], th["share"], th["cost"]]],
+            tbody[map(_row, usage.parts)],
+            tfoot[
+                tr[
+                    td[b["Prompt"]],
+                    td(".what")[_counted(usage)],
+                    td[f"≈{usage.tokens:,}"],
+                    td["100%"],
+                    td[_cost(usage.cost)],
+                ]
+            ],
+        ],
+    ]
+
+
+def _row(part: PartUsage) -> Element:
+    return tr[
+        td[i(class_=["swatch", part.part]), part.name],
+        td(".what")[part.title],
+        td[f"≈{part.tokens:,}"],
+        td[f"{part.share:.1%}"],
+        td[_cost(part.cost)],
+    ]
+
+
+def _counted(usage: ContextUsage) -> str:
+    return f"{usage.counted:,} counted by the server" if usage.counted is not None else ""
+
+
+def _cost(cost: Cost | None) -> str:
+    return str(cost) if cost else UNKNOWN
+
+
+COLUMNS = ("from", "to", "now", "moved to", "page", "why")
+
+
+def left_out_texts(run: Run) -> None:
+    """Draw nothing for a run whose texts were never left out."""
+    passages = tuple(left_out_passages(run))
+    lacking = sum(page.lacks_text for page in run.pages.values())
+    if lacking and not is_link(run.id):
+        with st.container(key="left_out", horizontal=True, vertical_alignment="center", border=True):
+            st.markdown(f"The texts of {pluralize(lacking, 'page')} are not here.", width="stretch")
+            if widgets.button("Fetch the texts", "download", key="fetch_texts"):
+                with st.spinner("Fetching the pages again …"):
+                    runtime.change_runs(
+                        [run.id], lambda: runtime.runs().left_out_texts.fetch(run.id, runtime.access())
+                    )
+                st.rerun()
+    states = Counter(passage.state for _, passage in passages)
+    if states.total() == states[PassageState.LEFT_OUT]:
+        return
+    counts = " · ".join(f"{states[state]:,} {state}" for state in PassageState if states[state])
+    with st.expander(f"Passages fetched again: {counts}", icon=":material/fact_check:"):
+        rows = [
+            (
+                p.start,
+                p.end,
+                str(p.state),
+                p.moved_to,
+                one_line(page.title or page.url),
+                one_line(why_gone(page, p)),
+            )
+            for page, p in passages
+        ]
+        st.dataframe(tables.frame(rows, COLUMNS), hide_index=True, key="left_out_passages")

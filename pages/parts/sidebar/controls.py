@@ -1,4 +1,4 @@
-"""The sidebar: one control for each knob."""
+"""The sidebar: one control for each knob, the method and budget of the next run, and the visitor's own model server."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,13 +8,13 @@ from typing import Any
 import streamlit as st
 
 from core.config.knobs import Knobs, Origin
+from core.config.prices import Cost
+from core.config.run_knobs import Method
 from core.config.schema import Parameter, nested, parameters
 from core.run.state import Run
 from pages.parts import address, browser, document_library, markup, runtime, widgets
-from pages.parts.sidebar.access_fields import access_fields
 from pages.parts.sidebar.knob_control import control, default, group_of_controls, key
 from pages.parts.sidebar.number_control import forget_typed
-from pages.parts.sidebar.run_controls import run_controls
 
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
 TUNED = tuple(dict(LIVE))
@@ -203,3 +203,55 @@ def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
         and parameter.path not in QUESTION_BOX_KNOBS
         and (not parameter.items or st.session_state.get(key(parameter, prefix)))
     )
+
+
+def access_fields() -> None:
+    """Draw the fields; what they hold lasts as long as the browser session."""
+    st.text_input(
+        "API key",
+        key="access_key",
+        type="password",
+        autocomplete="off",
+        persist_state="session",
+        help="The key for OpenRouter, OpenAI or the server below; it stays in this browser session.",
+    )
+    st.text_input(
+        "Base URL",
+        key="access_url",
+        placeholder="https://openrouter.ai/api/v1",
+        persist_state="session",
+        help="The address of an OpenAI-compatible server; empty means OpenRouter or OpenAI by the key, else the operator's server.",
+    )
+    st.text_input(
+        "Chat model",
+        key="access_model",
+        placeholder="server default",
+        persist_state="session",
+        help="The model that writes queries and answers.",
+    )
+    st.caption("Never stored: these fields last as long as this browser session.")
+
+
+def run_controls() -> None:
+    """Draw the choice of the method with what it does in a sentence, and the budget below it."""
+    method, steps, *budgets = (parameter for parameter in parameters() if parameter.group == "run")
+    markup.show(markup.kicker("Method", "next question"))
+    control(method, label_visibility="collapsed")
+    selected = Method(st.session_state["knob_run_method"])
+    st.caption(selected.summary)
+    if selected is Method.AGENT:
+        control(steps)
+    group_of_controls("run", "Budget", "payments", lambda: budgets)
+    st.caption(_today())
+
+
+def _today() -> str:
+    """What this visitor's questions have cost within a day, of what they may, and the date of the prices."""
+    quotas = runtime.runs().quotas
+    spent = quotas.spent(runtime.quota_subject())
+    parts = [f"Today {Cost(spent.dollars)}"]
+    if quotas.dollars_per_day:
+        parts[0] += f" of {Cost(quotas.dollars_per_day)}"
+    if quotas.tokens_per_day:
+        parts.append(f"{spent.tokens:,} of {quotas.tokens_per_day:,} tokens")
+    return f"{', '.join(parts)}. {runtime.prices().dated}.".replace("$", r"\$")

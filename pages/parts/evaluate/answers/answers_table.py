@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from htpy import Element, a, b, div, i, span, table, tbody, td, th, thead, tr
+from htpy import Element, a, b, div, i, span, td, th, tr
 
 from core.evaluation.answers.answering import AnsweredQuestion, Outcome
 from core.evaluation.answers.answers_folder import Answers, PairedDifference
@@ -50,19 +50,10 @@ def answers_table(shown: Sequence[AnsweredQuestion], answers: Answers, opened: s
     """The answers as rows; the first cell of each is a link that opens it, `opened` the one that is open."""
     has_judge = answers.judged is not None
     headings = ("question", "exact", "F1", "supported", *(("judged",) if has_judge else ()), "outcome")
-    return markup.region("oq-settings oq-answers", "Answers, worst first")[
-        table[
-            thead[
-                tr[
-                    (
-                        th(scope="col", class_="n" if 0 < n < len(headings) - 1 else "")[heading]
-                        for n, heading in enumerate(headings)
-                    )
-                ]
-            ],
-            tbody[(_row(answer, answers, opened) for answer in shown)],
-        ]
-    ]
+    first, *figures, last = headings
+    head = (first, *(th(".n", scope="col")[heading] for heading in figures), last)
+    rows = (_row(answer, answers, opened) for answer in shown)
+    return markup.data_table("Answers, worst first", head, rows, "oq-settings oq-answers")
 
 
 def _row(answer: AnsweredQuestion, answers: Answers, opened: str) -> Element:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 import streamlit as st
-from htpy import Element, a, dd, div, dl, dt, span, table, tbody, td, th, thead, tr
+from htpy import Element, a, dd, div, dl, dt, span, td, tr
 
 from core.config.permissions import Action
 from core.errors import BadInput
@@ -231,12 +231,8 @@ def _title(evaluation: AnswerEvaluation) -> str:
 
 def _listed(every: tuple[AnswerEvaluation, ...], opened: AnswerEvaluation | None) -> Element:
     headings = ("data set", "questions", "answered by", "setting", "started", "status", *_LISTED)
-    return markup.region("oq-settings oq-experiments", "Evaluations of answers")[
-        table[
-            thead[tr[(th(scope="col")[heading] for heading in headings)]],
-            tbody[(_listed_row(each, opened is not None and each.id == opened.id) for each in every)],
-        ]
-    ]
+    rows = (_listed_row(each, opened is not None and each.id == opened.id) for each in every)
+    return markup.data_table("Evaluations of answers", headings, rows, "oq-settings oq-experiments")
 
 
 _LISTED = (ANSWERED, TOKEN_F1, CITATION_RECALL)
