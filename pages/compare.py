@@ -74,14 +74,14 @@ with st.container(key="panels"):
         with column:
             compare_controls.panel(run, side)
 both = {side: compare_config.config_of(run, side) for side in SIDES}
-for one in both.values():
-    compare_config.keep_in_address(run, one)
+for config in both.values():
+    compare_config.keep_in_address(run, config)
 first, second = (compare_controls.ranked(config) for config in both.values())
-found = compare_rankings(first, second) if first and second else None
-if first is None or second is None or found is None:
+difference = compare_rankings(first, second) if first and second else None
+if first is None or second is None or difference is None:
     st.stop()
 with st.container(key="compared"):
-    markup.show(rank_changes.comparison_facts(found))
+    markup.show(rank_changes.comparison_facts(difference))
 what_is_new(both["a"].run, both["b"].run)
 with st.container(key="answer_pair"):
     answer_pair.answer_pair(both, {"a": first, "b": second})
@@ -94,9 +94,9 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         "First ranks", DEPTHS, key="bump_depth", default=20, format_func=lambda number: f"first {number}"
     )
 with st.container(key="bump_frame"):
-    depth = min(depth or DEPTHS[0], max(found.before.passages, found.after.passages, 1))
+    depth = min(depth or DEPTHS[0], max(difference.before.passages, difference.after.passages, 1))
     widgets.chart(
-        charts.bump_chart(found.bump_rows(depth), depth, ("A", "B"), dark=page_frame.dark()),
+        charts.bump_chart(difference.bump_rows(depth), depth, ("A", "B"), dark=page_frame.dark()),
         key="bump",
         alt="Ranks of the passages under A and under B, joined by lines",
     )
@@ -104,6 +104,6 @@ for column, (side, ranked) in zip(st.columns(2, gap="medium"), (("a", first), ("
     with column:
         ranking(ranked, side)
 markup.show(markup.kicker("All rank changes", "select a row to see the passage in its article"))
-rank_changes.change_table(found, first, second, "rank_changes", ("A", "B"))
+rank_changes.change_table(difference, first, second, "rank_changes", ("A", "B"))
 browser.chart_clicks(pick)
 browser.citation_clicks(None)

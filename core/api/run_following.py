@@ -133,18 +133,18 @@ class RunFollower:
             if said is None
             else Conversation.of_messages(said, self.session, owner)
         )
-        asked, turn = question, None
+        standalone, turn = question, None
         if conversation.is_continued_by(question):
             draft = await self._draft(conversation, question, knobs, budget)
             draft = draft.changed(answer_from=answer_from, queries=queries)
-            asked, turn = draft.question, draft.turn
+            standalone, turn = draft.question, draft.turn
         if answer_from is AnswerFrom.PAGES and not (turn and turn.follows):
             raise BadInput(
                 "There are no pages in hand.", hint="Leave answer_from out, so that some are searched."
             )
         # Not in a thread: a client that disconnects meanwhile would leave a run without a follower.
         run_id = runs.start(
-            asked,
+            standalone,
             knobs,
             self._access(),
             queries=queries,
@@ -154,7 +154,7 @@ class RunFollower:
             budget=budget,
             turn=turn,
         )
-        run = Run(id=run_id, question=asked, knobs=knobs, turn=turn, status=RunStatus.QUEUED)
+        run = Run(id=run_id, question=standalone, knobs=knobs, turn=turn, status=RunStatus.QUEUED)
         ended = False
         self.session.add_message("user", question, run_id)
         try:

@@ -206,8 +206,8 @@ async def follow(
     failed = False
     due = {}
     for watched in questions:
-        asked = watch.asked(watched)
-        due[watched] = asked + every if asked and every else clock.now()
+        last = watch.asked(watched)
+        due[watched] = last + every if last and every else clock.now()
     while True:
         for watched in questions:
             if due[watched] > clock.now():

@@ -1,6 +1,6 @@
 """The files that a run can leave as, by their endings: the one table of the command line, the pages and the HTTP API."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from core.export.bundle import signed_bundle, to_bundle
 from core.export.left_out.rewrite import without_texts
 from core.export.notebook_file import notebook_file
 from core.export.one_file import one_file, signed_file
-from core.export.references import references
+from core.export.references import Reference, references
 from core.export.tables import hits_parquet, pages_parquet, passages_csv, passages_parquet
 from core.run.codec import run_to_json
 from core.run.recorded_run import RecordedRun
@@ -36,6 +36,16 @@ class Format:
     """The file with a signature by the private key in another file; None where the format has none."""
 
 
+def _of_run(write: Callable[[Run], bytes]) -> Callable[[RecordedRun, Prices], bytes]:
+    """What writes the state of a run alone."""
+    return lambda recorded, _: write(recorded.run)
+
+
+def _of_references(write: Callable[[Iterable[Reference]], bytes]) -> Callable[[RecordedRun, Prices], bytes]:
+    """What writes the sources of a run for a bibliography."""
+    return lambda recorded, _: write(references(recorded.run))
+
+
 def _is_ranked(run: Run) -> bool:
     return run.ranking is not None
 
@@ -43,6 +53,8 @@ def _is_ranked(run: Run) -> bool:
 def _has_sources(run: Run) -> bool:
     return bool(run.sources)
 
+
+PARQUET = "application/vnd.apache.parquet"
 
 FORMATS: Mapping[str, Format] = {
     ".zip": Format(
@@ -57,70 +69,44 @@ FORMATS: Mapping[str, Format] = {
         lambda recorded, _: to_bundle(without_texts(recorded)),
         sign=signed_bundle,
     ),
-    ".json": Format("Run as JSON", "application/json", lambda recorded, _: run_to_json(recorded.run)),
+    ".json": Format("Run as JSON", "application/json", _of_run(run_to_json)),
     ".md": Format(
         "Answer as Markdown",
         "text/markdown",
         lambda recorded, prices: encodable(answer_document(recorded.run, prices)).encode(),
     ),
     ".html": Format(
-        "Run in one file",
-        "text/html",
-        lambda recorded, _: one_file(recorded.run).encode(),
-        sign=signed_file,
+        "Run in one file", "text/html", _of_run(lambda run: one_file(run).encode()), sign=signed_file
     ),
     ".excerpts.html": Format(
         "Run in one file, without full texts",
         "text/html",
-        lambda recorded, _: one_file(recorded.run, full_texts=False).encode(),
+        _of_run(lambda run: one_file(run, full_texts=False).encode()),
         sign=signed_file,
     ),
     ".ipynb": Format(
-        "Notebook that opens the bundle beside it",
-        "application/x-ipynb+json",
-        lambda recorded, _: notebook_file(recorded.run),
+        "Notebook that opens the bundle beside it", "application/x-ipynb+json", _of_run(notebook_file)
     ),
     ".answer.html": Format(
         "Answer as HTML", "text/html", lambda recorded, prices: answer_page(recorded.run, prices)
     ),
-    ".csv": Format("Passages as CSV", "text/csv", lambda recorded, _: passages_csv(recorded.run), _is_ranked),
-    ".parquet": Format(
-        "Passages as Parquet",
-        "application/vnd.apache.parquet",
-        lambda recorded, _: passages_parquet(recorded.run),
-        _is_ranked,
-    ),
+    ".csv": Format("Passages as CSV", "text/csv", _of_run(passages_csv), _is_ranked),
+    ".parquet": Format("Passages as Parquet", PARQUET, _of_run(passages_parquet), _is_ranked),
     ".hits.parquet": Format(
-        "Search hits as Parquet",
-        "application/vnd.apache.parquet",
-        lambda recorded, _: hits_parquet(recorded.run),
-        lambda run: bool(run.hits),
+        "Search hits as Parquet", PARQUET, _of_run(hits_parquet), lambda run: bool(run.hits)
     ),
     ".pages.parquet": Format(
-        "Pages as Parquet",
-        "application/vnd.apache.parquet",
-        lambda recorded, _: pages_parquet(recorded.run),
-        lambda run: bool(run.pages),
+        "Pages as Parquet", PARQUET, _of_run(pages_parquet), lambda run: bool(run.pages)
     ),
-    ".warc.gz": Format(
-        "Pages as WARC", "application/warc", lambda recorded, _: warc(recorded.run), has_texts
-    ),
-    ".bib": Format(
-        "Sources as BibTeX",
-        "application/x-bibtex",
-        lambda recorded, _: bibtex(references(recorded.run)),
-        _has_sources,
-    ),
+    ".warc.gz": Format("Pages as WARC", "application/warc", _of_run(warc), has_texts),
+    ".bib": Format("Sources as BibTeX", "application/x-bibtex", _of_references(bibtex), _has_sources),
     ".ris": Format(
-        "Sources as RIS",
-        "application/x-research-info-systems",
-        lambda recorded, _: ris(references(recorded.run)),
-        _has_sources,
+        "Sources as RIS", "application/x-research-info-systems", _of_references(ris), _has_sources
     ),
     ".csl.json": Format(
         "Sources as CSL-JSON",
         "application/vnd.citationstyles.csl+json",
-        lambda recorded, _: csl_json(references(recorded.run)),
+        _of_references(csl_json),
         _has_sources,
     ),
 }

@@ -117,12 +117,14 @@ class RunRegistry(StoredWork):
             self.store.set_user(run_id, user)
         listen = self._listener(job, access.quota_subject, observer)
 
-        asked = partial(pipeline.research, question, knobs, queries=queries, run_id=run_id, budget=budget)
+        research = partial(pipeline.research, question, knobs, queries=queries, run_id=run_id, budget=budget)
         if knobs.run.method is Method.DEEP:
-            asked = partial(asked, earlier_runs=self.history(RUNS_IN_ESTIMATE, user or None))
+            research = partial(research, earlier_runs=self.history(RUNS_IN_ESTIMATE, user or None))
 
         def work(ports: Ports) -> Coroutine[Any, Any, Run]:
-            return asked(replace(self._storing(ports), answers=answers), listen, turn=turn, earlier=earlier)
+            return research(
+                replace(self._storing(ports), answers=answers), listen, turn=turn, earlier=earlier
+            )
 
         start_job(self._loop, self.engine, job, work, self._slots, earlier=earlier)
         return run_id

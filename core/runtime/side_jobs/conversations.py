@@ -118,8 +118,8 @@ class Conversations:
 
         async def written(charge: Emit) -> tuple[str, ...]:
             ports = await self._engine.ports(run.knobs, access, run)
-            asked = [run.question, run.written]
-            return await written_next_questions(index, ranking, run.pages, asked, ports, charge)
+            earlier = [run.question, run.written]
+            return await written_next_questions(index, ranking, run.pages, earlier, ports, charge)
 
         return self._charged(written, access)
 

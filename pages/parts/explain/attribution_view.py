@@ -14,7 +14,7 @@ from core.run.state import Run
 from core.stages.metered_models import MeteredChat
 from core.text.display import decimal
 from core.text.markdown.safe_markdown import markdown_label
-from core.text.sanitize import one_line, pluralize
+from core.text.sanitize import one_line, pluralize, spreadsheet_cell
 from pages.parts import markup, page_frame, runtime, services, widgets
 from pages.parts.passage_reader import reader
 
@@ -201,11 +201,9 @@ def _csv(attributed: Attribution) -> bytes:
         ["sentence", "cites", "flags", *(f"source {source.number}" for source in attributed.sources)]
     )
     for sentence in attributed.sentences:
-        # A leading apostrophe keeps spreadsheets from executing web text as a formula.
-        text = f"'{sentence.text}" if sentence.text[:1] in "=+-@\t\r" else sentence.text
         scores = [f"{cell.similarity:.4f}" for cell in sentence.cells]
         cites = ", ".join(map(str, sentence.sentence.cites))
-        sheet.writerow([text, cites, "; ".join(sentence.flag_labels), *scores])
+        sheet.writerow([spreadsheet_cell(sentence.text), cites, "; ".join(sentence.flag_labels), *scores])
     return out.getvalue().encode()
 
 

@@ -43,21 +43,21 @@ def plan(run: Run) -> None:
 def _plan(run: Run) -> None:
     rows = _rows(run)
     markup.show(markup.kicker("Plan", "Nothing is searched before you approve it. Edit it first."))
-    kept = [text for place, row in enumerate(rows) if (text := _row(run, rows, place, row))]
+    chosen = [text for place, row in enumerate(rows) if (text := _row(run, rows, place, row))]
     if len(rows) < MOST_SUB_QUESTIONS:
         widgets.button("Add a sub-question", "add", _add, rows, key="plan_add", type="tertiary")
     if run.plan:
-        _budget(run.plan.estimate, len(kept) + 1, run.knobs.run)
+        _budget(run.plan.estimate, len(chosen) + 1, run.knobs.run)
     widgets.button(
-        f"Approve and research {pluralize(len(kept), 'sub-question')}",
+        f"Approve and research {pluralize(len(chosen), 'sub-question')}",
         "play_arrow",
         runtime.continue_run,
         run.id,
         runtime.runs().approve_plan,
-        kept,
+        chosen,
         key="plan_approve",
         type="primary",
-        disabled=not kept,
+        disabled=not chosen,
     )
 
 
