@@ -19,7 +19,7 @@ def reader(
     *,
     given_place: Place | None = None,
     label: str,
-    facts: Sequence[Node],
+    facts: Sequence[Node] = (),
     key: str,
     close: Callable[[], object] | None = None,
     also: tuple[str, ...] = (),

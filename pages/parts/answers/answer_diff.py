@@ -131,7 +131,6 @@ def _selected_passage(*sides: AnswerSide) -> None:
                 place,
                 given_place=passage_place,
                 label=label,
-                facts=(),
                 key="reader_source",
                 close=deselect,
             )

@@ -127,7 +127,6 @@ def _label_passage(run: Run, sampled: SampledRun, passage: Passage, proposal: Pr
         run.pages[passage.place.page],
         passage.place,
         label=f"Passage {order.index(proposal.passage) + 1} of {len(order)}",
-        facts=(),
         key="reader_verdict",
         controls=controls,
     )

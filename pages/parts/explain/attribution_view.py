@@ -181,7 +181,6 @@ def _sentence_pair(run: Run, attributed: Attribution, sentence: AttributedSenten
             run.pages[place.page],
             Place(page=place.page, start=place.start + cell.start, end=place.start + cell.end),
             label=f"Source {cell.source}",
-            facts=(),
             key="reader_cell",
             close=partial(st.session_state.update, {CELL: None}),
         )

@@ -112,7 +112,6 @@ def _selection(run: Run, projected: EmbeddingMap, table: Sequence[RankedPassage]
             run.pages[row.key],
             run.index.passages[row.row].place,
             label=f"Rank {row.rank}",
-            facts=(),
             key="reader_point",
             close=partial(st.session_state.update, {SELECTED: []}),
         )

@@ -189,7 +189,6 @@ def _source(opened: AnsweredQuestion, number: int) -> None:
         Page(key=document, url=document, title=title, article=Article(text=text, extractor="")),
         place or Place(page=document, start=0, end=len(text)),
         label=f"Source {number}",
-        facts=(),
         key="reader_answer_source",
         close=uncite,
     )
