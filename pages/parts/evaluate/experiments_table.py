@@ -1,4 +1,7 @@
-"""Every experiment as a row, with what it found; a click opens it."""
+"""Every experiment as a row, with what it found; a click opens it.
+
+One under way shows how far it is, and its results wait until they are asked for, so that nothing moves.
+"""
 
 from collections.abc import Collection, Sequence
 

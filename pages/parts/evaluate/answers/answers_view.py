@@ -61,7 +61,7 @@ def head(drawn: Evaluations) -> None:
         widgets.button(again, "play_arrow", _resume, service, opened.id, key="answers_continue")
     if opened.answers:
         judge_menu(opened, opened.answers)
-    title = f"Answers to {opened.plan.data}"
+    title = f"The evaluation of {opened.plan.data}"
     widgets.delete_button(service, opened.id, title, key="answers", parameter=EVALUATION)
 
 
