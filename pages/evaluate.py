@@ -38,7 +38,14 @@ def actions(experiments: Experiments, experiment: Experiment) -> None:
         return
     if experiment.status is not ExperimentStatus.DONE:
         widgets.button("Continue", "play_arrow", experiments.resume, experiment.id, key="evaluate_continue")
-    widgets.delete_button(experiments, experiment.id, experiment.name, key="evaluate", parameter="experiment")
+    widgets.delete_button(
+        experiments,
+        experiment.id,
+        experiment.name,
+        key="evaluate_delete",
+        deleted="evaluate_deleted",
+        parameter="experiment",
+    )
 
 
 def pick(name: str) -> None:
@@ -69,7 +76,9 @@ def new_view() -> None:
 
 def listed(opened: str = "") -> None:
     """The table of the experiments."""
-    widgets.deleted_offer(experiments, sweep_form.open_experiment, key="evaluate")
+    widgets.deleted_offer(
+        experiments, sweep_form.open_experiment, key="evaluate_undo", deleted="evaluate_deleted"
+    )
     if not visible:
         page_frame.empty_state("There are no experiments yet.", "science")
         return

@@ -9,7 +9,16 @@ from core.config.permissions import Action, Role, right
 ROOT = Path(__file__).parent.parent
 DOCUMENT = ROOT / "docs" / "security" / "permissions.md"
 HEAD = "| on a shared server | visitor | signed-in person | token | operator | buttons | endpoints |\n|---|---|---|---|---|---|---|\n"
-_WIDGETS = {"button", "close_button", "undo_button", "download_button", "form_submit_button", "file_uploader"}
+_WIDGETS = {
+    "button",
+    "close_button",
+    "undo_button",
+    "delete_button",
+    "deleted_offer",
+    "download_button",
+    "form_submit_button",
+    "file_uploader",
+}
 
 ON_SCREEN = [
     "swap",

@@ -46,21 +46,25 @@ def undo_button(stack: str, undo: Callable[[Any], object], *, key: str) -> None:
     )
 
 
-def delete_button(folders: WorkFolders[Any], name: str, title: str, *, key: str, parameter: str) -> None:
-    """Draw the button that deletes work of this name, which the address has under `parameter`; `deleted_offer` of the
-    same key can restore it."""
+def delete_button(
+    folders: WorkFolders[Any], name: str, title: str, *, key: str, deleted: str, parameter: str
+) -> None:
+    """Draw the button that deletes work of this name, which the address has under `parameter`; the `deleted_offer` of the
+    same `deleted` can restore it."""
 
     def delete() -> None:
         folders.delete(name)
-        st.session_state[f"{key}_deleted_last"] = (name, title)
+        st.session_state[f"{deleted}_last"] = (name, title)
         st.query_params.pop(parameter, None)
 
-    button("Delete", "delete", delete, key=f"{key}_delete", type="tertiary")
+    button("Delete", "delete", delete, key=key, type="tertiary")
 
 
-def deleted_offer(folders: WorkFolders[Any], show: Callable[[str], object], *, key: str) -> None:
+def deleted_offer(
+    folders: WorkFolders[Any], show: Callable[[str], object], *, key: str, deleted: str
+) -> None:
     """Offer to restore the work that was deleted last, and `show` it then."""
-    name, title = st.session_state.get(f"{key}_deleted_last") or ("", "")
+    name, title = st.session_state.get(f"{deleted}_last") or ("", "")
     if not folders.is_restorable(name):
         return
 
@@ -68,9 +72,9 @@ def deleted_offer(folders: WorkFolders[Any], show: Callable[[str], object], *, k
         folders.restore(name)
         show(name)
 
-    with st.container(horizontal=True, vertical_alignment="center", border=True, key=f"{key}_deleted"):
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key=deleted):
         st.markdown(f"**{markdown_label(title, 200)}** was deleted.", width="stretch")
-        button("Undo", "undo", restore, key=f"{key}_undo")
+        button("Undo", "undo", restore, key=key)
 
 
 def download_button(

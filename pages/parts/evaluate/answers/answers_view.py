@@ -62,7 +62,9 @@ def head(drawn: Evaluations) -> None:
     if opened.answers:
         judge_menu(opened, opened.answers)
     title = f"The evaluation of {opened.plan.data}"
-    widgets.delete_button(service, opened.id, title, key="answers", parameter=EVALUATION)
+    widgets.delete_button(
+        service, opened.id, title, key="answers_delete", deleted="answers_deleted", parameter=EVALUATION
+    )
 
 
 def section(drawn: Evaluations) -> None:
@@ -83,7 +85,7 @@ def section(drawn: Evaluations) -> None:
         _progress(service, opened)
         if opened.answers and opened.answers.answers:
             _measured(opened.answers, [each for each in every if each.id != opened.id])
-    widgets.deleted_offer(service, open_evaluation, key="answers")
+    widgets.deleted_offer(service, open_evaluation, key="answers_undo", deleted="answers_deleted")
     with st.expander("New evaluation", icon=":material/add:", expanded=not every, key="answers_new"):
         form()
     if every:
