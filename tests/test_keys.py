@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from core.config.access import Access
+from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs, PlanKnobs, RankKnobs, ReadKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.export.bundle import to_bundle
@@ -78,7 +78,7 @@ class Planted:
     logged: io.StringIO
     records: list[Record] = field(default_factory=list)
 
-    def run(self, access: Access | None = None, knobs: Knobs = KNOBS) -> Run:
+    def run(self, access: Access = NO_ACCESS, knobs: Knobs = KNOBS) -> Run:
         run_id = self.runs.start(QUESTION, knobs, access)
         ends = time.monotonic() + 60
         while (run := self.runs.get(run_id)) is None or run.live:
@@ -165,7 +165,7 @@ def test_no_key_is_written_told_or_sent_to_anyone_but_its_own_server(planted: Pl
     assert [run.status for run in runs] == [RunStatus.DONE, RunStatus.DONE], [run.error for run in runs]
     for trouble in TROUBLES:
         for server, key, access in (
-            (planted.operator, OPERATOR, None),
+            (planted.operator, OPERATOR, NO_ACCESS),
             (planted.visitor, VISITOR, planted.theirs),
         ):
             trouble(key)(server)
