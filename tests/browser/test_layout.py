@@ -58,6 +58,22 @@ def test_eight_passages_with_their_scores_are_on_the_first_screen(seen: App) -> 
     assert all(0 < float(row["cosine"]) <= 1 for row in rows)
 
 
+def test_the_menu_of_exports_stays_beside_warnings(seen: App) -> None:
+    head = seen.keyed("answer_head")
+    badge = head.locator(".stMarkdownBadge").first
+    expect(badge).to_be_visible()
+    badge.evaluate(
+        """badge => {
+          badge.firstElementChild.setAttribute("aria-label", "warning icon");
+          badge.lastChild.data = " 12.3 s · 2 warnings";
+        }"""
+    )
+    seen.drawn()
+    places = [part.bounding_box() for part in (badge, head.locator(".st-key-export"))]
+    assert places[0] and places[1]
+    assert places[1]["y"] < places[0]["y"] + places[0]["height"]
+
+
 def test_the_column_of_labels_leaves_room_for_passages_and_scores(seen: App) -> None:
     def press_first_label() -> None:
         seen.cell(1, 200)
