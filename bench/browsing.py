@@ -1,4 +1,7 @@
-"""From a key press on a slider to the new ranking on the screen, in Chromium: `python -m bench.tuning --browser`."""
+"""From a key press on a slider to the new ranking on the screen, in Chromium: `python -m bench.tuning --browser`.
+
+What moves of a slider cost a server: `python -m bench.browsing`, which is `bench/movers.py`.
+"""
 
 import tempfile
 import time
@@ -172,3 +175,9 @@ def pressed(app: App, control: Locator, key: str, shown: str) -> tuple[float, fl
     control.press(key)
     seen, rest = app.page.evaluate("window.turned")
     return seen, rest
+
+
+if __name__ == "__main__":
+    from bench.movers import main
+
+    main()

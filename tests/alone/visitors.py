@@ -27,6 +27,7 @@ class Visitor:
 
     receives = LITTLE
     """Bytes that its machine takes in before the server has to wait."""
+    compression: str | None = None
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -72,7 +73,7 @@ class Visitor:
             sock=line,
             subprotocols=["streamlit"],  # type: ignore[list-item]
             max_size=None,
-            compression=None,
+            compression=self.compression,
             open_timeout=60,
             ping_interval=None,
         )
