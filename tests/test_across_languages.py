@@ -9,12 +9,16 @@ from core.adapters.models.local_embedder import MiniLM
 from core.adapters.models.multilingual_embedder import USE_IDENTITY, MultilingualUSE
 from core.config.knobs import Extractor, Knobs, SearchKnobs
 from core.errors import EmbedFailed
+from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.followups import answer_again, retune
 from core.model import AnswerKind, Article, Document, Embeddings, Result, SearchReply
 from core.pipeline import research
 from core.ports import OnRetry, Ports
 from core.run.notices import passage_embedder
 from core.run.state import Run
+from core.runtime.choices.sweep_workers import data_embedder
+from core.runtime.engine import Engine
+from core.runtime.side_jobs.answer_evaluations import answering_ports
 
 KNOBS = Knobs()
 ENGLISH = {
@@ -150,3 +154,14 @@ async def test_without_the_model_words_rank_and_a_note_says_so() -> None:
     run = await research("Wie entsteht das Polarlicht?", KNOBS, ports(Missing(), en=ENGLISH))
     assert run.ranking is not None and run.ranking.strategy == "bm25"
     assert "The model is not installed. Passages are ranked by BM25 only." in embed_notices(run)
+
+
+async def test_a_data_set_across_languages_is_read_as_runs_read_it(engine: Engine) -> None:
+    documents = tuple(CorpusDocument(id=name, title="", text=text) for name, text in ENGLISH.items())
+    readers = []
+    for text in ("Wie entsteht das Polarlicht?", "How do the polar lights arise?"):
+        question = Question(id="lights", text=text, judgements={"aurora": 1})
+        data = DataSet(name="lights", questions=(question,), documents=lambda: iter(documents))
+        readers.append((await data_embedder(engine, data)).identity)
+        assert (await answering_ports(engine, KNOBS, data)).embed.identity == readers[-1]
+    assert readers == [USE_IDENTITY, MiniLM().identity]

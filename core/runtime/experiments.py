@@ -24,7 +24,13 @@ from core.evaluation.strict_ports import require_reranker
 from core.evaluation.sweep import settings
 from core.evaluation.sweep_cost import DataSetSummary, SweepCost, sweep_cost
 from core.model import Unreadable
-from core.runtime.choices.sweep_workers import sweep_embedder, sweep_models, sweep_reranker, sweep_workers
+from core.runtime.choices.sweep_workers import (
+    data_embedder,
+    sweep_embedder,
+    sweep_models,
+    sweep_reranker,
+    sweep_workers,
+)
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.runtime.side_jobs.experiment_questions import ExperimentQuestions
@@ -221,7 +227,7 @@ class Experiments(WorkFolders[Experiment]):
             tried = await asyncio.to_thread(
                 self.settings, swept, plan.get("sample", 0), plan.get("grid", False)
             )
-            embed = await self._engine.models.embedder(origins=loaded.origins)
+            embed = await data_embedder(self._engine, loaded)
             folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)
             done = await asyncio.to_thread(lambda: folder.results.by_setting)
             progress = self._progress[name] = SweepProgress()

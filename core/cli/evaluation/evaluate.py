@@ -31,7 +31,7 @@ from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.statistics.significance import p_text
 from core.evaluation.sweep import SWEPT, knobs_of, settings
 from core.runtime.choices.ingest_workers import CLUSTER
-from core.runtime.choices.sweep_workers import sweep_embedder, sweep_reranker, sweep_workers
+from core.runtime.choices.sweep_workers import data_embedder, sweep_embedder, sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RUNS, RunStore
@@ -232,7 +232,7 @@ async def _embedder(engine: Engine, data: DataSet) -> CachedEmbed:
     _, note = await engine.models.embedding_model(NO_ACCESS, data.origins)
     if note:
         print_text(note, to=sys.stderr)
-    return await engine.models.embedder(origins=data.origins)
+    return await data_embedder(engine, data)
 
 
 def _describe(data: DataSet, tried: Sequence[Knobs]) -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,13 @@ from core.model import Article, Index, Page, Passage
 from core.model.passage_urls import document_url
 from core.ports import Embed
 from core.stages.chunk import folded, passages_of
+from core.stages.embedding.language_choice import reads_across
 from core.stages.streams import collected, map_in_order
 from core.text.language import page_language
 
 Vectors = NDArray[np.float32]
+_DOCUMENTS, _QUESTIONS = 500, 100
+"""How many documents and questions tell whether they are in different languages."""
 _WEB = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
 
@@ -101,6 +105,25 @@ def document_pages(data: DataSet) -> dict[str, Page]:
             hint="Start again when nothing writes to them.",
         )
     return pages
+
+
+def reads_data_across(data: DataSet, across: Embed | None) -> bool:
+    """Whether a run would have most of the questions over these documents read by the multilingual embedder: by the first
+    documents and some of the questions.
+
+    Raises:
+        BadInput: as `document_pages`.
+    """
+    if across is None:
+        return False
+    first = replace(data, documents=lambda: islice(data.documents(), _DOCUMENTS), counted=None)
+    pages = document_pages(first)
+    passages = document_passages(pages, ChunkKnobs())
+    questions = data.questions[:: len(data.questions) // _QUESTIONS + 1]
+    return (
+        sum(reads_across(question.text, passages, pages, across) for question in questions)
+        > len(questions) / 2
+    )
 
 
 def document_passages(pages: Mapping[str, Page], knobs: ChunkKnobs) -> tuple[Passage, ...]:

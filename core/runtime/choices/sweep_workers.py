@@ -13,6 +13,7 @@ from core.adapters.workers.jobs import Workers
 from core.adapters.workers.local_processes import LocalProcesses
 from core.config.egress import PAGES
 from core.config.knobs import Knobs
+from core.evaluation.data_sets.corpus import reads_data_across
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.strict_ports import require_reranker
 from core.evaluation.sweep_cost import SweepModels
@@ -53,6 +54,20 @@ async def sweep_workers(
 
     with await asyncio.to_thread(opened) as workers:
         yield workers
+
+
+async def data_embedder(engine: Engine, data: DataSet) -> CachedEmbed:
+    """The operator's embedder for a data set, or the multilingual one, as in runs, where its questions and documents are in
+    different languages.
+
+    Raises:
+        BadInput: as `reads_data_across`.
+        EmbedFailed: as `Models.embedder`.
+    """
+    embed = await engine.models.embedder(origins=data.origins)
+    across = engine.models.across(embed)
+    is_across = await asyncio.to_thread(reads_data_across, data, across)
+    return across if across and is_across else embed
 
 
 def sweep_embedder(embed: CachedEmbed, engine: Engine, workers: Workers) -> CachedEmbed:

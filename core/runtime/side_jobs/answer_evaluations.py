@@ -28,6 +28,7 @@ from core.evaluation.answers.answers_folder import (
 )
 from core.evaluation.answers.judged_answers import read_labels
 from core.evaluation.data_sets.available import AvailableDataSets
+from core.evaluation.data_sets.corpus import reads_data_across
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.experiment_state import ExperimentStatus
 from core.evaluation.sweep import name_of
@@ -189,7 +190,8 @@ async def answering_ports(engine: Engine, setting: Knobs, data: DataSet, access:
     ports = await engine.ports(knobs, access, origins=data.origins)
     if ports.chat:
         engine.egress.require(ports.chat.identity, ports.chat.host, data.origins)
-    return ports
+    is_across = await asyncio.to_thread(reads_data_across, data, ports.across)
+    return replace(ports, embed=ports.across) if ports.across and is_across else ports
 
 
 def answers_folder(folder: Path, data: DataSet, setting: Knobs, ports: Ports) -> AnswersFolder:

@@ -9,6 +9,7 @@ from core.evaluation.data_sets.data_set import Question
 from core.evaluation.experiment_state import Experiment
 from core.evaluation.question_runs import QuestionRuns
 from core.run.recorded_run import RecordedRun
+from core.runtime.choices.sweep_workers import data_embedder
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 
@@ -67,5 +68,5 @@ class ExperimentQuestions:
         if plan is None:
             raise BadInput("There is no such experiment any more.", hint="Choose another one.")
         data = await asyncio.to_thread(self._data.loader(plan.data, plan.user))
-        embed = await self._engine.models.embedder(origins=data.origins)
+        embed = await data_embedder(self._engine, data)
         return QuestionRuns(data, embed, self._engine.models.reranker())
