@@ -2,10 +2,12 @@
 
 import asyncio
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from core.analysis.text_diff import DiffKind, DiffPiece, diff_sentences, line_sentences
 from core.model import Article, Document, Extractor, Unreadable
 from core.ports import Extract, Ports
+from core.reading.why_not import Absence
 from core.run.state import Run
 
 COMPARED_SENTENCES = 4000
@@ -67,6 +69,13 @@ class ExtractorComparison:
         return None
 
 
+class WhyNot(Protocol):
+    """Readers in processes of their own, that tell why a text is not in an article."""
+
+    async def why_not(self, document: Document, text: str, extractor: Extractor) -> Absence:
+        """What kept the text out. Raises `Unreadable`."""
+
+
 async def compare_extractors(
     run: Run, key: str, ports: Ports, *, fetch: bool = False
 ) -> ExtractorComparison | None:
@@ -110,6 +119,19 @@ async def compare_extractors(
         media_type=document.media_type,
         from_cache=document.from_cache,
     )
+
+
+async def why_not_extracted(
+    run: Run, key: str, text: str, extractor: Extractor, *, ports: Ports, pool: WhyNot
+) -> Absence | None:
+    """What kept a text of a page of the run out of the article of this extractor; None when the page is not cached.
+
+    Raises:
+        Unreadable: when no reader finds it out.
+    """
+    url = next((hit.url for hit in run.hits if hit.key == key), "")
+    document = await ports.web.cached_page(url) if url else None
+    return await pool.why_not(document, text, extractor) if document else None
 
 
 _VISIBLE_FIRST = (

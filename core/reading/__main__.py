@@ -1,7 +1,8 @@
 """A reading worker: documents in on stdin, articles out on stdout, one frame each, until stdin ends.
 
 A request has a JSON header and the document's body; `core.reading.replies` has the replies, the first of which tells
-what confines the worker. A header with a `page` asks for a picture of that page of a PDF instead of an article.
+what confines the worker. A header with a `page` asks for a picture of that page of a PDF instead of
+an article, one with a `missing` text for what kept it out of the article.
 """
 
 import functools
@@ -15,6 +16,7 @@ from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
 from core.reading.memory import limit_process, limit_request
 from core.reading.replies import Reply, Verdict, packed_reply
+from core.reading.why_not import Absence, why_not_in_article
 from core.sandbox import confine
 from core.sandbox.frames import read_frame, reply_stream, write_frame
 
@@ -38,7 +40,8 @@ def main(megabytes: int, read: Read = extract, *, with_landlock: bool = True) ->
         signal.setitimer(signal.ITIMER_REAL, header["limit"] + _GRACE)
         signal.setitimer(signal.ITIMER_PROF, header.get("cpu_limit", 0.0))
         limit_request(header.get("media_type", "application/pdf"), len(body), megabytes)
-        reply = _answer(_picture if "page" in header else article, header, body)
+        work = _picture if "page" in header else _absence if "missing" in header else article
+        reply = _answer(work, header, body)
         limit_request("", 0, megabytes)
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -57,10 +60,17 @@ def _answer(work: Callable[[dict[str, Any], bytes], Reply], header: dict[str, An
 
 
 def _article(read: Read, header: dict[str, Any], body: bytes) -> Article:
-    document = Document(
+    return read(_document(header, body), Extractor(header["extractor"]))
+
+
+def _absence(header: dict[str, Any], body: bytes) -> Absence:
+    return why_not_in_article(_document(header, body), header["missing"], Extractor(header["extractor"]))
+
+
+def _document(header: dict[str, Any], body: bytes) -> Document:
+    return Document(
         url=header["url"], status=200, media_type=header["media_type"], charset=header["charset"], body=body
     )
-    return read(document, Extractor(header["extractor"]))
 
 
 def _picture(header: dict[str, Any], body: bytes) -> bytes:

@@ -13,6 +13,7 @@ from enum import IntEnum
 from core.model import Article, InjectionKind, InjectionSign, SkipReason, StructureKind
 from core.reading.article_limits import MAX_PAGES, MAX_SECTIONS, MAX_STRUCTURES, SHORT_TEXTS, within_limits
 from core.reading.normalization import MAX_CHARACTERS
+from core.reading.why_not import Absence
 from core.sandbox import Confinement
 from core.sandbox.frames import Frame
 
@@ -22,6 +23,7 @@ BODY_LIMIT = 8 * MAX_CHARACTERS
 _PNG = b"\x89PNG\r\n\x1a\n"
 _TEXTS = ("text", "hidden", *SHORT_TEXTS)
 _KINDS, _REASONS, _STRUCTURES = tuple(InjectionKind), tuple(SkipReason), tuple(StructureKind)
+_ABSENCES = tuple(Absence)
 _MICROSECOND = 1e-6
 
 
@@ -30,6 +32,7 @@ class _Kind(IntEnum):
     VERDICT = 1
     ARTICLE = 2
     PICTURE = 3
+    ABSENCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,9 @@ class Verdict:
     retire: bool = False
 
 
-Reply = Confinement | Verdict | Article | bytes
-"""What a worker says: first what confines it, then for each document a verdict, an article, or a page as a PNG."""
+Reply = Confinement | Verdict | Article | Absence | bytes
+"""What a worker says: first what confines it, then for each document a verdict, an article, why a text is not in it, or a
+page as a PNG."""
 
 
 def packed_reply(reply: Reply) -> Frame:
@@ -56,6 +60,8 @@ def packed_reply(reply: Reply) -> Frame:
             return _packed(
                 _Kind.VERDICT, [_REASONS.index(reply.reason), int(reply.retire)], [reply.detail[:1_000]]
             )
+        case Absence():
+            return _packed(_Kind.ABSENCE, [_ABSENCES.index(reply)], ())
         case Article():
             starts = [start for start, _ in reply.sections]
             signs = [
@@ -97,6 +103,8 @@ def read_reply(head: bytes, body: bytes) -> Reply:
             case _Kind.VERDICT:
                 (detail,), (reason, retire) = texts, numbers
                 return Verdict(_REASONS[reason], detail, bool(retire))
+            case _Kind.ABSENCE:
+                return Absence(_ABSENCES[numbers[0]])
             case _Kind.ARTICLE:
                 return _article(texts, numbers)
     except (struct.error, IndexError) as error:

@@ -9,6 +9,7 @@ from core.analysis.extractor_comparison import (
     ExtractorResult,
     compare_extractors,
     compared,
+    why_not_extracted,
 )
 from core.analysis.text_diff import DiffKind
 from core.config.knobs import Knobs, SearchKnobs
@@ -16,6 +17,7 @@ from core.config.settings import Settings
 from core.followups import read_as
 from core.model import Article, Author, Extractor, Hit, Query, SkipReason, Unreadable
 from core.pipeline import research
+from core.reading.why_not import Absence
 from core.run import events as e
 from core.run.state import Run
 from core.runtime.engine import Engine
@@ -146,3 +148,22 @@ def test_long_pages_are_compared_as_far_as_a_bound_and_say_that_they_were_cut() 
     assert (
         len([piece for piece in comparison.pieces if piece.kind is not DiffKind.ADDED]) == COMPARED_SENTENCES
     )
+
+
+async def test_a_text_that_no_extractor_kept_has_a_reason_which_a_confined_reader_tells(
+    engine: Engine,
+) -> None:
+    with Site("max-age=60") as site:
+        run, key = run_with(f"{site.url}/page"), canonical_url(f"{site.url}/page")
+        ports = await engine.ports(DEMO)
+
+        async def reason(text: str) -> Absence | None:
+            return await why_not_extracted(
+                run, key, text, Extractor.ACCURATE, ports=ports, pool=engine.workers
+            )
+
+        assert await reason("Imprint and terms of use") is None  # nothing is fetched for it
+        await compare_extractors(run, key, ports, fetch=True)
+        assert await reason("Imprint and terms of use") is Absence.AROUND
+        assert await reason("The ferry Alma left the harbour on Monday") is Absence.PRESENT
+        assert await reason("The ferry sank") is Absence.ELSEWHERE

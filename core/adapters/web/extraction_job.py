@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from core.adapters.web.extraction_worker import ExtractionWorker
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading.file_types import HTML
+from core.reading.why_not import Absence, why_not_in_article
 
 T = TypeVar("T")
 
@@ -35,6 +36,18 @@ def drawing_job(body: bytes, page: int, width: int, seconds: float) -> Extractio
 
     return ExtractionJob(
         lambda worker: worker.draw(body, page, width, seconds), in_thread, seconds, patient=True
+    )
+
+
+def absence_job(
+    document: Document, text: str, extractor: Extractor, seconds: float
+) -> ExtractionJob[Absence]:
+    """What kept a text of a page out of its article."""
+    return ExtractionJob(
+        lambda worker: worker.why_not(document, text, extractor, seconds),
+        lambda: why_not_in_article(document, text, extractor),
+        seconds,
+        patient=True,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from core.adapters.web.extraction_job import (
     ExtractionJob,
     Stopped,
+    absence_job,
     drawing_job,
     extraction_job,
     read_in_two_tries,
@@ -21,6 +22,7 @@ from core.adapters.web.extraction_worker import ExtractionWorker, WorkerDied
 from core.adapters.web.fair_slots import FairSlots, Slot
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading.file_types import HTML
+from core.reading.why_not import Absence
 from core.sandbox import Confinement
 
 log = logging.getLogger(__name__)
@@ -147,6 +149,10 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
             Unreadable: CRASHED when the process died or took too long, otherwise why it cannot be drawn.
         """
         return await self._submit(drawing_job(body, page, width, self._pdf_seconds), False)
+
+    async def why_not(self, document: Document, text: str, extractor: Extractor) -> Absence:
+        """What kept a text of a page out of the article of this extractor. Raises as `draw` does."""
+        return await self._submit(absence_job(document, text, extractor, self._pdf_seconds), False)
 
     def _extraction(self, document: Document, extractor: Extractor) -> ExtractionJob[Article]:
         seconds = self._html_seconds if document.media_type in _SHORT else self._pdf_seconds

@@ -11,6 +11,7 @@ from core.adapters.worker_process import WorkerProcess
 from core.errors import OpenQueryError
 from core.model import Article, Document, Extractor, Unreadable
 from core.reading.replies import BODY_LIMIT, HEAD_LIMIT, Reply, Verdict, read_reply
+from core.reading.why_not import Absence
 from core.sandbox import Confinement
 from core.text.sanitize import one_line
 
@@ -73,15 +74,13 @@ class ExtractionWorker:
             Unreadable: the worker's own verdict about the document.
             WorkerDied: when the process is gone.
         """
-        header = {
-            "url": document.url,
-            "media_type": document.media_type,
-            "charset": document.charset,
-            "extractor": extractor.value,
-            "limit": limit,
-            "cpu_limit": cpu_limit,
-        }
+        header = _header(document, extractor) | {"limit": limit, "cpu_limit": cpu_limit}
         return _expected(Article, await self._request(header, document.body))
+
+    async def why_not(self, document: Document, text: str, extractor: Extractor, limit: float) -> Absence:
+        """What kept a text out of the article. Raises as `extract` does."""
+        header = _header(document, extractor) | {"missing": text, "limit": limit}
+        return _expected(Absence, await self._request(header, document.body))
 
     async def draw(self, body: bytes, page: int, width: int, limit: float) -> bytes:
         """A page of a PDF as a PNG. Raises as `extract` does."""
@@ -118,6 +117,15 @@ class ExtractionWorker:
             raise WorkerDied("it ended") from error
         except (ValueError, OSError) as error:
             raise WorkerDied("its reply is none") from error
+
+
+def _header(document: Document, extractor: Extractor) -> dict[str, Any]:
+    return {
+        "url": document.url,
+        "media_type": document.media_type,
+        "charset": document.charset,
+        "extractor": extractor.value,
+    }
 
 
 def _expected(kind: type[T], reply: Reply) -> T:

@@ -10,6 +10,7 @@ from core.analysis.extractor_comparison import (
     ExtractorComparison,
     ExtractorResult,
     compare_extractors,
+    why_not_extracted,
 )
 from core.analysis.rankings.context_diff import context_diff, context_differs
 from core.analysis.text_diff import DiffBlock, DiffKind, diff_blocks
@@ -143,6 +144,7 @@ def _comparison(run: Run, comparison: ExtractorComparison) -> None:
             _switch(run, comparison, result)
         _facts(result)
         _article(result, folded=folded)
+        _why_not(run, comparison, result.extractor)
     if difference := (context_diff(run, run) if context_differs(run, run) else None):
         markup.show(markup.kicker("Ranked again", "the answer was written from another context"))
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="tuned"):
@@ -221,6 +223,38 @@ def _article(result: ExtractorResult, *, folded: bool) -> None:
             span[result.truncated and "Only the beginning was compared, because the page is very long."],
         ],
     )
+
+
+def _why_not(run: Run, comparison: ExtractorComparison, extractor: Extractor) -> None:
+    """A field for a text of the page, and the rule that keeps it out of the article."""
+    if not comparison.source or extractor is Extractor.VISIBLE:
+        return
+    text = st.text_input(
+        "Why is this text not in the article?",
+        key="extraction_missing",
+        max_chars=1_000,
+        placeholder="Paste a sentence of the page",
+    ).strip()
+    if not text:
+        return
+    access, key = runtime.access(), comparison.key
+    reason = page_frame.run_on_loop(
+        "extraction_missing", run, lambda: _absence(run, key, text, extractor, access), (key, text, extractor)
+    )
+    if reason:
+        st.info(markdown_label(reason, 300))
+
+
+async def _absence(run: Run, key: str, text: str, extractor: Extractor, access: Access) -> str:
+    engine = runtime.runs().engine
+    ports = await engine.ports(run.knobs, access, run)
+    try:
+        absence = await why_not_extracted(run, key, text, extractor, ports=ports, pool=engine.workers)
+    except Unreadable as why:
+        return f"The reason cannot be found: {why}."
+    if absence is None:
+        return "The page is not cached any more, so that the reason cannot be found."
+    return f"{absence[0].upper()}{absence[1:]}."
 
 
 def _block(block: DiffBlock) -> Element:

@@ -45,7 +45,7 @@ async def test_an_article_becomes_a_page_that_reads_as_the_article(folder: Path)
     assert article.language == "en"
     assert article.date
     assert "dissolve more slowly" in article.text
-    assert "Green | 2" in article.text
+    assert "Tea: Green; Minutes: 2" in article.text
     assert "See also" not in article.text
 
 
