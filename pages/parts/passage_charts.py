@@ -231,7 +231,12 @@ def _hover_cells(row: RankedPassage) -> list[str]:
     cosine = "" if row.cosine is None else f" · cosine {decimal(row.cosine, 3)}"
     number = f"[{row.number}] " if row.number else ""
     lines = _lines(row.text, *((SNIPPET, 3) if row.number else (HOVER, 2)))
-    return [f"{number}{markup.html(row.title[:70])}", f"rank {row.rank}{cosine}", *lines]
+    return [f"{number}{_title(row.title)}", f"rank {row.rank}{cosine}", *lines]
+
+
+@functools.lru_cache(maxsize=2 * MOST_POINTS)
+def _title(title: str) -> str:
+    return markup.html(title[:70])
 
 
 @functools.lru_cache(maxsize=2 * MOST_POINTS)

@@ -58,7 +58,7 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
     index, ranking = run.index, run.ranking
     numbers, embedder = run.context_numbers, passage_embedder(run)
     names = {key: _names(page) for key, page in run.pages.items()}
-    scores = {name: _known(getattr(ranking, name)) for name in SCORES}
+    scores = {name: known(getattr(ranking, name)) for name in SCORES}
     ranked = []
     for rank, row in enumerate(ranking.order.tolist(), 1):
         passage = index.passages[row]
@@ -90,8 +90,8 @@ def _names(page: Page) -> tuple[str, str, str]:
     return one_line(page.title or host, 120), host, page.url
 
 
-def _known(scores: NDArray[np.float32] | None) -> list[float | None]:
-    """The scores by row, None where they are not finite; empty when they were not computed."""
+def known(scores: NDArray[np.float32] | None) -> list[float | None]:
+    """The scores in order, None where they are not finite; empty when they were not computed."""
     return [] if scores is None else [score if math.isfinite(score) else None for score in scores.tolist()]
 
 

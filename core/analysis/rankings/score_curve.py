@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.rankings.ranked_passages import ranks_by_row, score_at
+from core.analysis.rankings.ranked_passages import known, ranks_by_row
 from core.run.state import Run
 from core.stages.ranking.context_selection import least_cosine
 
@@ -56,7 +56,7 @@ def score_curve(run: Run) -> ScoreCurve | None:
 
 
 def _by_rank(scores: NDArray[np.float32] | None, order: NDArray[np.int64]) -> tuple[float | None, ...]:
-    return () if scores is None else tuple(score_at(scores, row) for row in order.tolist())
+    return () if scores is None else tuple(known(scores[order]))
 
 
 def elbow(scores: NDArray[np.float32]) -> int | None:
