@@ -186,6 +186,10 @@ class Article:
     """What of the document was not read because it is too long, in words; empty: nothing."""
     fallback: str = ""
     """Why another extractor than the chosen one made it, in words; empty: the chosen one did."""
+    kind: str = ""
+    """What kind of page it is on: article, collection, documentation, forum, listing, product or service; empty: unknown."""
+    kind_reason: str = ""
+    """The signs on the page by which its kind was told, in words."""
     hidden: str = ""
     """The beginning of what the page held out of its readers' sight. It is no part of `text`."""
     injection_signs: tuple[InjectionSign, ...] = ()

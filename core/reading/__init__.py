@@ -21,7 +21,7 @@ _CARRIER = b"\xf3\xa0"
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 """A reference to one of them."""
 
-EDITION = 11
+EDITION = 12
 """Version of the extraction. A new one makes cached documents be extracted again."""
 
 
@@ -83,6 +83,8 @@ def _html(document: Document, extractor: Extractor) -> Article:
         structures=structures,
         hidden=f"{extraction.hidden}\n{_invisible_words(html)}".strip(),
         left_out=left_out(len(whole), HTML_LIMIT),
+        kind=extraction.kind,
+        kind_reason=extraction.kind_reason,
         fallback=fallback and f"{extractor} extractor: {fallback}",
     )
     return _in_its_language(article)

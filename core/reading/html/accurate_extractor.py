@@ -1,16 +1,17 @@
-"""Article extraction with trafilatura; where it fails, with readability; else all visible text."""
+"""Extraction with trafilatura for articles, where it fails with readability; by a score of each block for other pages."""
 
 from typing import Any
 
 import lxml.html
 from lxml import etree
 
+from core.reading.html.block_choice import KnownPage
 from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.extraction import Extraction
 from core.reading.html.headings import lxml_headings
 from core.reading.html.html_parsing import parse_html
 from core.reading.html.text_blocks import block_text, prose_length
-from core.reading.html.trafilatura_calls import article_text, author, publication_date
+from core.reading.html.trafilatura_calls import article_and_comments, article_text, author, publication_date
 from core.reading.normalization import paragraphs
 from core.reading.page_parts.posts import html_posts
 from core.reading.page_parts.structures import html_structures
@@ -39,11 +40,15 @@ def extract_accurate(html: str, url: str, *, dated: bool = False, signed: bool =
     tree = parse_html(html)
     hidden = remove_hidden_lxml(tree)
     headings, structures, posts = lxml_headings(tree), html_structures(tree), html_posts(tree)
-    text, winner = _best_extraction(tree, url)
+    page = KnownPage.of(tree, html, url)
+    text = "" if page.is_article else paragraphs(page.content(candidates_of(tree, html, url)))
+    text, winner = (text, "scored blocks") if len(text) >= _MIN_CHARACTERS else _best_extraction(tree, url)
     etree.strip_elements(tree, *_UNSIGNED, with_tail=False)
     return Extraction(
         text=text,
         extractor=winner,
+        kind=page.kind,
+        kind_reason=page.reason,
         hidden=hidden,
         headings=headings,
         structures=structures,
@@ -87,6 +92,13 @@ def _precise_extraction(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str
     if text:
         return text, "trafilatura"
     return (other, "readability") if other else (visible_text(tree), "visible text")
+
+
+def candidates_of(tree: lxml.html.HtmlElement, html: str, url: str) -> tuple[str, str, str]:
+    """What other extractors take: trafilatura's article and its comments, and the article of resiliparse."""
+    from resiliparse.extract.html2text import extract_plain_text
+
+    return (*article_and_comments(tree, url), extract_plain_text(html, main_content=True, alt_texts=False))
 
 
 def visible_text(tree: lxml.html.HtmlElement) -> str:

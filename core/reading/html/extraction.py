@@ -24,3 +24,6 @@ class Extraction:
     """ISO 8601 day of publication, as far as the text says it."""
     author: str = ""
     """Who signed the text."""
+    kind: str = ""
+    """What kind of page it is on: "forum", say; empty: unknown."""
+    kind_reason: str = ""

@@ -27,6 +27,13 @@ _UNSEEN_TAGS = frozenset({"template", "noscript"})
 _CLOSED_TAGS = frozenset({"template", "dialog"})
 _OVERLAY = re.compile("dialog|modal|pop-?up|light-?box|overlay|cookie|consent")
 """Names of what a script shows over a page: terms, notices, forms."""
+_OPENED = re.compile(
+    r"faq|accordion|collaps|expand|answer|panel|(?<![a-z])tabs?(?![a-z])|tab-?(?:pane|content)"
+)
+"""Names of what a reader opens with a click: answers of a list of questions, tabs, parts that are folded up."""
+_MENU = re.compile(r"(?<![a-z])(?:nav|menu|search|filter|cart)")
+_STREAMED = re.compile("S:[0-9a-f]+")
+"""Identifiers of parts that React sends late, hidden, for its script to put in their place."""
 _MIN_ARTICLE = 200
 """Characters that hidden text must have to be taken for the article: shorter ones are messages of a script."""
 MAX_MEASURED = 1_000_000
@@ -97,6 +104,11 @@ def remove_hidden(
             hidden.append(node)
         elif transparent(style) or _invisible_ink(node, style, page_backgrounds):
             weak.append(node)
+    opened = [node for node in hidden if scripted and _is_opened(node)]
+    for node in opened:
+        node.show()
+    shown = {id(node) for node in opened}
+    hidden = [node for node in hidden if id(node) not in shown]
     waiting = [node for node in hidden if _waits_for_a_script(node, scripted)]
     visible = {id(node): node for node in _halves_of_the_page(waiting, page_length)}
     removed = _RemovedText()
@@ -122,6 +134,22 @@ def _halves_of_the_page(nodes: Iterable[AnyNode], page_length: Callable[[], int]
             long.append((node, length))
     whole = page_length() if long else 0
     return [node for node, length in long if 2 * length >= whole]
+
+
+def _is_opened(node: Node) -> bool:
+    """Whether a script shows it in its place, at once or when a reader asks for it with a click."""
+    if node.tag in _UNSEEN_TAGS | _CLOSED_TAGS:
+        return False
+    if _STREAMED.fullmatch(node.attribute("id") or ""):
+        return True
+    above = node.parent()
+    names = " ".join(
+        (element.attribute(name) or "")[:200].lower()
+        for element in (node, above)
+        if element is not None
+        for name in ("class", "id", "role")
+    )
+    return bool(_OPENED.search(names)) and not _OVERLAY.search(names) and not _MENU.search(names)
 
 
 def _waits_for_a_script(node: Node, scripted: bool) -> bool:

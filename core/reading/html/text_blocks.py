@@ -50,8 +50,9 @@ class Block:
     """Characters of it that are links."""
 
 
-def page_blocks(root: lxml.html.HtmlElement) -> list[Block]:
-    """The blocks in document order, in linear time and without recursion."""
+def page_blocks(root: lxml.html.HtmlElement, *, buttons: bool = False) -> list[Block]:
+    """The blocks in document order, in linear time and without recursion; those that are buttons only if asked for."""
+    silent, ends = (_SILENT - {"button"}, _BLOCKS | {"button"}) if buttons else (_SILENT, _BLOCKS)
     blocks: list[Block] = []
     owner, linked, in_link = root, 0, 0
     pieces: list[str] = []
@@ -66,8 +67,8 @@ def page_blocks(root: lxml.html.HtmlElement) -> list[Block]:
     while stack:
         element, leaving = stack.pop()
         tag = element.tag if isinstance(element.tag, str) else "script"
-        if leaving or tag in _SILENT:
-            if tag in _BLOCKS and element is not root:
+        if leaving or tag in silent:
+            if tag in ends and element is not root:
                 above = element.getparent()
                 flush(owner if above is None else (owner if tag == "br" else _block_around(element)))
             in_link -= tag == "a" and leaving
@@ -89,7 +90,7 @@ def page_blocks(root: lxml.html.HtmlElement) -> list[Block]:
             if element is not root and element.tail:
                 pieces.append(element.tail)
             continue
-        if tag in _BLOCKS:
+        if tag in ends:
             flush(owner if tag == "br" else element)
         in_link += tag == "a"
         if element.text:

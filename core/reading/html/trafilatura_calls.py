@@ -25,6 +25,14 @@ def article_text(tree: lxml.html.HtmlElement, url: str, *, fast: bool, favor_rec
     return paragraphs(extraction.text or "") if extraction is not None else ""
 
 
+def article_and_comments(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str]:
+    """The article's text and its comments, without trafilatura's second opinions; empty when none is found."""
+    extraction = _trafilatura().bare_extraction(
+        tree, url=url, fast=True, include_comments=True, include_tables=True, with_metadata=False
+    )
+    return (extraction.text or "", extraction.comments or "") if extraction is not None else ("", "")
+
+
 def author(tree: lxml.html.HtmlElement) -> str:
     """The names in the byline, by trafilatura's paths; empty when there is none."""
     from trafilatura.metadata import extract_author

@@ -1,0 +1,112 @@
+"""Which blocks of a page are its content: a score that trees learned from labelled pages, and a cut through it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import lxml.html
+import numpy as np
+from numpy.typing import NDArray
+
+from core.reading.html.block_features import BlockWords, Matrix, block_features
+from core.reading.html.page_kinds import page_signs, reason
+from core.reading.html.text_blocks import Block, page_blocks, write_blocks
+
+WEIGHTS = Path(__file__).with_name("block_weights.npz")
+DIGEST = "762a37032095eb8f0fc3cfc62e9d5124453039aaa756749151407aa37ca7f18f"
+"""SHA-256 of the weights, which are read only if they are these."""
+_LOWEST, _HIGHEST = 0.1, 0.8
+"""Bounds of the score from which a block is kept."""
+_CAUTION = 0.9
+"""How much of what the scores expect is taken for wanted: below 1, fewer blocks are kept."""
+_ROWS = 1_000
+"""Blocks that are scored at a time."""
+
+
+@cache
+def _weights() -> Mapping[str, NDArray[np.generic]]:
+    """The arrays of the weights: of `signs` the kinds' weights, of each tree (a row) the nodes."""
+    stored = WEIGHTS.read_bytes()
+    if hashlib.sha256(stored).hexdigest() != DIGEST:
+        raise RuntimeError(
+            f"{WEIGHTS.name} is not the file that this edition was measured with: install it again"
+        )
+    with np.load(io.BytesIO(stored), allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPage:
+    """A page whose kind is known: `kind`, told by the signs in `reason`; empty where nothing is on it."""
+
+    kind: str = ""
+    reason: str = ""
+    shares: tuple[float, ...] = ()
+    """The chance of each kind."""
+    blocks: Sequence[Block] = ()
+    words: BlockWords | None = None
+
+    @classmethod
+    def of(cls, tree: lxml.html.HtmlElement, html: str, url: str) -> KnownPage:
+        """The page of a tree without what it hides, and of its markup."""
+        blocks = page_blocks(tree, buttons=True)
+        if not blocks:
+            return cls()
+        words, weights = BlockWords.of(blocks), _weights()
+        signs = page_signs(html, url, blocks, words.said)
+        values = np.array([signs.get(str(name), 0.0) for name in weights["signs"]])
+        shares = _softmax(weights["kinds"] @ values + weights["kind_bias"])
+        best = int(shares.argmax())
+        why = reason(dict(zip(map(str, weights["signs"]), weights["kinds"][best] * values, strict=True)))
+        return cls(str(weights["kind_names"][best]), why, tuple(shares.tolist()), blocks, words)
+
+    @property
+    def is_article(self) -> bool:
+        """Whether it is no other kind of page."""
+        return self.kind in ("", "article")
+
+    def content(self, candidates: Sequence[str]) -> str:
+        """The blocks that are content, as text. `candidates` are what other extractors take: text, comments, text."""
+        if self.words is None:
+            return ""
+        scores = _scores(block_features(self.blocks, self.words, candidates, self.shares))
+        keep = kept(scores, self.words.words)
+        return write_blocks(block for block, is_kept in zip(self.blocks, keep, strict=True) if is_kept)
+
+
+def kept(scores: NDArray[np.float64], words: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
+    """Which blocks are kept: those from the score on with which the expected F1 of words is the largest."""
+    sizes = np.array([len(inside) + 0.1 for inside in words])
+    order = np.argsort(-scores, kind="stable")
+    right = np.cumsum((scores * sizes)[order])
+    expected = 2 * right / (np.cumsum(sizes[order]) + _CAUTION * right[-1])
+    cut = np.clip(scores[order[int(expected.argmax())]], _LOWEST, _HIGHEST)
+    return scores >= min(float(cut), float(scores.max()))
+
+
+def _scores(features: Matrix) -> NDArray[np.float64]:
+    """The chance of each block (a row) to be content."""
+    weights = _weights()
+    feature, threshold, below, above = (weights[name] for name in ("feature", "threshold", "below", "above"))
+    trees = np.arange(len(feature))[:, None]
+    result = []
+    for start in range(0, len(features), _ROWS):
+        part = features[start : start + _ROWS]
+        rows = np.arange(len(part))
+        nodes = np.zeros((len(feature), len(part)), np.int64)
+        for _ in range(int(weights["depth"])):
+            smaller = part[rows, feature[trees, nodes]] <= threshold[trees, nodes]
+            nodes = np.where(smaller, below[trees, nodes], above[trees, nodes]).astype(np.int64)
+        result.append(weights["value"][trees, nodes].sum(0) + weights["bias"])
+    return 1 / (1 + np.exp(-np.concatenate(result).astype(np.float64)))
+
+
+def _softmax(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    powers = np.exp(values - values.max())
+    shares: NDArray[np.float64] = powers / powers.sum()
+    return shares

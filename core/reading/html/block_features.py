@@ -1,0 +1,338 @@
+"""What is known of each block of a page, as numbers from which it is decided whether the block is content."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import lxml.html
+import numpy as np
+from numpy.typing import NDArray
+
+from core.reading.html.text_blocks import Block
+
+Matrix = NDArray[np.float32]
+
+_AREAS = {
+    "nav": 0, "navigation": 0, "footer": 1, "contentinfo": 1, "aside": 2, "complementary": 2, "header": 3, "banner": 3,
+    "form": 4, "search": 4, "main": 5, "article": 6, "ul": 7, "ol": 7, "table": 8, "figure": 9, "blockquote": 10,
+    "dialog": 11, "details": 12, "dl": 13, "section": 14, "button": 15, "tablist": 15, "menu": 0, "menubar": 0, "listbox": 15,
+}  # fmt: skip
+"""Tags and roles, with the number of the area that they open."""
+_NAMES = (
+    "comment disqus", "post entry message", "reply replies answer response", "product item sku", "sidebar side widget rail",
+    "related recommend similar upsell cross also suggest", "share social follow", "cookie consent gdpr privacy",
+    "breadcrumb crumb", "menu nav dropdown drawer", "foot copyright legal", "head masthead topbar top",
+    "content body main text prose markdown description detail summary excerpt", "article story blog",
+    "card tile grid list result teaser", "author byline meta date time user avatar profile signature",
+    "modal popup overlay banner alert toast notice promo", "ad ads advert sponsor adsense", "tag tags categor topic",
+    "review rating stars testimonial quote", "price cart buy shipping stock offer", "newsletter subscribe signup login register",
+    "pagin pager prev next", "filter sort facet search toolbar refine", "hidden sr visually screen skip",
+    "toc contents", "faq accordion tab collapse panel", "hero intro lead headline title heading", "vote like score count badge views stat",
+    "caption credit image gallery media slide carousel video", "feature service benefit cta pricing plan step",
+    "spec attribute property table option variant swatch", "action button btn link edit tool control", "code highlight syntax snippet",
+)  # fmt: skip
+"""How words in classes and identifiers begin, by family."""
+SAYS = {
+    "rights reserved": "© copyright rights reserved terms privacy policy cookie cookies",
+    "sign up": "subscribe newsletter signup login email password account sign-up sign-in log-in join-now",
+    "share": "share tweet facebook twitter instagram pinterest linkedin whatsapp print follow-us",
+    "read more": "read-more view-all see-all show-more load-more learn-more view-more see-more view-details",
+    "add to cart": "shop-now add-to buy-now in-stock out-of cart checkout bag wishlist",
+    "related": "related recommended recently popular trending similar latest archives categories you-may you-might more-from also-bought also-like read-next up-next",
+    "replies": "reply replies replied post posts joined member members quote upvote upvotes reactions messages",
+    "answers": "answer answers asked viewed accepted question questions",
+    "comments": "comment comments likes ago",
+    "price": "usd eur price sale discount msrp",
+    "byline": "by von par por written published updated author posted min-read",
+    "reviews": "review reviews rating ratings star stars verified out-of",
+    "sorting": "sort filter filters showing results page previous next per-page select quantity qty clear-all sort-by",
+    "sponsored": "advertisement sponsored affiliate commission promoted",
+    "menu": "skip menu toggle close search home javascript loading back-to",
+    "contact": "contact quote consultation appointment schedule call get-started contact-us book-now request-a free-consultation",
+    "manual": "parameters returns example examples syntax deprecated install configuration api function default edit-this on-this",
+    "specifications": "specifications specs dimensions weight material sku model features size-guide description ingredients",
+}  # fmt: skip
+"""Words and pairs of words that tell what a block is, by subject."""
+_SAID: dict[str, int] = {}
+for _place, _text in enumerate(SAYS.values()):
+    for _word in _text.split():
+        _SAID[_word] = _SAID.get(_word, 0) | 1 << _place
+_LATIN = re.compile("[a-z]+|[A-Z][a-z]+|[A-Z]+")
+_MONEY = re.compile(r"[$€£¥₹] ?\d|\d ?[€£]")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_MAX_WORDS = 60
+"""Words at the beginning of a block that are looked at for what it says."""
+_SENTENCE = re.compile(r"[.!?。！？](?:\s|$)")
+_KINDS = (
+    "p", "li", "td", "table", "pre", "dt", "dd", "blockquote", "figcaption", "h1", "h2", "h3", "h4", "h5", "h6", "div", "span",
+    "a", "th", "button", "caption", "summary", "body", "section", "article",
+)  # fmt: skip
+_WORDS = re.compile(r"\w+")
+SAID = len(SAYS) + 2
+"""Columns of what a block says: `SAYS`, an amount of money, a year."""
+
+
+@lru_cache(20_000)
+def _families(word: str) -> int:
+    return sum(1 << place for place, family in enumerate(_NAMES) if word.startswith(tuple(family.split())))
+
+
+@dataclass(frozen=True, slots=True)
+class BlockWords:
+    """The words of each block, and what they say, a row of `SAID` numbers (0 or 1) for each block."""
+
+    words: list[list[str]]
+    said: Matrix
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block]) -> BlockWords:
+        """The words in lower case."""
+        words = [_WORDS.findall(block.text.lower()) for block in blocks]
+        masks = []
+        for block, inside in zip(blocks, words, strict=True):
+            first = inside[:_MAX_WORDS]
+            mask = 0
+            for word in first:
+                mask |= _SAID.get(word, 0)
+            for pair in map("-".join, pairwise(first)):
+                mask |= _SAID.get(pair, 0)
+            text = block.text[: 8 * _MAX_WORDS]
+            mask |= ("©" in text) | (_MONEY.search(text) is not None) << SAID - 2
+            mask |= (_YEAR.search(text) is not None) << SAID - 1
+            masks.append(mask)
+        return cls(words, _bits(np.array(masks, np.int64), SAID))
+
+
+class _Contexts:
+    """The elements around blocks, each numbered, those around others first."""
+
+    def __init__(self) -> None:
+        self.number: dict[lxml.html.HtmlElement | None, int] = {None: 0}
+        self.above, self.depth, self.areas, self.families, self.own, self.signature = (
+            [0],
+            [0],
+            [0],
+            [0],
+            [0],
+            [""],
+        )
+        self._families: dict[str, int] = {}
+
+    def of(self, element: lxml.html.HtmlElement) -> int:
+        """The number of an element."""
+        missing = []
+        around: Any = element
+        while around not in self.number:
+            missing.append(around)
+            around = around.getparent()
+        above = self.number[around]
+        for inner in reversed(missing):
+            above = self._add(inner, above)
+        return above
+
+    def _add(self, element: lxml.html.HtmlElement, above: int) -> int:
+        tag = element.tag
+        names = f"{element.get('class') or ''} {element.get('id') or ''} {element.get('itemprop') or ''}"[
+            :300
+        ]
+        own = self._families.get(names, -1)
+        if own < 0:
+            own = 0
+            for word in _LATIN.findall(names):
+                own |= _families(word.lower())
+            self._families[names] = own
+        areas = self.areas[above]
+        for name in (tag, element.get("role")):
+            if name in _AREAS:
+                areas |= 1 << _AREAS[name]
+        deep = tag not in ("html", "body")
+        number = len(self.above)
+        self.number[element] = number
+        self.above.append(above)
+        self.depth.append(self.depth[above] + 1)
+        self.areas.append(areas)
+        self.own.append(own)
+        self.families.append(self.families[above] | own if deep else 0)
+        self.signature.append(f"{tag} {element.get('class') or ''}")
+        return number
+
+
+def shares(texts: Sequence[Sequence[str]], candidates: Sequence[str]) -> list[list[float]]:
+    """How much of each text (its words) stands in each candidate, by three words in a row; short texts: as a line."""
+    runs, lines = [], []
+    for candidate in candidates:
+        lowered = candidate.lower()
+        words = _WORDS.findall(lowered)
+        runs.append(set(zip(words, words[1:], words[2:], strict=False)))
+        lines.append({tuple(_WORDS.findall(line)) for line in lowered.split("\n") if len(line) < 60})
+    result = []
+    for text in texts:
+        if len(text) < 3:
+            result.append([float(tuple(text) in known) for known in lines])
+        else:
+            inside = list(zip(text, text[1:], text[2:], strict=False))
+            result.append([sum(map(known.__contains__, inside)) / len(inside) for known in runs])
+    return result
+
+
+def block_features(
+    blocks: Sequence[Block], spoken: BlockWords, candidates: Sequence[str], page: Sequence[float]
+) -> Matrix:
+    """One row for each block. `candidates` are the texts of extractors, the first the most trusted one; `page` are
+    numbers of the whole page, the same in each row, and the last columns.
+    """
+    count = len(blocks)
+    contexts = _Contexts()
+    at = np.array([contexts.of(block.element) for block in blocks])
+    inclusion = np.array(shares(spoken.words, candidates), np.float32).reshape(count, -1)
+    sizes = np.array([len(block.text) for block in blocks], np.float32)
+    linked = np.array([block.linked for block in blocks], np.float32)
+    density = linked / np.maximum(sizes, 1)
+    texts = [_of_text(block, words) for block, words in zip(blocks, spoken.words, strict=True)]
+    own = np.column_stack([np.array(texts, np.float32), spoken.said])
+    parents, names = np.array(contexts.above), np.array(contexts.own)
+    near = names[at] | names[parents[at]] | names[parents[parents[at]]]
+    inside = inclusion * sizes[:, None]
+    total = float(sizes.sum()) or 1.0
+    local = np.column_stack([np.log1p(sizes), density, inclusion, own[:, 2:5], own[:, 6:7]])
+    smooth = np.column_stack([sizes, linked, inside, inclusion, density])
+    whole = [math.log1p(count), math.log1p(total), linked.sum() / total, *(inside.sum(0) / total), *page]
+    columns: list[NDArray[Any]] = [
+        inclusion,
+        density,
+        own,
+        _bits(np.array(contexts.areas)[at], 16),
+        _bits(np.array(contexts.families)[at], len(_NAMES)),
+        _bits(near, len(_NAMES)),
+        *_around(contexts, at, np.column_stack([np.ones(count), sizes, linked, inside])),
+        _repeated(blocks, contexts, at),
+        _places(blocks, sizes, inclusion[:, 0], np.array(contexts.depth)[at]),
+        _under_headings(blocks, own),
+        *(_shift(local, by) for by in (-2, -1, 1, 2)),
+        *(_window(smooth, radius, inclusion.shape[1]) for radius in (4, 12)),
+        np.tile(np.array(whole, np.float32), (count, 1)),
+    ]
+    return np.column_stack(columns).astype(np.float32)
+
+
+def _around(contexts: _Contexts, at: NDArray[np.int64], values: Matrix) -> list[Matrix]:
+    """Sums of values over all that is in the parent, the grandparent, and the nearest elements around a block that
+    hold five blocks and a tenth of the page. The first columns of `values`: 1, characters, those in links."""
+    above = contexts.above
+    sums = np.zeros((len(above), values.shape[1]), np.float32)
+    np.add.at(sums, at, values)
+    rows = sums.tolist()
+    for number in range(len(rows) - 1, 0, -1):  # from the innermost outward
+        row, outer = rows[number], rows[above[number]]
+        for column, value in enumerate(row):
+            outer[column] += value
+    sums = np.array(rows, np.float32)
+    total = float(values[:, 1].sum()) or 1.0
+    wide, broad = [0] * len(rows), [0] * len(rows)
+    for number in range(1, len(rows)):
+        wide[number] = number if rows[number][0] >= 5 else wide[above[number]]
+        broad[number] = number if rows[number][1] >= 0.1 * total else broad[above[number]]
+    parents = np.array(above)
+    levels = [
+        sums[level] for level in (parents[at], parents[parents[at]], np.array(wide)[at], np.array(broad)[at])
+    ]
+    return [
+        np.column_stack(
+            [np.log1p(level[:, 0]), level[:, 1] / total, level[:, 2:] / np.maximum(level[:, 1:2], 1)]
+        )
+        for level in levels
+    ]
+
+
+def _repeated(blocks: Sequence[Block], contexts: _Contexts, at: NDArray[np.int64]) -> Matrix:
+    """How many blocks are marked up like each one, how many siblings like it each element around it has, and how often
+    its text is on the page: logarithms."""
+    above, signature = contexts.above, contexts.signature
+    chains = [
+        (signature[number], signature[above[number]], signature[above[above[number]]])
+        for number in at.tolist()
+    ]
+    same = Counter(chains)
+    siblings = Counter(zip(above, signature, strict=True))
+    alike = np.log1p(np.array([siblings[pair] for pair in zip(above, signature, strict=True)], np.float32))
+    texts = Counter(block.text for block in blocks)
+    parents = np.array(above)
+    fathers, grandfathers = parents[at], parents[parents[at]]
+    return np.column_stack([
+        np.log1p([same[chain] for chain in chains]),
+        alike[at], alike[fathers], alike[grandfathers], alike[parents[grandfathers]],
+        np.log1p([texts[block.text] for block in blocks]),
+    ])  # fmt: skip
+
+
+def _places(blocks: Sequence[Block], sizes: Matrix, included: Matrix, depths: NDArray[np.int64]) -> Matrix:
+    """Where each block is on the page, and from its first main heading and the ends of the first candidate."""
+    count = len(blocks)
+    order = np.arange(count, dtype=np.float32)
+    first = next((i for i, block in enumerate(blocks) if block.element.tag == "h1"), -1)
+    places = np.flatnonzero(included > 0.5)
+    begin, end = (int(places[0]), int(places[-1])) if len(places) else (0, count - 1)
+    return np.column_stack([
+        depths, (np.cumsum(sizes) - sizes) / (float(sizes.sum()) or 1.0), order / count,
+        np.minimum(order, 50), np.minimum(count - order, 50),
+        np.clip(order - first, -50, 50) if first >= 0 else np.full(count, -99),
+        np.clip(order - begin, -50, 50), np.clip(end - order, -50, 50),
+    ])  # fmt: skip
+
+
+def _window(values: Matrix, radius: int, candidates: int) -> Matrix:
+    """Of the blocks up to `radius` before and after each one: characters, shares of them, and means."""
+    count = len(values)
+    sums = np.cumsum(np.vstack([np.zeros((1, values.shape[1])), values]), 0)
+    order = np.arange(count)
+    low, high = np.maximum(order - radius, 0), np.minimum(order + radius + 1, count)
+    window, split = sums[high] - sums[low], 2 + candidates
+    return np.column_stack([
+        np.log1p(window[:, 0]), window[:, 1:split] / np.maximum(window[:, :1], 1), window[:, split:] / (high - low)[:, None],
+    ])  # fmt: skip
+
+
+def _of_text(block: Block, words: Sequence[str]) -> list[float]:
+    text = block.text
+    tag = block.element.tag
+    size = len(text)
+    kind = _KINDS.index(tag) if tag in _KINDS else len(_KINDS)
+    ends = text[-1:] in '.!?:…。！？"”'
+    return [
+        kind, math.log1p(len(words)), math.log1p(len(_SENTENCE.findall(text))), float(ends),
+        text.count(",") / max(size, 1) * 100, sum(map(str.isdigit, text)) / size, float(kind in range(9, 15)),
+        sum(map(str.isupper, text)) / size, size / max(len(words), 1), float(text[:1].isupper()), math.log1p(size),
+    ]  # fmt: skip
+
+
+def _bits(values: NDArray[np.int64], width: int) -> Matrix:
+    return ((values[:, None] >> np.arange(width)) & 1).astype(np.float32)
+
+
+def _shift(rows: Matrix, by: int) -> Matrix:
+    moved = np.full_like(rows, -1)
+    if abs(by) < len(rows):
+        if by > 0:
+            moved[:-by] = rows[by:]
+        else:
+            moved[-by:] = rows[:by]
+    return moved
+
+
+def _under_headings(blocks: Sequence[Block], own: Matrix) -> Matrix:
+    """Of the last heading above each block: its level, how far it is, and what it says."""
+    result = np.zeros((len(blocks), 2 + SAID), np.float32)
+    level, since, says = 0.0, 0, np.zeros(SAID, np.float32)
+    for number, row in enumerate(own):
+        since += 1
+        result[number, 0], result[number, 1], result[number, 2:] = level, min(since, 40), says
+        if row[6]:
+            level, since, says = float(row[0]) - 8, 0, row[-SAID:]
+    return result

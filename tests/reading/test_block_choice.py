@@ -1,0 +1,76 @@
+"""The blocks of a page are chosen by a score, and the kind of the page is told with its signs."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from core.model import Article, Document, Extractor
+from core.reading import extract
+from core.reading.html.block_choice import DIGEST, WEIGHTS, kept
+
+PROSE = "Basalt columns form when thick lava cools slowly and shrinks, and most of them have six sides. "
+POSTS = "".join(
+    f'<div class="post" id="p{number}"><div class="author"><a href="/u/{number}">stone{number}</a></div>'
+    f'<div class="date">March {number + 1}, 2024</div><div class="message-body"><p>Reply {number}: {PROSE * 2}</p></div></div>'
+    for number in range(14)
+)
+THREAD = (
+    '<html><head><title>Why six sides? | Rock forum</title><meta name="generator" content="phpBB">'
+    '<script type="application/ld+json">{"@type": "DiscussionForumPosting"}</script></head><body>'
+    '<div class="nav"><a href="/">Forum index</a> <a href="/login">Login</a></div><h1>Why six sides?</h1>'
+    f'{POSTS}<div class="footer">Powered by phpBB. All rights reserved.</div></body></html>'
+)
+
+
+def read(html: str, url: str = "https://rocks.example/viewtopic.php?t=14") -> Article:
+    return extract(
+        Document(url=url, status=200, media_type="text/html", charset="utf-8", body=html.encode()),
+        Extractor.ACCURATE,
+    )
+
+
+def test_a_thread_keeps_every_post_and_says_what_it_is() -> None:
+    article = read(THREAD)
+    assert all(f"Reply {number}:" in article.text for number in range(14))
+    assert "rights reserved" not in article.text
+    assert article.kind == "forum"
+    assert "forum" in article.kind_reason
+
+
+def test_the_weights_are_those_that_were_measured() -> None:
+    assert hashlib.sha256(WEIGHTS.read_bytes()).hexdigest() == DIGEST
+    assert WEIGHTS.stat().st_size <= 500_000
+
+
+def test_blocks_are_kept_down_to_the_score_with_the_best_expected_f1() -> None:
+    words = [["word"] * 20] * 4
+    assert kept(np.array([0.9, 0.9, 0.1, 0.05]), words).tolist() == [True, True, False, False]
+    assert kept(np.array([0.1, 0.05, 0.02, 0.01]), words).tolist() == [True, False, False, False]
+
+
+ANSWER = f"<p>Hidden answer. {PROSE * 3}</p>"
+
+
+def test_what_a_reader_opens_is_read_and_what_lies_over_the_page_is_not() -> None:
+    page = '<html><body><article><h1>Basalt</h1>{}<h2>Questions</h2><div class="{}" style="display:none">{}</div></article><script>x</script>'
+    opened = read(page.format(f"<p>{PROSE * 9}</p>" * 3, "faq-answer", ANSWER))
+    assert "Hidden answer." in opened.text
+    over = read(page.format(f"<p>{PROSE * 9}</p>" * 3, "modal faq-answer", ANSWER))
+    assert "Hidden answer." not in over.text
+    assert "Hidden answer." in over.hidden
+
+
+BAD = {
+    "50,000 comments": f"<article><p>{PROSE * 5}</p></article>"
+    + '<div class="comment"><p>I agree.</p></div>' * 50_000,
+    "posts nested 500 deep": f"<article><p>{PROSE * 5}</p>"
+    + f'<div class="post"><p>{PROSE}</p>' * 500
+    + "</div>" * 500,
+    "a line of a megabyte": f"<article><p>{PROSE * 5}</p><pre>{'x = 1; ' * 150_000}</pre></article>",
+}
+
+
+@pytest.mark.parametrize("page", BAD)
+def test_pages_of_extreme_shape_are_read(page: str) -> None:
+    assert PROSE.strip() in read(f"<html><body>{BAD[page]}</body></html>").text
