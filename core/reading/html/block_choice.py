@@ -13,9 +13,10 @@ import lxml.html
 import numpy as np
 from numpy.typing import NDArray
 
-from core.reading.html.block_features import BlockWords, Matrix, block_features
+from core.reading.html.block_features import block_features
 from core.reading.html.page_kinds import page_signs, reason
 from core.reading.html.text_blocks import Block, page_blocks, write_blocks
+from core.reading.page_parts.block_words import BlockWords, Matrix
 
 WEIGHTS = Path(__file__).with_name("block_weights.npz")
 DIGEST = "762a37032095eb8f0fc3cfc62e9d5124453039aaa756749151407aa37ca7f18f"

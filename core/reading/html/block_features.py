@@ -6,9 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import lxml.html
@@ -16,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.reading.html.text_blocks import Block
-
-Matrix = NDArray[np.float32]
+from core.reading.page_parts.block_words import SAID, WORDS, BlockWords, Matrix, bits
 
 _AREAS = {
     "nav": 0, "navigation": 0, "footer": 1, "contentinfo": 1, "aside": 2, "complementary": 2, "header": 3, "banner": 3,
@@ -39,75 +36,17 @@ _NAMES = (
     "spec attribute property table option variant swatch", "action button btn link edit tool control", "code highlight syntax snippet",
 )  # fmt: skip
 """How words in classes and identifiers begin, by family."""
-SAYS = {
-    "rights reserved": "© copyright rights reserved terms privacy policy cookie cookies",
-    "sign up": "subscribe newsletter signup login email password account sign-up sign-in log-in join-now",
-    "share": "share tweet facebook twitter instagram pinterest linkedin whatsapp print follow-us",
-    "read more": "read-more view-all see-all show-more load-more learn-more view-more see-more view-details",
-    "add to cart": "shop-now add-to buy-now in-stock out-of cart checkout bag wishlist",
-    "related": "related recommended recently popular trending similar latest archives categories you-may you-might more-from also-bought also-like read-next up-next",
-    "replies": "reply replies replied post posts joined member members quote upvote upvotes reactions messages",
-    "answers": "answer answers asked viewed accepted question questions",
-    "comments": "comment comments likes ago",
-    "price": "usd eur price sale discount msrp",
-    "byline": "by von par por written published updated author posted min-read",
-    "reviews": "review reviews rating ratings star stars verified out-of",
-    "sorting": "sort filter filters showing results page previous next per-page select quantity qty clear-all sort-by",
-    "sponsored": "advertisement sponsored affiliate commission promoted",
-    "menu": "skip menu toggle close search home javascript loading back-to",
-    "contact": "contact quote consultation appointment schedule call get-started contact-us book-now request-a free-consultation",
-    "manual": "parameters returns example examples syntax deprecated install configuration api function default edit-this on-this",
-    "specifications": "specifications specs dimensions weight material sku model features size-guide description ingredients",
-}  # fmt: skip
-"""Words and pairs of words that tell what a block is, by subject."""
-_SAID: dict[str, int] = {}
-for _place, _text in enumerate(SAYS.values()):
-    for _word in _text.split():
-        _SAID[_word] = _SAID.get(_word, 0) | 1 << _place
 _LATIN = re.compile("[a-z]+|[A-Z][a-z]+|[A-Z]+")
-_MONEY = re.compile(r"[$€£¥₹] ?\d|\d ?[€£]")
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_MAX_WORDS = 60
-"""Words at the beginning of a block that are looked at for what it says."""
 _SENTENCE = re.compile(r"[.!?。！？](?:\s|$)")
 _KINDS = (
     "p", "li", "td", "table", "pre", "dt", "dd", "blockquote", "figcaption", "h1", "h2", "h3", "h4", "h5", "h6", "div", "span",
     "a", "th", "button", "caption", "summary", "body", "section", "article",
 )  # fmt: skip
-_WORDS = re.compile(r"\w+")
-SAID = len(SAYS) + 2
-"""Columns of what a block says: `SAYS`, an amount of money, a year."""
 
 
 @lru_cache(20_000)
 def _families(word: str) -> int:
     return sum(1 << place for place, family in enumerate(_NAMES) if word.startswith(tuple(family.split())))
-
-
-@dataclass(frozen=True, slots=True)
-class BlockWords:
-    """The words of each block, and what they say, a row of `SAID` numbers (0 or 1) for each block."""
-
-    words: list[list[str]]
-    said: Matrix
-
-    @classmethod
-    def of(cls, blocks: Sequence[Block]) -> BlockWords:
-        """The words in lower case."""
-        words = [_WORDS.findall(block.text.lower()) for block in blocks]
-        masks = []
-        for block, inside in zip(blocks, words, strict=True):
-            first = inside[:_MAX_WORDS]
-            mask = 0
-            for word in first:
-                mask |= _SAID.get(word, 0)
-            for pair in map("-".join, pairwise(first)):
-                mask |= _SAID.get(pair, 0)
-            text = block.text[: 8 * _MAX_WORDS]
-            mask |= ("©" in text) | (_MONEY.search(text) is not None) << SAID - 2
-            mask |= (_YEAR.search(text) is not None) << SAID - 1
-            masks.append(mask)
-        return cls(words, _bits(np.array(masks, np.int64), SAID))
 
 
 class _Contexts:
@@ -169,9 +108,9 @@ def shares(texts: Sequence[Sequence[str]], candidates: Sequence[str]) -> list[li
     runs, lines = [], []
     for candidate in candidates:
         lowered = candidate.lower()
-        words = _WORDS.findall(lowered)
+        words = WORDS.findall(lowered)
         runs.append(set(zip(words, words[1:], words[2:], strict=False)))
-        lines.append({tuple(_WORDS.findall(line)) for line in lowered.split("\n") if len(line) < 60})
+        lines.append({tuple(WORDS.findall(line)) for line in lowered.split("\n") if len(line) < 60})
     result = []
     for text in texts:
         if len(text) < 3:
@@ -208,9 +147,9 @@ def block_features(
         inclusion,
         density,
         own,
-        _bits(np.array(contexts.areas)[at], 16),
-        _bits(np.array(contexts.families)[at], len(_NAMES)),
-        _bits(near, len(_NAMES)),
+        bits(np.array(contexts.areas)[at], 16),
+        bits(np.array(contexts.families)[at], len(_NAMES)),
+        bits(near, len(_NAMES)),
         *_around(contexts, at, np.column_stack([np.ones(count), sizes, linked, inside])),
         _repeated(blocks, contexts, at),
         _places(blocks, sizes, inclusion[:, 0], np.array(contexts.depth)[at]),
@@ -310,10 +249,6 @@ def _of_text(block: Block, words: Sequence[str]) -> list[float]:
         text.count(",") / max(size, 1) * 100, sum(map(str.isdigit, text)) / size, float(kind in range(9, 15)),
         sum(map(str.isupper, text)) / size, size / max(len(words), 1), float(text[:1].isupper()), math.log1p(size),
     ]  # fmt: skip
-
-
-def _bits(values: NDArray[np.int64], width: int) -> Matrix:
-    return ((values[:, None] >> np.arange(width)) & 1).astype(np.float32)
 
 
 def _shift(rows: Matrix, by: int) -> Matrix:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from core.reading.html.block_features import SAYS, Matrix
 from core.reading.html.text_blocks import Block
+from core.reading.page_parts.block_words import SAYS, Matrix
 
 _TYPE = re.compile(r"""@type["']\s*:\s*\[?\s*["'](?:https?://schema\.org/)?(\w{3,40})""")
 _ITEM_TYPE = re.compile(r"""itemtype\s*=\s*["']?https?://(?:www\.)?schema\.org/(\w{3,40})""")
