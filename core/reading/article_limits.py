@@ -15,7 +15,7 @@ MAX_STRUCTURES = 20_000
 SHORT_LIMIT = 400
 """Characters of a title, a heading and every other text but the article's own."""
 SHORT_TEXTS = (
-    "extractor", "title", "author", "date", "site", "language", "declared_language", "left_out", "fallback",
+    "extractor", "title", "author", "date", "site", "language", "declared_language", "kind", "kind_reason", "left_out", "fallback",
 )  # fmt: skip
 
 

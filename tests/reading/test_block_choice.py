@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
+from core.adapters.web.extraction_pool import ExtractionPool
 from core.model import Article, Document, Extractor
 from core.reading import extract
 from core.reading.html.block_choice import DIGEST, WEIGHTS, kept
@@ -36,6 +37,19 @@ def test_a_thread_keeps_every_post_and_says_what_it_is() -> None:
     assert "rights reserved" not in article.text
     assert article.kind == "forum"
     assert "forum" in article.kind_reason
+
+
+async def test_the_kind_comes_out_of_the_process_that_reads() -> None:
+    document = Document(
+        url="https://rocks.example/viewtopic.php?t=14",
+        status=200,
+        media_type="text/html",
+        charset="utf-8",
+        body=THREAD.encode(),
+    )
+    async with ExtractionPool(1) as pool:
+        article = await pool(document, Extractor.ACCURATE)
+    assert (article.kind, article.kind_reason) == (read(THREAD).kind, read(THREAD).kind_reason)
 
 
 def test_the_weights_are_those_that_were_measured() -> None:
