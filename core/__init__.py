@@ -44,7 +44,7 @@ _HOMES = {
     "research": ".notebook.session",
     "retrieve": ".pipeline",
     "retune": ".followups",
-    "source_context": ".analysis.answers.source_context",
+    "source_context": ".analysis.answers.source_cards",
 }
 
 __all__ = [
