@@ -191,7 +191,9 @@ def test_the_settings_of_an_experiment_can_be_read_on_a_phone(web_app: App) -> N
     for column in ("ranking", "nDCG@10"):
         expect(settings.get_by_role("columnheader", name=column)).to_be_in_viewport(ratio=0.9)
     expect(settings.get_by_role("row")).to_have_count(4)
-    settings.get_by_role("link").last.click()
+    link = settings.get_by_role("link").last
+    link.click()
+    expect(link).to_have_attribute("aria-current", "true")
     app.keyed("evaluate_choices").get_by_role("radio", name="Questions").click()
     questions = app.keyed("evaluate_part_questions").locator(".oq-questions")
     questions.scroll_into_view_if_needed()

@@ -187,8 +187,8 @@ def test_a_slider_moves_the_ranking_without_fetching_anything(answered: App) -> 
 
 
 def test_a_slider_move_sends_at_most_80_kilobytes(answered: App) -> None:
-    """What the browser receives over the websocket until the page is at rest, with 60 passages."""
-    expect(answered.keyed("passage_caption")).to_contain_text("60 of 60 shown")
+    """What the browser receives over the websocket until the page is at rest, with 61 passages."""
+    expect(answered.keyed("passage_caption")).to_contain_text("61 of 61 shown")
     session = answered.page.context.new_cdp_session(answered.page)
     session.send("Network.enable")
     frames: list[bytes] = []

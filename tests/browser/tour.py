@@ -19,7 +19,7 @@ NOWHERE = "A heron slept on one leg behind the granary while the miller was away
 ADDED = "passage boundaries at sentences"
 LEFT_OUT = "Chunk Overlap"
 FOLLOW_UP = "and what does it cost?"
-WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 36: "thirty-six", 60: "sixty"}
+WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 36: "thirty-six", 61: "sixty-one"}
 ORDINALS = {7: "seventh", 8: "eighth"}
 
 Show = Callable[[str, str], None]

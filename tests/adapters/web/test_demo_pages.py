@@ -17,7 +17,12 @@ Tea gets bitter when it is left in the water for longer than a few minutes, and 
 
 ## Why
 
-The bitter compounds dissolve more slowly than those that give tea its taste and colour.
+The bitter compounds dissolve more slowly than those that give tea its taste and colour. Catechins and caffeine leave
+the leaf first, and make tea lively. Tannins follow, the sooner the hotter the water is and the smaller the pieces of the
+leaf are. Whoever likes it strong therefore takes more leaves, and does not wait longer.
+
+Green tea is the most delicate. Its leaves were never fermented, so that hardly anything hides what is bitter in them, and
+water that boils draws it out at once. Let the water cool for a few minutes, and pour it away from the leaves in time.
 
 | Tea | Minutes |
 |-----|---------|
