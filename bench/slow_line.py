@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 @contextmanager
@@ -43,9 +43,10 @@ def slow_line(port: int, *, delay: float, rate: float) -> Iterator[int]:
 
     async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         answers, asks = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(
-            pass_on(reader, asks, "up"), pass_on(answers, writer, "down"), return_exceptions=True
-        )
+        with suppress(asyncio.CancelledError):  # by `hang_up`; asyncio would print it
+            await asyncio.gather(
+                pass_on(reader, asks, "up"), pass_on(answers, writer, "down"), return_exceptions=True
+            )
 
     async def listen() -> int:
         server = await asyncio.start_server(connect, "127.0.0.1", 0)
