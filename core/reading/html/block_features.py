@@ -129,7 +129,7 @@ def block_features(
     """
     count = len(blocks)
     contexts = _Contexts()
-    at = np.array([contexts.of(block.element) for block in blocks])
+    inside_of = np.array([contexts.of(block.element) for block in blocks])
     inclusion = np.array(shares(spoken.words, candidates), np.float32).reshape(count, -1)
     sizes = np.array([len(block.text) for block in blocks], np.float32)
     linked = np.array([block.linked for block in blocks], np.float32)
@@ -137,7 +137,7 @@ def block_features(
     texts = [_of_text(block, words) for block, words in zip(blocks, spoken.words, strict=True)]
     own = np.column_stack([np.array(texts, np.float32), spoken.said])
     parents, names = np.array(contexts.above), np.array(contexts.own)
-    near = names[at] | names[parents[at]] | names[parents[parents[at]]]
+    near = names[inside_of] | names[parents[inside_of]] | names[parents[parents[inside_of]]]
     inside = inclusion * sizes[:, None]
     total = float(sizes.sum()) or 1.0
     local = np.column_stack([np.log1p(sizes), density, inclusion, own[:, 2:5], own[:, 6:7]])
@@ -147,12 +147,12 @@ def block_features(
         inclusion,
         density,
         own,
-        bits(np.array(contexts.areas)[at], 16),
-        bits(np.array(contexts.families)[at], len(_NAMES)),
+        bits(np.array(contexts.areas)[inside_of], 16),
+        bits(np.array(contexts.families)[inside_of], len(_NAMES)),
         bits(near, len(_NAMES)),
-        *_around(contexts, at, np.column_stack([np.ones(count), sizes, linked, inside])),
-        _repeated(blocks, contexts, at),
-        _places(blocks, sizes, inclusion[:, 0], np.array(contexts.depth)[at]),
+        *_around(contexts, inside_of, np.column_stack([np.ones(count), sizes, linked, inside])),
+        _repeated(blocks, contexts, inside_of),
+        _places(blocks, sizes, inclusion[:, 0], np.array(contexts.depth)[inside_of]),
         _under_headings(blocks, own),
         *(_shift(local, by) for by in (-2, -1, 1, 2)),
         *(_window(smooth, radius, inclusion.shape[1]) for radius in (4, 12)),
@@ -161,12 +161,12 @@ def block_features(
     return np.column_stack(columns).astype(np.float32)
 
 
-def _around(contexts: _Contexts, at: NDArray[np.int64], values: Matrix) -> list[Matrix]:
+def _around(contexts: _Contexts, inside_of: NDArray[np.int64], values: Matrix) -> list[Matrix]:
     """Sums of values over all that is in the parent, the grandparent, and the nearest elements around a block that
     hold five blocks and a tenth of the page. The first columns of `values`: 1, characters, those in links."""
     above = contexts.above
     sums = np.zeros((len(above), values.shape[1]), np.float32)
-    np.add.at(sums, at, values)
+    np.add.at(sums, inside_of, values)
     rows = sums.tolist()
     for number in range(len(rows) - 1, 0, -1):  # from the innermost outward
         row, outer = rows[number], rows[above[number]]
@@ -180,7 +180,13 @@ def _around(contexts: _Contexts, at: NDArray[np.int64], values: Matrix) -> list[
         broad[number] = number if rows[number][1] >= 0.1 * total else broad[above[number]]
     parents = np.array(above)
     levels = [
-        sums[level] for level in (parents[at], parents[parents[at]], np.array(wide)[at], np.array(broad)[at])
+        sums[level]
+        for level in (
+            parents[inside_of],
+            parents[parents[inside_of]],
+            np.array(wide)[inside_of],
+            np.array(broad)[inside_of],
+        )
     ]
     return [
         np.column_stack(
@@ -190,23 +196,23 @@ def _around(contexts: _Contexts, at: NDArray[np.int64], values: Matrix) -> list[
     ]
 
 
-def _repeated(blocks: Sequence[Block], contexts: _Contexts, at: NDArray[np.int64]) -> Matrix:
+def _repeated(blocks: Sequence[Block], contexts: _Contexts, inside_of: NDArray[np.int64]) -> Matrix:
     """How many blocks are marked up like each one, how many siblings like it each element around it has, and how often
     its text is on the page: logarithms."""
     above, signature = contexts.above, contexts.signature
     chains = [
         (signature[number], signature[above[number]], signature[above[above[number]]])
-        for number in at.tolist()
+        for number in inside_of.tolist()
     ]
     same = Counter(chains)
     siblings = Counter(zip(above, signature, strict=True))
     alike = np.log1p(np.array([siblings[pair] for pair in zip(above, signature, strict=True)], np.float32))
     texts = Counter(block.text for block in blocks)
     parents = np.array(above)
-    fathers, grandfathers = parents[at], parents[parents[at]]
+    fathers, grandfathers = parents[inside_of], parents[parents[inside_of]]
     return np.column_stack([
         np.log1p([same[chain] for chain in chains]),
-        alike[at], alike[fathers], alike[grandfathers], alike[parents[grandfathers]],
+        alike[inside_of], alike[fathers], alike[grandfathers], alike[parents[grandfathers]],
         np.log1p([texts[block.text] for block in blocks]),
     ])  # fmt: skip
 

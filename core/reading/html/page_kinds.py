@@ -120,12 +120,12 @@ _REASONS = {
 
 def reason(weights: Mapping[str, float]) -> str:
     """The three signs that weigh most for a kind, in words. `weights` are those of the signs that the page has."""
-    told: dict[str, None] = {}
+    reasons: dict[str, None] = {}
     for name in sorted(weights, key=lambda name: -weights[name]):
         group, _, rest = name.partition(" ")
-        if weights[name] <= 0 or len(told) == _MOST_REASONS:
+        if weights[name] <= 0 or len(reasons) == _MOST_REASONS:
             break
         value = rest.rstrip("0123456789. ")
         if group in _REASONS and value and (group != "path" or value in _PATHS):
-            told[_REASONS[group].format(value)] = None
-    return "; ".join(told)
+            reasons[_REASONS[group].format(value)] = None
+    return "; ".join(reasons)
