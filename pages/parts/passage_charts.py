@@ -173,8 +173,8 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> Chart:
         lines.append({**ACROSS, "xref": "x", "x0": place, "x1": place, "yref": "y domain", "line": line})
     if curve.threshold is not None and curve.cosine:
         line = {"color": MUTED[dark], "dash": "dash", "width": 1}
-        at = curve.threshold
-        lines.append({**ACROSS, "xref": "x domain", "yref": "y", "y0": at, "y1": at, "line": line})
+        ends = {"y0": curve.threshold, "y1": curve.threshold}
+        lines.append({**ACROSS, "xref": "x domain", "yref": "y", **ends, "line": line})
     axis = {"nticks": 5, "rangemode": "tozero", "showgrid": False}
     second = {"overlaying": "y", "side": "right", "tickmode": "auto", "nticks": 4, "showgrid": False}
     layout = (

@@ -145,11 +145,11 @@ def _written(structure: Structure) -> str:
     ]
     names = [" ".join(dict.fromkeys(filter(None, column))) for column in zip_longest(*heads, fillvalue="")]
     body = structure.rows[max(titled, structure.headed) :]
-    for named in (True, False):
+    for with_names in (True, False):
         out = TextBuilder()
-        for row in structure.rows[: titled if named else None]:
+        for row in structure.rows[: titled if with_names else None]:
             out.row(row)
-        if named:
+        if with_names:
             add_table(out, [names, *body] if any(names) else body, headed=any(names))
         text = out.article("").text
         if len(text) <= _MAX_GROWTH * sum(map(len, structure.words)) + _SLACK:
