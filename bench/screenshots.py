@@ -33,6 +33,7 @@ COMPARED = (
     "What does nDCG measure?",
 )
 """Questions of the pictures of labels."""
+GERMAN = "Wann ist hybride Suche besser als eine Suche mit Vektoren allein?"
 PATIENCE = 60_000
 """Milliseconds."""
 
@@ -65,6 +66,7 @@ def main() -> None:
             pictured(page, folder / f"{name}.png")
             page.context.close()
         _cited(browser, address, site, folder)
+        _german(browser, site, folder)
         _labels(browser, address, site, folder)
         _evaluate(browser, site, folder)
         _compared(browser, site, folder)
@@ -99,6 +101,18 @@ def _cited(browser: Browser, address: str, site: Site, folder: Path) -> None:
     expect(page.locator(".st-key-reader_cited mark")).to_be_in_viewport()
     page.mouse.move(0, 0)
     pictured(page, folder / "cited.png")
+    page.context.close()
+
+
+def _german(browser: Browser, site: Site, folder: Path) -> None:
+    """A German question over the English library: quotations in English, with what is said of them."""
+    page = opened(browser, WIDE)
+    app = App(page, site)
+    app.ask(GERMAN)
+    app.finished()
+    page.goto(page.url)
+    settled(app)
+    pictured(page, folder / "german.png")
     page.context.close()
 
 
