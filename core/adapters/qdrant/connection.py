@@ -1,14 +1,13 @@
-"""A connection to a Qdrant server over its REST interface: retries, timeouts, and errors as messages to a person."""
+"""A connection to a Qdrant server: retries, timeouts, and errors as messages to a person."""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-import httpx
 import orjson
 from pydantic import SecretStr
 
@@ -18,9 +17,11 @@ from core.adapters.qdrant.points import no_collection
 from core.errors import BadInput, LibraryFailed, OpenQueryError
 from core.text.sanitize import one_line
 
+if TYPE_CHECKING:
+    from qdrant_client import AsyncQdrantClient
+    from qdrant_client.http.exceptions import UnexpectedResponse
+
 T = TypeVar("T")
-Body = Mapping[str, Any]
-"""JSON, with arrays of NumPy as lists."""
 
 PORT = 6333
 TRIES = 2
@@ -46,7 +47,7 @@ class QdrantReply(OpenQueryError):
 
 
 class QdrantConnection:
-    """Requests to one server. They follow no redirects and no proxies.
+    """The official client over REST, created on first use. It follows no redirects and no proxies.
 
     `timeout` is in seconds and holds for each request as a whole. `trust` is for certificates.
 
@@ -68,7 +69,7 @@ class QdrantConnection:
             raise BadInput("QDRANT_API_KEY contains characters that no key has.", hint="Copy it again.")
         self._timeout = timeout
         self._trust = trust
-        self._client: httpx.AsyncClient | None = None
+        self._client: AsyncQdrantClient | None = None
         self._making = asyncio.Lock()
 
     @property
@@ -81,32 +82,48 @@ class QdrantConnection:
             and parts.hostname not in ("127.0.0.1", "localhost", "::1")
         )
 
-    async def request(self, method: str, path: str, body: Body | None, read: Callable[[Any], T]) -> T:
-        """The `result` of a reply as `read` reads it, which fails by any exception on one of another form.
+    async def ask(self, call: Callable[[AsyncQdrantClient], Awaitable[T]], name: str = "") -> T:
+        """What the server answers to a call about the collection `name`.
+
+        Raises:
+            LibraryFailed: when it does not answer, or not as a Qdrant does.
+        """
+        try:
+            return await self.request(call)
+        except QdrantReply as answered:
+            raise self.refused(answered, name) from answered
+
+    async def request(self, call: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
+        """The same, for a caller that handles a refusal itself.
 
         Raises:
             QdrantReply: when the server refuses.
             LibraryFailed: when it does not answer, or not as a Qdrant does.
         """
         client = await self._connected()
-        content = None if body is None else orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+        from httpx import RemoteProtocolError, TransportError
+        from qdrant_client.common.client_exceptions import QdrantException
+        from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+
         for attempt in range(1, TRIES + 1):
             try:
                 async with asyncio.timeout(self._timeout):
-                    reply = await client.request(method, f"{self.url}{path}", content=content)
-            except httpx.RequestError as error:
-                if attempt == TRIES or not isinstance(error, httpx.RemoteProtocolError):
-                    raise self._no_answer(error) from error
+                    return await call(client)
+            except UnexpectedResponse as error:
+                raise self._reply(error) from None  # it quotes the body, which may quote the key
+            except QdrantException:  # only ever for 429
+                raise QdrantReply(429, "") from None
+            except ResponseHandlingException as error:
+                if attempt < TRIES and isinstance(error.source, RemoteProtocolError):
+                    continue
+                # Other errors quote the response, which may quote the key: they are not kept as the cause.
+                cause = error.source if isinstance(error.source, TransportError) else None
+                raise self._no_answer(error.source) from cause
             except TimeoutError as error:
                 raise self._no_answer(error) from error
-            else:
-                break
-        if not reply.is_success:
-            raise self._refusal(reply)
-        try:
-            return read(orjson.loads(reply.content)["result"])
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise self._no_answer(error) from None  # it may quote the reply, and with it the key
+            except (ApiException, AssertionError, ValueError) as error:  # no result in it, or no JSON
+                raise self._no_answer(error) from None
+        raise AssertionError("the last try returns or raises")
 
     def refused(self, answered: QdrantReply, name: str) -> LibraryFailed:
         """The error of a refused request."""
@@ -126,34 +143,30 @@ class QdrantConnection:
         """Close the connections."""
         client, self._client = self._client, None
         if client:
-            await client.aclose()
+            await client.close()
 
-    async def _connected(self) -> httpx.AsyncClient:
+    async def _connected(self) -> AsyncQdrantClient:
         async with self._making:
             if self._client is None:
-                trust = self._trust
-                if trust is None:
-                    trust = await asyncio.to_thread(_default_trust)
-                self._client = httpx.AsyncClient(
-                    headers={"content-type": "application/json"}
-                    | ({"api-key": self._key} if self._key else {}),
-                    timeout=self._timeout,
-                    follow_redirects=False,
-                    trust_env=False,
-                    verify=trust,
-                )
+                # Its import takes a second of computing.
+                self._client = await asyncio.to_thread(_made, self.url, self._key, self._timeout, self._trust)
         return self._client
 
-    def _refusal(self, reply: httpx.Response) -> QdrantReply:
+    def _reply(self, error: UnexpectedResponse) -> QdrantReply:
         try:
-            message = orjson.loads(reply.content)["status"]["error"]
-        except (ValueError, LookupError, TypeError):
+            body = orjson.loads(error.content)
+            message = body["status"]["error"] if isinstance(body, dict) else ""
+        except (ValueError, KeyError, TypeError):
             message = ""
         message = message if isinstance(message, str) else ""
-        message = message.replace(self._key, "[key]") if self._key else message
-        return QdrantReply(reply.status_code, one_line(message, 300).rstrip("."))
+        return QdrantReply(
+            error.status_code or 0,
+            one_line(message.replace(self._key, "[key]") if self._key else message, 300).rstrip("."),
+        )
 
     def _no_answer(self, error: Exception) -> LibraryFailed:
+        import httpx
+
         if isinstance(error, TimeoutError | httpx.TimeoutException):
             return LibraryFailed(
                 f"Qdrant at {self.url} did not answer within {self._timeout:g} s.",
@@ -195,7 +208,20 @@ def checked_url(url: str) -> str:
     return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
 
 
-def _default_trust() -> ssl.SSLContext:
-    trust = httpx.create_ssl_context(trust_env=False)
-    trust.load_default_certs()  # SSL_CERT_FILE and the system's own
-    return trust
+def _made(url: str, key: str, timeout: float, trust: ssl.SSLContext | None) -> AsyncQdrantClient:
+    import httpx
+    from qdrant_client import AsyncQdrantClient
+
+    if trust is None:
+        trust = httpx.create_ssl_context(trust_env=False)
+        trust.load_default_certs()  # SSL_CERT_FILE and the system's own
+    return AsyncQdrantClient(
+        url=url,
+        # As an argument it would be warned about on every http address, those of this machine too.
+        headers={"api-key": key} if key else None,
+        timeout=int(timeout) + 1,
+        check_compatibility=False,
+        trust_env=False,
+        follow_redirects=False,
+        verify=trust,
+    )

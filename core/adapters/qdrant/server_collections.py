@@ -3,26 +3,24 @@
 import asyncio
 import ssl
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
-from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from core.adapters.qdrant import replies
-from core.adapters.qdrant.connection import Body, QdrantConnection, QdrantReply
-from core.adapters.qdrant.payload import NUMBERS
+from core.adapters.qdrant import requests
+from core.adapters.qdrant.connection import QdrantConnection, QdrantReply
 from core.adapters.qdrant.point_collections import PointCollections, PointId, Where
 from core.adapters.qdrant.points import (
     DOCUMENT,
     INTEGERS,
     KEYWORDS,
     MOST,
+    NAMED,
     SOURCE,
     equals,
     filter_of,
@@ -30,11 +28,15 @@ from core.adapters.qdrant.points import (
     require_shape,
     without_source,
 )
-from core.errors import BadInput
+from core.errors import BadInput, LibraryFailed
 from core.model import Collection, LibraryDocument
 from core.model.library import checked_name
 
+if TYPE_CHECKING:
+    from qdrant_client import AsyncQdrantClient
+
 T = TypeVar("T")
+Call = Callable[["AsyncQdrantClient"], Awaitable[T]]
 
 NUMBERS_PER_REQUEST = 400_000
 """Float values of vectors in one request: some 8 MB of JSON, a quarter of what a server takes."""
@@ -77,28 +79,34 @@ class ServerCollections(PointCollections):
 
     async def names(self) -> tuple[str, ...]:
         """The collections whose names `checked_name` accepts; a server allows others."""
-        return tuple(sorted(filter(_usable, await self._ask("", "", None, replies.names, "GET"))))
+        reply = await self._server.ask(lambda client: client.get_collections())
+        return tuple(sorted(collection.name for collection in reply.collections if _usable(collection.name)))
 
     async def about(self, name: str, *, wait: bool = True) -> Collection:
         """Shape, size and embedder of a collection. Raises `LibraryFailed`."""
         name = checked_name(name)
-        first = {"limit": 1, "with_payload": ["metadata.embedder"]}
-        shape, passages, (points, _) = await asyncio.gather(
+        shape, passages, (first, _) = await asyncio.gather(
             self._described(name),
-            self._ask(name, "/points/count", {"exact": True}, replies.count),
-            self._ask(name, "/points/scroll", first, replies.page),
+            self._server.ask(partial(requests.count, name=name), name),
+            self._server.ask(
+                partial(requests.scroll, name=name, limit=1, fields=["metadata.embedder"]), name
+            ),
         )
-        embedder = passage_of(*points[0]).embedder if points else ""
-        described: Collection = replace(shape, passages=passages, embedder=embedder)
-        return described
+        return Collection(
+            name=name,
+            width=shape.width,
+            distance=shape.distance,
+            vector=shape.vector,
+            passages=passages,
+            embedder=passage_of(first[0].id, first[0].payload).embedder if first else "",
+        )
 
     async def create(self, name: str, width: int) -> None:
         """An empty collection under cosine distance, unless there is one of that width. Raises `LibraryFailed`."""
         name = checked_name(name)
-        if not await self._ask(name, "/exists", None, itemgetter("exists"), "GET"):
-            body = {"vectors": {"size": width, "distance": "Cosine"}}
+        if not await self._server.ask(lambda client: client.collection_exists(name), name):
             try:
-                await self._request(name, "", body, replies.confirmed, "PUT")
+                await self._server.request(partial(requests.create, name=name, width=width))
                 await self._index(name, (*KEYWORDS, *INTEGERS))
             except QdrantReply as answered:
                 if answered.status != 409:  # another client created it first
@@ -109,7 +117,7 @@ class ServerCollections(PointCollections):
         """Delete the collection, if there is one. Raises `LibraryFailed`."""
         name = checked_name(name)
         self._shapes.pop(name, None)
-        await self._ask(name, "", None, replies.confirmed, "DELETE")
+        await self._server.ask(lambda client: client.delete_collection(name))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -124,32 +132,29 @@ class ServerCollections(PointCollections):
         self, name: str, ids: list[PointId], vectors: NDArray[np.float32], payloads: list[dict[str, Any]]
     ) -> None:
         shape = await self._fitting(name, vectors.shape[1])
-        rows = {shape.vector: vectors} if shape.vector else vectors
-        batch = {"ids": ids, "vectors": rows, "payloads": payloads}
-        await self._ask(name, "/points?wait=true", {"batch": batch}, replies.status, "PUT")
+        request = partial(requests.upsert, name=name, ids=ids, vectors=vectors, vector=shape.vector)
+        await self._of(name, partial(request, payloads=payloads))
 
     async def _query(
         self, name: str, vector: NDArray[np.float32], limit: int, where: Where | None, exact: bool
     ) -> Iterable[tuple[Any, Any, float, NDArray[np.float32]]]:
         shape = await self._fitting(name, len(vector))
-        body = {
-            "query": vector,
-            "using": shape.vector or None,
-            "limit": limit,
-            "params": {"exact": exact},
-            "with_payload": True,
-            "with_vector": True,
-        }
-        return await self._filtered(name, where, "/points/query", body, partial(replies.neighbours, shape))
+        request = partial(
+            requests.nearest, name=name, vector=vector, using=shape.vector, limit=limit, exact=exact
+        )
+        points = await self._filtered(name, where, request)
+        return [(point.id, point.payload, point.score, _row(point.vector, shape)) for point in points]
 
     async def _retrieve(self, name: str, points: list[PointId]) -> Iterable[tuple[Any, Any]]:
-        return await self._ask(name, "/points", {"ids": points, "with_payload": True}, replies.points)
+        records = await self._of(name, lambda client: client.retrieve(name, points, with_payload=True))
+        return [(record.id, record.payload) for record in records]
 
     async def _scroll(
         self, name: str, limit: int, after: PointId | None, where: Where | None
     ) -> tuple[Iterable[tuple[Any, Any]], Any]:
-        body = {"limit": limit, "offset": after, "with_payload": True}
-        return await self._filtered(name, where, "/points/scroll", body, replies.page)
+        request = partial(requests.scroll, name=name, limit=limit, after=after)
+        records, following = await self._filtered(name, where, request)
+        return [(record.id, record.payload) for record in records], following
 
     async def _documents(self, name: str, limit: int) -> Sequence[LibraryDocument]:
         for may_index in (True, False):
@@ -161,53 +166,35 @@ class ServerCollections(PointCollections):
         return await self._counted(name)
 
     async def _remove(self, name: str, where: Where) -> None:
-        await self._filtered(name, where, "/points/delete?wait=true", {}, replies.status)
+        await self._filtered(name, where, partial(requests.remove, name=name))
 
     # --- asking -------------------------------------------------------------------------------------------
 
-    async def _request(
-        self, name: str, rest: str, body: Body | None, read: Callable[[Any], T], method: str = "POST"
-    ) -> T:
-        """The reply to a request about a collection, whose name `rest` follows in the path; without a name about all.
-
-        Raises:
-            QdrantReply: when the server refuses. The collection's shape is then read again.
-        """
+    async def _of(self, name: str, call: Call[T]) -> T:
+        """The reply to a request about a collection; after a failure its shape is read again."""
         try:
-            path = f"/collections/{name}{rest}" if name else "/collections"
-            return await self._server.request(method, path, body, read)
-        except QdrantReply:
+            return await self._server.ask(call, name)
+        except LibraryFailed:
             self._shapes.pop(name, None)
             raise
 
-    async def _ask(
-        self, name: str, rest: str, body: Body | None, read: Callable[[Any], T], method: str = "POST"
-    ) -> T:
-        """The same. Raises `LibraryFailed` also when the server refuses."""
-        try:
-            return await self._request(name, rest, body, read, method)
-        except QdrantReply as answered:
-            raise self._server.refused(answered, name) from answered
-
-    async def _filtered(
-        self, name: str, where: Where | None, rest: str, body: Body, read: Callable[[Any], T]
-    ) -> T:
+    async def _filtered(self, name: str, where: Where | None, call: Callable[..., Awaitable[T]]) -> T:
         """The same under a filter. Where the server demands a payload index for it, one is created."""
+        filtered = filter_of(where)
         try:
-            return await self._request(name, rest, {**body, "filter": filter_of(where)}, read)
+            return await self._server.request(partial(call, where=filtered))
         except QdrantReply as answered:
+            self._shapes.pop(name, None)
             if not where or answered.status != 400 or "index" not in answered.message.lower():
                 raise self._server.refused(answered, name) from answered
         await self._index(name, [f"metadata.{field}" for field in where])
-        return await self._ask(name, rest, {**body, "filter": filter_of(where, plain=True)}, read)
+        return await self._server.ask(partial(call, where=filter_of(where, plain=True)), name)
 
     async def _index(self, name: str, fields: Iterable[str]) -> None:
         """Create payload indexes on these fields, where the key allows it."""
         for field in fields:
-            kind = "integer" if field.removeprefix("metadata.") in NUMBERS else "keyword"
-            body = {"field_name": field, "field_schema": kind}
             with suppress(QdrantReply):
-                await self._request(name, "/index?wait=true", body, replies.status, "PUT")
+                await self._server.request(partial(requests.index, name=name, field=field))
 
     async def _fitting(self, name: str, width: int) -> Collection:
         """The collection's shape, which fits vectors of this width. Raises `LibraryFailed` where it does not."""
@@ -217,8 +204,14 @@ class ServerCollections(PointCollections):
         return self._shapes[name]
 
     async def _described(self, name: str) -> Collection:
-        shape = partial(replies.shape, name)
-        return await self._ask(name, "", None, shape, "GET")
+        reply = await self._server.ask(lambda client: client.get_collection(name), name)
+        described = reply.config.params.vectors
+        vectors = described if isinstance(described, dict) else {"": described}
+        vector, params = next(iter(vectors.items()), ("", None))
+        if len(vectors) != 1 or params is None or params.multivector_config:
+            return Collection(name=name, width=0, distance=NAMED, passages=0)
+        distance = params.distance.value.lower()
+        return Collection(name=name, width=params.size, distance=distance, passages=0, vector=vector)
 
     async def _faceted(self, name: str, limit: int) -> list[LibraryDocument]:
         """Documents, counted by the server.
@@ -227,26 +220,20 @@ class ServerCollections(PointCollections):
             QdrantReply: when it cannot.
         """
 
-        async def facet(key: str, where: Body | None = None) -> dict[str, int]:
-            body = {"key": key, "limit": limit, "exact": True, "filter": where}
-            return await self._request(name, "/facet", body, replies.counts)
+        async def facet(key: str, where: dict[str, Any] | None = None) -> dict[str, int]:
+            return await self._server.request(
+                partial(requests.facet, name=name, key=key, limit=limit, where=where)
+            )
 
         documents = await facet(DOCUMENT)
         documents.pop("", None)
-        searches = [
-            {"limit": 1, "with_payload": [SOURCE], "filter": equals(DOCUMENT, document)}
-            for document in documents
-        ]
-        batch = {"searches": searches}
-        sources = await self._request(name, "/points/query/batch", batch, replies.sources) if searches else []
+        firsts = await self._server.request(partial(requests.sources, name=name, documents=list(documents)))
         foreign = await facet(SOURCE, equals(DOCUMENT, ""))
-        rest = await self._request(
-            name, "/points/count", {"exact": True, "filter": without_source()}, replies.count
-        )
+        rest = await self._server.request(partial(requests.count, name=name, where=without_source()))
         return [
             *(
                 LibraryDocument(source=source, digest=document, passages=documents[document])
-                for document, source in zip(documents, sources, strict=True)
+                for document, source in zip(documents, firsts, strict=True)
             ),
             *(LibraryDocument(source=source, passages=count) for source, count in foreign.items() if source),
             LibraryDocument(source="", passages=rest),
@@ -257,15 +244,31 @@ class ServerCollections(PointCollections):
         counts: Counter[tuple[str, str]] = Counter()
         after: Any = None
         while counts.total() < COUNTED:
-            body = {"limit": MOST, "offset": after, "with_payload": KEYWORDS}
-            points, after = await self._ask(name, "/points/scroll", body, replies.page)
-            passages = (passage_of(*point) for point in points)
+            records, after = await self._of(
+                name, partial(requests.scroll, name=name, limit=MOST, after=after, fields=KEYWORDS)
+            )
+            passages = (passage_of(point.id, point.payload) for point in records)
             counts.update((passage.source, passage.document) for passage in passages)
             if after is None:
                 break
         return [
             LibraryDocument(source=source, digest=of, passages=many) for (source, of), many in counts.items()
         ]
+
+
+def _row(vectors: Any, shape: Collection) -> NDArray[np.float32]:
+    """A point's vector, which the server sends alone or under its name.
+
+    Raises:
+        LibraryFailed: when it is not of the collection's width.
+    """
+    vector = vectors.get(shape.vector) if isinstance(vectors, dict) else vectors
+    if not isinstance(vector, list) or len(vector) != shape.width:
+        raise LibraryFailed(
+            f"The server did not return vectors of {shape.width} dimensions.",
+            hint="Choose another collection.",
+        )
+    return np.array(vector, dtype=np.float32)
 
 
 def _usable(name: str) -> bool:
