@@ -1,14 +1,16 @@
 """`openquery check`: which connections and parts work, one line each."""
 
+import argparse
+
 from core.cli.printing import print_text
-from core.config.settings import Settings
+from core.cli.shared_arguments import settings_of
 from core.runtime.engine import Engine
 from core.runtime.health import ProbeState, probes
 
 
-async def check_in_terminal(settings: Settings) -> int:
+async def check_in_terminal(options: argparse.Namespace) -> int:
     """Print the result of every probe. Returns 0 when nothing is broken, else 1."""
-    async with Engine(settings) as engine:
+    async with Engine(settings_of(options)) as engine:
         results = await probes(engine)
     width = max(len(probe.part) for probe in results)
     for probe in results:

@@ -1,16 +1,16 @@
 """The `ingest` command: add documents to a collection, with a line for each on stdout."""
 
+import argparse
 import asyncio
 import re
 import shlex
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from core.cli.printing import print_text, warn_of_unencrypted
+from core.cli.shared_arguments import settings_of
 from core.config.access import NO_ACCESS
-from core.config.settings import Settings
 from core.errors import LibraryFailed, ReadFailed
 from core.library.ingests import Address, Folder, IngestSource, IngestState, IngestTask, Sitemap, TaskState
 from core.library.running_ingest import RunningIngest
@@ -25,29 +25,22 @@ _POLL_SECONDS = 0.2
 _SIGNS = {TaskState.DONE: "+", TaskState.SKIPPED: "=", TaskState.FAILED: "!"}
 
 
-async def ingest_in_terminal(
-    collection: str,
-    sources: Sequence[str],
-    settings: Settings,
-    program: str = "openquery",
-    *,
-    workers: int = 0,
-    scheduler: str = "",
-) -> int:
+async def ingest_in_terminal(options: argparse.Namespace) -> int:
     """Resume what earlier commands left unfinished, add the documents, and return the exit code.
 
-    The last line is the command that asks the collection, `program` being the name of this one. Documents are read,
-    split and embedded in so many `workers` of this machine, or in those of a Dask `scheduler`, where one is given.
+    The last line is the command that asks the collection. Documents are read, split and embedded in so many `workers`
+    of this machine, or in those of a Dask `scheduler`, where one is given.
 
     Raises:
         OpenQueryError: when the ingest could not be started, or the cluster cannot be used.
     """
-    documents = [_source(text) for text in sources]
+    collection, settings = options.collection, settings_of(options)
+    documents = [_source(text) for text in options.sources]
     # A path that is typed at the server's own prompt is one of its operator.
     folders = [source.path.absolute() for source in documents if isinstance(source, Folder)]
-    warn_of_unencrypted(scheduler)
+    warn_of_unencrypted(options.scheduler)
     async with (
-        ingest_workers(scheduler, workers) as jobs,
+        ingest_workers(options.scheduler, options.workers) as jobs,
         Engine(settings, folders=folders, jobs=jobs) as engine,
     ):
         codes = [await _report(unfinished) for unfinished in await engine.library.ingests.resume()]
@@ -58,7 +51,7 @@ async def ingest_in_terminal(
         if questions := await engine.library.example_questions([collection]):
             question = shlex.quote(questions[0])
             flags = f"--origin library --search-collections {checked_name(collection)}"
-            print_text(f"To ask it: {program} ask {question} {flags}", to=sys.stderr)
+            print_text(f"To ask it: {options.program} ask {question} {flags}", to=sys.stderr)
         return max(codes)
 
 

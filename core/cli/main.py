@@ -3,21 +3,21 @@
 import argparse
 import asyncio
 import io
-import logging
 import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from core.cli.arguments import flags_of, parser
 from core.cli.printing import print_text
+from core.cli.shared_arguments import settings_of
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
 from core.config.schema import nested
-from core.config.settings import Settings
 from core.errors import OpenQueryError, disk_failure
 from core.model import AnswerFrom
 from core.runtime.event_loop import run_async
@@ -83,24 +83,12 @@ def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
         return INTERRUPTED
 
 
-def _page(options: argparse.Namespace) -> int:
-    from core.cli.serve import serve_pages
-
-    return serve_pages(options.host, options.port)
-
-
-def _serve(options: argparse.Namespace) -> int:
-    from core.cli.serve import serve_api
-
-    return serve_api(options.host, options.port)
-
-
 def _ask(options: argparse.Namespace) -> Work:
     from core.cli.ask import AskOptions, Output, answer_in_terminal
 
     if options.question is None and not options.since:
         options.refuse("the following arguments are required: question")
-    settings = _settings(options)
+    settings = settings_of(options)
     asking = AskOptions(
         queries=options.given_queries,
         verbose=options.verbose,
@@ -150,7 +138,7 @@ def _chat(options: argparse.Namespace) -> int:
     from core.cli.ask import AskOptions, Output
     from core.cli.conversation import chat_in_terminal
 
-    settings = _settings(options)
+    settings = settings_of(options)
     asking = AskOptions(verbose=options.verbose, output=Output(options.output))
     first = {} if options.follow else settings.knobs
     return chat_in_terminal(
@@ -162,99 +150,6 @@ def _chat(options: argparse.Namespace) -> int:
     )
 
 
-def _watch(options: argparse.Namespace) -> Work:
-    from core.cli.watch import watch_in_terminal
-
-    return watch_in_terminal(
-        options.file,
-        _settings(options),
-        every=options.every,
-        repeats=options.repeats,
-        as_json=options.as_json,
-    )
-
-
-def _share(options: argparse.Namespace) -> int | Work:
-    from core.cli.sharing.commands import share
-
-    return share(options, _settings(options))
-
-
-def _check(options: argparse.Namespace) -> Work:
-    from core.cli.check import check_in_terminal
-
-    return check_in_terminal(_settings(options))
-
-
-def _ingest(options: argparse.Namespace) -> Work:
-    from core.cli.ingest import ingest_in_terminal
-
-    return ingest_in_terminal(
-        options.collection,
-        options.sources,
-        _settings(options),
-        options.program,
-        workers=options.workers,
-        scheduler=options.scheduler,
-    )
-
-
-def _evaluate(options: argparse.Namespace) -> Work:
-    from core.cli.evaluation.evaluate import evaluate_in_terminal
-
-    settings = _settings(options)
-    return evaluate_in_terminal(
-        options.data, options.knobs, options.out, settings, scheduler=options.scheduler
-    )
-
-
-def _freeze(options: argparse.Namespace) -> Work:
-    from core.cli.evaluation.evaluate import freeze_in_terminal
-
-    return freeze_in_terminal(options.data, options.knobs, options.out, _settings(options))
-
-
-def _evaluate_answers(options: argparse.Namespace) -> int | Work:
-    from core.cli.evaluation.evaluate_answers import JudgeOptions, answers_in_terminal, print_judge_prompt
-
-    if options.judge_prompt:
-        return print_judge_prompt()
-    judge = JudgeOptions(options.judge_labels, options.judge_repeats) if options.judge else None
-    return answers_in_terminal(options.data, options.knobs, options.out, _settings(options), judge)
-
-
-def _check_results(options: argparse.Namespace) -> Work:
-    from core.cli.evaluation.evaluate import check_in_terminal
-
-    return check_in_terminal(
-        options.folder,
-        options.data,
-        options.knobs,
-        _settings(options),
-        metric=options.metric,
-        tolerance=options.tolerance,
-        baseline=options.baseline,
-        junit=options.junit,
-    )
-
-
-def _compare(options: argparse.Namespace) -> int:
-    from core.cli.evaluation.evaluate import compare_in_terminal
-
-    return compare_in_terminal(options.folders, options.metric, options.baseline)
-
-
-def _settings(options: argparse.Namespace) -> Settings:
-    """The settings, with the connections that the arguments name; logs below a warning are off."""
-    from core.runtime.logs import configure
-
-    names = ("searxng_url", "chat_model", "embedding_model", "base_url")
-    connections = {name: getattr(options, name, None) for name in names}
-    settings = Settings.read(**{name: value for name, value in connections.items() if value is not None})
-    configure(settings, level=logging.WARNING)
-    return settings
-
-
 async def _interruptible(work: Work) -> int:
     """Run `work`; Ctrl-C and SIGTERM cancel it, so that connections and workers are closed."""
     task = asyncio.ensure_future(work)
@@ -263,28 +158,33 @@ async def _interruptible(work: Work) -> int:
     return await task
 
 
-def _version(options: argparse.Namespace) -> int:
-    from core.cli.version import version_in_terminal
+def _function(name: str) -> Callable[[argparse.Namespace], int | Work]:
+    """A function of a module of this package, which is imported when it is called."""
 
-    return version_in_terminal()
+    def call(options: argparse.Namespace) -> int | Work:
+        module, _, function = name.rpartition(".")
+        outcome: int | Work = getattr(import_module(f"{__package__}.{module}"), function)(options)
+        return outcome
+
+    return call
 
 
 COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | Work]] = {
-    "page": _page,
-    "version": _version,
+    "page": _function("serve.serve_pages"),
+    "version": _function("version.version_in_terminal"),
     "ask": _ask,
     "chat": _chat,
-    "watch": _watch,
-    "export": _share,
-    "open": _share,
-    "replay": _share,
-    "key": _share,
-    "check": _check,
-    "ingest": _ingest,
-    "eval run": _evaluate,
-    "eval freeze": _freeze,
-    "eval check": _check_results,
-    "eval compare": _compare,
-    "eval answers": _evaluate_answers,
-    "serve": _serve,
+    "watch": _function("watch.watch_in_terminal"),
+    "export": _function("sharing.export.export_in_terminal"),
+    "open": _function("sharing.export.open_in_terminal"),
+    "replay": _function("sharing.replay.replay_in_terminal"),
+    "key": _function("sharing.export.key_in_terminal"),
+    "check": _function("check.check_in_terminal"),
+    "ingest": _function("ingest.ingest_in_terminal"),
+    "eval run": _function("evaluation.evaluate.evaluate_in_terminal"),
+    "eval freeze": _function("evaluation.evaluate.freeze_in_terminal"),
+    "eval check": _function("evaluation.evaluate.check_in_terminal"),
+    "eval compare": _function("evaluation.evaluate.compare_in_terminal"),
+    "eval answers": _function("evaluation.evaluate_answers.answers_in_terminal"),
+    "serve": _function("serve.serve_api"),
 }

@@ -1,8 +1,11 @@
 """What several commands have in their arguments."""
 
 import argparse
+import logging
 import re
 from datetime import timedelta
+
+from core.config.settings import Settings
 
 EXIT_CODES = (
     "Exit codes: 0 success (also when the sources hold no answer), 1 a check failed, 2 bad input, 3 search, 4 read, "
@@ -45,6 +48,21 @@ def worker_count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:3]) <= 64):
         raise argparse.ArgumentTypeError(f"{text[:20]} is no number from 1 to 64")
     return int(text)
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """The settings, with the connections that the arguments name; logs below a warning are off from now on.
+
+    Raises:
+        BadInput: when they are wrong.
+    """
+    from core.runtime.logs import configure
+
+    names = ("searxng_url", "chat_model", "embedding_model", "base_url")
+    connections = {name: getattr(options, name, None) for name in names}
+    settings = Settings.read(**{name: value for name, value in connections.items() if value is not None})
+    configure(settings, level=logging.WARNING)
+    return settings
 
 
 def add_connections(target: argparse.ArgumentParser) -> None:

@@ -1,5 +1,6 @@
 """`openquery --version`: the version, and what it would migrate of the files in the data folder."""
 
+import argparse
 import sqlite3
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from core.storage.run_schema import SCHEMA
 from core.storage.run_store import RUNS
 
 
-def version_in_terminal() -> int:
+def version_in_terminal(_options: argparse.Namespace) -> int:
     """Print the version and a line for each file of the data folder that has a schema; nothing is changed.
 
     Raises:

@@ -1,5 +1,6 @@
 """`openquery watch FILE`: questions asked on a schedule; what exceeds a question's own noise is told."""
 
+import argparse
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import closing
@@ -13,8 +14,8 @@ from core.analysis.change_noise import FEWEST_REPEATS, MOST_REPEATS, exceeding, 
 from core.analysis.run_changes import ChangeScores, RunChanges, run_changes
 from core.cli.ask_since import print_json, save
 from core.cli.printing import print_text
+from core.cli.shared_arguments import settings_of
 from core.cli.watched_questions import read_questions
-from core.config.settings import Settings
 from core.errors import BadInput, OpenQueryError, StoreFailed
 from core.pipeline import research
 from core.run.repeat import Repeat, repeat
@@ -157,15 +158,14 @@ class Watch:
         return state
 
 
-async def watch_in_terminal(
-    file: Path, settings: Settings, *, every: timedelta | None, repeats: int, as_json: bool = False
-) -> int:
+async def watch_in_terminal(options: argparse.Namespace) -> int:
     """Ask the questions of a file once, or `every` so often, and print what is told of them. Returns the exit code.
 
     Raises:
         BadInput: when the file or its state cannot be read, or `repeats` is out of bounds.
         StoreFailed, OSError: as `Watch.look`.
     """
+    file, repeats, settings = options.file, options.repeats, settings_of(options)
     if not FEWEST_REPEATS <= repeats <= MOST_REPEATS:
         raise BadInput(
             f"--repeats is {repeats}; it must be {FEWEST_REPEATS} to {MOST_REPEATS}.",
@@ -176,7 +176,9 @@ async def watch_in_terminal(
     with closing(RunStore(settings.folder / RUNS)) as store:
         async with Engine(settings) as engine:
             watch = Watch(file.with_name(file.name + STATE_SUFFIX), store, asker(engine), clock, repeats)
-            return await follow(watch, questions, every, clock, _print_json if as_json else _print)
+            return await follow(
+                watch, questions, options.every, clock, _print_json if options.as_json else _print
+            )
 
 
 def asker(engine: Engine) -> Ask:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.cli.printing import print_text, warn_of_unencrypted
+from core.cli.shared_arguments import settings_of
 from core.config.access import NO_ACCESS
 from core.config.knobs import Knobs
 from core.config.settings import Settings
@@ -50,9 +52,7 @@ _SWEEP_LIMIT = 1_000_000
 SHOWN = (*[*DOCUMENT_METRICS][:3], *[*EXCERPT_METRICS][:1])
 
 
-async def evaluate_in_terminal(
-    data_path: str, sweep: Path | None, out: Path | None, connections: Settings, *, scheduler: str = ""
-) -> int:
+async def evaluate_in_terminal(options: argparse.Namespace) -> int:
     """Run an experiment, with a line for each setting on stdout as it is done. Returns the exit code.
 
     It runs on this machine, or with a `scheduler` on the workers of a Dask cluster.
@@ -62,23 +62,25 @@ async def evaluate_in_terminal(
         EmbedFailed: when passages cannot be embedded.
         WorkersFailed: when the cluster cannot be used, or workers end again and again.
     """
-    data = named_data_set(data_path, connections)
-    tried = settings(_sweep(sweep))
+    connections, scheduler = settings_of(options), options.scheduler
+    data = named_data_set(options.data, connections)
+    tried = settings(_sweep(options.knobs))
     warn_of_unencrypted(scheduler)
     with tempfile.TemporaryDirectory() as temporary:
-        return await _measure(data, tried, out or Path(temporary), connections, scheduler)
+        return await _measure(data, tried, options.out or Path(temporary), connections, scheduler)
 
 
-async def freeze_in_terminal(data_path: str, knobs: Path | None, out: Path, connections: Settings) -> int:
+async def freeze_in_terminal(options: argparse.Namespace) -> int:
     """Measure one setting and write the data set with its results into one file. Returns the exit code.
 
     Raises:
         BadInput: when the data set or the file cannot be used, or the knobs are several settings.
         EmbedFailed: when passages cannot be embedded.
     """
+    out, connections = options.out, settings_of(options)
     if out.suffix.lower() != suite.SUITE:
         raise BadInput(f"{out} is no name of a suite.", hint=f"Choose one that ends in {suite.SUITE}.")
-    data, tried = named_data_set(data_path, connections), (one_setting(knobs),)
+    data, tried = named_data_set(options.data, connections), (one_setting(options.knobs),)
     with tempfile.TemporaryDirectory() as temporary:
         code = await _measure(data, tried, Path(temporary), connections)
         await asyncio.to_thread(suite.save, out, data, (Path(temporary) / FILE).read_text("utf-8"))
@@ -86,16 +88,16 @@ async def freeze_in_terminal(data_path: str, knobs: Path | None, out: Path, conn
     return code
 
 
-def compare_in_terminal(folders: Sequence[Path], metric: str, baseline: str) -> int:
+def compare_in_terminal(options: argparse.Namespace) -> int:
     """Print every setting against the baseline, the first one unless it is named.
 
     Raises:
         BadInput: when the folders cannot be compared.
     """
-    results = read_results(*folders)
+    results, metric = read_results(*options.folders), options.metric
     if not results.results:
         raise BadInput("There are no results yet.", hint="Run openquery eval run first.")
-    baseline = baseline or results.results[0].setting
+    baseline = options.baseline or results.results[0].setting
     compared = results.compare(baseline, metric)
     print_text(f"{metric} on {one_line(results.data)}; baseline: {one_line(baseline, _LONGEST_SETTING)}")
     for test in compared:
@@ -117,17 +119,7 @@ def compare_in_terminal(folders: Sequence[Path], metric: str, baseline: str) -> 
     return 0
 
 
-async def check_in_terminal(
-    folder: Path,
-    data_path: str | None,
-    knobs: Path | None,
-    connections: Settings,
-    *,
-    metric: str,
-    tolerance: float,
-    baseline: str = "",
-    junit: Path | None = None,
-) -> int:
+async def check_in_terminal(options: argparse.Namespace) -> int:
     """Measure one setting now and compare it with a kept result, with a line for each question. Returns the exit code.
 
     A suite has its own data set, which is taken unless another is named. The baseline is the first kept setting unless it is named; without `knobs` that setting is measured again.
@@ -136,13 +128,14 @@ async def check_in_terminal(
         BadInput: when a file cannot be used, or the knobs are several settings.
         EmbedFailed: when passages cannot be embedded.
     """
+    folder, metric, connections = options.folder, options.metric, settings_of(options)
     earlier = read_results(folder)
     if not earlier.results:
         raise BadInput(f"{folder} has no results.", hint="Run openquery eval run --out first.")
-    before = earlier.setting(baseline or earlier.results[0].setting)
+    before = earlier.setting(options.baseline or earlier.results[0].setting)
     own = str(folder) if folder.suffix.lower() == suite.SUITE else HANDBOOK_NAME
-    data = named_data_set(data_path or own, connections)
-    tried = (one_setting(knobs) if knobs else knobs_of(before.setting),)
+    data = named_data_set(options.data or own, connections)
+    tried = (one_setting(options.knobs) if options.knobs else knobs_of(before.setting),)
     async with Engine(connections) as engine:
         rerank = sweep_reranker(engine, tried, data)
         embed = await _embedder(engine, data)
@@ -152,14 +145,14 @@ async def check_in_terminal(
         async with sweep_workers(data, tried, count=connections.workers) as workers:
             results = run_experiment(data, tried, embed, workers, rerank=rerank)
             (after,) = [result async for result in results]
-    checked = check(before, after, metric, earlier.questions, tolerance=tolerance)
+    checked = check(before, after, metric, earlier.questions, tolerance=options.tolerance)
     for question in checked.questions:
         sign = "-" if question.after < question.before else "+" if question.after > question.before else "="
         print_text(f"{sign} {question.before:.3f} -> {question.after:.3f}  {one_line(question.text)}")
     for text, why in checked.missing.items():
         print_text(f"! {one_line(text)}: {one_line(why)}")
-    if junit:
-        await asyncio.to_thread(junit.write_bytes, junit_xml(checked, earlier.data))
+    if options.junit:
+        await asyncio.to_thread(options.junit.write_bytes, junit_xml(checked, earlier.data))
     print_text(
         f"{metric}: {checked.verdict} over {pluralize(len(checked.questions), 'question')}, {after.setting} against "
         f"{one_line(before.setting)}: "

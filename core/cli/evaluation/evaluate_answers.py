@@ -1,17 +1,17 @@
 """`openquery eval answers`: answer the questions of a data set, and measure the answers."""
 
+import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import NamedTuple
 
 from core.analysis.answers.llm_judge import Judge, example_prompt
 from core.cli.evaluation.evaluate import named_data_set, one_setting, print_failed
 from core.cli.printing import print_text
+from core.cli.shared_arguments import settings_of
 from core.config.knobs import Knobs
-from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.answers.answering import CHANGED, METRICS, AnsweredQuestion, answer_questions
 from core.evaluation.answers.answers_folder import Answers, AnswersFolder
@@ -35,65 +35,49 @@ SIMILARITY = (
 )
 
 
-class JudgeOptions(NamedTuple):
-    """The labelled claims of a judge, and how often it judges each."""
-
-    labels: Path | None
-    repeats: int
-
-
-async def answers_in_terminal(
-    data_path: str,
-    knobs: Path | None,
-    out: Path | None,
-    connections: Settings,
-    judge: JudgeOptions | None = None,
-) -> int:
+async def answers_in_terminal(options: argparse.Namespace) -> int:
     """Answer and measure, with a line for each question on stdout as it is answered, and the means at the end. Returns
-    the exit code.
+    the exit code. With `judge_prompt` the prompt of the judge is printed, and nothing else is done.
 
     Raises:
         BadInput: when the data set, the knobs, the folder or the labels cannot be used, or there is nobody to judge.
         EmbedFailed: when the documents cannot be embedded.
         ChatFailed: when the judge does not answer about the labelled claims.
     """
-    data, setting = named_data_set(data_path, connections), one_setting(knobs, CHANGED)
-    labelled = _checked_labels(judge)
+    if options.judge_prompt:
+        print_text(example_prompt())
+        return 0
+    connections = settings_of(options)
+    data, setting = named_data_set(options.data, connections), one_setting(options.knobs, CHANGED)
+    labelled = _checked_labels(options) if options.judge else ()
     with tempfile.TemporaryDirectory() as temporary:
         async with Engine(connections) as engine:
             ports = await answering_ports(engine, setting, data)
-            if judge and ports.chat is None:
+            if options.judge and ports.chat is None:
                 raise BadInput(
                     "There is no chat model to judge.", hint="Connect one, as docs/usage.md tells."
                 )
             if ports.egress_note:
                 print_text(ports.egress_note, to=sys.stderr)
-            folder = answers_folder(out or Path(temporary), data, setting, ports)
+            folder = answers_folder(options.out or Path(temporary), data, setting, ports)
             await _answer_all(data, setting, ports, folder)
             answers = folder.answers
             _print_means(answers)
             judged = None
-            if judge and labelled and ports.chat:
-                judged = await _judge(Judge(ports.chat, judge.repeats, engine.cache), labelled, folder)
-            elif judge:
+            if labelled and ports.chat:
+                judge = Judge(ports.chat, options.judge_repeats, engine.cache)
+                judged = await _judge(judge, labelled, folder)
+            elif options.judge:
                 print_text(NO_LABELS, to=sys.stderr)
     failed = len(answers.answers) - len(answers.answered)
     print_failed(failed)
     return int(bool(failed or (judged and judged.failed)))
 
 
-def print_judge_prompt() -> int:
-    """Print the judge's prompt. Returns the exit code."""
-    print_text(example_prompt())
-    return 0
-
-
-def _checked_labels(judge: JudgeOptions | None) -> tuple[LabelledClaim, ...]:
-    if judge is None:
-        return ()
-    if not 1 <= judge.repeats <= MOST_REPEATS:
+def _checked_labels(options: argparse.Namespace) -> tuple[LabelledClaim, ...]:
+    if not 1 <= options.judge_repeats <= MOST_REPEATS:
         raise BadInput(f"A claim can be judged 1 to {MOST_REPEATS} times.", hint="Change --judge-repeats.")
-    return read_labels(judge.labels) if judge.labels else ()
+    return read_labels(options.judge_labels) if options.judge_labels else ()
 
 
 async def _answer_all(data: DataSet, setting: Knobs, ports: Ports, folder: AnswersFolder) -> None:

@@ -1,11 +1,13 @@
 """`openquery export` and `openquery open`: a run leaves as a file, and a file becomes a run of the history."""
 
+import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from core.cli.printing import print_text
+from core.cli.shared_arguments import settings_of
 from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
 from core.export.bundle import recorded_run
@@ -25,28 +27,24 @@ PAGES = "http://127.0.0.1:8501"
 """Where `openquery` serves the pages when nothing else is said."""
 
 
-def export_in_terminal(reference: str, out: Path, settings: Settings) -> int:
-    """Write a run as a file of the format that its ending says, and return the exit code.
-
-    Args:
-        reference: the id of a run in the history, or the path of an exported one.
-        out: the file; one that is there is replaced.
-        settings: where the history is.
+def export_in_terminal(options: argparse.Namespace) -> int:
+    """Write a run as a file of the format that its ending says, and return the exit code. A file that is there is replaced.
 
     Raises:
         BadInput: when there is no such run or format, or the run has nothing of that kind.
         StoreFailed: when the history cannot be read.
         OSError: when a file cannot be read or written.
     """
+    out, settings = options.out, settings_of(options)
     ending = ending_of(out.name)
     with registry(settings) as runs:
-        body = export(recorded_at(reference, runs), ending, runs.engine.prices.read(), settings.signing_key)
+        body = export(recorded_at(options.run, runs), ending, runs.engine.prices.read(), settings.signing_key)
     atomic_write(out, body)
     print_text(f"{out}: {len(body):,} bytes", to=sys.stderr)
     return 0
 
 
-def open_in_terminal(file: Path, settings: Settings, *, fetch_texts: bool = False) -> int:
+def open_in_terminal(options: argparse.Namespace) -> int:
     """Store the run of a bundle or a JSON file, print the address of its page, and return the exit code.
 
     Who has signed it is told on stderr. A run in one file is checked alone, since a browser opens it.
@@ -60,7 +58,8 @@ def open_in_terminal(file: Path, settings: Settings, *, fetch_texts: bool = Fals
         StoreFailed: when the run cannot be stored.
         OSError: when the file cannot be read.
     """
-    lacking, trusted, document = False, trusted_keys(settings.trusted_keys), read_bounded(file)
+    settings = settings_of(options)
+    lacking, trusted, document = False, trusted_keys(settings.trusted_keys), read_bounded(options.file)
     if is_one_file(document):
         print_text(signed_by(file_signer(document), trusted), to=sys.stderr)
         print_text("The file is as it was written. A browser opens it.", to=sys.stderr)
@@ -68,7 +67,7 @@ def open_in_terminal(file: Path, settings: Settings, *, fetch_texts: bool = Fals
     with registry(settings) as runs:
         run_id = runs.import_run(recorded := recorded_run(document))
         print_text(signed_by(recorded.signer, trusted), to=sys.stderr)
-        if fetch_texts:
+        if options.fetch_texts:
             run = runs.left_out_texts.fetch(run_id)
             lacking = any(page.lacks_text for page in run.pages.values())
             for page, passage in left_out_passages(run):
@@ -133,14 +132,14 @@ def registry(settings: Settings) -> Iterator[RunRegistry]:
         runs.close()
 
 
-def key_in_terminal(action: str, file: Path) -> int:
+def key_in_terminal(options: argparse.Namespace) -> int:
     """Make a private key (`new`) or read one, print its public key, and return the exit code.
 
     Raises:
         BadInput: when the new file exists, or the other has no key.
         OSError: when the file cannot be written.
     """
-    public = new_key(file) if action == "new" else public_key(file)
+    public = (new_key if options.action == "new" else public_key)(options.file)
     print_text(public)
     print_text(f"The public key, which its signatures name {key_id(public)}.", to=sys.stderr)
     return 0

@@ -1,40 +1,32 @@
 """`openquery replay`: a run happens again in the terminal, at its own pace, without a network or a model."""
 
+import argparse
 import asyncio
 import sys
-from collections.abc import Collection
 
 from core.cli.ask import Terminal
 from core.cli.printing import print_text
 from core.cli.progress_lines import PhaseLines
+from core.cli.shared_arguments import settings_of
 from core.cli.sharing.export import recorded_at, registry
-from core.config.settings import Settings
 from core.errors import BadInput
 from core.export.replay import TICK, Playhead, phase_starts, replay
-from core.model import Phase
 
 
-async def replay_in_terminal(
-    reference: str, settings: Settings, speed: float, pause_at: Collection[Phase] = (), verbose: bool = False
-) -> int:
+async def replay_in_terminal(options: argparse.Namespace) -> int:
     """Show a run as `answer_in_terminal` has shown it, and return the exit code, which is that of the run.
 
-    Args:
-        reference: the id of a run in the history, or the path of a bundle.
-        settings: where the history is.
-        speed: how many seconds of the run pass in one.
-        pause_at: phases where it waits for the Enter key once they have begun.
-        verbose: print every step.
+    It waits for the Enter key once one of the phases `pause_at` has begun.
 
     Raises:
         BadInput: when there is no such run, it has no events, or the speed is not above 0.
         BrokenPipeError: when the reader of stdout or stderr has closed it.
     """
-    if not 0 < speed < float("inf"):
+    if not 0 < options.speed < float("inf"):
         raise BadInput("A replay needs a speed above 0.", hint="1 is as it was, 2 twice as fast.")
-    with registry(settings) as runs:
-        recorded, prices = recorded_at(reference, runs), runs.engine.prices.read()
-    playhead = Playhead(speed=speed, halts=phase_starts(recorded, pause_at))
+    with registry(settings_of(options)) as runs:
+        recorded, prices = recorded_at(options.run, runs), runs.engine.prices.read()
+    playhead = Playhead(speed=options.speed, halts=phase_starts(recorded, options.pause_at))
 
     async def sleep(seconds: float) -> None:
         if playhead.halted:
@@ -45,7 +37,11 @@ async def replay_in_terminal(
             await asyncio.sleep(min(seconds, TICK))
 
     terminal = Terminal(
-        PhaseLines(recorded.run.knobs.embed.batch), prices, verbose=verbose, stream=True, closed=lambda: None
+        PhaseLines(recorded.run.knobs.embed.batch),
+        prices,
+        verbose=options.verbose,
+        stream=True,
+        closed=lambda: None,
     )
     async for record, run in replay(recorded, playhead, sleep):
         terminal.show(record, run)
