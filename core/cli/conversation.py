@@ -69,15 +69,8 @@ async def follow_in_terminal(
     *,
     answer_from: AnswerFrom | None,
 ) -> int:
-    """Answer a follow-up of a stored run in the terminal, and return the exit code.
-
-    Args:
-        reference: the id of a run in the history, or the path of an exported one.
-        question: the follow-up as it was written.
-        override: the knobs to ask under, from those of the run.
-        settings: where the history is, and what is connected.
-        options: how it is asked.
-        answer_from: what it is answered from; None: as its coverage suggests.
+    """Answer a follow-up of a stored run in the terminal, and return the exit code. The arguments are those of
+    `ask_since_in_terminal`; without `answer_from` it is answered as its coverage suggests.
 
     Raises:
         BadInput: when there is no such run.

@@ -169,15 +169,10 @@ async def embed_and_store(
     embed_slots: asyncio.Semaphore,
     on_progress: Callable[[int], None],
 ) -> None:
-    """Embed the passages that a collection does not have yet, and store them in it, batch by batch.
+    """Embed the passages of a document that a collection does not have yet, and store them in it, batch by batch.
 
-    Args:
-        name: the collection.
-        passages: all passages of a document, in order.
-        store: the database of the collection.
-        embed: the embedder of the collection.
-        embed_slots: bounds the concurrent calls to the embedder.
-        on_progress: called after each batch with the number of passages that are stored.
+    `embed_slots` bounds the concurrent calls to the embedder; `on_progress` is called after each batch with the number of
+    passages that are stored.
 
     Raises:
         EmbedFailed, LibraryFailed: the batches before the failure are stored.

@@ -198,13 +198,10 @@ class Library:
         exact: bool = False,
         access: Access | None = None,
     ) -> tuple[Neighbour, ...]:
-        """The passages most similar to `text`, best first.
+        """At most `limit` passages, those most similar to `text`, best first.
 
-        Args:
-            text: a question or a few words.
-            limit: the most passages to return.
-            where: metadata that passages must have, such as `{"source": "mills.pdf", "page": 3}`.
-            exact: compare with every passage, where the database would use an approximate index.
+        `where` is metadata that passages must have, such as `{"source": "mills.pdf", "page": 3}`; `exact` compares with
+        every passage where the database would use an approximate index.
 
         Raises:
             BadInput: when `text` is empty.

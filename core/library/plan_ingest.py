@@ -34,10 +34,7 @@ _SYSTEM_FILE = re.compile(r"(?:^|/)(?:__MACOSX/|\.(?!\.?/)|Thumbs\.db$|desktop\.
 def plan_ingest(sources: Sequence[IngestSource], limits: IngestLimits, used: int) -> list[IngestTask]:
     """The tasks of an ingest, with the bytes to store. A document that is too large is a failed task. Blocks.
 
-    Args:
-        sources: what a person adds.
-        limits: how much may be added, and from which folders.
-        used: bytes that the library has stored already.
+    `used` are the bytes that the library has stored already.
 
     Raises:
         BadInput: when there is nothing to add, or more than one ingest or the library may hold, or a folder

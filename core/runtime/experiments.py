@@ -74,14 +74,7 @@ class Experiments(WorkFolders[Experiment]):
     def __init__(
         self, loop: BackgroundLoop, engine: Engine, folder: Path, store: RunStore, labels: LabelStore
     ) -> None:
-        """
-        Args:
-            loop: the loop that owns the engine's connections.
-            engine: whose embedder is used: the operator's.
-            folder: the data folder.
-            store: the runs whose pages are labelled.
-            labels: the labels; those of everybody are the data set `LABELS_NAME`.
-        """
+        """`folder` is the data folder; the labels of everybody are the data set `LABELS_NAME`."""
         super().__init__(loop, folder / "experiments")
         self._engine = engine
         folders = engine.settings.document_folders.split(",")

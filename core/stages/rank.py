@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from threading import Lock
 from types import MappingProxyType
 
@@ -15,7 +16,7 @@ from core.model import Index, Page, Passage, Ranking, Source, context_numbers
 from core.run.hit_merging import RRF_K
 from core.stages.answering.surroundings import from_its_sentence, surrounded
 from core.stages.ranking.bm25 import CACHED_INDEXES, NO_PAGES, bm25
-from core.stages.ranking.context_selection import documents_for, select_context
+from core.stages.ranking.context_selection import documents_for, exclusion_reasons
 from core.stages.ranking.mmr import maximal_marginal_relevance
 from core.stages.ranking.near_duplicates import clusters_for
 from core.text.language import dominant_language, in_latin_script
@@ -75,7 +76,7 @@ def rank(
         order, diverse = maximal_marginal_relevance(
             order, _relevance(scores, strategy), index.vectors, knobs.diversity
         )
-    chosen = select_context(
+    reasons = exclusion_reasons(
         index.passages,
         order.tolist(),
         knobs,
@@ -85,12 +86,13 @@ def rank(
         clusters=clusters_for(pages, knobs),
         documents=documents_for(pages, knobs),
     )
+    context = islice((row for row, reason in reasons if reason is None), knobs.top_k)
     for array in (order, cosine, bm25_scores, fused, rerank, diverse):
         if array is not None:
             array.flags.writeable = False
     return Ranking(
         order=order,
-        context=chosen,
+        context=tuple(context),
         strategy=strategy,
         cosine=cosine,
         bm25=bm25_scores,

@@ -1,5 +1,7 @@
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from core.model import Article, Index, Page, Passage, Place
 from core.model.passage_urls import passage_url
 from core.stages.rank import UNSUPPORTED_LANGUAGE_WEIGHT, best_first, cosine_share, fusion, rank, sources
 from core.stages.ranking.bm25 import bm25
-from core.stages.ranking.context_selection import ExclusionReason, exclusion_reasons, select_context
+from core.stages.ranking.context_selection import ExclusionReason, exclusion_reasons
 from core.stages.ranking.mmr import POOL, maximal_marginal_relevance
 from core.stages.ranking.near_duplicates import clusters_for
 from core.text.bm25_index import tokens
@@ -361,6 +363,17 @@ def test_reranked_passages_come_first_in_the_models_order_and_the_others_keep_th
     assert spread.order[0] == last
 
 
+def context_of(
+    index: Index, knobs: RankKnobs, clusters: Mapping[str, int] = MappingProxyType({})
+) -> tuple[int, ...]:
+    """The rows that become sources when the index's own order is the ranking."""
+    order = range(len(index.passages))
+    reasons = exclusion_reasons(
+        index.passages, order, knobs, cosine=None, bm25_scores=None, clusters=clusters
+    )
+    return tuple(row for row, reason in reasons if reason is None)
+
+
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 20), st.integers(0, 5))
 def test_the_automatic_limit_per_page_gives_way_only_where_the_context_would_stay_smaller(
     pages: list[int], top_k: int, per_cluster: int
@@ -369,15 +382,8 @@ def test_the_automatic_limit_per_page_gives_way_only_where_the_context_would_sta
 
     def context(per_page: int) -> list[str]:
         knobs = RankKnobs(top_k=top_k, per_page=per_page, per_cluster=per_cluster)
-        found = select_context(
-            index.passages,
-            range(len(pages)),
-            knobs,
-            cosine=None,
-            bm25_scores=None,
-            clusters={"p0": 0, "p1": 0},
-        )
-        return [index.passages[row].place.page for row in found]
+        rows = context_of(index, knobs, {"p0": 0, "p1": 0})
+        return [index.passages[row].place.page for row in rows]
 
     limited, free, automatic = context(3), context(0), context(-1)
     assert len(automatic) == len(free)
@@ -402,12 +408,8 @@ def test_the_context_has_passages_of_at_most_so_many_documents() -> None:
     full = ExclusionReason.DOCUMENTS_FULL
     assert told == {0: None, 1: None, 2: None, 3: full, 4: None, 5: None}
     few = RankKnobs(max_documents=2, per_page=1)
-    chosen = select_context(index.passages, range(6), few, cosine=None, bm25_scores=None, clusters={})
-    assert chosen == (0, 1)
-    unlimited = select_context(
-        index.passages, range(6), RankKnobs(), cosine=None, bm25_scores=None, clusters={}
-    )
-    assert unlimited == (0, 1, 2, 3, 4, 5)
+    assert context_of(index, few) == (0, 1)
+    assert context_of(index, RankKnobs()) == (0, 1, 2, 3, 4, 5)
 
 
 def test_words_of_a_title_and_of_the_sections_heading_count_for_a_passage() -> None:
@@ -455,7 +457,7 @@ def test_the_automatic_limit_per_page_makes_room_where_documents_are_limited() -
 
     def context(limit: int) -> tuple[int, ...]:
         knobs = RankKnobs(top_k=5, max_documents=limit)
-        return select_context(index.passages, range(10), knobs, cosine=None, bm25_scores=None, clusters={})
+        return context_of(index, knobs)
 
     assert context(0) == (0, 1, 2, 5, 6)
     assert context(1) == (0, 1, 2, 3, 4)

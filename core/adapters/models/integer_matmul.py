@@ -29,10 +29,7 @@ class _Int8Matrix:
 
 
 def with_integer_products(model: bytes) -> bytes:
-    """The model with products by int8 matrices computed in integers. Products of activations stay as they are.
-
-    Args:
-        model: an ONNX file.
+    """The ONNX file with products by int8 matrices computed in integers. Products of activations stay as they are.
 
     Raises:
         google.protobuf.message.DecodeError: when it is none.

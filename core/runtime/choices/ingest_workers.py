@@ -30,11 +30,8 @@ def is_encrypted(scheduler: str) -> bool:
 
 @asynccontextmanager
 async def ingest_workers(scheduler: str = "", count: int = 0) -> AsyncGenerator[Workers | None]:
-    """The workers for an ingest; its processes end with the block. None where neither argument asks for any.
-
-    Args:
-        scheduler: the address of a Dask scheduler, such as `tcp://10.0.0.1:8786`.
-        count: the number of processes of this machine.
+    """The workers for an ingest, of a Dask cluster by its address or so many processes of this machine, which end with the
+    block. None where neither argument asks for any.
 
     Raises:
         BadInput: when Dask is not installed.

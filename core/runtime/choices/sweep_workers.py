@@ -31,14 +31,8 @@ A ranking takes 2 to 4 µs a passage, so this many take 2 to 4 s in one thread. 
 async def sweep_workers(
     data: DataSet, tried: Sequence[Knobs], scheduler: str = "", *, count: int = 0, niceness: int = 0
 ) -> AsyncGenerator[Workers]:
-    """The workers for a sweep; its processes end with the block.
-
-    Args:
-        data: the questions and documents.
-        tried: the settings.
-        scheduler: the address of a Dask scheduler, such as `tcp://10.0.0.1:8786`; empty: this machine.
-        count: the number of processes on this machine; 0: one a core.
-        niceness: how much these give way to other processes, from 0 to 19.
+    """The workers for a sweep: of the Dask cluster of a `scheduler`, else so many processes of this machine (0: one a core),
+    which give way to others by `niceness`, from 0 to 19, and end with the block.
 
     Raises:
         BadInput: when Dask is not installed, or a document of the data set cannot be used.

@@ -52,13 +52,7 @@ class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
     """Start, stop, continue and look up evaluations of answers. Every method may be called from any thread."""
 
     def __init__(self, loop: BackgroundLoop, engine: Engine, data: AvailableDataSets, quotas: Quotas) -> None:
-        """
-        Args:
-            loop: the loop that owns the engine's connections.
-            engine: whose models are used; evaluations are kept in its data folder.
-            data: the data sets.
-            quotas: what calls of models count against.
-        """
+        """Evaluations are kept in the data folder of the engine, whose models are used."""
         super().__init__(loop, engine.settings.folder / "answers")
         self._engine, self._data, self._quotas = engine, data, quotas
 

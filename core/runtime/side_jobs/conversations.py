@@ -51,10 +51,7 @@ class Conversations:
     def draft(self, run_id: str, written: str, access: Access = NO_ACCESS) -> Future[FollowUpDraft]:
         """Start to draft a follow-up of a run. Its result may be polled, or awaited with `asyncio.wrap_future`.
 
-        Args:
-            run_id: the run that it follows, with its pages in hand; the runs before that are its history.
-            written: the question as the person wrote it.
-            access: the visitor's own servers and keys, and whose quota the tokens count against.
+        The pages of that run are in hand; the runs before it are the history of the question as it was `written`.
 
         Raises:
             BadInput: when the question is empty or too long, or the run is not there or has not ended. The future

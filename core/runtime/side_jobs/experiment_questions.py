@@ -27,13 +27,6 @@ class ExperimentQuestions:
         get: Callable[[str], Experiment | None],
         data: AvailableDataSets,
     ) -> None:
-        """
-        Args:
-            loop: the loop that owns the engine's connections.
-            engine: whose embedder and reranking model are used: the operator's.
-            get: the experiment of an id.
-            data: the data sets that experiments are run over.
-        """
         self._loop, self._engine = loop, engine
         self._get, self._data = get, data
         self._latest: tuple[str, QuestionRuns] | None = None
@@ -41,12 +34,8 @@ class ExperimentQuestions:
     def runs(
         self, experiment: str, question: str, settings: Sequence[str]
     ) -> tuple[Question, tuple[RecordedRun, ...]]:
-        """A question of the experiment's data set, and the question as a run under each of these settings.
-
-        Args:
-            experiment: the id of the experiment.
-            question: the id of the question.
-            settings: names of settings.
+        """A question of the experiment's data set, both by their ids, and the question as a run under each of these settings,
+        by their names.
 
         Raises:
             BadInput: when the data set is gone, has no such question any more, cannot be used, or is too large.

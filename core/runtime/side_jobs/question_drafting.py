@@ -83,12 +83,7 @@ class QuestionDrafting:
 
         The future raises BadInput where there is nothing to draft from or the egress policy refuses, LibraryFailed, and
         ChatFailed when the model did not answer for a passage, at the end or after `FAILURES` of them.
-
-        Args:
-            source: of the passages.
-            run_ids: the runs that are the source where it is empty.
-            count: how many questions.
-            access: the visitor's own servers and keys, and whose quota the tokens count against.
+        The runs are the source where that is empty.
         """
         drafts = self.of(source)
 

@@ -66,12 +66,9 @@ BIAS = -2.05
 
 
 def caveat(question: str, sources: Sequence[Source], scores: SentenceScores) -> Note | None:
-    """A note that the best sentences may not answer the question, with the reason; None where nothing says so.
+    """A note that the best sentences of the sources may not answer the question, with the reason; None where nothing says so.
 
-    Args:
-        question: as it is asked.
-        sources: those that the sentences are of.
-        scores: of their sentences, the best of which is worth quoting.
+    The best of the scored sentences is worth quoting.
     """
     if scores.sentences[0].language:
         return _note(

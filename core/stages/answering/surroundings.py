@@ -24,11 +24,7 @@ def surrounded(places: Sequence[Place], texts: Mapping[str, str], characters: in
 
     A sentence that is longer than that is cut between words. No text is added to two places, nor text that is in
     another one: what stands between two of them goes to the first. No place becomes longer than the prompt allows.
-
-    Args:
-        places: of passages, best first.
-        texts: of their pages, by key.
-        characters: the most that are added before a place, and after it.
+    `places` are those of passages, best first, and `texts` those of their pages, by key.
     """
     widened = list(places)
     if not characters:
@@ -58,10 +54,6 @@ def from_its_sentence(place: Place, text: str) -> Place:
     """The place from the beginning of the sentence in which it begins, where an overlap or a limit cut that.
 
     A sentence that begins more than `LEAD` characters before it stays cut, as where the prompt has no room for it.
-
-    Args:
-        place: of a passage, perhaps with text around it.
-        text: of its page.
     """
     looked = max(0, place.start - LEAD, place.end - SOURCE_TOKENS * CHARACTERS_A_TOKEN + 1)
     spans = sentences(text[looked : place.start + _LOOK])

@@ -88,12 +88,7 @@ def next_questions(
     or German; in other languages only headings that are questions are used. A passage has to be as similar to the
     question as `_LEAST_SIMILARITY` says, where there are vectors. Pages with strong signs of prompt injection give
     none. Every suggestion is plain text on one line.
-
-    Args:
-        index: the passages in hand.
-        ranking: their ranking, with the context of the answer.
-        pages: the pages of the passages, by key.
-        asked: the questions that were asked already; they tell the language.
+    The questions that were `asked` already tell the language.
     """
     language = dominant_language(asked)
     seen = {folded_question(question) for question in asked}

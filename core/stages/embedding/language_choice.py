@@ -48,17 +48,13 @@ async def embed_in_one_space(
     the chosen one leaves passages to wait, as `first` says. When the last page is in and it is the
     other one, that reads all passages anew.
     """
-    async with aclosing(passages):
-        port = ports.embed
-        if ports.across and dominant_language([question]) not in port.languages:
-            first_page = await anext(passages, ())
-            port = (
-                ports.across
-                if reads_across(question, first_page, pages(), ports.across, _SAME_LANGUAGE_ON_A_PAGE)
-                else port
-            )
-            passages = _chained(first_page, passages)
-        index = await embed(
+
+    def embed_by(
+        passages: AsyncGenerator[tuple[Passage, ...]],
+        port: Embed,
+        on_arrival: Callable[[Index], Awaitable[None]] | None = None,
+    ) -> Awaitable[Index]:
+        return embed(
             question,
             passages,
             knobs,
@@ -70,23 +66,24 @@ async def embed_in_one_space(
             on_arrival=on_arrival,
             on_stop=on_stop,
         )
+
+    async with aclosing(passages):
+        port = ports.embed
+        if ports.across and dominant_language([question]) not in port.languages:
+            first_page = await anext(passages, ())
+            port = (
+                ports.across
+                if reads_across(question, first_page, pages(), ports.across, _SAME_LANGUAGE_ON_A_PAGE)
+                else port
+            )
+            passages = _chained(first_page, passages)
+        index = await embed_by(passages, port, on_arrival=on_arrival)
     everything = index.passages + index.not_embedded
     is_across = await asyncio.to_thread(reads_across, question, everything, pages(), ports.across)
     right = ports.across if is_across and ports.across else ports.embed
     if right is port or not everything:
         return index
-    again = stream([everything])
-    return await embed(
-        question,
-        again,
-        knobs,
-        right,
-        emit,
-        page_order=page_order,
-        first=first if right is ports.embed else None,
-        budget=budget,
-        on_stop=on_stop,
-    )
+    return await embed_by(stream([everything]), right)
 
 
 def reads_across(

@@ -42,37 +42,6 @@ class ExclusionReason(StrEnum):
     CLUSTER_FULL = "limit per duplicate group reached"
 
 
-def select_context(
-    passages: Sequence[Passage],
-    order: Sequence[int],
-    knobs: RankKnobs,
-    *,
-    embedder: str = "",
-    cosine: Scores | None,
-    bm25_scores: Scores | None,
-    clusters: Mapping[str, int],
-    documents: Mapping[str, str] = NO_DOCUMENTS,
-) -> tuple[int, ...]:
-    """The rows that become sources, best first: what `exclusion_reasons` lets in, and nothing behind the last of them."""
-    chosen: list[int] = []
-    decided = exclusion_reasons(
-        passages,
-        order,
-        knobs,
-        embedder=embedder,
-        cosine=cosine,
-        bm25_scores=bm25_scores,
-        clusters=clusters,
-        documents=documents,
-    )
-    for row, reason in decided:
-        if reason is None:
-            chosen.append(row)
-        if len(chosen) == knobs.top_k:
-            break
-    return tuple(chosen)
-
-
 def exclusion_reasons(
     passages: Sequence[Passage],
     order: Sequence[int],
@@ -84,7 +53,7 @@ def exclusion_reasons(
     clusters: Mapping[str, int],
     documents: Mapping[str, str] = NO_DOCUMENTS,
 ) -> Iterator[tuple[int, ExclusionReason | None]]:
-    """Each row of `order` with the reason why it is left out, or None when it becomes the next source.
+    """Each row of `order`, best first, with the reason why it is left out, or None when it becomes the next source.
 
     `cosine` and `bm25_scores` (given where BM25 alone ranks) are scores by row; `embedder` is the identity of
     the model behind the cosines. `clusters` maps page keys to the cluster of pages with nearly the same text,
