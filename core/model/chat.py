@@ -1,12 +1,14 @@
-"""What is said to models and what they say: messages, tools and streamed replies.
+# ruff: noqa: TRY004  # what was sent is wrong in one way, whatever its type
+"""What is said to models and what they say: messages, tools and streamed replies, with OpenAI's JSON form.
 
-`to_json` gives what OpenAI's chat completions API has for a value.
+`to_json` gives what OpenAI's chat completions API has for a value; `from_json` reads it, and raises `ValueError`
+for anything else.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from core.model.retry import Retry
 from core.model.usage import Usage
@@ -48,6 +50,20 @@ class ToolDefinition:
             "function": {"name": function.name, **description, "parameters": dict(function.parameters)},
         }
 
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """Read an entry of `tools`.
+
+        Raises:
+            ValueError: with what it lacks.
+        """
+        function = _function_of(value)
+        name, description = function.get("name"), function.get("description") or ""
+        parameters = function.get("parameters") or {}
+        if not isinstance(name, str) or not isinstance(description, str) or not isinstance(parameters, dict):
+            raise ValueError("a tool needs a function with name, description and parameters")
+        return cls(function=ToolFunction(name=name, description=description, parameters=parameters))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionCall:
@@ -77,6 +93,27 @@ class ToolCall:
         function = {"name": self.function.name, "arguments": self.function.arguments}
         return {"id": self.id, "type": "function", "function": function}
 
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """Read an entry of `tool_calls`.
+
+        Raises:
+            ValueError: with what it lacks.
+        """
+        function = _function_of(value)
+        call_id, name, arguments = value.get("id"), function.get("name"), function.get("arguments")
+        if not isinstance(call_id, str) or not isinstance(name, str) or not isinstance(arguments, str):
+            raise ValueError("a tool call needs an id, and a function with name and arguments")
+        return cls(id=call_id, function=FunctionCall(name=name, arguments=arguments))
+
+
+def _function_of(value: Any) -> dict[str, Any]:
+    """The function of a tool's or tool call's JSON."""
+    function = value.get("function") if isinstance(value, dict) else None
+    if not isinstance(function, dict) or value.get("type", "function") != "function":
+        raise ValueError("a tool is an object with type function and a function")
+    return function
+
 
 # --- messages ---------------------------------------------------------------------------------------------
 
@@ -85,7 +122,8 @@ class ToolCall:
 class Message:
     """One message of a conversation.
 
-    Only an assistant calls tools, and only a tool's message answers a call, by `tool_call_id`.
+    Only an assistant calls tools, and only a tool's message answers a call, by `tool_call_id`. Content that is
+    null in JSON is empty here.
     """
 
     role: Role
@@ -110,6 +148,25 @@ class Message:
         if self.tool_call_id:
             message["tool_call_id"] = self.tool_call_id
         return message
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """Read an entry of `messages`.
+
+        Raises:
+            ValueError: with what is wrong with it.
+        """
+        if not isinstance(value, dict):
+            raise ValueError("a message is an object")
+        calls, call_id = value.get("tool_calls") or [], value.get("tool_call_id") or ""
+        if not isinstance(calls, list) or not isinstance(call_id, str):
+            raise ValueError("tool_calls is a list, and tool_call_id a text")
+        return cls(
+            role=value.get("role", ""),
+            content=content_text(value.get("content")),
+            tool_calls=tuple(map(ToolCall.from_json, calls)),
+            tool_call_id=call_id,
+        )
 
 
 def content_text(content: Any) -> str:

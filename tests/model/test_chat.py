@@ -1,21 +1,11 @@
-"""Messages, tools and tokens are valid from birth, and have OpenAI's JSON."""
+"""Messages, tools and tokens are valid from birth, and go to OpenAI's JSON and back."""
 
 from typing import Any
 
 import pytest
 
 from core.adapters.models.tool_call_assembler import ToolCallAssembler
-from core.model import (
-    ROLES,
-    FunctionCall,
-    Message,
-    ModelUsage,
-    ToolCall,
-    ToolDefinition,
-    ToolFunction,
-    Usage,
-    content_text,
-)
+from core.model import ROLES, FunctionCall, Message, ModelUsage, ToolCall, ToolDefinition, ToolFunction, Usage
 
 CALL = ToolCall(id="call_1", function=FunctionCall(name="search_web", arguments='{"query": "kettles"}'))
 SCHEMA = {"type": "object", "properties": {"query": {"type": "string"}}}
@@ -39,45 +29,53 @@ TOOL = ToolDefinition(
         ),
     ],
 )
-def test_a_message_goes_to_json(message: Message, json: dict[str, Any]) -> None:
+def test_a_message_goes_to_json_and_back(message: Message, json: dict[str, Any]) -> None:
     assert message.to_json() == json
+    assert Message.from_json(json) == message
 
 
-def test_a_tool_and_its_call_go_to_json() -> None:
+def test_a_tool_and_its_call_go_to_json_and_back() -> None:
     assert TOOL.to_json() == {
         "type": "function",
         "function": {"name": "search_web", "description": "Searches the web.", "parameters": SCHEMA},
     }
+    assert ToolDefinition.from_json(TOOL.to_json()) == TOOL
     assert CALL.to_json() == {
         "id": "call_1",
         "type": "function",
         "function": {"name": "search_web", "arguments": '{"query": "kettles"}'},
     }
+    assert ToolCall.from_json(CALL.to_json()) == CALL
 
 
 def test_content_in_parts_is_their_text() -> None:
     parts = [{"type": "text", "text": "What is "}, {"type": "text", "text": "BM25?"}]
-    assert content_text(parts) == "What is BM25?"
+    assert Message.from_json({"role": "user", "content": parts}).content == "What is BM25?"
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("json", "said"),
     [
         ({"role": "wizard", "content": "x"}, ", ".join(ROLES)),
-        ({"role": "user", "content": "x", "tool_calls": (CALL,)}, "assistant"),
+        ({"content": "x"}, "role"),
+        ({"role": "user", "content": "x", "tool_calls": [CALL.to_json()]}, "assistant"),
         ({"role": "tool", "content": "x"}, "tool_call_id"),
         ({"role": "user", "content": "x", "tool_call_id": "call_1"}, "tool_call_id"),
+        ({"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f"}}]}, "arguments"),
+        ({"role": "assistant", "tool_calls": [{"id": "a", "type": "custom", "custom": {}}]}, "function"),
+        ({"role": "assistant", "tool_calls": "none"}, "list"),
+        ("user: x", "object"),
     ],
 )
-def test_what_is_no_message_is_refused(fields: dict[str, Any], said: str) -> None:
+def test_what_is_no_message_is_refused(json: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        Message(**fields)
+        Message.from_json(json)
 
 
-@pytest.mark.parametrize("name", ["two words", ""])
-def test_what_is_no_tool_is_refused(name: str) -> None:
+@pytest.mark.parametrize("function", [{"name": "two words"}, {"name": "f", "parameters": 3}, {}, None])
+def test_what_is_no_tool_is_refused(function: Any) -> None:
     with pytest.raises(ValueError, match="function"):
-        ToolFunction(name=name)
+        ToolDefinition.from_json({"type": "function", "function": function})
 
 
 @pytest.mark.parametrize(
