@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import streamlit as st
 from htpy import div, h2, p, span
 
-from core.analysis.handbook import Chapter, chapters, matching, neighbours, parts
+from core.analysis.handbook import Chapter, chapters, parts
 from core.config.settings import HANDBOOK
+from core.text.sanitize import has_words
 from pages.parts import address, markup, widgets
 from pages.parts.problems import missing
 
@@ -24,7 +25,9 @@ def index() -> None:
         "Search the handbook", f"Filter {len(ALL)} articles …", key="handbook_words", width=420
     )
     if words:
-        articles = matching(tuple(ALL.values()), words)
+        articles = [
+            chapter for chapter in ALL.values() if has_words(f"{chapter.title} {chapter.body}", words)
+        ]
         if not articles:
             markup.show(markup.empty("No article matches.", "search_off"))
         cards(articles)
@@ -66,13 +69,13 @@ def article(chapter: Chapter) -> None:
             with st.container(horizontal=True, gap="small"):
                 for other in related:
                     link(other, other.title, "article")
-        before, after = neighbours(tuple(ALL.values()), chapter.slug)
+        order, number = list(ALL.values()), NUMBERS[chapter.slug]
         with st.container(horizontal=True, gap="small", key="handbook_turn"):
-            if before:
-                link(before, f"Previous: {before.title}", "arrow_back")
+            if number > 1:
+                link(order[number - 2], f"Previous: {order[number - 2].title}", "arrow_back")
             st.space("stretch")
-            if after:
-                link(after, f"Next: {after.title}", "arrow_forward")
+            if number < len(order):
+                link(order[number], f"Next: {order[number].title}", "arrow_forward")
 
 
 def link(chapter: Chapter, label: str, symbol: str) -> None:

@@ -58,29 +58,6 @@ def chapters(folder: Path) -> tuple[Chapter, ...]:
     return tuple(chapter for part in parts(folder) for chapter in part.chapters)
 
 
-def neighbours(chapters: tuple[Chapter, ...], slug: str) -> tuple[Chapter | None, Chapter | None]:
-    """The articles before and after the one with this slug; None where it is the first or the last.
-
-    Raises:
-        ValueError: when no article has the slug.
-    """
-    position = [chapter.slug for chapter in chapters].index(slug)
-    return (
-        chapters[position - 1] if position else None,
-        chapters[position + 1] if position + 1 < len(chapters) else None,
-    )
-
-
-def matching(all_chapters: tuple[Chapter, ...], words: str) -> tuple[Chapter, ...]:
-    """The articles that hold all `words`, in any case."""
-    terms = words.casefold().split()
-    return tuple(
-        chapter
-        for chapter in all_chapters
-        if all(word in f"{chapter.title} {chapter.body}".casefold() for word in terms)
-    )
-
-
 def _chapter(slug: str, text: str) -> Chapter:
     title, _, body = text.partition("\n")
     see_also = _SEE_ALSO.search(body)

@@ -9,17 +9,17 @@ from core.config.prices import Prices
 from core.model import ModelUsage, Phase
 from core.run.events import ModelUsed
 from core.storage.run_summaries import RunSummary
+from core.text.sanitize import has_words
 
 
 def matching_runs(
     runs: Iterable[RunSummary], words: str = "", statuses: Collection[str] = (), tags: Collection[str] = ()
 ) -> tuple[RunSummary, ...]:
     """Runs whose question contains every word, with one of the statuses and one of the tags. Empty means any."""
-    terms = words.casefold().split()
     return tuple(
         run
         for run in runs
-        if all(word in run.question.casefold() for word in terms)
+        if has_words(run.question, words)
         and (not statuses or run.status in statuses)
         and (not tags or not set(tags).isdisjoint(run.tags))
     )

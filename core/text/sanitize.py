@@ -114,6 +114,12 @@ def letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
+def has_words(text: str, words: str) -> bool:
+    """Whether a text holds all of these words, in any order and letter case; without words any text does."""
+    folded = text.casefold()
+    return all(word in folded for word in words.casefold().split())
+
+
 def folded_question(question: str) -> str:
     """A question as it is compared: white space, upper and lower case make no difference."""
     return single_spaced(encodable(question)).casefold()

@@ -55,12 +55,11 @@ def heat_map(
 
 def null_distribution_chart(distribution: NullDistribution, *, dark: bool) -> go.Figure:
     """Histogram of this question's cosines over those of unrelated questions, with their 99th percentile."""
-    edges = distribution.histogram.edges
-    middles = [(low + high) / 2 for low, high in pairwise(edges)]
+    middles = [(low + high) / 2 for low, high in pairwise(distribution.edges)]
     figure = go.Figure()
     for shares, name, colour, fill in (
-        (distribution.histogram.unrelated, "unrelated questions", MUTED[dark], REST[dark]),
-        (distribution.histogram.asked, "this question", SITES[dark][0], FLOW[dark]),
+        (distribution.unrelated, "unrelated questions", MUTED[dark], REST[dark]),
+        (distribution.asked, "this question", SITES[dark][0], FLOW[dark]),
     ):
         figure.add_scatter(
             x=middles,

@@ -111,15 +111,18 @@ def test_a_file_that_is_no_suite_is_refused_with_what_to_do(tmp_path: Path) -> N
     path.write_bytes(b"PK no zip")
     with pytest.raises(BadInput, match="is no zip file that can be used"):
         load_data_set(path)
-    write(questions='{"id": "1", "text": "Who?"}\n')
+    write(questions='{"id": "1", "question": "Who?"}\n')
     with pytest.raises(BadInput, match=r"has no documents\.jsonl"):
         load_data_set(path)
-    write(documents='{"id": "a", "text": "Gulls."}\n{"id": "b"}\n', questions='{"id": "1", "text": "Who?"}\n')
+    write(
+        documents='{"id": "a", "text": "Gulls."}\n{"id": "b"}\n',
+        questions='{"id": "1", "question": "Who?"}\n',
+    )
     with pytest.raises(BadInput, match=r"documents\.jsonl, line 2 has no text"):
         load_data_set(path)
     for wrong in (
-        '{"id": "1", "text": "Who?", "excerpts": [["a", 1]]}',
-        '{"id": "1", "text": "Who?", "judgements": []}',
+        '{"question": "Who?", "relevant": [["a", 1]]}',
+        '{"question": "Who?", "relevant": 5}',
     ):
         write(documents="", questions=f"\n{wrong}\n")
         with pytest.raises(BadInput, match=r"questions\.jsonl, line 2 is no question"):
@@ -127,7 +130,9 @@ def test_a_file_that_is_no_suite_is_refused_with_what_to_do(tmp_path: Path) -> N
 
 
 DOCUMENTS = '{"id": "a", "text": "Gulls nest here."}\n'
-QUESTIONS = '{"id": "1", "text": "Who nests?", "judgements": {"a": 2}, "excerpts": [["a", 0, 5]]}\n'
+QUESTIONS = (
+    '{"id": "1", "question": "Who nests?", "relevant": [{"doc": "a", "grade": 2, "start": 0, "end": 5}]}\n'
+)
 RESULTS = (
     '{"data": "ponds\\u0001", "embedder": "e", "questions": {"1": "Who \\u001bnests?"}}\n'
     '{"setting": "rank.strategy:bm25", "values": {"1": {"nDCG@10": 1.0}}, "failed": {}, "passages": 1, "seconds": 1}\n'
@@ -157,12 +162,12 @@ def tampered(folder: Path, **members: str) -> str:
         ({"results": "[" * 100_000 + "\n"}, "results.jsonl, line 1 is not JSON"),
         ({"results": ""}, "is damaged"),
         (
-            {"questions": QUESTIONS.replace("0, 5", "5, 5")},
+            {"questions": QUESTIONS.replace('"start": 0', '"start": 5')},
             "the excerpt from 5 to 5 is not in the document 'a'",
         ),
-        ({"questions": QUESTIONS.replace("0, 5", "0, 5000")}, "the excerpt from 0 to 5000 is not in"),
-        ({"questions": QUESTIONS.replace("2}", "1e999}")}, "is no question"),
-        ({"questions": QUESTIONS.replace("2}", f"1{'0' * 400}}}")}, "a grade is beyond 100"),
+        ({"questions": QUESTIONS.replace('"end": 5', '"end": 5000')}, "the excerpt from 0 to 5000 is not in"),
+        ({"questions": QUESTIONS.replace('"grade": 2', '"grade": 1e999')}, "is no question"),
+        ({"questions": QUESTIONS.replace('"grade": 2', f'"grade": 1{"0" * 400}')}, "a grade is beyond 100"),
     ],
 )
 def test_a_suite_that_was_tampered_with_is_refused_with_the_reason(

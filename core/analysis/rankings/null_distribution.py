@@ -21,23 +21,17 @@ BINS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Histogram:
-    """Shares of the passages in each bin. `edges` has one element more than the shares."""
+class NullDistribution:
+    """This question's cosines against those of unrelated questions.
+
+    `asked` and `unrelated` are shares of the passages in the bins between `edges`. `percentile_99` and `median` are of
+    the unrelated questions' cosines. `above` of this question's cosines exceed `percentile_99`, where chance alone
+    would explain `expected`.
+    """
 
     edges: tuple[float, ...]
     asked: tuple[float, ...]
     unrelated: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NullDistribution:
-    """This question's cosines against those of unrelated questions.
-
-    `percentile_99` and `median` are of the unrelated questions' cosines. `above` of this question's
-    cosines exceed `percentile_99`, where chance alone would explain `expected`.
-    """
-
-    histogram: Histogram
     passages: int
     percentile_99: float
     median: float
@@ -72,8 +66,13 @@ async def null_distribution(run: Run, embed: Embed) -> NullDistribution | None:
     finite = cosine[np.isfinite(cosine)].astype(np.float64)
     percentile_99 = float(np.percentile(unrelated, PERCENTILE))
     context = [float(cosine[row]) for row in run.ranking.context]
+    low, high = min(finite.min(), unrelated.min()), max(finite.max(), unrelated.max())
+    edges = np.linspace(low, high if high > low else low + 0.01, BINS + 1)
+    asked, others = (np.histogram(scores, edges)[0] / len(scores) for scores in (finite, unrelated))
     return NullDistribution(
-        histogram=_histogram(finite, unrelated),
+        edges=tuple(edges.tolist()),
+        asked=tuple(asked.tolist()),
+        unrelated=tuple(others.tolist()),
         passages=len(finite),
         percentile_99=percentile_99,
         median=float(np.median(unrelated)),
@@ -90,16 +89,6 @@ def null_scores(passages: Vectors, question: Vectors, unrelated: Vectors) -> NDA
     far = np.argsort(unrelated @ question, kind="stable")[: max(len(unrelated) - NEAREST_DROPPED, 1)]
     scores = passages[~np.isnan(passages).any(axis=1)] @ unrelated[far].T
     return scores.astype(np.float64).ravel()
-
-
-def _histogram(cosine: NDArray[np.float64], unrelated: NDArray[np.float64]) -> Histogram:
-    low = float(min(cosine.min(), unrelated.min()))
-    high = float(max(cosine.max(), unrelated.max()))
-    edges = np.linspace(low, high if high > low else low + 0.01, BINS + 1)
-    shares = [np.histogram(scores, edges)[0] / len(scores) for scores in (cosine, unrelated)]
-    return Histogram(
-        edges=tuple(edges.tolist()), asked=tuple(shares[0].tolist()), unrelated=tuple(shares[1].tolist())
-    )
 
 
 UNRELATED_QUESTIONS = (

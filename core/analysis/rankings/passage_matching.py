@@ -1,8 +1,9 @@
 """Matching of passages between two chunkings or two states of the same pages."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from operator import attrgetter
 
 from core.model import Passage
 from core.text.sanitize import single_spaced
@@ -28,7 +29,11 @@ def match_passages(before: Sequence[Passage], after: Sequence[Passage]) -> dict[
     if before is after:
         return {row: row for row in range(len(before))}
     pairs: dict[int, int] = {}
-    for name in (_by_place_and_text, _by_text):
+    names: tuple[Callable[[Passage], object], ...] = (
+        attrgetter("id", "text"),
+        lambda passage: single_spaced(passage.text),
+    )
+    for name in names:
         matched = set(pairs.values())
         free = {name(passage): row for row, passage in enumerate(after) if row not in matched}
         for row, passage in enumerate(before):
@@ -37,14 +42,6 @@ def match_passages(before: Sequence[Passage], after: Sequence[Passage]) -> dict[
     for shared in (_overlaps, _similarities):
         _add_best(pairs, shared(*_unmatched(before, after, pairs)))
     return pairs
-
-
-def _by_place_and_text(passage: Passage) -> str:
-    return f"{passage.id}\n{passage.text}"
-
-
-def _by_text(passage: Passage) -> str:
-    return single_spaced(passage.text)
 
 
 Rows = dict[int, Passage]

@@ -11,7 +11,7 @@ from core.model import Page, Place, Ranking
 from core.model.passage_urls import site
 from core.run.notices import passage_embedder
 from core.run.state import Run
-from core.text.sanitize import one_line
+from core.text.sanitize import has_words, one_line
 
 SNIPPET = 160
 """Characters of a passage in a table; whole passages would dominate what is sent to the browser."""
@@ -104,19 +104,12 @@ def filtered(
     table: Sequence[RankedPassage], *, words: str = "", only_context: bool = False, key: str | None = None
 ) -> tuple[RankedPassage, ...]:
     """The rows with all `words`, in any letter case, in passage, title or site."""
-    terms = words.casefold().split()
-    names = {(row.title, row.site): f"{row.title} {row.site}".casefold() for row in table} if terms else {}
-
-    def holds(row: RankedPassage) -> bool:
-        text, name = row.text.casefold(), names[row.title, row.site]
-        return all(word in text or word in name for word in terms)
-
     return tuple(
         row
         for row in table
         if (not only_context or row.number is not None)
         and (key is None or row.key == key)
-        and (not terms or holds(row))
+        and (not words or has_words(f"{row.title} {row.site} {row.text}", words))
     )
 
 

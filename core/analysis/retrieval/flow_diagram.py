@@ -164,14 +164,15 @@ def _passage_items(run: Run, names: Sequence[str]) -> tuple[FlowItem, ...]:
         for passage in ((*run.index.passages, *run.index.not_embedded) if run.index else run.passages)
         for place in (passage.place, *passage.also)
     }
-    ranks = _ranks(run)
+    ranks = ranks_by_row(run.ranking) if run.ranking else {}
+    rank_of = {run.index.passages[row].id: rank for row, rank in ranks.items()} if run.index else {}
     items = []
     for name in names:
         place = places.get(name)
         page = run.pages.get(place.page) if place else None
         if place is None or page is None:
             continue
-        rank = ranks.get(name)
+        rank = rank_of.get(name)
         items.append(
             FlowItem(
                 label=one_line(page.text[place.start : place.end], 160),
@@ -180,9 +181,3 @@ def _passage_items(run: Run, names: Sequence[str]) -> tuple[FlowItem, ...]:
             )
         )
     return tuple(items)
-
-
-def _ranks(run: Run) -> dict[str, int]:
-    if run.index is None or run.ranking is None:
-        return {}
-    return {run.index.passages[row].id: rank for row, rank in ranks_by_row(run.ranking).items()}

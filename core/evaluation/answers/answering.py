@@ -28,6 +28,7 @@ from core.ports import Embed, Ports
 from core.run.recorder import Recorder
 from core.run.state import Run
 from core.stages.streams import map_concurrently
+from core.text.markdown.citations import without_citations
 
 METRICS = {
     ANSWERED: "questions with an answer that were answered",
@@ -187,7 +188,7 @@ async def _measured(question: Question, run: Run, embed: Embed) -> AnsweredQuest
         {ANSWERED: float(not refused)} if question.answerable else {REFUSED: float(refused)}
     )
     if question.answerable and question.answers:
-        text = "" if refused else _without_citations(run)
+        text = "" if refused else without_citations(run.text)
         values[EXACT] = answer_metrics.exact_match(text, question.answers)
         values[TOKEN_F1] = answer_metrics.token_f1(text, question.answers)
         values[CONTAINS] = answer_metrics.contains_reference(text, question.answers)
@@ -219,13 +220,6 @@ def _measured_sentence(sentence: AttributedSentence) -> MeasuredSentence:
 
 def _refused(run: Run) -> bool:
     return run.answer is not None and run.answer.kind is AnswerKind.NOT_FOUND
-
-
-def _without_citations(run: Run) -> str:
-    text = run.text
-    for start, end in sorted({(mark.start, mark.end) for mark in run.check.citations}, reverse=True):
-        text = text[:start] + text[end:]
-    return text
 
 
 def _result(question: Question, run: Run) -> AnsweredQuestion:

@@ -28,17 +28,14 @@ def load(source: Source) -> DataSet:
     source = Source(source.path, source.member, STREAM_LIMIT)
     return DataSet(
         name=source.name.removesuffix(SUFFIX),
-        questions=tuple(
-            _question(source, number, value)
-            for number, value in objects(source, in_memory=False)
-            if "question" in value
-        ),
-        documents=lambda: _documents(source),
+        questions=read_questions(source, in_memory=False),
+        documents=lambda: read_documents(source),
         questions_file=source,
     )
 
 
-def _documents(source: Source) -> Iterator[CorpusDocument]:
+def read_documents(source: Source) -> Iterator[CorpusDocument]:
+    """The documents among the lines, one at a time. Raises as `load`."""
     for number, value in objects(source, in_memory=False):
         if "question" not in value:
             yield CorpusDocument(
@@ -47,6 +44,32 @@ def _documents(source: Source) -> Iterator[CorpusDocument]:
                 title=str(value.get("title") or ""),
                 language=str(value.get("language") or ""),
             )
+
+
+def read_questions(source: Source, *, in_memory: bool = True) -> tuple[Question, ...]:
+    """The questions among the lines; `in_memory` bounds the values of all lines. Raises as `load`."""
+    lines = objects(source, in_memory=in_memory)
+    return tuple(_question(source, number, value) for number, value in lines if "question" in value)
+
+
+def question_line(question: Question) -> dict[str, Any]:
+    """A question as a line has it."""
+    marked = {document for document, _, _ in question.excerpts}
+    judged = [
+        {"doc": document, "grade": grade}
+        for document, grade in question.judgements.items()
+        if document not in marked
+    ]
+    excerpts = [
+        {"doc": document, "grade": question.judgements.get(document, 1), "start": start, "end": end}
+        for document, start, end in question.excerpts
+    ]
+    return {
+        "id": question.id,
+        "question": question.text,
+        "relevant": judged + excerpts,
+        "answers": question.answers,
+    }
 
 
 def _question(source: Source, number: int, value: dict[str, Any]) -> Question:

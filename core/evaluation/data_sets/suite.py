@@ -1,20 +1,19 @@
 """A suite: one zip with frozen documents, their questions, and the results to compare with.
 
-`documents.jsonl` has id, text, title and language; `questions.jsonl` has id, text, judgements by document, excerpts as document, start
-and end, and reference answers; `results.jsonl` is that of a results folder. Members are read by these names alone, as
-streams: nothing is unpacked.
+`documents.jsonl` and `questions.jsonl` have lines as `json_lines` reads them; `results.jsonl` is that of a results folder.
+Members are read by these names alone, as streams: nothing is unpacked.
 """
 
 import json
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from core.errors import BadInput
-from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
-from core.evaluation.data_sets.lines import BadLine, objects, text_field
+from core.evaluation.data_sets.data_set import DataSet
+from core.evaluation.data_sets.json_lines import question_line, read_documents, read_questions
 from core.evaluation.data_sets.source import Source
 from core.storage.atomic_write import replacing
 
@@ -38,8 +37,8 @@ def load(files: Mapping[str, Source]) -> DataSet:
         )
     return DataSet(
         name=questions.path.stem,
-        questions=tuple(_question(questions, number, value) for number, value in objects(questions)),
-        documents=lambda: _documents(replace(files[DOCUMENTS], limit=SUITE_LIMIT)),
+        questions=read_questions(questions),
+        documents=lambda: read_documents(replace(files[DOCUMENTS], limit=SUITE_LIMIT)),
         questions_file=questions,
     )
 
@@ -51,20 +50,9 @@ def save(path: Path, data: DataSet, results: str) -> None:
         BadInput: when a document of the data set cannot be used.
         OSError: when the file cannot be written.
     """
-    documents = map(asdict, data.documents())
-    questions = (
-        {
-            "id": question.id,
-            "text": question.text,
-            "judgements": dict(question.judgements),
-            "excerpts": [list(excerpt) for excerpt in question.excerpts],
-            "answers": list(question.answers),
-        }
-        for question in data.questions
-    )
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as suite:
-        _write(suite, DOCUMENTS, documents)
-        _write(suite, QUESTIONS, questions)
+        _write(suite, DOCUMENTS, map(asdict, data.documents()))
+        _write(suite, QUESTIONS, map(question_line, data.questions))
         suite.writestr(RESULTS, results)
 
 
@@ -72,31 +60,3 @@ def _write(suite: zipfile.ZipFile, name: str, values: Iterable[Mapping[str, Any]
     with suite.open(name, "w", force_zip64=True) as file:
         for value in values:
             file.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")
-
-
-def _documents(source: Source) -> Iterator[CorpusDocument]:
-    for number, value in objects(source, in_memory=False):
-        yield CorpusDocument(
-            id=text_field(source, number, value, "id"),
-            text=text_field(source, number, value, "text"),
-            title=str(value.get("title", "")),
-            language=str(value.get("language", "")),
-        )
-
-
-def _question(source: Source, number: int, value: dict[str, Any]) -> Question:
-    try:
-        return Question(
-            id=text_field(source, number, value, "id"),
-            text=text_field(source, number, value, "text"),
-            judgements={str(name): int(grade) for name, grade in value.get("judgements", {}).items()},
-            excerpts=tuple(
-                (str(name), int(start), int(end)) for name, start, end in value.get("excerpts", [])
-            ),
-            answers=tuple(map(str, value.get("answers", []))),
-            line=number,
-        )
-    except (AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise BadLine(
-            source, number, f" is no question: {error}.", hint="Write it with openquery eval freeze."
-        ) from error

@@ -11,7 +11,7 @@ from core.model import Collection, LibraryDocument
 from core.reading.file_types import DOCX, ODT, PPTX, XLSX
 from core.text.display import embedder_names
 from core.text.markdown.safe_markdown import markdown_label
-from core.text.sanitize import one_line, pluralize
+from core.text.sanitize import has_words, one_line, pluralize
 from pages.parts import document_library, markup, problems, runtime, tables, widgets
 from pages.parts.library import add_documents
 
@@ -68,11 +68,7 @@ def documents(name: str) -> None:
     words = widgets.search_field(
         "Filter documents", f"Filter {pluralize(len(listed), 'document')} …", key="document_words", width=420
     )
-    matching = [
-        document
-        for document in listed
-        if (words or "").casefold() in f"{document.title} {document.source}".casefold()
-    ]
+    matching = [document for document in listed if has_words(f"{document.title} {document.source}", words)]
     if not matching:
         markup.show(
             markup.empty("No document matches." if words else "This collection is empty.", "search_off")
