@@ -67,7 +67,6 @@ compare_config.adopt(run)
 page_frame.how_to_read(
     "Each line is a passage: a steep line is a large rank change; green entered the context, red left it.",
     "hybrid-search",
-    "Hybrid search",
 )
 with st.container(key="panels"):
     for column, side in zip(st.columns(2, gap="medium"), SIDES, strict=True):

@@ -29,7 +29,7 @@ class View:
     draw: Callable[[Run], None]
     how_to_read: str
     article: str
-    article_title: str
+    """The article of the handbook that goes with it."""
 
 
 VIEWS = {
@@ -39,7 +39,6 @@ VIEWS = {
         attrition_view.view,
         "From top to bottom: the blue part passes to the next step, the red parts are lost; the width is the share of all results.",
         "similarity-thresholds",
-        "Similarity thresholds",
     ),
     "queries": View(
         "Queries",
@@ -47,7 +46,6 @@ VIEWS = {
         queries_view.view,
         "Queries with 0 unique results added nothing.",
         "query-expansion",
-        "Query expansion",
     ),
     "attribution": View(
         "Attribution",
@@ -57,7 +55,6 @@ VIEWS = {
         "citation, a dashed one a citation below the threshold. "
         "Similarity does not prove that the source supports the sentence.",
         "citations-and-attribution",
-        "Citations and attribution",
     ),
     "scores": View(
         "Scores",
@@ -65,7 +62,6 @@ VIEWS = {
         scores_view.view,
         "Blue: cosines of this question. Grey: cosines of unrelated questions on the same passages.",
         "cosine-similarity",
-        "Cosine similarity",
     ),
     "map": View(
         "Map",
@@ -73,7 +69,6 @@ VIEWS = {
         map_view.view,
         "Close points are similar; the projection is approximate. Click a point for its nearest neighbours, or use the lasso.",
         "embedding-maps",
-        "Embedding maps",
     ),
     "sources": View(
         "Sources",
@@ -81,7 +76,6 @@ VIEWS = {
         sources_view.view,
         "Near-duplicate pages count as one; leave a page out to see its effect on the ranking.",
         "near-duplicate-detection",
-        "Near-duplicate detection",
     ),
     "extraction": View(
         "Extraction",
@@ -89,7 +83,6 @@ VIEWS = {
         extraction_view.view,
         "Left: the page as fetched. Right: the extracted article; struck through in red is what the extractor left out.",
         "main-text-extraction",
-        "Main-text extraction",
     ),
     "answers": View(
         "Answers",
@@ -97,7 +90,6 @@ VIEWS = {
         answers_view.view,
         "Two answers of this run side by side, with a diff of their sentences below.",
         "context-and-passage-order",
-        "Context and passage order",
     ),
 }
 
@@ -122,7 +114,7 @@ run = page_frame.chosen_run(
 )
 name = address.view_choice({view: f":material/{VIEWS[view].symbol}: {VIEWS[view].title}" for view in VIEWS})
 shown = VIEWS[name]
-page_frame.how_to_read(shown.how_to_read, shown.article, shown.article_title)
+page_frame.how_to_read(shown.how_to_read, shown.article)
 with st.container(key="explain_view"):
     shown.draw(run)
 browser.chart_clicks(pick)

@@ -63,7 +63,7 @@ class RecordFile(Generic[Header, Record]):
             complete = file.read().rfind(b"\n") + 1
             file.truncate(complete)
         if not complete:
-            self._append(header)
+            self.add(header)
         return self.read()[0]
 
     @property
@@ -74,10 +74,6 @@ class RecordFile(Generic[Header, Record]):
                 return file.readline().endswith(b"\n")
         except FileNotFoundError:
             return False
-
-    def add(self, record: Record) -> None:
-        """Write a record. It is on disk when this returns."""
-        self._append(record)
 
     def read(self) -> tuple[Header, list[Record]]:
         """The header and the records, in the order in which they were added.
@@ -100,8 +96,9 @@ class RecordFile(Generic[Header, Record]):
             ) from error
         return header, records
 
-    def _append(self, value: DataclassInstance) -> None:
+    def add(self, record: Header | Record) -> None:
+        """Write a record. It is on disk when this returns."""
         with self.source.path.open("a", encoding="utf-8", errors="replace") as file:
-            file.write(json.dumps(asdict(value), ensure_ascii=False) + "\n")
+            file.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
             file.flush()
             os.fsync(file.fileno())

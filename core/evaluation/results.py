@@ -234,7 +234,7 @@ class Results:
         """
         names, base, matrix = [*self.by_setting], self.place(baseline), self.matrix(metric)
         shared = ~np.isnan(matrix.values).any(axis=0)
-        half = np.array([_half(name) for name in matrix.questions], dtype=bool)
+        half = np.array([crc32(name.encode()) % 2 for name in matrix.questions], dtype=bool)
         halves = [
             Matrix(
                 questions=tuple(np.array(matrix.questions)[columns].tolist()),
@@ -286,7 +286,3 @@ class Results:
 
 def _values(result: Result, metric: str) -> list[float]:
     return [values[metric] for values in result.values.values() if metric in values]
-
-
-def _half(question: str) -> int:
-    return crc32(question.encode()) % 2

@@ -6,7 +6,9 @@ from typing import Any, TypeVar
 import streamlit as st
 from htpy import div, h1, p, span
 
+from core.analysis.handbook import chapters
 from core.analysis.run_activity import embedded_so_far
+from core.config.settings import HANDBOOK
 from core.ports import Embed
 from core.run.state import Run
 from core.text.markdown.safe_markdown import markdown_label
@@ -17,7 +19,6 @@ T = TypeVar("T")
 
 EXPLAIN = "pages/explain.py"
 COMPARE = "pages/compare.py"
-HANDBOOK = "pages/handbook.py"
 COMPUTE_TIMEOUT = 120.0
 """Seconds that a view waits for the embedder."""
 LATEST_RUNS = 8
@@ -137,11 +138,14 @@ def waiting(run_id: str) -> None:
     markup.show(markup.busy("hourglass_empty", text))
 
 
-def how_to_read(sentence: str, article: str, title: str) -> None:
-    """One sentence on how to read a view, with a link to the handbook's article."""
+def how_to_read(sentence: str, slug: str) -> None:
+    """One sentence on how to read a view, with a link to an article of the handbook."""
+    title = next(chapter.title for chapter in chapters(HANDBOOK) if chapter.slug == slug)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="how_to_read"):
         markup.show(p(".oq-reading")[sentence])
-        st.page_link(HANDBOOK, label=title, icon=":material/menu_book:", query_params={"article": article})
+        st.page_link(
+            "pages/handbook.py", label=title, icon=":material/menu_book:", query_params={"article": slug}
+        )
 
 
 def empty_state(text: str, symbol: str = "hourglass_empty") -> None:

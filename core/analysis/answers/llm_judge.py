@@ -11,7 +11,6 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -37,15 +36,6 @@ class Entailment(StrEnum):
     CONTRADICTED = "contradicted"
     NOT_ADDRESSED = "not addressed"
     UNCLEAR = "no clear verdict"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """The verdict on one sentence. `row` is its position among those of the attribution, from 0."""
-
-    row: int
-    verdict: Entailment
-    model: str
 
 
 _LINE = re.compile(r"^\W*(?:claim\s*)?#?(\d{1,3})\b(.*)$", re.IGNORECASE)
@@ -103,8 +93,8 @@ class Judge:
         return reply
 
 
-async def judge_attribution(attributed: Attribution, chat: Chat) -> tuple[Judgement, ...]:
-    """The model's verdict on each sentence that cites sources, by those sources alone.
+async def judge_attribution(attributed: Attribution, chat: Chat) -> dict[int, Entailment]:
+    """The model's verdict on each sentence that cites sources, by those sources alone; by its row in the attribution.
 
     Raises:
         ChatFailed: when the model does not answer.
@@ -112,10 +102,7 @@ async def judge_attribution(attributed: Attribution, chat: Chat) -> tuple[Judgem
     cited = {row: entry.sentence for row, entry in enumerate(attributed.sentences) if entry.sentence.cites}
     texts = {source.number: source.text for source in attributed.sources}
     verdicts = await Judge(chat).verdicts(list(cited.values()), texts)
-    return tuple(
-        Judgement(row=row, verdict=verdict, model=chat.identity)
-        for row, (verdict,) in zip(cited, verdicts, strict=True)
-    )
+    return {row: verdict for row, (verdict,) in zip(cited, verdicts, strict=True)}
 
 
 def parsed_verdicts(reply: str, count: int) -> tuple[Entailment, ...]:

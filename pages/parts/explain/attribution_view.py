@@ -8,7 +8,7 @@ import streamlit as st
 from htpy import Element, Node, a, div, p, span, td, th, tr
 
 from core.analysis.answers.attribution import AttributedSentence, Attribution, Cell, attribution
-from core.analysis.answers.llm_judge import Judgement, judge_attribution
+from core.analysis.answers.llm_judge import judge_attribution
 from core.model import AnswerKind, Phase, Place
 from core.run.state import Run
 from core.stages.metered_models import MeteredChat
@@ -116,7 +116,7 @@ def _facts(attributed: Attribution) -> None:
 def _matrix(
     attributed: Attribution,
     selected: tuple[AttributedSentence, Cell] | None,
-    judgements: dict[int, Judgement],
+    judgements: dict[int, str],
 ) -> Element:
     head: tuple[str | Element, ...] = (
         "sentence of the answer",
@@ -148,11 +148,10 @@ def _cell(row: int, cell: Cell, share: float, selected: tuple[AttributedSentence
     ]
 
 
-def _flags(sentence: AttributedSentence, judgement: Judgement | None) -> Node:
+def _flags(sentence: AttributedSentence, judgement: str | None) -> Node:
     labels = [span(".flag")[markup.icon("flag"), flag] for flag in sentence.flag_labels]
-    if judgement is not None:
-        verdict = f"{judgement.model.partition('@')[0]}: {judgement.verdict}"
-        labels.append(span(".verdict")[markup.icon("smart_toy"), verdict])
+    if judgement:
+        labels.append(span(".verdict")[markup.icon("smart_toy"), judgement])
     return labels and div(dir="ltr")[labels]
 
 
@@ -171,7 +170,11 @@ def _sentence_pair(run: Run, attributed: Attribution, sentence: AttributedSenten
         markup.facts(
             markup.fact(decimal(cell.similarity, 3), attributed.measure),
             markup.fact("yes" if cell.cited else "no", "cited"),
-            _below_threshold(cell, attributed.limit),
+            cell.cited
+            and cell.dissimilar
+            and markup.fact(
+                "below", f"the threshold of {attributed.limit:.2f}", "Similarity is not entailment.", "bad"
+            ),
             named_facts,
         ),
     )
@@ -184,13 +187,6 @@ def _sentence_pair(run: Run, attributed: Attribution, sentence: AttributedSenten
             key="reader_cell",
             close=partial(st.session_state.update, {CELL: None}),
         )
-
-
-def _below_threshold(cell: Cell, limit: float) -> Element | None:
-    """The flag of a citation whose source has no similar sentence."""
-    if not (cell.cited and cell.dissimilar):
-        return None
-    return markup.fact("below", f"the threshold of {limit:.2f}", "Similarity is not entailment.", "bad")
 
 
 def _csv(attributed: Attribution) -> bytes:
@@ -225,17 +221,19 @@ def _judge_button(run: Run) -> None:
     )
 
 
-def _judgements(run: Run, attributed: Attribution) -> dict[int, Judgement]:
+def _judgements(run: Run, attributed: Attribution) -> dict[int, str]:
+    """The verdicts with the name of the model, by the rows of their sentences; none before they are asked for."""
     if st.session_state.get(JUDGE_ASKED) != (run.id, run.seconds):
         return {}
     registry, access = runtime.runs(), runtime.access()
 
-    async def ask() -> tuple[Judgement, ...]:
+    async def ask() -> dict[int, str]:
         registry.quotas.require_budget(access.quota_subject)
         chat = await registry.engine.models.judge_client(run, access)
+        if chat is None:
+            return {}
         charge = partial(registry.quotas.charge, access.quota_subject)
-        return await judge_attribution(attributed, MeteredChat(chat, Phase.CHECK, charge)) if chat else ()
+        verdicts = await judge_attribution(attributed, MeteredChat(chat, Phase.CHECK, charge))
+        return {row: f"{chat.identity.partition('@')[0]}: {verdict}" for row, verdict in verdicts.items()}
 
-    return {
-        judgement.row: judgement for judgement in page_frame.run_on_loop("judgements", run, ask, access) or ()
-    }
+    return page_frame.run_on_loop("judgements", run, ask, access) or {}

@@ -14,12 +14,8 @@ async def matrix_of(answer: str) -> Attribution:
 async def test_the_model_is_asked_about_cited_claims_by_their_own_sources() -> None:
     matrix = await matrix_of("A boat is red [1]. Nobody knows. Lamps cost 15 crowns [3].")
     chat = ScriptedChat("1: entailed\n", "2: contradicted")
-    opinions = await judge_attribution(matrix, chat)
-    assert [(opinion.row, opinion.verdict) for opinion in opinions] == [
-        (0, Entailment.ENTAILED),
-        (2, Entailment.CONTRADICTED),
-    ]
-    assert {opinion.model for opinion in opinions} == {"scripted@test"}
+    verdicts = await judge_attribution(matrix, chat)
+    assert verdicts == {0: Entailment.ENTAILED, 2: Entailment.CONTRADICTED}
     asked = chat.asked[0][-1].content
     assert "A red boat lies on the river" in asked
     assert matrix.sources[1].passage.text not in asked, "source 2 is cited by no claim"
@@ -28,16 +24,16 @@ async def test_the_model_is_asked_about_cited_claims_by_their_own_sources() -> N
 
 async def test_no_cited_claim_asks_nobody() -> None:
     chat = ScriptedChat("1: entailed")
-    assert await judge_attribution(await matrix_of("Nobody knows."), chat) == ()
+    assert await judge_attribution(await matrix_of("Nobody knows."), chat) == {}
     assert chat.asked == []
 
 
 async def test_many_claims_are_asked_in_several_requests() -> None:
     matrix = await matrix_of(" ".join(f"Boat number {n} is red [1]." for n in range(15)))
     chat = ScriptedChat("\n".join(f"{n}. entailed" for n in range(1, 13)))
-    opinions = await judge_attribution(matrix, chat)
+    verdicts = await judge_attribution(matrix, chat)
     assert len(chat.asked) == 2
-    assert [opinion.verdict for opinion in opinions] == [Entailment.ENTAILED] * 15
+    assert [*verdicts.values()] == [Entailment.ENTAILED] * 15
 
 
 async def test_a_model_that_fails_says_so() -> None:
