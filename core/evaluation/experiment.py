@@ -26,7 +26,7 @@ from core.model import Index
 from core.ports import Embed, Rerank
 from core.stages.rank import rank
 from core.stages.rerank import rank_and_rerank
-from core.stages.streams import collected, map_in_order
+from core.stages.streams import collected, map_in_order, stream
 
 _QUESTIONS_TOGETHER = 64
 _QUESTIONS_A_JOB = 64
@@ -205,13 +205,9 @@ async def _reranked_result(
         values = measure_ranking(question, index, ranking, corpus.pages, knobs.rank)
         return PartialResult(values={question.id: values}, failed={}, seconds=time.monotonic() - began)
 
-    async def answerable() -> AsyncGenerator[Question]:
-        for question in question_set.questions:
-            if question.answerable:
-                yield question
-
+    answerable = stream(question for question in question_set.questions if question.answerable)
     return _joined(
-        knobs, corpus, await collected(map_in_order(answerable(), measure, at_once=_RERANKED_TOGETHER))
+        knobs, corpus, await collected(map_in_order(answerable, measure, at_once=_RERANKED_TOGETHER))
     )
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from contextlib import aclosing
 from statistics import median
 
 from core.config.knobs import Knobs, Length
@@ -17,7 +16,8 @@ from core.run.recorder import Recorder
 from core.run.reports.plan_events import Estimate, PlanProposed
 from core.run.state import RunStatus
 from core.stages.answering.answer_prompt import SOURCE_TOKENS
-from core.stages.metered_models import MeteredChat
+from core.stages.metered_models import MeteredChat, read_queries
+from core.stages.streams import collected
 from core.storage.run_summaries import RunSummary
 from core.text.query_parser import QueryReader
 from core.text.sanitize import estimated_tokens, one_line
@@ -82,17 +82,9 @@ async def propose_plan(
 
 async def _written_plan(question: str, chat: Chat) -> tuple[str, ...]:
     """The different sub-questions of the model's reply, at most `LINES_READ`; the rest of it is not awaited."""
-    reader = QueryReader(LINES_READ, SUB_QUESTION_LIMIT)
-    finish = None
-    async with aclosing(chat(plan_prompt(question), max_tokens=_MAX_TOKENS, temperature=0.0)) as chunks:
-        async for chunk in chunks:
-            finish = chunk.finish or finish
-            reader.read(chunk.text_delta)
-            if reader.done:
-                break
-    if finish != "length":  # else the last line may be half a question
-        reader.end()
-    return tuple(filter(None, (_LABEL.sub("", text) for text in reader.queries)))
+    reply = chat(plan_prompt(question), max_tokens=_MAX_TOKENS, temperature=0.0)
+    written = await collected(read_queries(reply, QueryReader(LINES_READ, SUB_QUESTION_LIMIT)))
+    return tuple(filter(None, (_LABEL.sub("", text) for text in written)))
 
 
 def plan_prompt(question: str) -> tuple[Message, ...]:

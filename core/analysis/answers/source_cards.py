@@ -59,6 +59,11 @@ class SourceCard:
     snippet: str
     other_sites: tuple[str, ...]
 
+    @property
+    def document_title(self) -> str:
+        """The title without the number of the page, which a passage of a collection has at its end."""
+        return self.title.removesuffix(f", page {self.page}") if self.of_collection else self.title
+
 
 def source_cards(run: Run) -> tuple[SourceCard, ...]:
     """The sources of the answer in the order of their numbers."""
@@ -94,24 +99,12 @@ def source_cards(run: Run) -> tuple[SourceCard, ...]:
     return tuple(cards)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceDocument:
-    """A page, or a document of a collection, with the numbered sources that are passages of it."""
-
-    title: str
-    site: str
-    cards: tuple[SourceCard, ...]
-
-
-def source_documents(cards: Sequence[SourceCard]) -> tuple[SourceDocument, ...]:
-    """The cards by document, in the order of the first number of each."""
+def cards_by_document(cards: Sequence[SourceCard]) -> Mapping[str, Sequence[SourceCard]]:
+    """The cards of each page, or document of a collection, in the order of the first number of each."""
     by_document: dict[str, list[SourceCard]] = {}
     for card in cards:
         by_document.setdefault(card.document, []).append(card)
-    return tuple(
-        SourceDocument(title=_document_title(group[0]), site=group[0].site, cards=tuple(group))
-        for group in by_document.values()
-    )
+    return by_document
 
 
 def passages_of_documents(cards: Sequence[SourceCard]) -> str:
@@ -122,11 +115,6 @@ def passages_of_documents(cards: Sequence[SourceCard]) -> str:
     documents = len({card.document for card in cards})
     unit = "document" if any(card.of_collection for card in cards) else "page"
     return f"{pluralize(len(cards), 'passage')} of {pluralize(documents, unit)}"
-
-
-def _document_title(card: SourceCard) -> str:
-    """The title without the number of the page, which a passage of a collection has at its end."""
-    return card.title.removesuffix(f", page {card.page}") if card.of_collection else card.title
 
 
 def _without_heading(text: str, heading: str) -> str:

@@ -27,7 +27,7 @@ from core.model import AnswerKind
 from core.ports import Embed, Ports
 from core.run.recorder import Recorder
 from core.run.state import Run
-from core.stages.streams import map_concurrently
+from core.stages.streams import map_concurrently, stream
 from core.text.markdown.citations import without_citations
 
 METRICS = {
@@ -155,18 +155,14 @@ async def answer_questions(
     rerank = StrictRerank(ports.rerank) if ports.rerank else None
     strict = replace(ports, embed=StrictEmbed(ports.embed), rerank=rerank)
 
-    async def left() -> AsyncGenerator[Question]:
-        for question in data.questions:
-            if question.id not in done:
-                yield question
-
     async def answered(question: Question) -> AnsweredQuestion:
         run = Run(id=question.id, question=question.text, knobs=knobs, pages=pages)
         result = await _answered(question, run, corpus, strict)
         excerpts = (pages[page].article.text[start:end] for page, start, end in question.excerpts)
         return replace(result, references=question.answers or tuple(excerpts))
 
-    async with aclosing(map_concurrently(left(), answered, at_once=AT_ONCE)) as results:
+    left = stream(question for question in data.questions if question.id not in done)
+    async with aclosing(map_concurrently(left, answered, at_once=AT_ONCE)) as results:
         async for result in results:
             yield result
 

@@ -24,7 +24,7 @@ from core.evaluation.record_file import RecordHeader
 from core.evaluation.statistics.significance import Interval, mean_interval
 from core.model import Sentence
 from core.stages.check import check
-from core.stages.streams import map_concurrently
+from core.stages.streams import map_concurrently, stream
 from core.text.sanitize import pluralize, spreadsheet_cell
 
 COLUMNS = ("claim", "source", "label")
@@ -230,18 +230,14 @@ async def judge_answers(judge: Judge, answers: Sequence[AnsweredQuestion]) -> As
     """The verdicts on all answers but refusals, as they come. A sentence that cites nothing is not entailed, and the
     model is not asked about it. An answer for which the model fails comes with the reason."""
 
-    async def source() -> AsyncGenerator[AnsweredQuestion]:
-        for answer in answers:
-            if not (answer.refused or answer.failed):
-                yield answer
-
     async def judged(answer: AnsweredQuestion) -> JudgedAnswer:
         try:
             return JudgedAnswer(id=answer.id, verdicts=await _verdicts(judge, answer))
         except ChatFailed as error:
             return JudgedAnswer(id=answer.id, failed=str(error))
 
-    async with aclosing(map_concurrently(source(), judged, at_once=AT_ONCE)) as results:
+    given = stream(answer for answer in answers if not (answer.refused or answer.failed))
+    async with aclosing(map_concurrently(given, judged, at_once=AT_ONCE)) as results:
         async for result in results:
             yield result
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -17,7 +17,7 @@ from core.model.passage_urls import document_url
 from core.ports import Embed
 from core.stages.chunk import folded, passages_of
 from core.stages.embedding.language_choice import reads_across
-from core.stages.streams import collected, map_in_order
+from core.stages.streams import collected, map_in_order, stream
 from core.text.language import page_language
 
 Vectors = NDArray[np.float32]
@@ -62,14 +62,11 @@ async def build_corpus(
     passages = await asyncio.to_thread(document_passages, pages, chunk)
     texts = [passage.text for passage in passages]
 
-    async def batches() -> AsyncGenerator[Sequence[str]]:
-        for start in range(0, len(texts) if vectors else 0, embed.batch):
-            yield texts[start : start + embed.batch]
+    async def call(start: int) -> Vectors:
+        return (await embed(texts[start : start + embed.batch])).vectors
 
-    async def call(batch: Sequence[str]) -> Vectors:
-        return (await embed(batch)).vectors
-
-    rows = await collected(map_in_order(batches(), call, at_once=at_once))
+    starts = stream(range(0, len(texts) if vectors else 0, embed.batch))
+    rows = await collected(map_in_order(starts, call, at_once=at_once))
     return Corpus(
         pages=pages,
         passages=passages,

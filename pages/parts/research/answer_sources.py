@@ -7,10 +7,9 @@ from htpy import Element, Node, a, b, div, em, li, span, ul
 
 from core.analysis.answers.source_cards import (
     SourceCard,
-    SourceDocument,
+    cards_by_document,
     passages_of_documents,
     source_cards,
-    source_documents,
 )
 from core.analysis.progress import warnings
 from core.model import Notice, Severity
@@ -30,7 +29,7 @@ def sources(run: Run, cited: int | None) -> None:
     markup.show(
         markup.kicker("Sources", f"{passages_of_documents(cards)}, {used} cited"),
         div(".oq-sources", role="group", aria_label="Sources")[
-            (_document(document, cited) for document in source_documents(cards))
+            (_document(of_page, cited) for of_page in cards_by_document(cards).values())
         ],
     )
     if run.earlier_answers and not run.live:
@@ -43,11 +42,11 @@ def sources(run: Run, cited: int | None) -> None:
         )
 
 
-def _document(document: SourceDocument, cited: int | None) -> Element:
-    columns = f"--cards:{len(document.cards)}"
-    return div(".oq-source-page", role="group", aria_label=document.title, style=columns)[
-        div(".head")[b(dir="auto", title=document.title)[document.title], span(dir="auto")[document.site]],
-        div(".cards")[(_card(card, on=card.number == cited) for card in document.cards)],
+def _document(cards: Sequence[SourceCard], cited: int | None) -> Element:
+    title = cards[0].document_title
+    return div(".oq-source-page", role="group", aria_label=title, style=f"--cards:{len(cards)}")[
+        div(".head")[b(dir="auto", title=title)[title], span(dir="auto")[cards[0].site]],
+        div(".cards")[(_card(card, on=card.number == cited) for card in cards)],
     ]
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from core.analysis.answers.source_cards import (
     bm25_fallback,
+    cards_by_document,
     passages_of_documents,
     snippets_only,
     source_cards,
-    source_documents,
 )
 from core.analysis.rankings.ranked_passages import cosines
 from core.config.knobs import Strategy
@@ -118,8 +118,8 @@ def test_a_page_of_an_earlier_run_has_no_sections_and_its_cards_none() -> None:
 def test_cards_of_one_page_are_together_and_keep_their_numbers() -> None:
     other = page("https://b.example/", "Other words.", "Other")
     cards = source_cards(sourced((MILL_PAGE, 0), (other, 0), (MILL_PAGE, HISTORY)))
-    documents = source_documents(cards)
-    assert [(item.title, [card.number for card in item.cards]) for item in documents] == [
+    documents = cards_by_document(cards).values()
+    assert [(group[0].document_title, [card.number for card in group]) for group in documents] == [
         ("Tide mills – an overview", [1, 3]),
         ("Other", [2]),
     ]
@@ -141,9 +141,9 @@ def test_passages_of_one_file_are_together_with_the_pages_that_they_are_on() -> 
         )
 
     cards = source_cards(sourced((stored("p1", 3), 0), (stored("p2", 7), 0)))
-    [document] = source_documents(cards)
-    assert (document.title, document.site) == ("Report", "report.pdf")
-    assert [(card.page, card.section) for card in document.cards] == [(3, "Costs"), (7, "Costs")]
+    assert len(cards_by_document(cards)) == 1
+    assert {(card.document_title, card.site) for card in cards} == {("Report", "report.pdf")}
+    assert [(card.page, card.section) for card in cards] == [(3, "Costs"), (7, "Costs")]
     assert passages_of_documents(cards) == "2 passages of 1 document"
 
 
