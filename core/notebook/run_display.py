@@ -12,8 +12,7 @@ from core.analysis.answers.source_cards import passages_of_documents, source_car
 from core.analysis.change_document import change_lines
 from core.analysis.progress import phase_progress, spoken_state
 from core.analysis.rankings.ranked_passages import SCORES, RankedPassage, passage_in_context, ranked_passages
-from core.analysis.retrieval.trace import Trace
-from core.analysis.retrieval.trace_steps import StepState, trace_steps
+from core.analysis.retrieval.trace import StepState, Trace
 from core.analysis.run_changes import RunChanges
 from core.evaluation.labels.graded_ranking import DEPTH, GradedRanking
 from core.model import AnswerKind, Ranking, Source, source_numbers
@@ -174,8 +173,7 @@ def comparison_display(changes: RunChanges) -> Display[RunChanges]:
 def trace_display(trace: Trace) -> Display[Trace]:
     """How far a text or an address came on its way to the answer."""
     steps = (
-        span(class_=TONES.get(step.state, "quiet"))[f"{SIGNS[step.state]} {step.title}   "]
-        for step in trace_steps(trace)
+        span(class_=TONES.get(state, "quiet"))[f"{SIGNS[state]} {title}   "] for title, state in trace.steps
     )
     return Display(value=trace, content=(p[steps], p[b[trace.message]]))
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 from core.analysis.rankings.context_membership import cited_rows, exclusion_reasons, overlaps
 from core.analysis.rankings.ranked_passages import ranks_by_row, score_at
@@ -34,6 +34,34 @@ class TraceOutcome(IntEnum):
     CITED = 11
 
 
+class StepState(StrEnum):
+    """How far a trace got at one step."""
+
+    PASSED = "passed"
+    ENDED = "ended"
+    NOT_REACHED = "not reached"
+    UNKNOWN = "unknown"
+    """No page that was read contains the text, so it cannot be known."""
+
+
+STEPS = ("found by a query", "page read", "in the article", "in one passage", "in the context", "cited")
+"""The steps from search result to citation."""
+_ENDED_AT = {
+    TraceOutcome.NEVER_A_HIT: 0,
+    TraceOutcome.BEYOND_THE_LIMIT: 0,
+    TraceOutcome.NOT_READ_YET: 1,
+    TraceOutcome.SKIPPED: 1,
+    TraceOutcome.NOT_IN_ANY_PAGE: 2,
+    TraceOutcome.NOT_EXTRACTED: 2,
+    TraceOutcome.NOT_RANKED: 3,
+    TraceOutcome.SPLIT: 3,
+    TraceOutcome.LEFT_OUT: 4,
+    TraceOutcome.NOT_CITED: 5,
+    TraceOutcome.CITED: len(STEPS),
+}
+"""The place in `STEPS` of the one that failed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedPassage:
     """A ranked passage with all or a part of the text. `number` is its number in the context, if any."""
@@ -62,6 +90,16 @@ class Trace:
     passages: tuple[TracedPassage, ...] = ()
     score_name: str = ""
     cutoff: float | None = None
+
+    @property
+    def steps(self) -> tuple[tuple[str, StepState], ...]:
+        """`STEPS` with the state of each; none for an empty query."""
+        if self.outcome is TraceOutcome.EMPTY_QUERY:
+            return ()
+        end, left = _ENDED_AT[self.outcome], len(STEPS) - _ENDED_AT[self.outcome] - 1
+        passed = StepState.UNKNOWN if self.outcome is TraceOutcome.NOT_IN_ANY_PAGE else StepState.PASSED
+        states = [passed] * end + [StepState.ENDED] + [StepState.NOT_REACHED] * left
+        return tuple(zip(STEPS, states, strict=False))
 
 
 _COMPARED_MATCHES = 20

@@ -8,8 +8,7 @@ from htpy import Element, Node, a, b, div, h2, i, li, ol, span, ul
 
 from core.analysis.retrieval.attrition import Flow, attrition
 from core.analysis.retrieval.flow_diagram import DiagramStep, LossBand, flow_diagram, flow_items
-from core.analysis.retrieval.trace import Trace, TraceOutcome, why_not
-from core.analysis.retrieval.trace_steps import StepState, trace_steps
+from core.analysis.retrieval.trace import StepState, Trace, TraceOutcome, why_not
 from core.model import Place
 from core.run.state import Run
 from core.text.display import decimal
@@ -169,10 +168,8 @@ def _why_not(run: Run) -> None:
 
 def _steps(trace: Trace) -> Node:
     steps = (
-        li(class_=str(step.state), aria_label=f"{step.title}: {step.state}")[
-            markup.icon(SIGNS[step.state]), span[step.title]
-        ]
-        for step in trace_steps(trace)
+        li(class_=str(state), aria_label=f"{title}: {state}")[markup.icon(SIGNS[state]), span[title]]
+        for title, state in trace.steps
     )
     approximate = (
         f" This is an approximate match: {trace.similarity:.0%} of the words, weighted by rarity."
