@@ -1,6 +1,7 @@
 """The History page: stored runs, to filter, open, ask again, compare, export, tag, delete or import."""
 
 from contextlib import suppress
+from functools import partial
 
 import streamlit as st
 
@@ -72,23 +73,13 @@ with st.container(horizontal=True, vertical_alignment="center", key="history_fil
     words = widgets.search_field(
         "Search the history", "Filter questions …", key="history_words", persist_state="session", width=340
     )
-    statuses = st.multiselect(
-        "Status",
-        [str(status) for status in RunStatus],
-        key="history_statuses",
-        placeholder="Any status",
-        label_visibility="collapsed",
-        persist_state="session",
-        width=220,
+    filter_field = partial(st.multiselect, label_visibility="collapsed", persist_state="session", width=220)
+    statuses = filter_field(
+        "Status", [str(status) for status in RunStatus], key="history_statuses", placeholder="Any status"
     )
-    tags = st.multiselect(
-        "Tags",
-        sorted({*all_tags(runs), *st.session_state.get("history_filter_tags", ())}, key=str.casefold),
-        key="history_filter_tags",
-        placeholder="Any tag",
-        label_visibility="collapsed",
-        persist_state="session",
-        width=220,
+    offered = {*all_tags(runs), *st.session_state.get("history_filter_tags", ())}
+    tags = filter_field(
+        "Tags", sorted(offered, key=str.casefold), key="history_filter_tags", placeholder="Any tag"
     )
     with st.popover("Import a run", icon=":material/upload:", type="tertiary", key="import"):
         st.file_uploader(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from htpy import Element, Node, b, div, figcaption, fragment, i, p, style, table, tbody, td, th, thead, tr
@@ -14,18 +15,7 @@ from core.text.sanitize import one_line, sanitize
 
 T = TypeVar("T")
 
-STYLE = """
-.oq{--accent:#5c6ede;--mark:#d98a00;--bad:#d64550;--good:#1f9d63;--line:rgba(128,128,128,.3);font-size:13px;line-height:1.45;max-width:60rem}
-.oq p,.oq ul,.oq ol{margin:.4em 0}.oq h3{margin:0 0 .3em;font-size:1.2em}.oq .quiet{opacity:.7}
-.oq .bad{color:var(--bad)}.oq .good{color:var(--good)}
-.oq table{border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums}
-.oq th,.oq td{border:0;border-bottom:1px solid var(--line);padding:3px 8px;text-align:left;vertical-align:top;background:none}
-.oq .number{text-align:right;white-space:nowrap}.oq mark{background:rgba(217,138,0,.3);color:inherit}
-.oq .cite{color:var(--accent);font-weight:650;font-size:.85em;padding-left:.15em}
-.oq .bar{display:block;height:9px;border-radius:2px;background:var(--accent);min-width:2px}.oq .bar.lost{background:var(--bad)}
-.oq svg{display:block;max-width:100%;height:auto}.oq svg text{fill:currentColor;font-size:11px;opacity:.75}
-.oq figcaption{opacity:.75;margin-top:.2em}
-"""
+STYLE = Path(__file__).with_name("display.css").read_text("utf-8")
 """Colours that are legible on light and dark; all else is the notebook's. htpy escapes it: it has no `>` and quotes."""
 
 NO_MATHEMATICS = ("mathjax_ignore", "tex2jax_ignore")

@@ -1,5 +1,7 @@
 """The library of documents, as the pages use it: names of collections, example questions, who may change it."""
 
+from contextlib import suppress
+
 from cachetools.func import ttl_cache
 
 from core.config.permissions import Action
@@ -38,15 +40,13 @@ def forget_collections() -> None:
 # Streamlit's own cache warns where it is made outside of a server, and these are made when the server is imported.
 @ttl_cache(ttl=5)
 def _collections(registry: RunRegistry) -> tuple[str, ...]:
-    try:
+    with suppress(OpenQueryError):
         return tuple(registry.call(registry.engine.collections.names(), timeout=3))
-    except OpenQueryError:
-        return ()
+    return ()
 
 
 @ttl_cache(ttl=5)
 def _example_questions(registry: RunRegistry, names: tuple[str, ...]) -> tuple[str, ...]:
-    try:
+    with suppress(OpenQueryError):
         return registry.call(registry.engine.library.example_questions(names), timeout=3)
-    except OpenQueryError:
-        return ()
+    return ()

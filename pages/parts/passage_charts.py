@@ -100,7 +100,12 @@ def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection
             "hovertemplate": "<b>%{customdata[1]}</b>"
             + "".join(f"<br>%{{customdata[{cell}]}}" for cell in range(2, len(cells[0]) + 1 if cells else 0))
             + "<extra></extra>",
-            "marker": {"color": [_colour(row, keys, colours, REST[dark]) for row in some], **marker},
+            "marker": {
+                "color": [
+                    colours[keys[row.key] % len(colours)] if row.key in keys else REST[dark] for row in some
+                ],
+                **marker,
+            },
         }
 
     inside = [row for row in points if row.number]
@@ -213,11 +218,6 @@ def base_layout(dark: bool, revision: str) -> dict[str, Any]:
         "hoverlabel": {"align": "left", "font": {"family": "Inter, sans-serif", "size": 12}},
         "legend": {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": 11}},
     }
-
-
-def _colour(row: RankedPassage, keys: dict[str, int], colours: tuple[str, ...], rest: str) -> str:
-    place = keys.get(row.key)
-    return rest if place is None else colours[place % len(colours)]
 
 
 def hover(row: RankedPassage) -> str:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from core.config.knobs import Backend, Origin
 from core.errors import OpenQueryError
-from core.run.state import Run
 from core.runtime.health import egress_report
 from core.text.display import embedder_name
 from pages.parts import runtime
@@ -57,8 +56,3 @@ def connections(backend: str, origin: str) -> Connections:
         embedder=embedder_name(mine.embedding_model or registry.settings.embedding_model),
         egress=egress,
     )
-
-
-def alternative_backends(run: Run) -> tuple[Backend, ...]:
-    """Search backends to offer for a run whose searches all failed."""
-    return runtime.runs().engine.searches.alternative_backends(run, runtime.access())

@@ -93,18 +93,10 @@ def choice(label: str, options: Sequence[T], *, key: str, **more: Any) -> T:
     return chosen
 
 
-def search_field(label: str, placeholder: str, *, key: str, width: int, **options: Any) -> str:
+def search_field(label: str, placeholder: str, *, key: str, **options: Any) -> str:
     """Draw a field for words to search or filter by, and return them; only screen readers get the label."""
-    words = st.text_input(
-        label,
-        key=key,
-        placeholder=placeholder,
-        icon=":material/search:",
-        label_visibility="collapsed",
-        width=width,
-        **options,
-    )
-    return words or ""
+    options |= {"icon": ":material/search:", "label_visibility": "collapsed"}
+    return st.text_input(label, key=key, placeholder=placeholder, **options) or ""
 
 
 def chart(figure: go.Figure, *, key: str, alt: str, **options: Any) -> None:

@@ -27,7 +27,10 @@ def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:
     if written is not None and not written.done():
         _waiting_for_questions(written)
         return
-    questions = _written(written) if written else _from_headings(run)
+    headings = ()
+    if run.index is not None and run.ranking is not None:
+        headings = questions_from_headings(run.index, run.ranking, run.pages, [run.question, run.written])
+    questions = _written(written) if written else headings
     model = run.answer.model if run.answer else ""
     if not questions and (written or not model):
         return
@@ -45,12 +48,6 @@ def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:
                 run.id,
                 key="write_questions",
             )
-
-
-def _from_headings(run: Run) -> tuple[str, ...]:
-    if run.index is None or run.ranking is None:
-        return ()
-    return questions_from_headings(run.index, run.ranking, run.pages, [run.question, run.written])
 
 
 def _written(written: Future[tuple[str, ...]]) -> tuple[str, ...]:

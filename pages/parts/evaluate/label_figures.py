@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from htpy import Element, Node, b, div, i, li, ol, p, span, table, tbody, td, th, thead, tr
+from htpy import Element, Node, b, div, i, li, ol, p, span, td, tr
 
 from core.evaluation.answers.judged_answers import kappa_interval
 from core.evaluation.labels.comparison_power import rounded_up
@@ -167,18 +167,15 @@ def two_people(name: str, other: str, labelled: Sequence[LabelledTwice]) -> Node
         ]
         for twice in different[:DIFFERENT]
     )
-    head = tr[(th(scope="col")[title] for title in ("question", "passage", name, other))]
+    label = "Passages that two people labelled differently"
     return [
         markup.kicker(
             "Two people, apart",
             f"{pluralize(len(labelled), 'passage')} of {pluralize(questions, 'question')} labelled by both; "
             f"they differ in {len(different):,}{_agreement(labelled)}",
         ),
-        markup.region("oq-settings people", "Passages that two people labelled differently")[
-            table[thead[head], tbody[rows]]
-        ]
-        if different
-        else None,
+        bool(different)
+        and markup.data_table(label, ("question", "passage", name, other), rows, "oq-settings people"),
     ]
 
 

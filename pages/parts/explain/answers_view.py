@@ -23,18 +23,13 @@ def view(run: Run) -> None:
         )
         return
     latest = len(answers) - 1
-    _select_latest(latest)
+    if st.session_state.get("latest_version") != latest:  # there is a new one
+        st.session_state["latest_version"] = latest
+        st.session_state["version_a"], st.session_state["version_b"] = latest - 1, latest
     with st.container(horizontal=True, gap="small", key="version_choice"):
         first = _choice("Left", "version_a", answers)
         second = _choice("Right", "version_b", answers)
     answer_diff.side_by_side(_side(run, "a", first, answers), _side(run, "b", second, answers))
-
-
-def _select_latest(latest: int) -> None:
-    """Select the latest two versions when there is a new one."""
-    if st.session_state.get("latest_version") != latest:
-        st.session_state["latest_version"] = latest
-        st.session_state["version_a"], st.session_state["version_b"] = latest - 1, latest
 
 
 def _choice(label: str, key: str, answers: tuple[AnswerVersion, ...]) -> int:

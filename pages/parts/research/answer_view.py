@@ -108,7 +108,7 @@ def _queue_position(run: Run) -> str:
 def _offer_backends(run: Run) -> None:
     """Buttons that ask the question again with another search backend: a person's choice, never a fallback."""
     with st.container(horizontal=True, key="other_backends"):
-        for backend in services.alternative_backends(run):
+        for backend in runtime.runs().engine.searches.alternative_backends(run, runtime.access()):
             st.button(
                 f"Ask again with {services.SEARCHES[backend]}",
                 key=f"ask_with_{backend}",
@@ -132,11 +132,9 @@ def _body(run: Run, now: float) -> None:
     with st.container(key="answer_body"):
         best = None if run.text or run.error else best_passages(run)
         if run.text:
-            st.markdown(
-                safe_markdown.safe_markdown(_shown_text(run), source_numbers(run.sources))
-                + (CURSOR if run.live else ""),
-                anchors=False,
-            )
+            text = tail_of_markdown(run.text, STREAMED_CHARACTERS) if run.live else run.text
+            shown = safe_markdown.safe_markdown(text, source_numbers(run.sources))
+            st.markdown(shown + (CURSOR if run.live else ""), anchors=False)
         elif best and run.live:
             markup.show(best)
         elif run.live:
@@ -162,11 +160,6 @@ def _body(run: Run, now: float) -> None:
                 ],
             ]
         )
-
-
-def _shown_text(run: Run) -> str:
-    """The answer; while it is written, no more of a long one than can be drawn several times a second."""
-    return tail_of_markdown(run.text, STREAMED_CHARACTERS) if run.live else run.text
 
 
 def _stats(stats: AnswerStats, run: Run) -> list[Element]:

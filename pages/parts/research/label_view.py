@@ -241,14 +241,9 @@ def _all_labels(labels: RunLabels, run: Run) -> None:
     if runtime.runs().settings.shared and labeller().startswith("session "):
         st.caption("Labels last for this browser session; sign in to keep them.")
     everything = (*placed.labels, *placed.gone, *placed.elsewhere)
-    st.download_button(
-        "Export as qrels",
-        to_qrels(run.question, everything),
-        file_name="labels.qrels",
-        mime="text/plain",
-        key="labels_export",
-        icon=":material/download:",
-        on_click="ignore",
+    qrels = to_qrels(run.question, everything).encode()
+    widgets.download_button(
+        "Export as qrels", lambda: qrels, "labels.qrels", "text/plain", key="labels_export"
     )
     st.file_uploader("Import qrels", key="labels_import", max_upload_size=2, on_change=_import, args=(run,))
 

@@ -92,11 +92,6 @@ def _queries(run: Run) -> Element:
     return div(".oq-chips", role="group", aria_label="Search queries")[chips]
 
 
-def _initial(line: HitProgress) -> Element:
-    tone = f"tone{sum(map(ord, line.site)) % TONES}"
-    return div(class_=["oq-initial", tone], aria_hidden="true")[(line.site or "?")[0].upper()]
-
-
 def _row(line: HitProgress) -> Element:
     symbol, label, tone = OUTCOMES[line.outcome]
     tags = []
@@ -106,8 +101,9 @@ def _row(line: HitProgress) -> Element:
         tags.append(str(line.skip.reason))
     if line.seconds is not None:
         tags.append(markup.duration(line.seconds))
+    colour = f"tone{sum(map(ord, line.site)) % TONES}"
     return div(".oq-hit")[
-        _initial(line),
+        div(class_=["oq-initial", colour], aria_hidden="true")[(line.site or "?")[0].upper()],
         div(".what")[
             div(".title")[line.hit.title or line.site], div(".where")[markup.display_url(line.hit.url)]
         ],

@@ -20,7 +20,7 @@ from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.display import decimal
 from core.text.sanitize import distinct_labels
-from pages.parts import browser, markup, passage_charts, runtime, tables
+from pages.parts import browser, markup, passage_charts, runtime, tables, widgets
 from pages.parts.passage_reader import reader
 from pages.parts.research import label_view
 
@@ -95,13 +95,7 @@ def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
 def _filters(table: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
     pages = distinct_labels({row.key: f"{row.title} — {row.site}" for row in table})
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_filters"):
-        words = st.text_input(
-            "Filter passages",
-            key="filter_words",
-            placeholder="Filter passages …",
-            icon=":material/search:",
-            label_visibility="collapsed",
-        )
+        words = widgets.search_field("Filter passages", "Filter passages …", key="filter_words")
         key = st.selectbox(
             "Source",
             list(pages),
@@ -112,7 +106,7 @@ def _filters(table: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
             label_visibility="collapsed",
         )
         only = st.toggle("Only in context", key="filter_context")
-    return filtered(table, words=words or "", only_context=only, key=key)
+    return filtered(table, words=words, only_context=only, key=key)
 
 
 def _head(

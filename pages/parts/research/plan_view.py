@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import streamlit as st
-from htpy import Element, b, div, li, ol, span, table, tbody, td, th, thead, tr
+from htpy import Element, b, div, li, ol, span, td, th, tr
 
 from core.analysis.answers.source_cards import citing_sections
 from core.config.prices import Cost
@@ -160,7 +160,7 @@ def _sections(run: Run) -> None:
     if cited := citing_sections(run):
         markup.show(
             markup.kicker("Sources by section", "A source has one number in the whole report."),
-            markup.region("oq-cited-by", "Sources by section")[_matrix(run, cited)],
+            _matrix(run, cited),
         )
 
 
@@ -180,18 +180,15 @@ def _matrix(run: Run, cited: Mapping[int, tuple[int, ...]]) -> Element:
     """A row for each source that a section cites, with a mark in the column of each section that does."""
     titles = {source.number: source.title for section in run.sections for source in section.sources}
     columns = range(1, len(run.sections) + 1)
-    return table[
-        thead[tr[th["Source"], (th(title=run.sections[n - 1].question)[f"§{n}"] for n in columns)]],
-        tbody[
+    head = ("Source", *(th(scope="col", title=run.sections[n - 1].question)[f"§{n}"] for n in columns))
+    rows = (
+        tr(class_="shared" if len(sections) > 1 else "")[
+            th(scope="row", dir="auto")[b[str(number)], one_line(titles[number], 80)],
             (
-                tr(class_="shared" if len(sections) > 1 else "")[
-                    th(scope="row", dir="auto")[b[str(number)], one_line(titles[number], 80)],
-                    (
-                        td[span(role="img", aria_label=f"cited in section {n}") if n in sections else ""]
-                        for n in columns
-                    ),
-                ]
-                for number, sections in cited.items()
-            )
-        ],
-    ]
+                td[span(role="img", aria_label=f"cited in section {n}") if n in sections else ""]
+                for n in columns
+            ),
+        ]
+        for number, sections in cited.items()
+    )
+    return markup.data_table("Sources by section", head, rows, "oq-cited-by")

@@ -4,7 +4,6 @@ import streamlit as st
 
 from core.config.knobs import Backend, Knobs, Origin
 from core.config.permissions import Action
-from core.errors import BadInput
 from core.evaluation.answers.answers_folder import AnswerEvaluation, Answers
 from core.evaluation.answers.judged_answers import claims_to_label
 from core.evaluation.sweep import DEFAULTS
@@ -12,6 +11,7 @@ from core.runtime.side_jobs.answer_evaluations import MOST_REPEATS
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import runtime, services, widgets
+from pages.parts.problems import shown
 from pages.parts.sidebar import controls
 
 EVALUATION = "evaluation"
@@ -44,15 +44,9 @@ def form() -> None:
     )
     chat = services.connections(Backend.DEMO, Origin.WEB).chat
     repeats, labels = _judge(chat)
-    faults = []
-    count = 0
-    try:
-        summary = data_sets.summary(data)
-        count = summary.questions
-    except BadInput as error:
-        faults.append(f"{error.message} {error.hint}")
-    for fault in faults:
-        st.error(markdown_label(fault, 300), icon=":material/error:")
+    count, usable = 0, False
+    with shown:
+        count, usable = data_sets.summary(data).questions, True
     calls = f"{pluralize(count, 'call')} of {chat}" if chat else "no call of a model: sentences are quoted"
     if repeats:
         calls += f", and {pluralize(count * repeats, 'call')} to judge at most"
@@ -67,7 +61,7 @@ def form() -> None:
         labels,
         key="answers_start",
         type="primary",
-        disabled=bool(faults),
+        disabled=not usable,
     )
 
 
