@@ -45,10 +45,8 @@ def heat_map(
             hovertemplate=f"%{{customdata}}<br>{measure} %{{z:.2f}}<extra></extra>",
         )
     )
-    dress(figure, dark, f"heat {measure}")
-    figure.update_layout(
-        height=max(150, 60 + 46 * len(names)), margin={"l": 30, "r": 4, "t": 26, "b": 4}, dragmode=False
-    )
+    height, margin = max(150, 60 + 46 * len(names)), {"l": 30, "r": 4, "t": 26, "b": 4}
+    dress(figure, dark, f"heat {measure}", height=height, margin=margin, dragmode=False)
     figure.update_xaxes(side="top", showgrid=False, fixedrange=True)
     return figure.update_yaxes(autorange="reversed", showgrid=False, fixedrange=True)
 
@@ -85,8 +83,8 @@ def null_distribution_chart(distribution: NullDistribution, *, dark: bool) -> go
                 "xanchor": "left",
             },
         )
-    dress(figure, dark, "null distribution")
-    figure.update_layout(height=340, margin={"l": 44, "r": 8, "t": 30, "b": 40}, hovermode="closest")
+    margin = {"l": 44, "r": 8, "t": 30, "b": 40}
+    dress(figure, dark, "null distribution", height=340, margin=margin, hovermode="closest")
     figure.update_xaxes(title={"text": "cosine", "standoff": 4}, showgrid=False, zeroline=False)
     return figure.update_yaxes(
         title={"text": "% of passages", "standoff": 4},
@@ -162,8 +160,10 @@ def bump_chart(
     lowest = max([depth, *before, *after])
     if lowest > depth:
         figure.add_hline(y=depth + 0.6, line={"color": GRID[dark], "width": 1.5})
-    dress(figure, dark, f"bump {depth}")
-    figure.update_layout(
+    dress(
+        figure,
+        dark,
+        f"bump {depth}",
         height=max(300, int(25 * lowest) + 90),
         margin={"l": 4, "r": 4, "t": 26, "b": 34},
         dragmode=False,

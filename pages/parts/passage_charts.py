@@ -198,10 +198,11 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> Chart:
     return Chart(traces, layout)
 
 
-def dress(figure: go.Figure, dark: bool, revision: str) -> None:
-    """Apply the layout that all charts share. The user's zoom is kept while `revision` stays the same."""
+def dress(figure: go.Figure, dark: bool, revision: str, **layout: Any) -> None:
+    """Apply the layout that all charts share, and more of it. The user's zoom is kept while `revision` stays the same."""
     figure.layout.template = TEMPLATE  # update_layout would add to the one that is there
     figure.update_layout(base_layout(dark, revision))
+    figure.update_layout(**layout)
 
 
 def base_layout(dark: bool, revision: str) -> dict[str, Any]:

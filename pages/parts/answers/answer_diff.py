@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Self
 
 import streamlit as st
 from htpy import Element, Node, a, b, del_, div, i, ins, li, mark, span, td, th, tr, ul
@@ -16,12 +17,18 @@ from core.analysis.answers.answer_comparison import (
     answer_metrics,
     compare_answers,
 )
-from core.analysis.answers.answer_stats import answer_author
+from core.analysis.answers.answer_stats import (
+    answer_author,
+    answer_seconds,
+    current_version,
+    partial_version,
+)
 from core.analysis.run_activity import current_activity
 from core.analysis.text_diff import DiffKind, DiffPiece
 from core.model import Source, source_numbers
 from core.model.passage_urls import site
 from core.run.state import AnswerVersion, Run
+from core.runtime.jobs import Job
 from core.text.markdown import safe_markdown
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
@@ -50,6 +57,21 @@ class AnswerSide:
     error: str = ""
     missing: str = ""
     """What is shown while there is no answer."""
+
+    @classmethod
+    def of_run(cls, name: str, title: str, run: Run, missing: str) -> Self:
+        """The complete answer of a run."""
+        version, seconds = current_version(run), answer_seconds(run)
+        label = name.upper()
+        return cls(
+            name=name, label=label, title=title, run=run, version=version, seconds=seconds, missing=missing
+        )
+
+    @classmethod
+    def of_job(cls, name: str, title: str, job: Job, missing: str = "") -> Self:
+        """The answer that a job writes, as much of it as there is."""
+        side = replace(cls.of_run(name, title, job.run, missing), version=partial_version(job.run))
+        return replace(side, live=job.live, error=str(job.run.error or ""))
 
 
 def pick(name: str) -> None:

@@ -1,10 +1,10 @@
 """Answers for both sides of a comparison, written at the same time, each from its own ranking by its own model."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import streamlit as st
 
-from core.analysis.answers.answer_stats import answer_seconds, current_version, partial_version
 from core.analysis.rankings.context_diff import context_differs, contexts_differ
 from core.config.access import Access
 from core.run.state import Run, RunStatus
@@ -12,7 +12,7 @@ from core.runtime.jobs import Job
 from core.text.display import embedder_name
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets
-from pages.parts.answers import answer_diff
+from pages.parts.answers.answer_diff import AnswerSide, side_by_side
 from pages.parts.compare.compare_config import CompareConfig
 
 ANSWERS = "answer_pair"
@@ -39,42 +39,25 @@ def answer_pair(configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run])
     def answers() -> None:
         if live and not any(job is not None and job.live for job in jobs.values()):
             st.rerun()
-        answer_diff.side_by_side(*(_side(configs[side], ranked[side], jobs[side]) for side in configs))
+        side_by_side(*(_side(configs[side], ranked[side], jobs[side]) for side in configs))
 
     answers()
 
 
-def _side(config: CompareConfig, ranked: Run, job: Job | None) -> answer_diff.AnswerSide:
+def _side(config: CompareConfig, ranked: Run, job: Job | None) -> AnswerSide:
     if job is not None:
-        run = job.run
         # Compared is the ranking that it was started from: one that was stopped or failed may have no sources yet.
         stale = not job.live and (contexts_differ(job.base, ranked) or job.access != config.access)
-        stopped = run.status is RunStatus.STOPPED
-        return answer_diff.AnswerSide(
-            name=config.side,
-            label=config.label,
-            title="Outdated: the settings have changed"
-            if stale
-            else f"{'Stopped: ' if stopped else ''}{_title(config)}",
-            run=run,
-            version=partial_version(run),
-            live=job.live,
-            seconds=answer_seconds(run),
-            error=f"{run.error.message} {run.error.hint}" if run.error else "",
-            missing="Stopped before the answer was written. “Answer both” starts it again."
-            if stopped
-            else "",
+        stopped = job.run.status is RunStatus.STOPPED
+        title = f"{'Stopped: ' if stopped else ''}{_title(config)}"
+        missing = "Stopped before the answer was written. “Answer both” starts it again." if stopped else ""
+        return AnswerSide.of_job(
+            config.side, "Outdated: the settings have changed" if stale else title, job, missing
         )
-    runs_own = not config.model and not context_differs(config.run, ranked)
-    return answer_diff.AnswerSide(
-        name=config.side,
-        label=config.label,
-        title="Original answer" if runs_own else _title(config),
-        run=ranked,
-        version=current_version(config.run) if runs_own else None,
-        seconds=answer_seconds(config.run) if runs_own else None,
-        missing="No answer from this ranking yet: press “Answer both”.",
-    )
+    missing = "No answer from this ranking yet: press “Answer both”."
+    if config.model or context_differs(config.run, ranked):
+        return AnswerSide.of_run(config.side, _title(config), replace(ranked, answer=None), missing)
+    return AnswerSide.of_run(config.side, "Original answer", config.run, missing)
 
 
 def _title(config: CompareConfig) -> str:

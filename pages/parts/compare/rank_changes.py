@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 from htpy import Element
 
-from core.analysis.rankings.ranking_comparison import RankChange, RankingDiff
+from core.analysis.rankings.ranking_comparison import RankChange, RankingDiff, compare_rankings
 from core.model import Place
 from core.run.state import Run
 from pages.parts import markup, tables
@@ -18,7 +18,8 @@ OPENED = "rank_change"
 
 def comparison_facts(diff: RankingDiff, *first: Element) -> Element:
     """The metrics of the comparison, after the given facts."""
-    entered, left = _changed(diff)
+    entered = sum(change.entered for change in diff.changes)
+    left = sum(change.left for change in diff.changes)
     depths = " · ".join(f"{k}" for k in diff.at)
     nearest = " · ".join(f"{share:.2f}" for share in diff.at.values())
     difference = diff.after.context_tokens - diff.before.context_tokens
@@ -36,16 +37,24 @@ def comparison_facts(diff: RankingDiff, *first: Element) -> Element:
     )
 
 
+def changes_without(run: Run, rest: Run, key: str, nothing: str, *first: Element) -> bool:
+    """The facts and the table of what leaving out a part of a run changes, `rest` being what is left, ranked again; where
+    nothing is left to rank, `nothing` says so. Returns whether there is a ranking."""
+    diff = compare_rankings(run, rest)
+    if diff is None or rest.index is None or not rest.index.passages:
+        markup.show(markup.empty(nothing, "playlist_remove"))
+        return False
+    markup.show(comparison_facts(diff, *first))
+    change_table(diff, run, rest, key)
+    return True
+
+
 def _signed(count: int) -> str:
     return f"{count:+,}".replace("-", "−") if count else "0"
 
 
 OVERLAP = "1: same order, 0: nothing in common; the first ten ranks have 86 % of the weight."
 JACCARD = "Intersection over union: 1 is the same set, 0 is nothing in common."
-
-
-def _changed(diff: RankingDiff) -> tuple[int, int]:
-    return sum(change.entered for change in diff.changes), sum(change.left for change in diff.changes)
 
 
 def change_table(

@@ -27,7 +27,7 @@ def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:
     if written is not None and not written.done():
         _waiting_for_questions(written)
         return
-    headings = ()
+    headings: tuple[str, ...] = ()
     if run.index is not None and run.ranking is not None:
         headings = questions_from_headings(run.index, run.ranking, run.pages, [run.question, run.written])
     questions = _written(written) if written else headings

@@ -77,12 +77,10 @@ def map_figure(
                 "line": {"width": 1.5, "color": INK[not dark]},
             },
         )
-    dress(figure, dark, f"embedding map {run.id}")
-    figure.update_layout(
-        height=520, dragmode="lasso", clickmode="event", margin={"l": 4, "r": 4, "t": 60, "b": 4}
-    )
-    figure.update_xaxes(showticklabels=False, zeroline=False, showgrid=False)
-    return figure.update_yaxes(showticklabels=False, zeroline=False, showgrid=False)
+    axis = {"showticklabels": False, "zeroline": False, "showgrid": False}
+    layout = {"height": 520, "dragmode": "lasso", "clickmode": "event", "xaxis": axis, "yaxis": axis}
+    dress(figure, dark, f"embedding map {run.id}", margin={"l": 4, "r": 4, "t": 60, "b": 4}, **layout)
+    return figure
 
 
 def _groups(

@@ -8,7 +8,6 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.rankings.ablation import without_query
-from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.analysis.retrieval.query_contributions import Contribution, contributions, query_overlap
 from core.model import Author
 from core.run.state import Run
@@ -146,14 +145,7 @@ def _without(run: Run) -> None:
         page_frame.empty_state("Select queries to leave out, and see the ranking without them.", "toggle_off")
         return
     rest = page_frame.cached("without_query", run, lambda: reduce(without_query, off, run), tuple(off))
-    diff = compare_rankings(run, rest)
-    if diff is None or rest.index is None or not rest.index.passages:
-        page_frame.empty_state("Nothing is left to rank: no other query found any page.", "playlist_remove")
-        return
     pages_without = len(run.pages) - len(rest.pages)
-    markup.show(
-        rank_changes.comparison_facts(
-            diff, markup.fact(f"−{pages_without}" if pages_without else "0", "pages")
-        )
-    )
-    rank_changes.change_table(diff, run, rest, "without_query")
+    lost = markup.fact(f"−{pages_without}" if pages_without else "0", "pages")
+    nothing = "Nothing is left to rank: no other query found any page."
+    rank_changes.changes_without(run, rest, "without_query", nothing, lost)

@@ -5,16 +5,15 @@ from typing import Any
 
 import streamlit as st
 
-from core.analysis.answers.answer_stats import answer_seconds, current_version, partial_version
 from core.analysis.rankings.ablation import without_pages
 from core.analysis.rankings.context_membership import cited_rows
 from core.analysis.rankings.duplicate_clusters import DuplicateClusters, duplicate_clusters, duplicate_limit
-from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import distinct_labels, one_line
 from pages.parts import markup, page_frame, runtime, widgets
-from pages.parts.answers import answer_diff, answer_pair
+from pages.parts.answers import answer_pair
+from pages.parts.answers.answer_diff import AnswerSide, side_by_side
 from pages.parts.compare import rank_changes
 
 LIMITS = (1, 2, 3)
@@ -142,13 +141,8 @@ def _without(run: Run) -> None:
     if not keys:
         return
     rest = page_frame.cached("without_pages", run, lambda: without_pages(run, keys), keys)
-    diff = compare_rankings(run, rest)
-    if diff is None or rest.index is None or not rest.index.passages:
-        page_frame.empty_state("Nothing is left to rank.", "playlist_remove")
-        return
-    markup.show(rank_changes.comparison_facts(diff))
-    rank_changes.change_table(diff, run, rest, "without_pages")
-    _answer_without(run, rest, keys)
+    if rank_changes.changes_without(run, rest, "without_pages", "Nothing is left to rank."):
+        _answer_without(run, rest, keys)
 
 
 def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
@@ -169,27 +163,9 @@ def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
     def answers() -> None:
         if live and not job.live:
             st.rerun()
-        error = job.run.error
-        answer_diff.side_by_side(
-            answer_diff.AnswerSide(
-                name="a",
-                label="A",
-                title="Original answer",
-                run=run,
-                version=current_version(run),
-                seconds=answer_seconds(run),
-                missing="The run has no answer.",
-            ),
-            answer_diff.AnswerSide(
-                name="b",
-                label="B",
-                title=f"Without {label}",
-                run=rest,
-                version=partial_version(job.run),
-                live=job.live,
-                seconds=answer_seconds(job.run),
-                error=f"{error.message} {error.hint}" if error else "",
-            ),
+        side_by_side(
+            AnswerSide.of_run("a", "Original answer", run, "The run has no answer."),
+            AnswerSide.of_job("b", f"Without {label}", job),
         )
 
     answers()

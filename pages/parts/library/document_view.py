@@ -1,6 +1,7 @@
 """One document: the passages of a page or around a passage, beside an image of the page."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 from htpy import h2, h3, mark, p, small
@@ -12,7 +13,7 @@ from core.model.library import document_key
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line
 from pages.parts import document_library, markup, runtime, widgets
-from pages.parts.library import add_documents
+from pages.parts.library import add_documents, document_table
 from pages.parts.problems import problem
 
 AROUND = 5
@@ -95,35 +96,14 @@ def _head(document: LibraryDocument | None, target: LibraryPassage | None, numbe
         where = one_line(document.source, 120) if document and document.source != title else ""
         markup.show(h2(".oq-subtitle")[one_line(title, 160), where and small[where]])
         if number is not None and document and document.pages:
-            widgets.button(
-                "Previous page",
-                "chevron_left",
-                turn,
-                document.key,
-                number - 1,
-                key="previous_page",
-                disabled=number <= 1,
-            )
+            first, last = number <= 1, number >= document.pages
+            back, on = (partial(turn, document.key, number + step) for step in (-1, 1))
+            widgets.button("Previous page", "chevron_left", back, key="previous_page", disabled=first)
             st.markdown(f"Page {number:,} of {document.pages:,}")
-            widgets.button(
-                "Next page",
-                "chevron_right",
-                turn,
-                document.key,
-                number + 1,
-                key="next_page",
-                icon_position="right",
-                disabled=number >= document.pages,
-            )
+            position = {"icon_position": "right"}
+            widgets.button("Next page", "chevron_right", on, key="next_page", disabled=last, **position)
         if document and document.stored:
-            widgets.download_button(
-                "Download",
-                lambda: runtime.runs().call(document_library.library().file(document.key), timeout=WAIT).body,
-                document.source.rpartition("/")[2] or "document",
-                "application/octet-stream",
-                type="tertiary",
-                key="download_book",
-            )
+            document_table.download(document, key="download_book", type="tertiary")
 
 
 def turn(key: str, number: int) -> None:

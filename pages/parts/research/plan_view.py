@@ -180,7 +180,10 @@ def _matrix(run: Run, cited: Mapping[int, tuple[int, ...]]) -> Element:
     """A row for each source that a section cites, with a mark in the column of each section that does."""
     titles = {source.number: source.title for section in run.sections for source in section.sources}
     columns = range(1, len(run.sections) + 1)
-    head = ("Source", *(th(scope="col", title=run.sections[n - 1].question)[f"§{n}"] for n in columns))
+    head: tuple[str | Element, ...] = (
+        "Source",
+        *(th(scope="col", title=run.sections[n - 1].question)[f"§{n}"] for n in columns),
+    )
     rows = (
         tr(class_="shared" if len(sections) > 1 else "")[
             th(scope="row", dir="auto")[b[str(number)], one_line(titles[number], 80)],
