@@ -10,12 +10,8 @@ from core.text.sanitize import pluralize
 
 
 def thread(turns: Sequence[RunSummary], run_id: str) -> tuple[RunSummary, ...]:
-    """The turns before a run, the run, and those that follow it, oldest first; of two that follow one, the newer.
-
-    Args:
-        turns: those of its conversation, in any order.
-        run_id: the run. Where it is not among them, there are no turns.
-    """
+    """The turns before a run, the run, and those that follow it, oldest first; of two that follow one, the newer. Empty
+    where the run is not among the `turns` of its conversation, which are in any order."""
     by_id = {turn.id: turn for turn in turns}
     followers: dict[str, RunSummary] = {}
     for turn in sorted(turns, key=lambda turn: turn.started):

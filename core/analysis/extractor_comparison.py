@@ -79,16 +79,7 @@ class WhyNot(Protocol):
 async def compare_extractors(
     run: Run, key: str, ports: Ports, *, fetch: bool = False
 ) -> ExtractorComparison | None:
-    """Run every extractor on one page of the run.
-
-    Args:
-        run: The run that found the page.
-        key: The key of the page's hit.
-        ports: Where the page and the extractors come from.
-        fetch: Whether a page that is not cached may be fetched.
-
-    Returns:
-        None when the page is neither cached nor may be fetched.
+    """Run every extractor on the page of the hit with this key; None when it is neither cached nor may be fetched.
 
     Raises:
         Unreadable: when the page is fetched, and cannot be.

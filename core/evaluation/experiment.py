@@ -87,16 +87,8 @@ async def run_experiment(
 
     Documents are chunked and embedded here, one way of chunking after another, while settings of the one before are
     ranked and measured by the workers, some questions a job. Results are the same with any workers, and come in the
-    same order. Settings with a reranking model are ranked here, where the model is asked.
-
-    Args:
-        data: the questions and documents.
-        tried: the settings.
-        embed: the embedder; it is not asked when all settings rank by BM25.
-        workers: where questions are ranked and measured.
-        rerank: the reranking model, for settings that ask for it.
-        done: names of settings that need not be computed again.
-        progress: where questions, texts and calls made again are counted.
+    same order. Settings with a reranking model are ranked here, where the model is asked. The embedder is not asked when
+    all settings rank by BM25. `done` are the names of settings that need not be computed again.
 
     Raises:
         BadInput: when a document of the data set cannot be used, or there is no reranking model for a setting.

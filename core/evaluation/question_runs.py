@@ -40,12 +40,7 @@ class QuestionRuns:
     """The questions of one data set as runs. Passages and vectors of each way of chunking are computed once."""
 
     def __init__(self, data: DataSet, embed: Embed, rerank: Rerank | None = None) -> None:
-        """
-        Args:
-            data: the questions and documents.
-            embed: the embedder that the experiment used.
-            rerank: the reranking model, for settings that ask for it.
-        """
+        """`embed` is the embedder that the experiment used, `rerank` for settings that ask for it."""
         self.questions: Mapping[str, Question] = {question.id: question for question in data.questions}
         self._data, self._embed, self._rerank = data, embed, rerank
         self._pages: Mapping[str, Page] | None = None
@@ -206,13 +201,8 @@ def neighbours(results: Results, setting: str) -> tuple[Neighbour, ...]:
 
 
 def explanation(text: RelevantText, before: RelevantText | None, top_k: int) -> tuple[str, ...]:
-    """Why a relevant text is where it is, in sentences.
-
-    Args:
-        text: where the ranking has it.
-        before: where another ranking has the same text.
-        top_k: the number of sources that the context may have.
-    """
+    """Why a relevant text is where a ranking has it, in sentences; `before` is where another ranking has it, `top_k` the
+    number of sources that the context may have."""
     if text.row is None or text.rank is None:
         return (
             "No passage has any of it: it is shorter than the shortest passage, or its document is empty.",

@@ -69,17 +69,11 @@ class RegressionCheck:
 def check(
     before: Result, after: Result, metric: str, texts: Mapping[str, str], *, tolerance: float = TOLERANCE
 ) -> RegressionCheck:
-    """Compare two results of the same questions.
+    """Compare a stored result with what was measured now of the same questions, whose `texts` are by their ids.
 
     Where rankings vary from run to run, which OpenQuery's do not, at most 2.5 % of checks fail by chance: the test is
-    exact when a question's two values could be swapped, and half of its 5 % are gains.
-
-    Args:
-        before: the stored result.
-        after: what was measured with the present version or settings.
-        metric: the metric to compare.
-        texts: the text of each question, by its id.
-        tolerance: the largest mean loss that passes.
+    exact when a question's two values could be swapped, and half of its 5 % are gains. `tolerance` is the largest mean
+    loss that passes.
 
     Raises:
         BadInput: when the stored result has no such metric.

@@ -203,12 +203,7 @@ class Results:
     def compare(
         self, baseline: str, metric: str, *, others: Collection[str] | None = None
     ) -> tuple[SettingTest, ...]:
-        """Other settings against the baseline, best first.
-
-        Args:
-            baseline: the setting that they are compared with.
-            metric: what is compared.
-            others: the settings to compare; all when None.
+        """Other settings, all when None, against the baseline, best first.
 
         Raises:
             BadInput: when there is no such setting, no other one, or no question in common.

@@ -78,11 +78,7 @@ def read_results(*folders: Path) -> Results:
 @lru_cache(maxsize=8)
 def joined(names: tuple[str, ...], parts: tuple[Results, ...]) -> Results:
     """Results over the same questions as one, in the order given. Where two have the same setting, or other embedders,
-    the names of settings get the name of their part, as in `first: rank.top_k:3`.
-
-    Args:
-        names: what the parts are called; one that occurs again gets a number.
-        parts: the results.
+    the names of settings get the name of their part, as in `first: rank.top_k:3`; a name that occurs again gets a number.
 
     Raises:
         BadInput: when their questions differ.

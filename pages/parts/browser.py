@@ -66,13 +66,10 @@ def chart_clicks(on_pick: Callable[[str], None]) -> None:
 
 
 def row_clicks(table: str, row: str, cell: str, on_open: Callable[[str], None]) -> None:
-    """Call `on_open` with the id of a row that was clicked, or on which Enter was pressed.
+    """Call `on_open`, before the script reruns, with the id of a row that was clicked, or on which Enter was pressed.
 
-    Args:
-        table: the key of the container around the table.
-        row: the id of the row with the marked cell; empty when no cell is marked.
-        cell: the marked cell.
-        on_open: called before the script reruns.
+    `table` is the key of the container around the table, `row` the id of the row with the marked `cell`; empty when no
+    cell is marked.
     """
 
     def clicked() -> None:

@@ -188,15 +188,8 @@ def cached(
     *,
     cache_if: Callable[[T], object] = lambda _: True,
 ) -> T:
-    """The result of `make`, cached in this browser session for one state of the run.
-
-    Args:
-        name: The name of the cache entry.
-        run: The run that `make` depends on.
-        make: Computes the result.
-        key: What else `make` depends on.
-        cache_if: Whether a result may be cached; a fallback, for example, may not.
-    """
+    """The result of `make`, cached in this browser session by a name, for one state of the run and of what else `make`
+    depends on, the `key`. `cache_if` says whether a result may be cached; a fallback, for example, may not."""
     store: dict[str, tuple[object, T]] = st.session_state.setdefault("view_cache", {})
     state = (run.id, run.seconds, key)
     if name in store and store[name][0] == state:

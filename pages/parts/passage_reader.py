@@ -25,13 +25,11 @@ def reader(
     also: tuple[str, ...] = (),
     controls: Callable[[], None] | None = None,
 ) -> None:
-    """Draw the article scrolled to the passage.
+    """Draw the article scrolled to the passage at `place`, below a short label such as its rank.
 
     Args:
         page: The page with the article's text.
-        place: The passage's offsets in that text.
         given_place: The offsets of what the answer was written from, where that is more than the passage.
-        label: A short label, such as the rank or source number.
         facts: Facts about the passage, elements of `markup.fact`.
         key: The key of the container and prefix of its widgets' keys.
         close: The callback of the close button; None: it cannot be closed.

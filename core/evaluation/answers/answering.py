@@ -137,13 +137,8 @@ class AnsweredQuestion:
 async def answer_questions(
     data: DataSet, knobs: Knobs, ports: Ports, *, done: Collection[str] = ()
 ) -> AsyncGenerator[AnsweredQuestion]:
-    """The questions as they are answered, `AT_ONCE` at the same time, by the chat model if there is one.
-
-    Args:
-        data: the questions and documents.
-        knobs: how documents are chunked and ranked, and how it is answered.
-        ports: the models; nothing is searched or fetched.
-        done: ids of questions that need not be answered again.
+    """The questions as they are answered, `AT_ONCE` at the same time, by the chat model if there is one. Nothing is searched
+    or fetched. `done` are the ids of questions that need not be answered again.
 
     Raises:
         BadInput: when a document of the data set cannot be used, or there is no reranking model that the knobs ask for.

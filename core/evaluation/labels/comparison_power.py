@@ -52,12 +52,8 @@ def expected_spread(samples: Sequence[Sample], grades: Mapping[str, Mapping[str,
 
 
 def questions_needed(difference: float, spread: float) -> int:
-    """The fewest questions after which this difference gets a verdict with a chance of `POWER`.
-
-    Args:
-        difference: of the mean DCG, more than 0.
-        spread: the standard deviation of the estimate of a question.
-    """
+    """The fewest questions after which this difference of the mean DCG, more than 0, gets a verdict with a chance of `POWER`;
+    `spread` is the standard deviation of the estimate of a question."""
     low, high = 0, MOST
     while high - low > 1:
         middle = (low + high) // 2

@@ -49,13 +49,8 @@ class Sample:
 
 
 def sample(question: str, first: Sequence[str], second: Sequence[str]) -> Sample:
-    """The sample of a question.
-
-    Args:
-        question: a name for the question, the same in every comparison.
-        first: passage ids in the order of the first ranking, best first.
-        second: those of the second ranking.
-    """
+    """The sample of a question, of passage ids in the order of two rankings, best first. `question` is a name for it, the
+    same in every comparison."""
     differences = discount_differences(first, second, DEPTH)
     best = {passage: min(_rank(passage, first), _rank(passage, second)) for passage in differences}
     chances = {

@@ -100,11 +100,8 @@ def compare(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) 
     """What the labels say about the two rankings.
 
     A question counts when its whole sample, and that of all questions before it, is labelled: otherwise which
-    questions count could depend on which passages were chosen for labelling.
-
-    Args:
-        samples: as `in_random_order` gives them.
-        grades: the grades of labelled passages by their id, by question.
+    questions count could depend on which passages were chosen for labelling. `samples` are as `in_random_order` gives
+    them, `grades` those of labelled passages by their id, by question.
     """
     estimates: list[float] = []
     unlabelled: list[Proposal] = []

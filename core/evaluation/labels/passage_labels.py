@@ -159,12 +159,8 @@ def labelled_data_set(
 ) -> DataSet:
     """Labels as a data set: the documents are the pages, the excerpts what is labelled as relevant in them.
 
-    Labels of other pages, and those whose text is gone, are left out, with a warning.
-
-    Args:
-        name: what the data set is called.
-        questions: labels by the question's text.
-        pages: by their keys.
+    Labels of other pages, and those whose text is gone, are left out, with a warning. `questions` are labels by the
+    question's text.
     """
     placed = {text: place_labels(labels, pages) for text, labels in questions.items()}
     lost_count = sum(len(labels.gone) + len(labels.elsewhere) for labels in placed.values())

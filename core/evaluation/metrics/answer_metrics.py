@@ -48,11 +48,7 @@ def citation_precision(sentences: Sequence[AttributedSentence], unknown: int = 0
     """The share of the citations that are needed, 0 when there is none. None without a sentence.
 
     A citation is needed when the sentence is supported, and either the cited source supports it alone, or the others
-    do not without it.
-
-    Args:
-        sentences: those of the answer.
-        unknown: citations of sources that do not exist, which count as not needed.
+    do not without it. `unknown` are citations of sources that do not exist, which count as not needed.
     """
     if not sentences:
         return None

@@ -107,10 +107,8 @@ def difference_intervals(differences: NDArray[np.float64]) -> tuple[Interval, ..
     reject: those between two quantiles of the means of random subsets of the questions (Hartigan 1969, "Using subsample
     values as typical values").
 
-    Where there are too few questions for `CONFIDENCE`, the bounds are those of metrics from 0 to 1.
-
-    Args:
-        differences: setting minus baseline, shape (settings, questions).
+    Where there are too few questions for `CONFIDENCE`, the bounds are those of metrics from 0 to 1. `differences` are
+    setting minus baseline, shape (settings, questions).
     """
     intervals: list[Interval] = []
     for start in range(0, len(differences), _TOGETHER):  # all at once they would not fit into memory
@@ -181,14 +179,8 @@ def randomization_tests(
 
     Under the null hypothesis each question's two values could be swapped (Smucker, Allan and Carterette 2007). Up to
     `EXACT` questions that differ, all swaps are counted; above, `permutations` random ones, the same for all settings,
-    and the p-value is (b + 1) / (m + 1), which is never 0 (Phipson and Smyth 2010).
-
-    Args:
-        differences: setting minus baseline, shape (settings, questions).
-        permutations: the number of random swaps.
-
-    Returns:
-        One p-value a setting, shape (settings,).
+    and the p-value is (b + 1) / (m + 1), which is never 0 (Phipson and Smyth 2010). `differences` are setting minus
+    baseline, shape (settings, questions); the p-values have the shape (settings,).
     """
     observed = np.abs(differences.sum(axis=1)) - _NOISE
     p_values = np.ones(len(differences))

@@ -43,11 +43,8 @@ class Drafting:
 
 
 def follow_up(run: Run) -> None:
-    """Draw the field for a follow-up of a run that has ended, the draft of one, and suggested questions.
-
-    Args:
-        run: the last turn of the conversation.
-    """
+    """Draw the field for a follow-up of a run that has ended, the last turn of its conversation, the draft of one, and
+    suggested questions."""
     if run.live or not run.pages:
         return
     drafting: Drafting | None = st.session_state.get(DRAFT)

@@ -16,12 +16,8 @@ POLL = 0.3
 
 
 def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:
-    """Draw buttons with what may be asked next: made of headings, or written by the chat model when it is asked to.
-
-    Args:
-        run: the last turn of the conversation.
-        ask: called with the id of the run and the question that was chosen.
-    """
+    """Draw buttons with what may be asked after the last turn of a conversation: made of headings, or written by the chat
+    model when it is asked to. `ask` gets the id of the run and the question that was chosen."""
     writing: tuple[str, Future[tuple[str, ...]]] | None = st.session_state.get(WRITING)
     written = writing[1] if writing and writing[0] == run.id else None
     if written is not None and not written.done():

@@ -23,14 +23,8 @@ DIFFERENT = 50
 def question_card(
     title: str, compared: NdcgComparison, second: GradedRanking, before: NdcgComparison | None
 ) -> Element:
-    """nDCG of both rankings on a question, and what the latest label changed.
-
-    Args:
-        title: which question it is.
-        compared: the rankings with all labels.
-        second: ranking B.
-        before: the rankings without the latest label; None before the first one.
-    """
+    """nDCG of both rankings on a question, and what the latest label changed; `second` is ranking B, and `before` has the
+    rankings without the latest label, None before the first one."""
     first_range, second_range = compared.ranking, compared.other
     count = len(second.order[:DEPTH])
     return div(".oq-labelled")[
@@ -129,12 +123,8 @@ def _progress(comparison: LabelVerdict) -> Node:
 
 
 def passages(rows: Sequence[tuple[str, str]], current: int) -> Element:
-    """The passages to label of a question with their grades, and which of them is open.
-
-    Args:
-        rows: title and grade of each; the grade is empty where there is none.
-        current: the place of the open one, from 0.
-    """
+    """The passages to label of a question: title and grade of each, empty where there is none, and the place of the open
+    one, from 0."""
     labelled = sum(bool(grade) for _, grade in rows)
     return div(".oq-labelled")[
         markup.kicker("Passages", f"of this question, in no ranking’s order; {labelled} of {len(rows)}"),

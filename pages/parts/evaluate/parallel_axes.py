@@ -123,14 +123,8 @@ def _clear() -> None:
 
 
 def parallel_axes(results: Results, metric: str, baseline: str, on_pick: Any) -> None:
-    """Draw a line for each setting through its place on every axis.
-
-    Args:
-        results: the settings.
-        metric: what the last axis is, which colours the lines.
-        baseline: the setting whose places are marked.
-        on_pick: called with the name of a setting whose line was clicked.
-    """
+    """Draw a line for each setting through its place on every axis, coloured by the last one, the metric; the places of the
+    baseline are marked. `on_pick` gets the name of a setting whose line was clicked."""
     known = axes(results, metric)
     ranges = {some.axis: some for some in read_ranges(st.query_params.get_all(FILTER), known)}
     place = results.place(baseline)

@@ -22,14 +22,7 @@ STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 def settings_table(settings: SettingTable, opened: str, most: int, picked: Collection[str] = ()) -> Element:
     """The baseline and the best `most` other rows. The first knob of each is a link that opens it, and the box before it
-    one that picks it for a comparison.
-
-    Args:
-        settings: the table.
-        opened: the name of the row that is open.
-        most: the most rows besides the baseline.
-        picked: the names of the settings that are picked.
-    """
+    one that picks it for a comparison; `opened` and `picked` are the names of the settings of which that is so."""
     rows = settings.rows[: most + 1]
     base = settings.rows[0].mean.mean
     low, high = _extent(rows)
@@ -123,13 +116,8 @@ def _knob(path: str, values: Sequence[Any], default: Any) -> Node:
 
 
 def interval_bar(place: Callable[[float], str], difference: Interval, *, sure: bool) -> Element:
-    """The interval of a difference as a bar with a dot, which is filled where `sure`.
-
-    Args:
-        place: where a difference is on the axis, in per cent.
-        difference: the interval.
-        sure: whether it is one beyond doubt.
-    """
+    """The interval of a difference as a bar with a dot, which is filled where it is one beyond doubt; `place` says where a
+    difference is on the axis, in per cent."""
     style = f"--low:{place(difference.low)};--high:{place(difference.high)};--dot:{place(difference.mean)}"
     label = f"{metric_text(difference.low, signed=True)} to {metric_text(difference.high, signed=True)}"
     return span(class_=["bar", {"sure": sure}], style=style, role="img", aria_label=label, title=label)[i, b]

@@ -30,11 +30,7 @@ ENDS = {
 def status_line(run: Run, tuned: Run, job: Job | None, now: float) -> None:
     """Draw one line, which is there in every state of the page so that nothing below it moves.
 
-    Args:
-        run: the run with the answer.
-        tuned: the run as it is shown below, ranked under the live knobs.
-        job: the work on that ranking; None when the run's own is shown.
-        now: seconds of the run's clock.
+    `tuned` is the run as it is shown below, ranked under the live knobs by `job`; None when its own ranking is shown.
     """
     with st.container(key="status_line", horizontal=True, vertical_alignment="center", gap="small"):
         if run.live:
