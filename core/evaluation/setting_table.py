@@ -112,10 +112,6 @@ def setting_table(results: Results, metric: str, baseline: str) -> SettingTable:
     compared = results.compare(baseline, metric, others=others) if others else ()
     tests = {test.setting: test for test in compared}
     rows_of = {results.results[rows[0]].setting: rows for rows in alike.values()}
-    tokens = {
-        name: _extent([results.mean(results.results[row], CONTEXT_TOKENS) for row in rows])
-        for name, rows in rows_of.items()
-    }
 
     def row_of(name: str) -> SettingRow:
         members = [results.results[row] for row in rows_of[name]]
@@ -126,7 +122,7 @@ def setting_table(results: Results, metric: str, baseline: str) -> SettingTable:
             values={path: tuple(dict.fromkeys(knobs[row][path] for row in rows_of[name])) for path in varied},
             mean=mean_interval(own[~np.isnan(own)]),
             test=tests.get(name),
-            tokens=tokens[name],
+            tokens=_extent([results.mean(result, CONTEXT_TOKENS) for result in members]),
             seconds=(min(seconds), max(seconds)),
         )
 

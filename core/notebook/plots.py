@@ -10,7 +10,7 @@ from htpy import text as svg_text
 
 from core.analysis.answers.attribution import Attribution, Cell
 from core.analysis.embedding_map.embedding_map import Projection, project
-from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passages, sampled
+from core.analysis.rankings.ranked_passages import ranked_passages, sampled
 from core.analysis.rankings.score_curve import ScoreCurve, elbow, score_curve
 from core.analysis.retrieval.attrition import Attrition, attrition
 from core.analysis.retrieval.flow_diagram import flow_diagram
@@ -79,7 +79,7 @@ def map_plot(run: Run) -> Display[Projection | None]:
             y,
             colours.get(row.key, REST),
             7 if row.number else 3.5,
-            _passage_title(row),
+            f"{f'[{row.number}] ' if row.number else ''}rank {row.rank} · {row.title}: {one_line(row.text, 120)}",
             ring=bool(row.number),
         )
         for row, (x, y) in sorted(
@@ -142,11 +142,6 @@ def _heat(cell: Cell, share: float) -> Element:
     return div(
         style=f"background:rgba(92,110,222,{0.6 * share:.2f});padding:2px 6px;border-radius:3px{frame}"
     )[decimal(cell.similarity, 2)]
-
-
-def _passage_title(row: RankedPassage) -> str:
-    number = f"[{row.number}] " if row.number else ""
-    return f"{number}rank {row.rank} · {row.title}: {one_line(row.text, 120)}"
 
 
 def _figure(shapes: Iterable[Element], words: str) -> Element:

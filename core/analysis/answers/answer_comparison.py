@@ -105,7 +105,7 @@ class Unit(StrEnum):
     DOLLARS = "dollars"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class AnswerMetric:
     """One count of both answers; None where it is unknown."""
 
@@ -129,28 +129,19 @@ def answer_metrics(
     paid, other = before.usage, after.usage
     estimated = "Estimated from the sources: four characters a token"
     reported = "As reported by the provider"
-
-    def metric(label: str, before: float | None, after: float | None, hint: str = "") -> AnswerMetric:
-        return AnswerMetric(label=label, before=before, after=after, hint=hint)
-
+    whole = "From the request to the model to its last token"
+    prompt = _of(paid, "prompt_tokens"), _of(other, "prompt_tokens")
+    completion = _of(paid, "completion_tokens"), _of(other, "completion_tokens")
     metrics = (
-        metric("words", before.words, after.words),
-        metric("sentences", before.sentences, after.sentences),
-        metric("sentences cited", before.sentences_cited, after.sentences_cited),
-        metric("passages cited", before.sources_cited, after.sources_cited),
-        metric("context tokens", before.context_tokens, after.context_tokens, estimated),
-        metric("prompt tokens", _of(paid, "prompt_tokens"), _of(other, "prompt_tokens"), reported),
-        metric("answer tokens", _of(paid, "completion_tokens"), _of(other, "completion_tokens"), reported),
-        AnswerMetric(
-            label="cost", unit=Unit.DOLLARS, before=_of(paid, "cost"), after=_of(other, "cost"), hint=reported
-        ),
-        AnswerMetric(
-            label="time",
-            unit=Unit.SECONDS,
-            before=before_seconds,
-            after=after_seconds,
-            hint="From the request to the model to its last token",
-        ),
+        AnswerMetric("words", before.words, after.words),
+        AnswerMetric("sentences", before.sentences, after.sentences),
+        AnswerMetric("sentences cited", before.sentences_cited, after.sentences_cited),
+        AnswerMetric("passages cited", before.sources_cited, after.sources_cited),
+        AnswerMetric("context tokens", before.context_tokens, after.context_tokens, Unit.COUNT, estimated),
+        AnswerMetric("prompt tokens", *prompt, Unit.COUNT, reported),
+        AnswerMetric("answer tokens", *completion, Unit.COUNT, reported),
+        AnswerMetric("cost", _of(paid, "cost"), _of(other, "cost"), Unit.DOLLARS, reported),
+        AnswerMetric("time", before_seconds, after_seconds, Unit.SECONDS, whole),
     )
     return tuple(metric for metric in metrics if metric.before is not None or metric.after is not None)
 

@@ -39,6 +39,9 @@ def answer_stats(version: AnswerVersion) -> AnswerStats:
     """Count one answer with the sources it was written from."""
     characters = sum(len(source.text) for source in version.sources)
     cited = version.check.citation_counts
+    unsupported = (
+        unsupported_figures(version.check.sentences, version.sources) if version.answer.complete else ()
+    )
     return AnswerStats(
         words=len(version.answer.text.split()),
         sentences=len(version.check.sentences),
@@ -49,16 +52,9 @@ def answer_stats(version: AnswerVersion) -> AnswerStats:
         context_tokens=estimated_tokens(characters),
         usage=version.answer.usage,
         author=answer_author(version.answer),
-        unsupported=_unsupported(version),
+        unsupported=sum(len(figures) for _, figures in unsupported),
         unknown=version.check.unknown,
     )
-
-
-def _unsupported(version: AnswerVersion) -> int:
-    unsupported = (
-        unsupported_figures(version.check.sentences, version.sources) if version.answer.complete else ()
-    )
-    return sum(len(figures) for _, figures in unsupported)
 
 
 def versions(run: Run) -> tuple[AnswerVersion, ...]:

@@ -62,7 +62,7 @@ def named_facts(text: str, *, claimed: bool = False) -> NamedFacts:
     A name is a word with a capital letter that begins no sentence, or with two of them anywhere;
     in German that is every noun.
     """
-    dates = frozenset(_dates(text))
+    dates = frozenset(filter(None, map(_date, _DATE.finditer(text))))
     bare = _DATE.sub(lambda match: " " if _date(match) else match.group(), text)
     return NamedFacts(numbers=figures(bare, claimed=claimed), dates=dates, names=frozenset(_names(bare)))
 
@@ -118,12 +118,6 @@ def unsupported_figures(
 def source_facts(source: Source) -> NamedFacts:
     """The numbers, dates and names of a source: of its passage and of its title."""
     return named_facts(f"{source.title}\n{source.text}")
-
-
-def _dates(text: str) -> Iterator[str]:
-    for match in _DATE.finditer(text):
-        if date := _date(match):
-            yield date
 
 
 def _date(match: re.Match[str]) -> str:

@@ -239,8 +239,8 @@ class _Reader:
     def _sentence(self, draft: _Draft, *, alone: bool, last: bool) -> None:
         if draft.point:
             self._introduced()
-        elif self._lead and self._is_title(self._lead):
-            self._lead = None
+        elif self._lead and not self._lead.text.endswith((*_STOPS, *_COLONS)):
+            self._lead = None  # the heading of what follows, not a part of its first sentence
         elif self._lead:
             draft.start, draft.text = self._lead.start, f"{self._lead.text} {draft.text}"
             draft.cites[:0] = self._lead.cites
@@ -256,11 +256,6 @@ class _Reader:
         if draft.cites and (before := self._lead or (self.found[-1] if self.found else None)):
             before.cites += draft.cites
             before.end = draft.end
-
-    @staticmethod
-    def _is_title(lead: _Draft) -> bool:
-        """Whether the words are the heading of what follows, not a part of its first sentence."""
-        return not lead.text.endswith((*_STOPS, *_COLONS))
 
     def _introduced(self) -> None:
         """A list, a table, a quote or code follows: its introduction is a claim only if it cites a source."""

@@ -78,7 +78,7 @@ def _inline(tokens: Sequence[Token], numbers: Collection[int]) -> str:
             case kind if kind in EMPHASIS:
                 mark(EMPHASIS[kind])
             case "image":
-                mark(_image_words(token.content, token.attrGet("src")))
+                mark(f"{''.join(_words(token.content, ()))} ({_code(str(token.attrGet('src') or ''))})")
             case "link_open":
                 targets.append((str(token.attrGet("href") or ""), len(words)))
             case "link_close":
@@ -89,11 +89,6 @@ def _inline(tokens: Sequence[Token], numbers: Collection[int]) -> str:
                 words.append(token.content)
     out.extend(_words("".join(words), numbers))
     return "".join(out)
-
-
-def _image_words(label: str, target: object) -> str:
-    """An image as its words and, as code, its address."""
-    return f"{''.join(_words(label, ()))} ({_code(str(target or ''))})"
 
 
 def _escape_numbers(line: str) -> str:

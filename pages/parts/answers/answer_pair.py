@@ -21,7 +21,8 @@ ANSWERS = "answer_pair"
 
 def answer_pair(configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run]) -> None:
     """Draw both answers side by side; “Answer both” streams new ones."""
-    jobs = {side: _job(side) for side in configs}
+    names, begun = st.session_state.get(ANSWERS, {}), runtime.runs().side_answers
+    jobs = {side: begun.get(names[side]) if names.get(side) else None for side in configs}
     live = any(job is not None and job.live for job in jobs.values())
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="answer_pair_head"):
         markup.show(
@@ -76,11 +77,6 @@ def _title(config: CompareConfig) -> str:
 
 def _name(side: str) -> str:
     return f"{runtime.session_id()} {side} answer"
-
-
-def _job(side: str) -> Job | None:
-    name = st.session_state.get(ANSWERS, {}).get(side)
-    return runtime.runs().side_answers.get(name) if name else None
 
 
 def _begin(configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run]) -> None:
