@@ -93,7 +93,7 @@ def change_lines(changes: RunChanges, scores: Collection[str] = EVERY_SCORE) -> 
         yield from _section("Answer", _answer(changes))
     if set(scores) >= EVERY_SCORE:
         yield from _section("Pages", map(_page, changes.pages))
-        yield from _section("Ranked passages", _counts(changes.passages))
+        yield from _section("Ranked passages", kind_counts("passage", changes.passages))
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -130,9 +130,9 @@ def _page(change: PageChange) -> str:
     return f"{SIGNS[change.kind]} {one_line(change.page.title, 80)} · {change.page.url}{reason}"
 
 
-def _counts(passages: Collection[PassageChange]) -> Iterator[str]:
-    counts = [(sum(change.kind is kind for change in passages), kind) for kind in ChangeKind]
-    if passages:
-        yield f"{pluralize(len(passages), 'passage')}: " + ", ".join(
-            f"{count:,} {kind}" for count, kind in counts if count
-        )
+def kind_counts(noun: str, changes: Collection[PageChange | PassageChange]) -> Iterator[str]:
+    """How many changes of each kind there are, such as `5 pages: 3 new, 2 gone`; nothing without any."""
+    kinds = [change.kind for change in changes]
+    counts = [f"{kinds.count(kind):,} {kind}" for kind in ChangeKind if kind in kinds]
+    if counts:
+        yield f"{pluralize(len(kinds), noun)}: {', '.join(counts)}"

@@ -268,8 +268,8 @@ def retriable(run: Run) -> tuple[str, ...]:
     return tuple(hit.key for hit in run.hits if may_succeed(hit.key))
 
 
-def best_so_far(run: Run, limit: int = 5) -> tuple[tuple[float, str, str], ...]:
-    """`(cosine, passage, site)` of the best passages embedded so far, best first."""
+def best_so_far(run: Run) -> tuple[tuple[float, str, str], ...]:
+    """`(cosine, passage, site)` of the five best passages embedded so far, best first."""
     embedded = (
         passage
         for passage in run.passages
@@ -279,7 +279,7 @@ def best_so_far(run: Run, limit: int = 5) -> tuple[tuple[float, str, str], ...]:
     for passage in sorted(embedded, key=lambda passage: -_finite(run.live_cosine[passage.id])):
         score = run.live_cosine[passage.id]
         best.setdefault(passage.text, (score, passage.text, site(run.pages[passage.place.page].url)))
-        if len(best) == limit:
+        if len(best) == 5:
             break
     return tuple(best.values())
 

@@ -23,7 +23,7 @@ class StepRow:
     outcome: str
     """The size of the result, such as "10 hits"; `failed` where the tool was refused or failed."""
     seconds: float
-    """Until `now` while it is under way."""
+    """Until the latest event of the run while it is under way."""
     tokens: int
     """Of the model's decision for it; 0 where an earlier step of the same decision has them."""
     ended: bool
@@ -39,15 +39,15 @@ class StepRow:
         return f"Step {self.number}: {self.tool} {self.argument}: {self.outcome}"
 
 
-def step_rows(run: Run, now: float | None = None) -> Iterator[StepRow]:
-    """The steps of a run in their order; `now` is in seconds of its clock, its latest event when None."""
+def step_rows(run: Run) -> Iterator[StepRow]:
+    """The steps of a run in their order."""
     for step in run.steps:
         yield StepRow(
             number=step.number,
             tool=one_line(step.tool, 64),
             argument=_argument(step.arguments),
             outcome=_outcome(step),
-            seconds=(max(run.seconds, now or 0.0) if step.end is None else step.end) - step.start,
+            seconds=(run.seconds if step.end is None else step.end) - step.start,
             tokens=step.tokens,
             ended=step.end is not None,
             error=step.error,

@@ -67,9 +67,9 @@ def rows_table(head: Sequence[str], rows: Iterable[Sequence[Node]], numbers: Col
     ]
 
 
-def bar(share: float, *, lost: bool = False) -> Element:
+def bar(share: float) -> Element:
     """A horizontal bar; `share` is from 0 to 1."""
-    return i(class_=["bar", {"lost": lost}], style=f"width:{max(0.0, min(share, 1.0)):.1%}")
+    return i(".bar", style=f"width:{max(0.0, min(share, 1.0)):.1%}")
 
 
 def facts(*pairs: tuple[Any, str]) -> Element:

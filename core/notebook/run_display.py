@@ -23,7 +23,7 @@ from core.text.markdown.elements import elements
 from core.text.sanitize import one_line, pluralize
 
 SHOWN_PASSAGES = 10
-"""Passages that a ranking shows when nothing else is said."""
+"""Passages that a ranking shows besides those of the context."""
 AROUND = 400
 """Characters of the page on either side of a passage."""
 SIGNS = {StepState.PASSED: "✓", StepState.ENDED: "✗", StepState.NOT_REACHED: "–", StepState.UNKNOWN: "?"}
@@ -99,7 +99,7 @@ def progress_display(run: Run) -> Display[Run]:
     return Display(value=run, content=(div(".quiet")[spoken_state(run)], table))
 
 
-def ranking_display(run: Run, first: int = SHOWN_PASSAGES) -> Display[Ranking | None]:
+def ranking_display(run: Run) -> Display[Ranking | None]:
     """The best passages with their scores, and all of the context."""
     if run.ranking is None:
         return empty(None, "The run has no ranking.")
@@ -116,7 +116,7 @@ def ranking_display(run: Run, first: int = SHOWN_PASSAGES) -> Display[Ranking | 
         yield from ("" if value is None else decimal(value, 3) for value in values)
         yield from (row.snippet, row.site)
 
-    shown = ([*cells(row)] for row in rows if row.rank <= first or row.number)
+    shown = ([*cells(row)] for row in rows if row.rank <= SHOWN_PASSAGES or row.number)
     head = ("rank", "source", "", *scores, "passage", "site")
     note = f"{pluralize(len(rows), 'passage')} by {name}, {len(run.ranking.context)} in the context"
     table = rows_table(head, shown, numbers=("rank", "source", *scores))

@@ -21,9 +21,9 @@ def show(*nodes: Node, width: Literal["stretch", "content"] = "stretch") -> None
     st.html(html(*nodes), width=width)
 
 
-def icon(name: str, extra: str = "") -> Element:
-    """A symbol of the icon font, hidden from screen readers; `extra` are further classes."""
-    return span(class_=["oq-icon", extra], aria_hidden="true")[name]
+def icon(name: str) -> Element:
+    """A symbol of the icon font, hidden from screen readers."""
+    return span(".oq-icon", aria_hidden="true")[name]
 
 
 def status_icon(symbol: str, label: str, classes: str) -> Element:

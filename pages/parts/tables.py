@@ -158,7 +158,8 @@ def selectable_table(
     # With other rows, or with an item that was opened or closed elsewhere, the table is a new widget: what the
     # browser still tells of the old one, such as a selection that it clears with its rows, reaches nobody.
     is_kept = drawn and drawn.ids == shown_ids and (clicked or drawn.selection.row == row)
-    widget = drawn.widget if drawn and is_kept else _next_widget(key, drawn)
+    number = int(drawn.widget.rpartition("_")[2]) + 1 if drawn else 0
+    widget = drawn.widget if drawn and is_kept else f"{key}_table_{number}"
     selected = _selection(widget)
     selection = _check(widget, row, next(iter(columns)))
     with st.container(key=key):  # for styles: the class of the table itself changes with its widget
@@ -216,11 +217,6 @@ def _page(key: str, ids: Sequence[str], open_id: object, place: int | None, page
     page = _Page(number, f"{key}_page_{turns}", listed, open_id)
     st.session_state[f"{key}_page"] = page
     return page
-
-
-def _next_widget(key: str, drawn: _Drawn | None) -> str:
-    number = int(drawn.widget.rpartition("_")[2]) + 1 if drawn else 0
-    return f"{key}_table_{number}"
 
 
 def _is_outdated(drawn: _Drawn) -> bool:

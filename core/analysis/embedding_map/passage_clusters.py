@@ -63,8 +63,8 @@ def _seeds(vectors: Vectors, count: int) -> Vectors:
     return vectors[chosen].copy()
 
 
-def cluster_names(texts: Sequence[str], labels: Labels, words: int = 3) -> tuple[str, ...]:
-    """A name for each cluster: its most distinctive words, as `word, word, word`.
+def cluster_names(texts: Sequence[str], labels: Labels) -> tuple[str, ...]:
+    """A name for each cluster: its three most distinctive words, as `word, word, word`.
 
     A word's weight is the number of the cluster's texts that have it times log(texts / texts that have it)
     (tf-idf over documents). A single cluster is named by its most frequent words.
@@ -79,6 +79,4 @@ def cluster_names(texts: Sequence[str], labels: Labels, words: int = 3) -> tuple
         word, times = item
         return -times * math.log(len(texts) / everywhere[word]), -times, word
 
-    return tuple(
-        ", ".join(word for word, _ in sorted(cluster.items(), key=weight)[:words]) for cluster in inside
-    )
+    return tuple(", ".join(word for word, _ in sorted(cluster.items(), key=weight)[:3]) for cluster in inside)

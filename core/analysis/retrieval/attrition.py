@@ -4,7 +4,8 @@ Up to the articles the unit is the address, from there on the passage. Within a 
 conserved: what enters a step leaves it, to the next step or as a loss.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -88,72 +89,50 @@ class Attrition:
         return next((flow for flow in self.flows if flow.key == key), None)
 
 
-def attrition(run: Run) -> Attrition:
-    """Count the items at every step of the run, and the losses between them by reason."""
-    builder = _FlowBuilder()
-    rows, unique, repeated = _results(run)
-    builder.begin(rows)
-    builder.add_step(AttritionStep.HITS, AttritionStep.UNIQUE, repeated, unique)
-    unfetched, unread, articles = _pages(run)
-    unfetched_keys = {key for _, key in unfetched}
-    builder.add_step(
-        AttritionStep.UNIQUE,
-        AttritionStep.FETCHED,
-        unfetched,
-        [hit.key for hit in run.hits if hit.key not in unfetched_keys],
-    )
-    builder.add_step(AttritionStep.FETCHED, AttritionStep.EXTRACTED, unread, articles)
-    unranked, ranked = _passages(run)
-    builder.change_unit(
-        AttritionStep.EXTRACTED, AttritionStep.PASSAGES, [*ranked, *(item for _, item in unranked)]
-    )
-    builder.add_step(AttritionStep.PASSAGES, AttritionStep.RANKED, unranked, ranked)
-    left_out, context = _ranked(run)
-    builder.add_step(AttritionStep.RANKED, AttritionStep.CONTEXT, left_out, context)
-    answered = run.answer is not None and answer_matches_context(run)
-    if answered and run.index is not None:
-        cited = {run.index.passages[row].id for row in cited_rows(run)}
-        uncited = [("never cited", item) for item in context if item not in cited]
-        builder.add_step(
-            AttritionStep.CONTEXT, AttritionStep.CITED, uncited, [item for item in context if item in cited]
-        )
-    return Attrition(counts=builder.counts, flows=tuple(builder.flows), answered=answered)
-
-
 Lost = Sequence[tuple[str, str]]
 """Pairs of a reason and an item."""
 
 
-class _FlowBuilder:
-    """Collects flows step by step, and keeps their widths conserved."""
+def attrition(run: Run) -> Attrition:
+    """Count the items at every step of the run, and the losses between them by reason."""
+    rows, unique, repeated = _results(run)
+    unfetched, unread, articles = _pages(run)
+    unfetched_keys = {key for _, key in unfetched}
+    fetched = [hit.key for hit in run.hits if hit.key not in unfetched_keys]
+    unranked, ranked = _passages(run)
+    left_out, context = _ranked(run)
+    steps: list[tuple[AttritionStep, Lost, Sequence[str]]] = [
+        (AttritionStep.UNIQUE, repeated, unique),
+        (AttritionStep.FETCHED, unfetched, fetched),
+        (AttritionStep.EXTRACTED, unread, articles),
+        (AttritionStep.PASSAGES, (), [*ranked, *(item for _, item in unranked)]),
+        (AttritionStep.RANKED, unranked, ranked),
+        (AttritionStep.CONTEXT, left_out, context),
+    ]
+    answered = run.answer is not None and answer_matches_context(run)
+    if answered and run.index is not None:
+        cited = {run.index.passages[row].id for row in cited_rows(run)}
+        uncited = [("never cited", item) for item in context if item not in cited]
+        steps.append((AttritionStep.CITED, uncited, [item for item in context if item in cited]))
+    counts, flows = {AttritionStep.HITS: len(rows)}, list[Flow]()
+    start, width = AttritionStep.HITS, 1.0
+    for to, lost, remaining in steps:
+        scale = width / max(len(lost) + len(remaining), 1)
+        for reason, items in _by_reason(lost):
+            flows.append(Flow(start=start, to=None, reason=reason, items=items, width=scale * len(items)))
+        counts[to], width = len(remaining), scale * len(remaining)
+        flows.append(Flow(start=start, to=to, reason="", items=tuple(remaining), width=width))
+        start = to
+    return Attrition(counts=counts, flows=tuple(flows), answered=answered)
 
-    def __init__(self) -> None:
-        self.flows: list[Flow] = []
-        self.counts: dict[AttritionStep, int] = {}
-        self._widths: dict[AttritionStep, float] = {}
 
-    def begin(self, items: Sequence[str]) -> None:
-        self.counts[AttritionStep.HITS], self._widths[AttritionStep.HITS] = len(items), 1.0
-
-    def add_step(self, start: AttritionStep, to: AttritionStep, lost: Lost, remaining: Sequence[str]) -> None:
-        by_reason: dict[str, list[str]] = {}
-        for reason, item in lost:
-            by_reason.setdefault(reason, []).append(item)
-        scale = self._widths[start] / max(len(lost) + len(remaining), 1)
-        for reason, items in sorted(by_reason.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-            self._add(start, None, reason, items, scale * len(items))
-        self._add(start, to, "", remaining, scale * len(remaining))
-
-    def change_unit(self, start: AttritionStep, to: AttritionStep, items: Sequence[str]) -> None:
-        self._add(start, to, "", items, self._widths[start] if items else 0.0)
-
-    def _add(
-        self, start: AttritionStep, to: AttritionStep | None, reason: str, items: Iterable[str], width: float
-    ) -> None:
-        flow = Flow(start=start, to=to, reason=reason, items=tuple(items), width=width)
-        self.flows.append(flow)
-        if to is not None:
-            self.counts[to], self._widths[to] = flow.count, width
+def _by_reason(lost: Lost) -> list[tuple[str, tuple[str, ...]]]:
+    """The lost items of each reason, the commonest first."""
+    by_reason: defaultdict[str, list[str]] = defaultdict(list)
+    for reason, item in lost:
+        by_reason[reason].append(item)
+    ordered = sorted(by_reason.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+    return [(reason, tuple(items)) for reason, items in ordered]
 
 
 def _results(run: Run) -> tuple[list[str], list[str], Lost]:

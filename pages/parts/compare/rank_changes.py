@@ -1,6 +1,5 @@
 """Rank changes between two rankings: metrics, a table of every passage, and the passage of a row."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -72,7 +71,8 @@ def change_table(
         "source": st.column_config.TextColumn("source", width=170),
     }
     tables.selectable_table(
-        _context_first(diff.changes),
+        # Passages of either context first, in the order of the second ranking, then of the first.
+        sorted(diff.changes, key=lambda change: not (change.after_number or change.before_number)),
         lambda change: change.id,
         _cells,
         columns,
@@ -84,12 +84,6 @@ def change_table(
     opened = next((change for change in diff.changes if change.id == st.session_state.get(OPENED)), None)
     if opened:
         _open_passage(opened, first, second, key)
-
-
-def _context_first(changes: Sequence[RankChange]) -> list[RankChange]:
-    """Passages of either context first, in the order of the second ranking, then of the first."""
-    inside = [change for change in changes if change.after_number or change.before_number]
-    return [*inside, *(change for change in changes if not (change.after_number or change.before_number))]
 
 
 def _cells(change: RankChange) -> dict[str, Any]:

@@ -1,17 +1,15 @@
 """What is new from one run of a question to another: sources and pages, and the file of all changes."""
 
-from collections.abc import Iterator
-
 import orjson
 import streamlit as st
 from htpy import Element, b, li, span, ul
 
 from core.analysis.answers.answer_export import export_name
-from core.analysis.change_document import SIGNS, change_document
+from core.analysis.change_document import SIGNS, change_document, kind_counts
 from core.analysis.run_changes import ChangeKind, PageChange, PassageChange, RunChanges, run_changes
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.sanitize import folded_question, json_without_surrogates, one_line, pluralize
+from core.text.sanitize import folded_question, json_without_surrogates, one_line
 from pages.parts import markup, widgets
 from pages.parts.answers.answer_diff import SIGNS as DIFF_SIGNS
 from pages.parts.answers.answer_diff import TAGS
@@ -54,20 +52,14 @@ def what_is_new(before: Run, after: Run) -> None:
 
 def _summary(changes: RunChanges) -> str:
     parts = [
-        *_counts("source", [change.kind for change in changes.sources]),
-        *_counts("page", [change.kind for change in changes.pages]),
-        *_counts("passage", [change.kind for change in changes.passages]),
+        *kind_counts("source", changes.sources),
+        *kind_counts("page", changes.pages),
+        *kind_counts("passage", changes.passages),
     ]
     answer = f"{changes.scores.answer:.0%} of the answer is other sentences" if changes.scores.answer else ""
     return (
         f"{'; '.join(filter(None, (*parts, answer))) or 'Nothing: pages, sources and answer are the same'}."
     )
-
-
-def _counts(noun: str, kinds: list[ChangeKind]) -> Iterator[str]:
-    counts = [f"{kinds.count(kind):,} {kind}" for kind in ChangeKind if kind in kinds]
-    if counts:
-        yield f"{pluralize(len(kinds), noun)}: {', '.join(counts)}"
 
 
 def _source(changes: RunChanges, change: PassageChange) -> Element:

@@ -103,15 +103,14 @@ def _link(key: str) -> str:
 
 
 def _flow_table(run: Run, flows: dict[str, Flow]) -> None:
-    losses = [key for key, flow in flows.items() if flow.to is None]
-    order = [*losses, *(key for key in flows if key not in losses)]
+    losses = sum(flow.to is None for flow in flows.values())
     key = st.selectbox(
         "Items of a flow",
-        order,
+        sorted(flows, key=lambda key: flows[key].to is not None),  # losses first
         index=None,
         key=FLOW,
         format_func=lambda flow: _flow_title(flows[flow]),
-        placeholder=f"Click a flow above, or select one of {len(losses)} losses to list its items …"
+        placeholder=f"Click a flow above, or select one of {losses} losses to list its items …"
         if losses
         else "Click a flow above, or select one to list its items …",
         label_visibility="collapsed",

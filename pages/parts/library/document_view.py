@@ -100,8 +100,9 @@ def _head(document: LibraryDocument | None, target: LibraryPassage | None, numbe
             back, on = (partial(turn, document.key, number + step) for step in (-1, 1))
             widgets.button("Previous page", "chevron_left", back, key="previous_page", disabled=first)
             st.markdown(f"Page {number:,} of {document.pages:,}")
-            position = {"icon_position": "right"}
-            widgets.button("Next page", "chevron_right", on, key="next_page", disabled=last, **position)
+            widgets.button(
+                "Next page", "chevron_right", on, key="next_page", icon_position="right", disabled=last
+            )
         if document and document.stored:
             document_table.download(document, key="download_book", type="tertiary")
 

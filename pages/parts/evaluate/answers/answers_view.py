@@ -215,7 +215,7 @@ def _differences(answers: Answers, others: list[AnswerEvaluation]) -> dict[str, 
         "Compared with",
         ("", *same),
         key="answers_baseline",
-        format_func=lambda name: _title(same[name]) if name else "no other evaluation",
+        format_func=lambda name: ", ".join(_facts(same[name])[2:]) if name else "no other evaluation",
         help="Each difference is paired: over the questions that both have, with its interval.",
         on_change=address.keep_choice,
         args=("baseline", "answers_baseline"),
@@ -223,12 +223,6 @@ def _differences(answers: Answers, others: list[AnswerEvaluation]) -> dict[str, 
     )
     other = same[chosen].answers if chosen else None
     return answers.differences(other) if other else {}
-
-
-def _title(evaluation: AnswerEvaluation) -> str:
-    chat = evaluation.answers.header.chat if evaluation.answers else ""
-    started = browser.local_time(evaluation.plan.started)
-    return f"{chat or 'quotations'}, {' '.join(evaluation.plan.changes) or 'defaults'}, {started}"
 
 
 def _listed(every: tuple[AnswerEvaluation, ...], opened: AnswerEvaluation | None) -> Element:
