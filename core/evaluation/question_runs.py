@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from cachetools import LRUCache
+
 from core.analysis.rankings.context_membership import exclusion_reasons, overlaps
 from core.analysis.rankings.ranked_passages import ranks_by_row
 from core.config.knobs import ChunkKnobs, Knobs
@@ -45,7 +47,7 @@ class QuestionRuns:
         self._data, self._embed, self._rerank = data, embed, rerank
         self._pages: Mapping[str, Page] | None = None
         self._corpora: dict[ChunkKnobs, Corpus] = {}
-        self._runs: dict[tuple[str, Knobs], RecordedRun] = {}
+        self._runs: LRUCache[tuple[str, Knobs], RecordedRun] = LRUCache(KEPT_RUNS)
         self._lock = asyncio.Lock()
 
     async def runs(self, question: str, settings: Sequence[str]) -> tuple[RecordedRun, ...]:
@@ -65,8 +67,6 @@ class QuestionRuns:
     async def _run(self, question: str, knobs: Knobs) -> RecordedRun:
         key = (question, knobs)
         if key not in self._runs:
-            if len(self._runs) >= KEPT_RUNS:
-                del self._runs[next(iter(self._runs))]
             self._runs[key] = await self._ranked(self.questions[question].text, knobs)
         return self._runs[key]
 

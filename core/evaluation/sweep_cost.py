@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 
 import numpy as np
-from cachetools import LRUCache
+from cachetools import LRUCache, cached
 
 from core.config.knobs import ChunkKnobs, Knobs, RankKnobs, Strategy
 from core.config.memory import machine_memory
@@ -130,16 +130,7 @@ class SweepCost:
         return _RANGE[0] * total, _RANGE[1] * total
 
 
-@dataclass(frozen=True, slots=True)
-class _Chunking:
-    """The passages of the sample by one way of chunking, and what that took."""
-
-    passages: tuple[Passage, ...]
-    seconds: float
-
-
-_chunkings: LRUCache[tuple[str, ChunkKnobs], _Chunking] = LRUCache(64)
-_timings: LRUCache[tuple[object, ...], float] = LRUCache(256)
+_embedder_timings: LRUCache[str, tuple[int, float]] = LRUCache(64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,11 +162,11 @@ async def sweep_cost(summary: DataSetSummary, tried: Sequence[Knobs], models: Sw
     seconds = dict.fromkeys(("chunk", "embed", "rerank", "rank"), 0.0)
     unknown: list[str] = []
     for chunk in dict.fromkeys(knobs.chunk for knobs in tried):
-        cut = await asyncio.to_thread(_cut, summary.digest, sample, chunk)
-        passages[chunk] = len(cut.passages) * scale
-        seconds["chunk"] += cut.seconds * scale
+        cut, cut_seconds = await asyncio.to_thread(_cut, summary.digest, sample, chunk)
+        passages[chunk] = len(cut) * scale
+        seconds["chunk"] += cut_seconds * scale
         if chunk in embedded:
-            contents = [passage.text for passage in cut.passages]
+            contents = [passage.text for passage in cut]
             known, width = await models.cached(contents)
             dimensions = dimensions or width
             fresh = (len(contents) - known) * scale
@@ -237,38 +228,35 @@ def _dollars(billed: Iterable[tuple[str, int]], prices: Prices) -> float | None:
     return dollars
 
 
-def _cut(digest: str, sample: DataSet, chunk: ChunkKnobs) -> _Chunking:
-    """The passages of the sample, remembered."""
-    if (digest, chunk) not in _chunkings:
-        pages, began = document_pages(sample), time.thread_time()
-        passages = document_passages(pages, chunk)
-        _chunkings[digest, chunk] = _Chunking(passages, time.thread_time() - began)
-    return _chunkings[digest, chunk]
+@cached(LRUCache(64), key=lambda digest, sample, chunk: (digest, chunk))
+def _cut(digest: str, sample: DataSet, chunk: ChunkKnobs) -> tuple[tuple[Passage, ...], float]:
+    """The passages of the sample by one way of chunking, and the seconds that this took; computed once."""
+    pages, began = document_pages(sample), time.thread_time()
+    return document_passages(pages, chunk), time.thread_time() - began
 
 
 async def _time_embedder(embed: Embed, texts: Sequence[str]) -> tuple[int, float]:
     """The dimensions of a local embedder's vectors, and the seconds that a character takes, timed once."""
-    key = (embed.identity,)
-    if key not in _timings:
+    if embed.identity not in _embedder_timings:
         await embed(texts[:1])  # which loads the model
         began = time.perf_counter()
         vectors = (await embed(texts[:_TIMED_TEXTS])).vectors
-        _timings[key] = (time.perf_counter() - began) / max(sum(map(len, texts[:_TIMED_TEXTS])), 1)
-        _timings["dimensions", embed.identity] = vectors.shape[1]
-    return round(_timings["dimensions", embed.identity]), _timings[key]
+        each = (time.perf_counter() - began) / max(sum(map(len, texts[:_TIMED_TEXTS])), 1)
+        _embedder_timings[embed.identity] = vectors.shape[1], each
+    return _embedder_timings[embed.identity]
 
 
+@cached(LRUCache(256), key=lambda summary, sample, chunk, strategy: (summary.digest, chunk, strategy))
 def _time_ranking(summary: DataSetSummary, sample: DataSet, chunk: ChunkKnobs, strategy: Strategy) -> float:
     """The seconds that ranking the sample for a question and measuring it takes, timed once."""
-    key = (summary.digest, chunk, strategy)
-    if key not in _timings:
-        passages, pages = _cut(summary.digest, sample, chunk).passages, document_pages(sample)
-        vectors = np.zeros((len(passages), _TIMED_DIMENSIONS), np.float32)
-        index = Index(passages=passages, vectors=vectors, question=vectors[0], embedder="")
-        question = summary.question or Question(id="", text="")
-        knobs = RankKnobs(strategy=strategy)
-        for _ in range(2):  # the first reads every passage, which settings share
-            began = time.thread_time()
-            measure_ranking(question, index, rank(question.text, index, knobs, pages), pages, knobs)
-            _timings[key] = time.thread_time() - began
-    return _timings[key]
+    passages, pages = _cut(summary.digest, sample, chunk)[0], document_pages(sample)
+    vectors = np.zeros((len(passages), _TIMED_DIMENSIONS), np.float32)
+    index = Index(passages=passages, vectors=vectors, question=vectors[0], embedder="")
+    question = summary.question or Question(id="", text="")
+    knobs = RankKnobs(strategy=strategy)
+    seconds = 0.0
+    for _ in range(2):  # the first reads every passage, which settings share
+        began = time.thread_time()
+        measure_ranking(question, index, rank(question.text, index, knobs, pages), pages, knobs)
+        seconds = time.thread_time() - began
+    return seconds

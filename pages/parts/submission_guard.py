@@ -7,9 +7,10 @@ remembered outside of the session, and the second returns the run of the first.
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from cachetools import LRUCache
 
 from core.config.knobs import Knobs
 
@@ -32,7 +33,7 @@ class SubmissionGuard:
     """The latest submission of each session with its run. Thread-safe."""
 
     def __init__(self) -> None:
-        self._latest: OrderedDict[str, _Submission] = OrderedDict()
+        self._latest: LRUCache[str, _Submission] = LRUCache(MAX_SESSIONS)
         self._lock = threading.Lock()
 
     def run_id_for(
@@ -62,6 +63,4 @@ class SubmissionGuard:
                     return before.run_id
             run_id = start()
             self._latest[session_id] = _Submission(question, knobs, run_id)
-            while len(self._latest) > MAX_SESSIONS:
-                self._latest.popitem(last=False)
             return run_id
