@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -91,53 +90,32 @@ def empty(value: Any, message: str) -> Display[Any]:
 
 CELL = 70
 """Characters of a cell."""
-_HIDDEN = frozenset({"style", "svg"})
-_BLOCKS = frozenset({"p", "div", "h3", "li", "blockquote", "pre", "figcaption", "br", "hr", "tr"})
+_HIDDEN = ("style", "svg")
+_BLOCKS = ("p", "div", "h3", "li", "blockquote", "pre", "figcaption", "br", "hr")
 
 
 def plain_text(content: str) -> str:
     """Blocks as lines, tables in columns; of drawings their captions. Without characters that a terminal obeys."""
-    reader = _Reader()
-    reader.feed(content)
-    reader.close()
-    return sanitize("\n".join(reader.lines))
+    from bs4 import BeautifulSoup
+
+    soup = BeautifulSoup(content, "lxml")
+    for drawing in soup(_HIDDEN):
+        drawing.decompose()
+    for grid in soup("table"):
+        rows = [[_cell(cell) for cell in row(("th", "td"))] for row in grid("tr")]
+        grid.replace_with("\n".join(("", *_columns(rows), "")))
+    for block in soup(_BLOCKS):
+        block.insert_before("\n• " if block.name == "li" else "\n")
+        if not block.is_empty_element:
+            block.insert_after("\n")
+    return sanitize(soup.get_text())
 
 
-class _Reader(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines = [""]
-        self._hidden = 0
-        self._rows: list[list[str]] | None = None
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._hidden += tag in _HIDDEN
-        if tag == "table":
-            self._rows = []
-        elif self._rows is None and tag in _BLOCKS:
-            self.lines.append("• " if tag == "li" else "")
-        elif self._rows is not None and tag == "tr":
-            self._rows.append([])
-        elif self._rows and tag in ("th", "td"):
-            self._rows[-1].append("")
-        elif self._rows and tag in _BLOCKS:
-            self._rows[-1][-1] += " "
-
-    def handle_endtag(self, tag: str) -> None:
-        self._hidden -= tag in _HIDDEN
-        if tag == "table" and self._rows is not None:
-            self.lines += [*_columns(self._rows), ""]
-            self._rows = None
-        elif self._rows is None and tag in _BLOCKS:
-            self.lines.append("")
-
-    def handle_data(self, data: str) -> None:
-        if self._hidden:
-            return
-        if self._rows is None:
-            self.lines[-1] += data
-        elif self._rows and self._rows[-1]:
-            self._rows[-1][-1] += data
+def _cell(cell: Any) -> str:
+    """The words of a cell, those of blocks in it apart."""
+    for block in cell(_BLOCKS):
+        block.insert_before(" ")
+    return str(cell.get_text())
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
