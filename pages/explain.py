@@ -24,7 +24,6 @@ from pages.parts.explain import (
 class View:
     """A view of a finished run, with what explains it."""
 
-    title: str
     symbol: str
     draw: Callable[[Run], None]
     how_to_read: str
@@ -34,21 +33,18 @@ class View:
 
 VIEWS = {
     "attrition": View(
-        "Attrition",
         "filter_alt",
         attrition_view.view,
         "From top to bottom: the blue part passes to the next step, the red parts are lost; the width is the share of all results.",
         "similarity-thresholds",
     ),
     "queries": View(
-        "Queries",
         "travel_explore",
         queries_view.view,
         "Queries with 0 unique results added nothing.",
         "query-expansion",
     ),
     "attribution": View(
-        "Attribution",
         "fact_check",
         attribution_view.view,
         "The stronger the colour of a cell, the more similar is the best match in that source; a ring marks a "
@@ -57,35 +53,30 @@ VIEWS = {
         "citations-and-attribution",
     ),
     "scores": View(
-        "Scores",
         "bar_chart",
         scores_view.view,
         "Blue: cosines of this question. Grey: cosines of unrelated questions on the same passages.",
         "cosine-similarity",
     ),
     "map": View(
-        "Map",
         "scatter_plot",
         map_view.view,
         "Close points are similar; the projection is approximate. Click a point for its nearest neighbours, or use the lasso.",
         "embedding-maps",
     ),
     "sources": View(
-        "Sources",
         "copy_all",
         sources_view.view,
         "Near-duplicate pages count as one; leave a page out to see its effect on the ranking.",
         "near-duplicate-detection",
     ),
     "extraction": View(
-        "Extraction",
         "radiology",
         extraction_view.view,
         "Left: the page as fetched. Right: the extracted article; struck through in red is what the extractor left out.",
         "main-text-extraction",
     ),
     "answers": View(
-        "Answers",
         "difference",
         answers_view.view,
         "Two answers of this run side by side, with a diff of their sentences below.",
@@ -112,7 +103,7 @@ run = page_frame.chosen_run(
     "Why a run answered as it did: losses, queries, attribution, scores and extraction.",
     page_frame.EXPLAIN,
 )
-name = address.view_choice({view: f":material/{VIEWS[view].symbol}: {VIEWS[view].title}" for view in VIEWS})
+name = address.view_choice({view: f":material/{VIEWS[view].symbol}: {view.capitalize()}" for view in VIEWS})
 shown = VIEWS[name]
 page_frame.how_to_read(shown.how_to_read, shown.article)
 with st.container(key="explain_view"):
