@@ -1,5 +1,6 @@
 """The library of documents, as the pages use it: names of collections, example questions, who may change it."""
 
+from collections.abc import Callable
 from contextlib import suppress
 
 from cachetools.func import ttl_cache
@@ -7,6 +8,7 @@ from cachetools.func import ttl_cache
 from core.config.permissions import Action
 from core.errors import OpenQueryError
 from core.library.library import Library
+from core.model import LibraryDocument
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 
@@ -19,6 +21,15 @@ def library() -> Library:
 def may_change_library() -> bool:
     """Whether the visitor may add and delete documents."""
     return runtime.caller().may(Action.CHANGE_LIBRARY)
+
+
+def file(document: LibraryDocument) -> tuple[Callable[[], bytes], str, str]:
+    """What reads the file of a stored document, the name that it is saved under, and its media type."""
+    return (
+        lambda: runtime.runs().call(library().file(document.key), timeout=20).body,
+        document.source.rpartition("/")[2] or "document",
+        "application/octet-stream",
+    )
 
 
 def collections() -> tuple[str, ...]:

@@ -117,7 +117,7 @@ def _selected(name: str, document: LibraryDocument) -> None:
         open_it = partial(st.query_params.update, document=document.key)
         widgets.button("Open", "open_in_full", open_it, key="open_document")
         if document.stored:
-            download(document, key="download_document")
+            widgets.download_button("Download", *document_library.file(document), key="download_document")
         if document_library.may_change_library():
             with st.popover("Delete", icon=":material/delete:", type="tertiary", key="ask_delete_document"):
                 st.markdown(
@@ -132,17 +132,6 @@ def _selected(name: str, document: LibraryDocument) -> None:
                     key="delete_document",
                     type="primary",
                 )
-
-
-def download(document: LibraryDocument, **options: Any) -> None:
-    """Draw the button for the file of a document, with `options` as `widgets.download_button` takes them."""
-    widgets.download_button(
-        "Download",
-        lambda: runtime.runs().call(document_library.library().file(document.key), timeout=20).body,
-        document.source.rpartition("/")[2] or "document",
-        "application/octet-stream",
-        **options,
-    )
 
 
 def _delete(name: str, key: str) -> None:

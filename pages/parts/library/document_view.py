@@ -13,7 +13,7 @@ from core.model.library import document_key
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line
 from pages.parts import document_library, markup, runtime, widgets
-from pages.parts.library import add_documents, document_table
+from pages.parts.library import add_documents
 from pages.parts.problems import problem
 
 AROUND = 5
@@ -104,7 +104,8 @@ def _head(document: LibraryDocument | None, target: LibraryPassage | None, numbe
                 "Next page", "chevron_right", on, key="next_page", icon_position="right", disabled=last
             )
         if document and document.stored:
-            document_table.download(document, key="download_book", type="tertiary")
+            file = document_library.file(document)
+            widgets.download_button("Download", *file, key="download_book", type="tertiary")
 
 
 def turn(key: str, number: int) -> None:
