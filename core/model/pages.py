@@ -10,6 +10,15 @@ from core.errors import OpenQueryError
 from core.model.library import SOURCE_KEY, document_key
 from core.model.passage_urls import passage_at_url
 
+_NAMES_OF_PARTS = {
+    "article": ("article", "comments"),
+    "collection": ("collection", "items"),
+    "forum": ("forum thread", "posts"),
+    "listing": ("listing", "items"),
+    "product": ("product", "reviews"),
+}
+"""What a kind of page is called beside the number of its parts, and what these are."""
+
 
 class Extractor(StrEnum):
     """How the article of a page is told from the rest of it."""
@@ -190,6 +199,8 @@ class Article:
     """What kind of page it is on: article, collection, documentation, forum, listing, product or service; empty: unknown."""
     kind_reason: str = ""
     """The signs on the page by which its kind was told, in words."""
+    parts: int = 0
+    """How many `sections` are posts, comments or items of the page."""
     hidden: str = ""
     """The beginning of what the page held out of its readers' sight. It is no part of `text`."""
     injection_signs: tuple[InjectionSign, ...] = ()
@@ -200,6 +211,12 @@ class Article:
     """What a collection stores with a passage, as it was written: JSON values. Empty for a page of the web."""
     digests: TextDigests | None = None
     """Of a text that was left out of a file, for which `text` has as many filling characters; None: it never was."""
+
+    @property
+    def kind_and_parts(self) -> str:
+        """Its kind with the number of its parts: "forum thread, 14 posts"; empty where the kind is unknown."""
+        name, parts = _NAMES_OF_PARTS.get(self.kind, ("", ""))
+        return f"{name}, {self.parts:,} {parts}" if name and self.parts > 1 else self.kind
 
     @property
     def structures_in_order(self) -> bool:

@@ -21,7 +21,7 @@ _CARRIER = b"\xf3\xa0"
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 """A reference to one of them."""
 
-EDITION = 12
+EDITION = 13
 """Version of the extraction. A new one makes cached documents be extracted again."""
 
 
@@ -47,7 +47,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
     from core.reading.html.metadata import metadata
     from core.reading.html.non_articles import reject_non_articles
     from core.reading.normalization import left_out
-    from core.reading.page_parts.posts import post_sections
+    from core.reading.page_parts.repeated_parts import part_sections, with_parts
     from core.reading.page_parts.structures import write_structures
     from core.text.decoding import decode
 
@@ -70,7 +70,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
         extraction = extract_accurate(html, document.url, dated=bool(facts.date), signed=bool(facts.author))
     reject_non_articles(extraction.text, facts.title, html)
     text, structures = write_structures(extraction.text, extraction.structures)
-    headings = sections(text, extraction.headings)
+    headings, parts = sections(text, extraction.headings), part_sections(text, extraction.parts)
     article = Article(
         text=text,
         extractor=extraction.extractor,
@@ -79,7 +79,8 @@ def _html(document: Document, extractor: Extractor) -> Article:
         date=facts.date or extraction.date,
         site=facts.site,
         language=facts.language,
-        sections=tuple(sorted((dict(headings) | dict(post_sections(text, extraction.posts))).items())),
+        sections=with_parts(headings, parts),
+        parts=len(parts),
         structures=structures,
         hidden=f"{extraction.hidden}\n{_invisible_words(html)}".strip(),
         left_out=left_out(len(whole), HTML_LIMIT),

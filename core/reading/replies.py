@@ -74,7 +74,7 @@ def packed_reply(reply: Reply) -> Frame:
                 for start, end, kind in reply.structures
                 for number in (start, end, _STRUCTURES.index(kind))
             ]
-            counts = len(reply.page_starts), len(starts), len(reply.structures)
+            counts = len(reply.page_starts), len(starts), len(reply.structures), reply.parts
             numbers = (*counts, int(reply.seconds / _MICROSECOND) % 2**32)
             headings = (heading for _, heading in reply.sections)
             quotes = (sign.quote for sign in reply.injection_signs)
@@ -128,7 +128,7 @@ def _texts(lengths: Sequence[int], body: bytes) -> Iterable[str]:
 
 
 def _article(texts: list[str], numbers: Sequence[int]) -> Article:
-    pages, sections, structures, microseconds, *offsets = numbers
+    pages, sections, structures, parts, microseconds, *offsets = numbers
     before_signs = pages + sections + 3 * structures
     structured, signs = offsets[pages + sections : before_signs], offsets[before_signs:]
     headings, quotes = texts[len(_TEXTS) : len(_TEXTS) + sections], texts[len(_TEXTS) + sections :]
@@ -136,6 +136,7 @@ def _article(texts: list[str], numbers: Sequence[int]) -> Article:
         raise ValueError("an article of other parts than it is said to have")
     article = Article(
         **dict(zip(_TEXTS, texts, strict=False)),  # type: ignore[arg-type]
+        parts=parts,
         page_starts=tuple(offsets[:pages]),
         sections=tuple(zip(offsets[pages : pages + sections], headings, strict=True)),
         structures=tuple(

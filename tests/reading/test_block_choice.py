@@ -1,14 +1,17 @@
 """The blocks of a page are chosen by a score, and the kind of the page is told with its signs."""
 
 import hashlib
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from core.adapters.web.extraction_pool import ExtractionPool
-from core.model import Article, Document, Extractor
+from core.config.knobs import Boundary, ChunkKnobs
+from core.model import Article, Document, Extractor, Page
 from core.reading import extract
 from core.reading.html.block_choice import DIGEST, WEIGHTS, kept
+from core.stages.chunk import passages_of
 
 PROSE = "Basalt columns form when thick lava cools slowly and shrinks, and most of them have six sides. "
 POSTS = "".join(
@@ -36,7 +39,56 @@ def test_a_thread_keeps_every_post_and_says_what_it_is() -> None:
     assert all(f"Reply {number}:" in article.text for number in range(14))
     assert "rights reserved" not in article.text
     assert article.kind == "forum"
+    assert article.kind_and_parts == "forum thread, 14 posts"
     assert "forum" in article.kind_reason
+
+
+CARD = '<div class="card n{n}"><span>New</span><h3><a href="/{n}">{title}</a></h3><p>{summary}</p><p>{n} min</p></div>'
+FLAT = '<p class="title"><a href="/{n}">{title}</a>, May {n}</p><p>{summary} It takes {n} minutes, and it is free.</p>'
+LINKED = '<li class="entry"><a href="/{n}"><div>Sale</div><div>{title}</div><div>{summary}</div></a></li>'
+
+
+@pytest.mark.parametrize("item", [CARD, FLAT, LINKED])
+@pytest.mark.parametrize("row", [1, 4])
+def test_each_item_of_a_listing_is_a_section_with_its_title(item: str, row: int) -> None:
+    items = [
+        (
+            f"Talk {name} about rocks",
+            f"In this {name} talk we hear why basalt has columns, from expert {name}.",
+        )
+        for name in [
+            "Amber",
+            "Beryl",
+            "Coral",
+            "Diamond",
+            "Emerald",
+            "Flint",
+            "Garnet",
+            "Howlite",
+            "Iolite",
+            "Jade",
+            "Kyanite",
+            "Lapis",
+        ]
+    ]
+    cards = [item.format(n=n, title=title, summary=summary) for n, (title, summary) in enumerate(items)]
+    rows = "".join(f'<div class="row">{"".join(cards[n : n + row])}</div>' for n in range(0, len(cards), row))
+    menu = "".join(f'<li class="menu"><a href="/m{n}">Menu {n}</a></li>' for n in range(20))
+    page = (
+        '<html><head><script type="application/ld+json">{"@type": "ItemList"}</script></head><body>'
+        f"<nav><ul>{menu}</ul></nav><main><h1>All talks</h1><p>{PROSE}</p>{rows}</main></body></html>"
+    )
+    article = read(page, "https://rocks.example/tags/talks")
+    assert article.kind_and_parts == f"{article.kind}, 12 items"
+    starts = [start for start, _ in article.sections]
+    sections = dict(zip(article.sections, pairwise([*starts, len(article.text)]), strict=True))
+    for title, summary in items:
+        ((start, end),) = [place for (_, name), place in sections.items() if name.startswith(title)]
+        assert [other for _, other in items if other in article.text[start:end]] == [summary]
+    passages = passages_of(
+        Page(key="k", url="u", title="", article=article), ChunkKnobs(boundary=Boundary.SECTION)
+    )
+    assert max(sum(summary in passage.text for _, summary in items) for passage in passages) == 1
 
 
 async def test_the_kind_comes_out_of_the_process_that_reads() -> None:
@@ -49,7 +101,8 @@ async def test_the_kind_comes_out_of_the_process_that_reads() -> None:
     )
     async with ExtractionPool(1) as pool:
         article = await pool(document, Extractor.ACCURATE)
-    assert (article.kind, article.kind_reason) == (read(THREAD).kind, read(THREAD).kind_reason)
+    again = read(THREAD)
+    assert (article.kind_and_parts, article.kind_reason) == (again.kind_and_parts, again.kind_reason)
 
 
 def test_the_weights_are_those_that_were_measured() -> None:

@@ -13,7 +13,7 @@ from core.reading.html.html_parsing import parse_html
 from core.reading.html.text_blocks import block_text, prose_length
 from core.reading.html.trafilatura_calls import article_and_comments, article_text, author, publication_date
 from core.reading.normalization import paragraphs
-from core.reading.page_parts.posts import html_posts
+from core.reading.page_parts.repeated_parts import html_parts
 from core.reading.page_parts.structures import html_structures
 
 _MIN_CHARACTERS = 200
@@ -39,8 +39,9 @@ def extract_accurate(html: str, url: str, *, dated: bool = False, signed: bool =
     """The article's text, from the first extractor that finds one; its date and author unless they are known."""
     tree = parse_html(html)
     hidden = remove_hidden_lxml(tree)
-    headings, structures, posts = lxml_headings(tree), html_structures(tree), html_posts(tree)
+    headings, structures = lxml_headings(tree), html_structures(tree)
     page = KnownPage.of(tree, html, url)
+    parts = html_parts(tree, page.blocks, page.kind)
     text = "" if page.is_article else paragraphs(page.content(candidates_of(tree, html, url)))
     text, winner = (text, "scored blocks") if len(text) >= _MIN_CHARACTERS else _best_extraction(tree, url)
     etree.strip_elements(tree, *_UNSIGNED, with_tail=False)
@@ -52,7 +53,7 @@ def extract_accurate(html: str, url: str, *, dated: bool = False, signed: bool =
         hidden=hidden,
         headings=headings,
         structures=structures,
-        posts=posts,
+        parts=parts,
         date="" if dated else publication_date(tree, url),
         author="" if signed else author(tree),
     )

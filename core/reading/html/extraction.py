@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.reading.page_parts.posts import Post
+from core.reading.page_parts.repeated_parts import Lists
 from core.reading.page_parts.structures import Structure
 
 
@@ -18,8 +18,8 @@ class Extraction:
     """The page's headings, in their order. Not all of them need be in `text`."""
     structures: tuple[Structure, ...] = ()
     """The page's tables and code, in their order. Not all of them need be in `text`."""
-    posts: tuple[Post, ...] = ()
-    """The posts and comments of the page, in their order. Not all of them need be in `text`."""
+    parts: Lists = ()
+    """The posts or the items of the page, by list. Not all of them need be in `text`."""
     date: str = ""
     """ISO 8601 day of publication, as far as the text says it."""
     author: str = ""

@@ -8,8 +8,9 @@ from core.reading.html.dom_cleaning import remove_hidden_lxml, remove_hidden_res
 from core.reading.html.extraction import Extraction
 from core.reading.html.headings import resiliparse_headings
 from core.reading.html.html_parsing import MarkupSize, parse_html
+from core.reading.html.text_blocks import page_blocks
 from core.reading.normalization import paragraphs
-from core.reading.page_parts.posts import Post, html_posts
+from core.reading.page_parts.repeated_parts import Lists, html_posts
 from core.reading.page_parts.structures import Structure, html_structures
 
 _PARTS = re.compile(
@@ -37,11 +38,11 @@ def _extraction(html: str, extractor: str, **options: Any) -> Extraction:
     text = paragraphs(extract_plain_text(tree, alt_texts=False, noscript=True, **options))
     structures, posts = _parts(html)
     return Extraction(
-        text=text, extractor=extractor, hidden=hidden, headings=headings, structures=structures, posts=posts
+        text=text, extractor=extractor, hidden=hidden, headings=headings, structures=structures, parts=posts
     )
 
 
-def _parts(html: str) -> tuple[tuple[Structure, ...], tuple[Post, ...]]:
+def _parts(html: str) -> tuple[tuple[Structure, ...], Lists]:
     """The tables and the code, and the posts, from lxml's tree: that of resiliparse is too slow to walk. Most pages have none."""
     if _PARTS.search(html) is None or MarkupSize.of(html).excess:
         return (), ()
@@ -50,4 +51,4 @@ def _parts(html: str) -> tuple[tuple[Structure, ...], tuple[Post, ...]]:
     except Unreadable:  # the other parser is less strict
         return (), ()
     remove_hidden_lxml(tree)
-    return html_structures(tree), html_posts(tree)
+    return html_structures(tree), html_posts(tree, page_blocks(tree))

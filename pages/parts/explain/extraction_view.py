@@ -200,7 +200,7 @@ def _facts(result: ExtractorResult) -> None:
     if result.article.seconds:
         parts.append(markup.fact(f"{1000 * result.article.seconds:.0f} ms", "CPU"))
     if result.article.kind:
-        parts.append(markup.fact(result.article.kind, "by its signs", result.article.kind_reason))
+        parts.append(markup.fact(result.article.kind_and_parts, "by its signs", result.article.kind_reason))
     parts.append(markup.author(result.article.extractor))
     markup.show(markup.facts(*parts))
 

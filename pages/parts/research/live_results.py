@@ -237,7 +237,7 @@ def _details(line: HitProgress) -> list[str]:
     if not line.page:
         return [OUTCOMES[line.outcome][1]]
     page = line.page
-    metadata = [page.article.kind, page.article.author, page.article.date[:10], _language(page)]
+    metadata = [page.article.kind_and_parts, page.article.author, page.article.date[:10], _language(page)]
     return [
         "snippet only" if page.snippet_only else markup.size(page.size),
         pluralize(len(page.text), "character"),
