@@ -9,6 +9,7 @@ Pure, and linear in the length of the text: rules with bounded gaps are tried ne
 
 from dataclasses import replace
 
+from core.injection.contradictions import contradictions
 from core.injection.encoded_text import find_encoded
 from core.injection.invisible_text import find_invisible, invisible_words, spell_out_invisible
 from core.injection.rule_matching import match_rules, sign
@@ -19,6 +20,7 @@ __all__ = [
     "EDITION",
     "MAX_CHARACTERS",
     "MAX_SIGNS",
+    "contradictions",
     "injection_signs",
     "invisible_words",
     "spell_out_invisible",

@@ -101,6 +101,7 @@ class InjectionKind(StrEnum):
     REPLY = "tells a model what to answer"
     ENCODED = "holds orders in code"
     INVISIBLE = "holds words in invisible characters"
+    CONTRADICTION = "declares another product or price than it shows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from html import unescape
 
-from core.injection import injection_signs, invisible_words, spell_out_invisible
-from core.model import Article, Document, Extractor, SkipReason, Unreadable
+from core.injection import MAX_SIGNS, contradictions, injection_signs, invisible_words, spell_out_invisible
+from core.model import Article, Document, Extractor, InjectionKind, InjectionSign, SkipReason, Unreadable
 from core.reading import file_types
 from core.reading.article_limits import within_limits
 from core.text.language import page_language
@@ -36,7 +36,7 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
     if not article.text:
         raise Unreadable(SkipReason.EMPTY, "there is no text in it")
     # Here and not where pages are gathered: a worker can be killed, should a text ever take for ever.
-    marks = injection_signs(article.text, article.hidden)
+    marks = (*article.injection_signs, *injection_signs(article.text, article.hidden))[:MAX_SIGNS]
     hidden, seconds = spell_out_invisible(article.hidden), time.thread_time() - began
     return within_limits(replace(article, hidden=hidden, injection_signs=marks, seconds=seconds))
 
@@ -71,6 +71,19 @@ def _html(document: Document, extractor: Extractor) -> Article:
     reject_non_articles(extraction.text, facts.title, html)
     text, structures = write_structures(extraction.text, extraction.structures)
     headings, parts = sections(text, extraction.headings), part_sections(text, extraction.parts)
+    declared = (
+        contradictions(facts.product, facts.prices, f"{facts.title}\n{extraction.visible}")
+        if extraction.visible
+        else ""
+    )
+    sign = InjectionSign(
+        kind=InjectionKind.CONTRADICTION,
+        start=0,
+        end=len(declared),
+        quote=declared,
+        hidden=True,
+        strong=False,
+    )
     article = Article(
         text=text,
         extractor=extraction.extractor,
@@ -82,7 +95,8 @@ def _html(document: Document, extractor: Extractor) -> Article:
         sections=with_parts(headings, parts),
         parts=len(parts),
         structures=structures,
-        hidden=f"{extraction.hidden}\n{_invisible_words(html)}".strip(),
+        hidden=f"{declared}\n{extraction.hidden}\n{_invisible_words(html)}".strip(),
+        injection_signs=(sign,) if declared else (),
         left_out=left_out(len(whole), HTML_LIMIT),
         kind=extraction.kind,
         kind_reason=extraction.kind_reason,

@@ -51,6 +51,7 @@ def extract_accurate(html: str, url: str, *, dated: bool = False, signed: bool =
         kind=page.kind,
         kind_reason=page.reason,
         hidden=hidden,
+        visible="\n".join(block.text for block in page.blocks),
         headings=headings,
         structures=structures,
         parts=parts,

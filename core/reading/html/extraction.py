@@ -14,6 +14,8 @@ class Extraction:
     extractor: str
     hidden: str
     """The text that the page hides from its readers."""
+    visible: str = ""
+    """All other text of the page; empty where the extractor does not look at it."""
     headings: tuple[str, ...]
     """The page's headings, in their order. Not all of them need be in `text`."""
     structures: tuple[Structure, ...] = ()

@@ -60,6 +60,10 @@ _HOST = re.compile(r"https?://(?:www\.)?([^/:?#]+)")
 _ARTICLES = re.compile(
     r"(?:article|posting|report|webpage|book|recipe|review|howto|faqpage|newsmedia)$", re.IGNORECASE
 )
+_PRODUCTS = re.compile(r"(?:^|/)Product(?:Group)?$")
+_DATED = frozenset({"headline", "author", "datePublished"})
+_MAX_DATA = 200_000
+"""Characters of a script with JSON-LD that are read."""
 _MAX_NODES = 300
 _MAX_SCRIPTS = 8
 
@@ -76,6 +80,10 @@ class Metadata:
     date: str = ""
     """ISO 8601 day."""
     site: str = ""
+    product: str = ""
+    """The name of the product in its structured data."""
+    prices: tuple[str, ...] = ()
+    """The prices of that product."""
     language: str = ""
     """The language's two- or three-letter code, lower case."""
 
@@ -92,7 +100,12 @@ def metadata(html: str, url: str = "") -> Metadata:
         name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
         name = name or attributes.get("http-equiv") or ""
         meta.setdefault(name.strip().lower(), attributes.get("content", ""))
-    linked = _linked_data(html)
+    objects = list(_linked_data(html))
+    linked = next(
+        (_article(node) for node in objects if _is(_ARTICLES, node) and not _DATED.isdisjoint(node)),
+        Metadata(),
+    )
+    product = next((node for node in objects if _is(_PRODUCTS, node)), {})
 
     def first(names: tuple[str, ...]) -> str:
         return next((value for name in names if (value := clean_line(meta.get(name)))), "")
@@ -109,6 +122,8 @@ def metadata(html: str, url: str = "") -> Metadata:
         byline="" if author else _byline(html) or next(iter(names), ""),
         date=_day(first(_DATE)) or _day(linked.date) or _day_inside(html) or _day_in_url(url),
         site=site,
+        product=clean_line(entities.unescape(_name(product.get("name")))),
+        prices=tuple(_prices(product.get("offers"))),
         language=language_code(root_attributes.get("lang") or root_attributes.get("xml:lang") or "")
         or language_code(first(_LANGUAGE)),
     )
@@ -179,29 +194,43 @@ def _day_in_url(url: str) -> str:
     return "{}-{:0>2}-{:0>2}".format(*match.groups()) if match else ""
 
 
-def _linked_data(html: str) -> Metadata:
-    """The first article among the page's JSON-LD objects."""
+def _linked_data(html: str) -> Iterator[dict[str, Any]]:
+    """The objects of the page's JSON-LD."""
     for opening in islice(_LINKED_DATA.finditer(html), _MAX_SCRIPTS):
-        end = html.find("</script", opening.end(), opening.end() + 200_000)
+        end = html.find("</script", opening.end(), opening.end() + _MAX_DATA)
         try:
-            value = json.loads(
-                html[opening.end() : end].strip().removeprefix("<![CDATA[").removesuffix("]]>"), strict=False
-            )
+            text = html[opening.end() : max(end, opening.end())].strip()
+            yield from _objects(json.loads(text.removeprefix("<![CDATA[").removesuffix("]]>"), strict=False))
         except (ValueError, RecursionError):
             continue
-        for node in _objects(value):
-            kinds = node.get("@type")
-            kinds = kinds if isinstance(kinds, list) else [kinds]
-            if any(isinstance(kind, str) and _ARTICLES.search(kind) for kind in kinds) and (
-                "headline" in node or "author" in node or "datePublished" in node
-            ):
-                return Metadata(
-                    title=clean_line(entities.unescape(_name(node.get("headline")))),
-                    author=clean_line(entities.unescape(_name(node.get("author")))),
-                    date=_name(node.get("datePublished")),
-                    site=clean_line(_name(node.get("publisher"))),
-                )
-    return Metadata()
+
+
+def _is(kinds: re.Pattern[str], node: dict[str, Any]) -> bool:
+    types = node.get("@type")
+    return any(
+        isinstance(kind, str) and kinds.search(kind)
+        for kind in (types if isinstance(types, list) else [types])
+    )
+
+
+def _article(node: dict[str, Any]) -> Metadata:
+    return Metadata(
+        title=clean_line(entities.unescape(_name(node.get("headline")))),
+        author=clean_line(entities.unescape(_name(node.get("author")))),
+        date=_name(node.get("datePublished")),
+        site=clean_line(_name(node.get("publisher"))),
+    )
+
+
+def _prices(offers: Any) -> Iterator[str]:
+    """The prices of offers, which may be an object or a list of them."""
+    for offer in offers[:_MAX_NODES] if isinstance(offers, list) else [offers]:
+        values = (
+            (offer.get(name) for name in ("price", "lowPrice", "highPrice"))
+            if isinstance(offer, dict)
+            else ()
+        )
+        yield from (str(value)[:20] for value in values if value and re.fullmatch(r"[\d.,]+", str(value)))
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
@@ -216,12 +245,12 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
             stack.extend(node[key] for key in ("@graph", "mainEntity", "mainEntityOfPage") if key in node)
 
 
-def _name(value: Any) -> str:
+def _name(value: Any, depth: int = 5) -> str:
     """A name that may be given as text, as an object with a name, or as a list of either."""
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str) or not depth:
+        return value if isinstance(value, str) else ""
     if isinstance(value, dict):
-        return _name(value.get("name"))
+        return _name(value.get("name"), depth - 1)
     if isinstance(value, list):
-        return ", ".join(filter(None, map(_name, value[:10])))
+        return ", ".join(filter(None, (_name(part, depth - 1) for part in value[:10])))
     return ""
