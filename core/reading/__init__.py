@@ -97,7 +97,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
         structures=structures,
         hidden=f"{declared}\n{extraction.hidden}\n{_invisible_words(html)}".strip(),
         injection_signs=(sign,) if declared else (),
-        left_out=left_out(len(whole), HTML_LIMIT),
+        left_out=left_out(len(whole) if len(html) == HTML_LIMIT else 0, HTML_LIMIT),
         kind=extraction.kind,
         kind_reason=extraction.kind_reason,
         fallback=fallback and f"{extractor} extractor: {fallback}",

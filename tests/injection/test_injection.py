@@ -250,3 +250,44 @@ def _page(html: str) -> Document:
         charset="utf-8",
         body=html.encode(),
     )
+
+
+KETTLE = (
+    '<html><head><title>Blue kettle</title><script type="application/ld+json">{{"@type": "Product", "name": "{name}",'
+    ' "offers": [{{"@type": "Offer", "price": {price}}}]}}</script></head><body><article><h1>Blue kettle of steel</h1>'
+    "<p>{shown}. The blue kettle boils a litre of water in three minutes, and its handle stays cool while it does."
+    " It is made of steel that does not rust, and of no plastic at all. It has a lid that a child can open.</p></article>"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "price", "shown", "contradicted"),
+    [
+        ("Blue kettle", "1299.00", "It costs $1,299", ""),
+        ("Blue kettle", '"1299.000"', "Preis: 1.299,00 €", ""),
+        ("Blue kettle", "12.5", "12,50 EUR, or 14 EUR with a cup", ""),
+        ("Blue kettle", "12.50", "Ask us for the price", ""),
+        ("BLUE KETTLE, steel, 2024", "null", "It costs $12", ""),
+        ("Blue kettle", '"1.00"', "It costs $1,299", "price: 1.00"),
+        ("Golden samovar from Tula", "12.50", "It costs $12.50", "name: Golden samovar from Tula"),
+        ("Golden samovar", "1", "It costs $12.50", "name: Golden samovar; price: 1"),
+    ],
+)
+def test_data_that_contradicts_the_page_is_a_weak_sign_and_no_text(
+    name: str, price: str, shown: str, contradicted: str
+) -> None:
+    page = KETTLE.format(name=name, price=price, shown=shown)
+    article = extract(
+        Document(
+            url="https://kettles.example/blue",
+            status=200,
+            media_type="text/html",
+            charset="utf-8",
+            body=page.encode(),
+        )
+    )
+    signs = [sign for sign in article.injection_signs if sign.kind is K.CONTRADICTION]
+    assert [sign.quote for sign in signs] == [contradicted] * bool(contradicted)
+    assert all(sign.hidden and not sign.strong for sign in signs)
+    assert all(article.hidden[sign.start : sign.end] == sign.quote for sign in signs)
+    assert "samovar" not in article.text and shown in article.text

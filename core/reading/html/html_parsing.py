@@ -33,6 +33,8 @@ _SELF_CLOSING = frozenset({
 """Elements that hold none, or end where the next of their kind begins: alone they nest nothing."""
 _OPAQUE = re.compile(r"<(!--|script\b|style\b)")
 _CLOSING = {"!--": "-->", "script": "</script", "style": "</style"}
+_MUCH_DATA = 100_000
+"""Characters from which a script or a style sheet of a page beyond the limit is left out rather than its text."""
 _PROLOGUE = re.compile(r"^\s*<\?xml[^>]*>")
 # lxml's own lookup asks a Python function for the class of every element that is touched, a tenth of the time
 # of an extraction; nothing here needs its special classes for forms and fields.
@@ -68,9 +70,10 @@ class MarkupSize:
         closes the last element of its own name only."""
         if html.count("<") < MAX_DEPTH:
             return cls()
+        lowered = html.lower()
         opened: Counter[str] = Counter()
         elements = depth = deepest = nesting = 0
-        for closing, name in _TAG.findall(_strip_opaque(html.lower())):
+        for closing, name in _TAG.findall(_strip_opaque(lowered, lowered)):
             if not closing:
                 elements += 1
                 nesting += depth
@@ -87,12 +90,14 @@ class MarkupSize:
 
 
 def truncate_html(html: str) -> tuple[str, MarkupSize]:
-    """The HTML, cut at `HTML_LIMIT` characters, and its size.
+    """The HTML, cut at `HTML_LIMIT` characters of which large scripts take none, and its size.
 
     Raises:
         Unreadable: BROKEN when its tags are nested too deep to be worth parsing.
     """
-    html = html[:HTML_LIMIT]
+    if len(html) > HTML_LIMIT:
+        lowered = html.replace("\u0130", "i").lower()  # of all letters, only this one would become two
+        html = _strip_opaque(html, lowered, _MUCH_DATA)[:HTML_LIMIT]
     size = MarkupSize.of(html)
     if size.depth > MAX_DEPTH:
         raise Unreadable(SkipReason.BROKEN, f"tags nested more than {MAX_DEPTH:,} levels deep")
@@ -103,17 +108,19 @@ def truncate_html(html: str) -> tuple[str, MarkupSize]:
     return html, size
 
 
-def _strip_opaque(html: str) -> str:
-    """The markup without comments, scripts and styles, whose text is not made of tags. One pass: a pattern
+def _strip_opaque(html: str, lowered: str, least: int = 0) -> str:
+    """The markup without comments, scripts and styles of `least` characters, whose text is not made of tags. One pass: a pattern
     with a lazy middle would search to the end of the page for every opening that is never closed."""
     pieces: list[str] = []
     offset = 0
-    while (opening := _OPAQUE.search(html, offset)) is not None:
+    while (opening := _OPAQUE.search(lowered, offset)) is not None:
         pieces.append(html[offset : opening.start()])
-        end = html.find(_CLOSING[opening[1]], opening.end())
+        end = lowered.find(_CLOSING[opening[1]], opening.end())
         if end < 0:
-            return "".join(pieces)
+            return "".join([*pieces, html[opening.start() :] if least else ""])
         offset = end + len(_CLOSING[opening[1]])
+        if offset - opening.start() < least:
+            pieces.append(html[opening.start() : offset])
     return "".join([*pieces, html[offset:]])
 
 

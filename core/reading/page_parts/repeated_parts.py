@@ -23,7 +23,7 @@ _CLASS = re.compile(
 _AUTHOR = re.compile(r"(?:^|[\s_-])(?:author|user-?name|creator|poster)(?:$|[\s_-])", re.IGNORECASE)
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _WITH_ITEMS = ("collection", "listing")
-_MAX_PARTS, _FIRST_TEXTS = 2_000, 4
+_MAX_PARTS, _FIRST_TEXTS = 10_000, 4
 _MIN_CHARACTERS, _MIN_TITLE = 12, 3
 """Characters of a text, and of an item's title, by which a part is found in the article."""
 _FEWEST_ITEMS, _MOST_TITLED = 3, 0.8
