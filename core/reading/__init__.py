@@ -7,7 +7,7 @@ from dataclasses import replace
 from html import unescape
 
 from core.injection import MAX_SIGNS, contradictions, injection_signs, invisible_words, spell_out_invisible
-from core.model import Article, Document, Extractor, InjectionKind, InjectionSign, SkipReason, Unreadable
+from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading import file_types
 from core.reading.article_limits import within_limits
 from core.text.language import page_language
@@ -71,19 +71,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
     reject_non_articles(extraction.text, facts.title, html)
     text, structures = write_structures(extraction.text, extraction.structures)
     headings, parts = sections(text, extraction.headings), part_sections(text, extraction.parts)
-    declared = (
-        contradictions(facts.product, facts.prices, f"{facts.title}\n{extraction.visible}")
-        if extraction.visible
-        else ""
-    )
-    sign = InjectionSign(
-        kind=InjectionKind.CONTRADICTION,
-        start=0,
-        end=len(declared),
-        quote=declared,
-        hidden=True,
-        strong=False,
-    )
+    contradicted = contradictions(facts.product, facts.prices, extraction.visible)
     article = Article(
         text=text,
         extractor=extraction.extractor,
@@ -95,8 +83,10 @@ def _html(document: Document, extractor: Extractor) -> Article:
         sections=with_parts(headings, parts),
         parts=len(parts),
         structures=structures,
-        hidden=f"{declared}\n{extraction.hidden}\n{_invisible_words(html)}".strip(),
-        injection_signs=(sign,) if declared else (),
+        hidden="\n".join(
+            [*(sign.quote for sign in contradicted), extraction.hidden, _invisible_words(html)]
+        ).strip(),
+        injection_signs=contradicted,
         left_out=left_out(len(whole) if len(html) == HTML_LIMIT else 0, HTML_LIMIT),
         kind=extraction.kind,
         kind_reason=extraction.kind_reason,

@@ -61,7 +61,7 @@ _ARTICLES = re.compile(
     r"(?:article|posting|report|webpage|book|recipe|review|howto|faqpage|newsmedia)$", re.IGNORECASE
 )
 _PRODUCTS = re.compile(r"(?:^|/)Product(?:Group)?$")
-_DATED = frozenset({"headline", "author", "datePublished"})
+_DATED = {"headline", "author", "datePublished"}
 _MAX_DATA = 200_000
 """Characters of a script with JSON-LD that are read."""
 _MAX_NODES = 300
@@ -101,10 +101,7 @@ def metadata(html: str, url: str = "") -> Metadata:
         name = name or attributes.get("http-equiv") or ""
         meta.setdefault(name.strip().lower(), attributes.get("content", ""))
     objects = list(_linked_data(html))
-    linked = next(
-        (_article(node) for node in objects if _is(_ARTICLES, node) and not _DATED.isdisjoint(node)),
-        Metadata(),
-    )
+    linked = _article(next((node for node in objects if _is(_ARTICLES, node) and node.keys() & _DATED), {}))
     product = next((node for node in objects if _is(_PRODUCTS, node)), {})
 
     def first(names: tuple[str, ...]) -> str:
@@ -207,10 +204,7 @@ def _linked_data(html: str) -> Iterator[dict[str, Any]]:
 
 def _is(kinds: re.Pattern[str], node: dict[str, Any]) -> bool:
     types = node.get("@type")
-    return any(
-        isinstance(kind, str) and kinds.search(kind)
-        for kind in (types if isinstance(types, list) else [types])
-    )
+    return any(kinds.search(str(kind)) for kind in (types if isinstance(types, list) else [types]))
 
 
 def _article(node: dict[str, Any]) -> Metadata:
@@ -225,12 +219,8 @@ def _article(node: dict[str, Any]) -> Metadata:
 def _prices(offers: Any) -> Iterator[str]:
     """The prices of offers, which may be an object or a list of them."""
     for offer in offers[:_MAX_NODES] if isinstance(offers, list) else [offers]:
-        values = (
-            (offer.get(name) for name in ("price", "lowPrice", "highPrice"))
-            if isinstance(offer, dict)
-            else ()
-        )
-        yield from (str(value)[:20] for value in values if value and re.fullmatch(r"[\d.,]+", str(value)))
+        declared = map(offer.get, ("price", "lowPrice", "highPrice")) if isinstance(offer, dict) else ()
+        yield from (str(value) for value in declared if re.fullmatch(r"[\d.,]{1,20}", str(value)))
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
@@ -247,10 +237,10 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 def _name(value: Any, depth: int = 5) -> str:
     """A name that may be given as text, as an object with a name, or as a list of either."""
-    if isinstance(value, str) or not depth:
-        return value if isinstance(value, str) else ""
-    if isinstance(value, dict):
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and depth:
         return _name(value.get("name"), depth - 1)
-    if isinstance(value, list):
+    if isinstance(value, list) and depth:
         return ", ".join(filter(None, (_name(part, depth - 1) for part in value[:10])))
     return ""

@@ -23,7 +23,7 @@ _CLASS = re.compile(
 _AUTHOR = re.compile(r"(?:^|[\s_-])(?:author|user-?name|creator|poster)(?:$|[\s_-])", re.IGNORECASE)
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _WITH_ITEMS = ("collection", "listing")
-_MAX_PARTS, _FIRST_TEXTS = 10_000, 4
+_FIRST_TEXTS = 4
 _MIN_CHARACTERS, _MIN_TITLE = 12, 3
 """Characters of a text, and of an item's title, by which a part is found in the article."""
 _FEWEST_ITEMS, _MOST_TITLED = 3, 0.8
@@ -77,13 +77,11 @@ def html_posts(tree: lxml.html.HtmlElement, blocks: Sequence[Block]) -> Lists:
         if around is None:
             continue
         if not around.author and _AUTHOR.search(names):
-            texts = (
-                text for text in element.itertext() if len(text.strip()) > 1
-            )  # a letter stands for a picture
+            # A letter stands for a picture.
+            texts = (text for text in element.itertext() if len(text.strip()) > 1)
             around.author = clean_line(next(texts, element.get("content")), 60)
-        if not around.date and (
-            day := element.get("datetime") or ("date" in names and element.get("content"))
-        ):
+        if not around.date:
+            day = element.get("datetime") or ("date" in names and element.get("content"))
             around.date = clean_line(day, 10)
     if sum(bool(post.heading) for post in posts) < 2:
         return ()
@@ -133,7 +131,7 @@ def part_sections(text: str, lists: Lists) -> Sections:
             for start, part in free:
                 sections.setdefault(start, part.heading)
                 taken[slice(*part.blocks)] = b"\1" * (part.blocks[1] - part.blocks[0])
-    return tuple(sorted(sections.items())[:_MAX_PARTS])
+    return tuple(sorted(sections.items()))
 
 
 def with_parts(headings: Sections, parts: Sections) -> Sections:
