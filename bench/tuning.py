@@ -23,7 +23,7 @@ from bench.world import World
 from core import Knobs, Run, research, retune
 from core.runtime.engine import Engine
 from core.runtime.event_loop import run_async
-from core.stages.ranking.bm25 import prepare_bm25
+from core.stages.ranking.bm25 import bm25_index
 
 QUERIES = 10
 _PER_PAGE = 25
@@ -68,7 +68,7 @@ async def measure(world: World, base: Knobs) -> None:
         vectors, asked = run.index.vectors, run.index.question
         product = _median_ms(lambda: vectors @ asked, times=50)
         began = time.perf_counter()
-        prepare_bm25(
+        bm25_index(
             run.index.passages, run.pages
         )  # as a server does when a run has ended, before anybody turns a knob
         read = 1000 * (time.perf_counter() - began)

@@ -48,12 +48,12 @@ class LabelStore:
 
     def of(self, question: str, user: str = "") -> tuple[Label, ...]:
         """The user's labels of a question, from all runs."""
-        with self._store.transaction("The labels cannot be read") as db:
-            rows = db.execute(
-                f"SELECT {_COLUMNS} FROM labels WHERE user = ? AND folded_question = ?",  # noqa: S608 - our own names
-                (_owner(user), folded_question(question)),
-            ).fetchall()
-        return tuple(_label(row) for row in rows)
+        rows = self._rows(
+            f"SELECT {_COLUMNS} FROM labels WHERE user = ? AND folded_question = ?",  # noqa: S608 - our own names
+            _owner(user),
+            folded_question(question),
+        )
+        return tuple(map(_label, rows))
 
     def of_all(self, question: str, user: str = "") -> tuple[Label, ...]:
         """As `of`; for nobody those of all who gave a name too, of a range that several labelled the highest grade."""
@@ -67,21 +67,18 @@ class LabelStore:
         """The user; where that is nobody, also all who gave a name and have labels, in alphabetical order."""
         if user:
             return (user,)
-        with self._store.transaction("The labels cannot be read") as db:
-            rows = db.execute(
-                "SELECT DISTINCT user FROM labels WHERE user LIKE ? ORDER BY user", (f"{PERSON}%",)
-            ).fetchall()
+        rows = self._rows("SELECT DISTINCT user FROM labels WHERE user LIKE ? ORDER BY user", f"{PERSON}%")
         return ("", *(name for (name,) in rows))
 
     def twice(self, user: str, other: str) -> tuple[LabelledTwice, ...]:
         """What both have labelled, by question and place."""
-        with self._store.transaction("The labels cannot be read") as db:
-            rows = db.execute(
-                "SELECT a.question, a.text, a.grade, b.grade FROM labels a JOIN labels b "
-                "USING (folded_question, page, start, end) WHERE a.user = ? AND b.user = ? "
-                "ORDER BY folded_question, page, start",
-                (_owner(user), _owner(other)),
-            ).fetchall()
+        rows = self._rows(
+            "SELECT a.question, a.text, a.grade, b.grade FROM labels a JOIN labels b "
+            "USING (folded_question, page, start, end) WHERE a.user = ? AND b.user = ? "
+            "ORDER BY folded_question, page, start",
+            _owner(user),
+            _owner(other),
+        )
         return tuple(
             LabelledTwice(question=question, text=text, grades=(Grade(grade), Grade(other_grade)))
             for question, text, grade, other_grade in rows
@@ -89,13 +86,9 @@ class LabelStore:
 
     def by_question(self, user: str = "") -> dict[str, tuple[Label, ...]]:
         """All labels of the user, by the folded question."""
-        with self._store.transaction("The labels cannot be read") as db:
-            rows = db.execute(
-                f"SELECT folded_question, {_COLUMNS} FROM labels WHERE user = ?",  # noqa: S608 - our own names
-                (_owner(user),),
-            ).fetchall()
         by_question: defaultdict[str, list[Label]] = defaultdict(list)
-        for question, *row in rows:
+        query = f"SELECT folded_question, {_COLUMNS} FROM labels WHERE user = ?"  # noqa: S608 - our own names
+        for question, *row in self._rows(query, _owner(user)):
             by_question[question].append(_label(row))
         return {question: tuple(labels) for question, labels in by_question.items()}
 
@@ -148,16 +141,19 @@ class LabelStore:
 
     def questions(self, user: str = "") -> tuple[LabelledQuestion, ...]:
         """The user's labelled questions, in alphabetical order."""
-        with self._store.transaction("The labels cannot be read") as db:
-            rows = db.execute(
-                "SELECT max(question), group_concat(DISTINCT run), count(*) FROM labels WHERE user = ? "
-                "GROUP BY folded_question ORDER BY folded_question",
-                (_owner(user),),
-            ).fetchall()
+        rows = self._rows(
+            "SELECT max(question), group_concat(DISTINCT run), count(*) FROM labels WHERE user = ? "
+            "GROUP BY folded_question ORDER BY folded_question",
+            _owner(user),
+        )
         return tuple(
             LabelledQuestion(question=question, runs=tuple(runs.split(",")), labels=count)
             for question, runs, count in rows
         )
+
+    def _rows(self, query: str, *values: str) -> list[Any]:
+        with self._store.transaction("The labels cannot be read") as db:
+            return db.execute(query, values).fetchall()
 
 
 def _owner(user: str) -> str:

@@ -79,7 +79,10 @@ class Presets:
                 raise BadInput(
                     f"There are {PRESET_LIMIT} presets, which is the limit.", hint="Delete one first."
                 )
-            db.execute("INSERT OR REPLACE INTO presets VALUES (?, ?, ?, ?)", _row(user, preset))
+            db.execute(
+                "INSERT OR REPLACE INTO presets VALUES (?, ?, ?, ?)",
+                (text_digest(user), _folded(preset.name), preset.name, _KNOBS.dump_json(knobs).decode()),
+            )
         return preset
 
     def rename(self, name: str, new_name: str, user: str = "") -> Preset:
@@ -130,11 +133,6 @@ def checked_name(name: str) -> str:
     if len(name) > NAME_LIMIT:
         raise BadInput(f"The name has {len(name)} characters; the limit is {NAME_LIMIT}.", hint="Shorten it.")
     return name
-
-
-def _row(user: str, preset: Preset) -> tuple[str, str, str, str]:
-    knobs = json.dumps(_KNOBS.dump_python(preset.knobs, mode="json"))
-    return text_digest(user), _folded(preset.name), preset.name, knobs
 
 
 def _folded(name: str) -> str:

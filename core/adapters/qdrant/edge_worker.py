@@ -9,7 +9,7 @@ import json
 import os
 import select
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -30,7 +30,8 @@ _SYSTEM_INFORMATION = tuple(
 FLUSHED = 10_000
 """Passages after which the write-ahead log is flushed into the collection."""
 Vectors = NDArray[np.float32]
-Reply = tuple[dict[str, Any], Vectors]
+Reply = dict[str, Any]
+"""What a request is answered with, as JSON except for the array under `vectors`."""
 
 
 class Shards:
@@ -40,20 +41,19 @@ class Shards:
         self.folders = CollectionFolders(folder)
         self._unflushed: dict[str, int] = {}
 
-    def ping(self) -> Reply:
-        """An empty reply."""
-        return {}, NOTHING
+    def ping(self) -> None:
+        """Show that the process is there."""
 
     # --- collections --------------------------------------------------------------------------------------
 
     def about(self, name: str) -> Reply:
         """Shape, number of passages and embedder."""
-        shard = self._shard(name)
+        shard = self.folders.shard(name)
         first, _ = shard.scroll(edge.ScrollRequest(limit=1, with_payload=["metadata.embedder"]))
         metadata = ((first[0].payload if first else None) or {}).get("metadata")
         embedder = metadata.get("embedder") if isinstance(metadata, dict) else ""
         reply = {"passages": shard.count(edge.CountRequest(exact=True)), "embedder": embedder}
-        return reply | self.shape(name)[0], NOTHING
+        return reply | self.shape(name)
 
     def shape(self, name: str) -> Reply:
         """Width, distance and the vectors' name, from the collection's own description."""
@@ -63,48 +63,47 @@ class Shards:
             raise Refused("missing") from error
         vector = next(iter(vectors), "")
         if len(vectors) != 1 or vectors[vector].get("multivector_config"):
-            return {"width": 0, "distance": NAMED, "vector": ""}, NOTHING
+            return {"width": 0, "distance": NAMED, "vector": ""}
         params = vectors[vector]
-        distance = str(params["distance"]).lower()
-        return {"width": params["size"], "distance": distance, "vector": vector}, NOTHING
+        return {"width": params["size"], "distance": str(params["distance"]).lower(), "vector": vector}
 
-    def create(self, name: str, width: int) -> Reply:
+    def create(self, name: str, width: int) -> None:
         """Create an empty collection."""
         self.folders.create(name, width)
-        return {}, NOTHING
 
-    def drop(self, name: str) -> Reply:
+    def drop(self, name: str) -> None:
         """Delete a collection."""
         self.folders.drop(name)
-        return {}, NOTHING
 
     # --- passages -----------------------------------------------------------------------------------------
 
-    def put(self, name: str, ids: list[int | str], payloads: list[dict[str, Any]], vectors: Vectors) -> Reply:
+    def put(
+        self, name: str, ids: list[int | str], payloads: list[dict[str, Any]], vectors: Vectors
+    ) -> Reply | None:
         """Add or replace points. `vectors` are the rows one after the other."""
-        shape = self.shape(name)[0]
+        shape = self.shape(name)
         if mismatch := _mismatch(shape, len(vectors) // max(1, len(ids))):
             return mismatch
         plain, vector = vectors.reshape(len(ids), -1).tolist(), shape["vector"]
         rows: list[Any] = [{vector: row} for row in plain] if vector else plain
         points = [edge.Point(*point) for point in zip(ids, rows, payloads, strict=True)]
-        shard = self._shard(name)
+        shard = self.folders.shard(name)
         shard.update(edge.UpdateOperation.upsert_points(points))
         self._unflushed[name] = self._unflushed.get(name, 0) + len(ids)
         if self._unflushed[name] >= FLUSHED:
             shard.flush()
             self._unflushed[name] = 0
-        return {}, NOTHING
+        return None
 
     def nearest(
         self, name: str, limit: int, where: dict[str, Any] | None, exact: bool, vectors: Vectors
     ) -> Reply:
         """Ids, scores, payloads and vectors of the points most similar to the vector."""
-        shape = self.shape(name)[0]
+        shape = self.shape(name)
         if mismatch := _mismatch(shape, len(vectors)):
             return mismatch
         vector: str = shape["vector"]
-        points = self._shard(name).query(
+        points = self.folders.shard(name).query(
             edge.QueryRequest(
                 limit=limit,
                 query=edge.Query.Nearest(vectors.tolist(), using=vector or None),
@@ -114,37 +113,32 @@ class Shards:
                 with_vector=True,
             )
         )
-        reply = {
-            "ids": [_id(point.id) for point in points],
-            "scores": [point.score for point in points],
-            "payloads": [point.payload for point in points],
-        }
         rows = [point.vector[vector] if isinstance(point.vector, dict) else point.vector for point in points]
-        return reply, np.array(rows, dtype=np.float32)
+        scores = [point.score for point in points]
+        return _points(points) | {"scores": scores, "vectors": np.array(rows, dtype=np.float32)}
 
     def get(self, name: str, ids: list[int | str]) -> Reply:
         """Ids and payloads of these points."""
-        return _points(self._shard(name).retrieve(list(ids), with_payload=True, with_vector=False)), NOTHING
+        return _points(self.folders.shard(name).retrieve(list(ids), with_payload=True, with_vector=False))
 
     def scroll(self, name: str, limit: int, after: int | str | None, where: dict[str, Any] | None) -> Reply:
         """Ids and payloads of the next points, and the id of the one after them."""
-        records, further = self._shard(name).scroll(
+        records, further = self.folders.shard(name).scroll(
             edge.ScrollRequest(offset=after, limit=limit, filter=_filter(where), with_payload=True)
         )
-        return _points(records) | {"further": "" if further is None else str(further)}, NOTHING
+        return _points(records) | {"further": "" if further is None else str(further)}
 
-    def remove(self, name: str, where: dict[str, Any]) -> Reply:
+    def remove(self, name: str, where: dict[str, Any]) -> None:
         """Delete the points that match."""
-        shard, narrowed = self._shard(name), _filter(where)
+        shard, narrowed = self.folders.shard(name), _filter(where)
         if narrowed is None:
             raise ValueError("a filter is required")
         shard.update(edge.UpdateOperation.delete_points_by_filter(narrowed))
         shard.flush()
-        return {}, NOTHING
 
     def documents(self, name: str, limit: int) -> Reply:
         """Rows of source, document and how many passages."""
-        shard = self._shard(name)
+        shard = self.folders.shard(name)
         documents = _facet(shard, DOCUMENT, limit)
         documents.pop("", None)
         first = [
@@ -159,16 +153,13 @@ class Shards:
         sources = _facet(shard, SOURCE, limit, equals(DOCUMENT, ""))
         rows += [[source, "", count] for source, count in sources.items() if source]
         rows.append(["", "", shard.count(edge.CountRequest(exact=True, filter=_filter(without_source())))])
-        return {"documents": rows}, NOTHING
-
-    def _shard(self, name: str) -> edge.EdgeShard:
-        return self.folders.shard(name)
+        return {"documents": rows}
 
 
 def _mismatch(shape: dict[str, Any], width: int) -> Reply | None:
     """The collection's shape when it does not fit vectors of this width, else None."""
     fits = (shape["width"], shape["distance"]) == (width, COSINE)
-    return None if fits else ({"mismatch": shape}, NOTHING)
+    return None if fits else {"mismatch": shape}
 
 
 def _facet(
@@ -184,7 +175,7 @@ def _source(points: list[edge.ScoredPoint]) -> str:
     return str(source) if isinstance(source, str | int | float) else ""
 
 
-def _points(records: list[edge.Record]) -> dict[str, Any]:
+def _points(records: Sequence[edge.Record | edge.ScoredPoint]) -> dict[str, Any]:
     return {"ids": [_id(point.id) for point in records], "payloads": [point.payload for point in records]}
 
 
@@ -221,13 +212,14 @@ WITH_VECTORS = ("put", "nearest")
 
 def handle(shards: Shards, request: dict[str, Any], vectors: Vectors) -> Reply:
     """The reply to a request; an error is returned in it, not raised."""
-    call: Callable[..., Reply] = getattr(shards, request["do"])
+    call: Callable[..., Reply | None] = getattr(shards, request["do"])
+    rows = {"vectors": vectors} if request["do"] in WITH_VECTORS else {}
     try:
-        return call(**request["with"], **({"vectors": vectors} if request["do"] in WITH_VECTORS else {}))
+        return call(**request["with"], **rows) or {}
     except Refused as refused:
-        return {"refused": str(refused)}, NOTHING
+        return {"refused": str(refused)}
     except Exception as error:  # the engine raises no narrower type
-        return {"failed": str(error) or type(error).__name__}, NOTHING
+        return {"failed": str(error) or type(error).__name__}
 
 
 def serve(shards: Shards, requests: BinaryIO, replies: BinaryIO, idle: float) -> None:
@@ -242,8 +234,9 @@ def serve(shards: Shards, requests: BinaryIO, replies: BinaryIO, idle: float) ->
         if frame is None:
             return
         request, vectors = from_frame(*frame)
-        message, matrix = handle(shards, request, vectors)
-        write_frame(replies, *to_frame(message | {"id": request["id"]}, matrix))
+        reply = handle(shards, request, vectors)
+        rows = reply.pop("vectors", NOTHING)
+        write_frame(replies, *to_frame(reply | {"id": request["id"]}, rows))
 
 
 def main() -> None:

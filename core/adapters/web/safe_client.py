@@ -40,7 +40,7 @@ class SafeWeb(AbstractAsyncContextManager["SafeWeb"]):
     connection, TLS, redirects and body; waiting for a free slot does not count. No cookie is stored.
 
     With `trust_env` the environment's proxies are used: names are then resolved by the proxy, which is
-    the guard in this client's place, and `address_guard` says so.
+    the guard in this client's place.
     """
 
     def __init__(
@@ -66,11 +66,6 @@ class SafeWeb(AbstractAsyncContextManager["SafeWeb"]):
             tls=tls,
             resolve=resolve,
         )
-
-    @property
-    def address_guard(self) -> str:
-        """Who keeps requests off private addresses: this client, or a proxy that the operator named."""
-        return self._transport.address_guard
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()

@@ -59,12 +59,6 @@ class Transport:
         self._custom_tls = tls
         self._pools: OrderedDict[str, httpcore.AsyncConnectionPool] = OrderedDict()
 
-    @property
-    def address_guard(self) -> str:
-        """Who keeps requests off private addresses."""
-        proxy = proxy_for("https", "") if self._trust_env else None
-        return f"the proxy {proxy.shown}" if proxy else "this client"
-
     async def aclose(self) -> None:
         """Close the connections."""
         for pool in self._pools.values():
@@ -174,10 +168,9 @@ def _decode_header(header: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """`url` without credentials; `shown` is its host and port, fit for a screen."""
+    """A proxy; its `url` has no credentials."""
 
     url: str
-    shown: str
     credentials: tuple[str, str] | None
 
 
@@ -185,12 +178,11 @@ def proxy_for(scheme: str, host: str) -> Proxy | None:
     """The proxy that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY name for this request, if any."""
     proxies = urllib.request.getproxies_environment()
     address = proxies.get(scheme) or proxies.get("all")
-    if not address or (host and urllib.request.proxy_bypass(host, proxies)):
+    if not address or urllib.request.proxy_bypass(host, proxies):
         return None
     parts = urlsplit(address if "://" in address else f"http://{address}")
     if parts.hostname is None:
         return None
     port = parts.port or (443 if parts.scheme == "https" else 80)
     credentials = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
-    authority = f"{parts.hostname}:{port}"
-    return Proxy(f"{parts.scheme}://{authority}", authority, credentials)
+    return Proxy(f"{parts.scheme}://{parts.hostname}:{port}", credentials)

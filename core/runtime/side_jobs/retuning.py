@@ -17,7 +17,7 @@ from core.runtime.event_loop import BackgroundLoop
 from core.runtime.job_table import JobTable
 from core.runtime.jobs import NO_QUEUE, Job, LatestJobs
 from core.runtime.quotas import Quotas
-from core.stages.ranking.bm25 import prepare_bm25
+from core.stages.ranking.bm25 import bm25_index
 
 RETUNED_RUNS = 50
 """Retuned runs in memory, one a session."""
@@ -38,7 +38,7 @@ def start_job(
         run = await work(await engine.ports(job.target_knobs, job.access, earlier or job.run))
         if run.index is not None:
             # The visitor may next choose BM25, which is then ready.
-            await asyncio.to_thread(prepare_bm25, run.index.passages, run.pages)
+            await asyncio.to_thread(bm25_index, run.index.passages, run.pages)
 
     job.start(loop, with_ports, queue)
 

@@ -25,14 +25,9 @@ def bm25(question: str, passages: tuple[Passage, ...], pages: Mapping[str, Page]
 
 
 def bm25_index(passages: tuple[Passage, ...], pages: Mapping[str, Page] = NO_PAGES) -> Bm25Index:
-    """The index by which `bm25` scores these passages; the last few are cached."""
+    """The index by which `bm25` scores these passages; the last few are cached, so that it can be built ahead."""
     index, _ = _index(passages, pages)
     return index
-
-
-def prepare_bm25(passages: tuple[Passage, ...], pages: Mapping[str, Page]) -> None:
-    """Build the index of the passages now, so that the first ranking by BM25 does not wait for it."""
-    bm25_index(passages, pages)
 
 
 @cached(LRUCache(CACHED_INDEXES), key=lambda passages, pages: (id(passages), bool(pages)), lock=Lock())
