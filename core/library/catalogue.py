@@ -56,8 +56,6 @@ _TASK = tuple(f.name for f in fields(IngestTask) if f.name != "body")
 _DOCUMENT = tuple(f.name for f in fields(LibraryDocument) if f.name != "stored")
 """The columns that are fields of a value."""
 _INGESTS, _TASKS = TypeAdapter(tuple[Ingest, ...]), TypeAdapter(tuple[IngestTask, ...])
-_LATEST_INGEST = """SELECT * FROM ingests WHERE state IN ('done', 'stopped') AND collection = ?
-    ORDER BY started DESC LIMIT 1"""
 
 
 class Catalogue:
@@ -107,15 +105,9 @@ class Catalogue:
 
     def unfinished_ingests(self) -> tuple[Ingest, ...]:
         """Ingests of all processes that have not ended, without their tasks."""
-        return self._ingests("SELECT * FROM ingests WHERE state IN ('live', 'interrupted') ORDER BY started")
-
-    def latest_ingest(self, collection: str) -> Ingest | None:
-        """The ingest into a collection that ended last, with its tasks; None when there was none."""
-        latest = next(iter(self._ingests(_LATEST_INGEST, collection)), None)
-        return latest and latest.with_tasks(self.tasks(latest.id))
-
-    def _ingests(self, query: str, *values: str) -> tuple[Ingest, ...]:
-        return _INGESTS.validate_python(self._read(query, *values))
+        return _INGESTS.validate_python(
+            self._read("SELECT * FROM ingests WHERE state IN ('live', 'interrupted') ORDER BY started")
+        )
 
     # --- tasks --------------------------------------------------------------------------------------------
 

@@ -117,10 +117,6 @@ class IngestRunner:
             if running.ingest.live and name in ("", running.ingest.collection)
         )
 
-    async def latest(self, name: str) -> Ingest | None:
-        """The ingest into a collection that ended last; None when there was none."""
-        return await asyncio.to_thread(self._catalogue.latest_ingest, checked_name(name))
-
     async def unfinished(self) -> tuple[Ingest, ...]:
         """Ingests whose process has ended, which `resume` continues."""
         ingests = []

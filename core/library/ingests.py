@@ -45,10 +45,9 @@ class Sitemap:
 
 @dataclass(frozen=True, slots=True)
 class RunPages:
-    """Pages as a run read them, without fetching them again: those with these keys, or all where there are none."""
+    """Pages as a run read them, without fetching them again."""
 
     run: Run
-    keys: frozenset[str] = frozenset()
 
 
 IngestSource = Upload | Folder | Address | Sitemap | RunPages

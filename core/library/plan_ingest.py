@@ -98,9 +98,9 @@ def _tasks(source: IngestSource, limits: IngestLimits) -> Iterator[IngestTask]:
             yield IngestTask(kind=TaskKind.ADDRESS, name=document_name(url), location=_web_address(url))
         case Sitemap(url=url):
             yield IngestTask(kind=TaskKind.SITEMAP, name=document_name(url), location=_web_address(url))
-        case RunPages(run=run, keys=keys):
+        case RunPages(run=run):
             for page in run.ranked_pages:
-                if not page.snippet_only and (not keys or page.key in keys):
+                if not page.snippet_only:
                     yield stored_task(document_name(page.url), PAGE, page_to_json(page))
 
 

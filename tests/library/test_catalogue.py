@@ -82,9 +82,8 @@ def test_what_the_first_version_stored_is_read(tmp_path: Path) -> None:
         added_at="then",
     )
     catalogue.update_ingest(replace(ingest, state=IngestState.STOPPED))
-    stopped = catalogue.latest_ingest("books")
-    assert stopped
-    assert stopped.tasks == (task,)
+    assert catalogue.unfinished_ingests() == ()
+    assert catalogue.tasks(ingest.id) == (task,)
     catalogue.close()
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from core.run.page_request import PageRequest, Requester, current_request
+from core.run.page_request import Requester, current_request
 from core.text.sanitize import pluralize
 
 
@@ -25,12 +25,6 @@ class Slot:
 
 
 @dataclass(eq=False, slots=True)
-class _Waiter:
-    slot: asyncio.Future[Slot]
-    request: PageRequest
-
-
-@dataclass(eq=False, slots=True)
 class _Account:
     """What a requester holds and waits for. `used` are seconds for which slots were held, from a start that makes
     newcomers equal to the others."""
@@ -38,8 +32,8 @@ class _Account:
     requester: Requester
     used: float
     held: set[Slot] = field(default_factory=set)
-    first: deque[_Waiter] = field(default_factory=deque)
-    second: deque[_Waiter] = field(default_factory=deque)
+    first: deque[asyncio.Future[Slot]] = field(default_factory=deque)
+    second: deque[asyncio.Future[Slot]] = field(default_factory=deque)
 
 
 class FairSlots:
@@ -80,16 +74,16 @@ class FairSlots:
         """A slot for the current page request, to be released. One that is cancelled here knows what it waited for."""
         request = current_request()
         account = self._account(request.requester)
-        waiter = _Waiter(asyncio.get_running_loop().create_future(), request)
+        waiter: asyncio.Future[Slot] = asyncio.get_running_loop().create_future()
         line = account.second if second else account.first
         line.append(waiter)
         self._hand_out()
         self._recall()
         try:
-            return await waiter.slot
+            return await waiter
         except asyncio.CancelledError:
-            if not waiter.slot.cancelled():  # it was handed out at the same moment
-                self.release(waiter.slot.result())
+            if not waiter.cancelled():  # it was handed out at the same moment
+                self.release(waiter.result())
                 raise
             request.waited_for = self._described(account)
             if waiter in line:
@@ -128,13 +122,13 @@ class FairSlots:
         while self._free and (account := self._next()) is not None:
             second = not account.first
             waiter = (account.second if second else account.first).popleft()
-            if waiter.slot.cancelled():
+            if waiter.cancelled():
                 continue
             slot = Slot(account, second, time.monotonic())
             account.held.add(slot)
             self._free -= 1
             self._free_for_second -= second
-            waiter.slot.set_result(slot)
+            waiter.set_result(slot)
 
     def _next(self) -> _Account | None:
         waiting = [account for account in self._accounts.values() if self._may_have_slot(account)]
