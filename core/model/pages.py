@@ -199,7 +199,7 @@ class Article:
     kind: str = ""
     """What kind of page it is on: article, collection, documentation, forum, listing, product or service; empty: unknown."""
     kind_reason: str = ""
-    """The signs on the page by which its kind was told, in words."""
+    """The signs on the page by which its kind was told, and the scores by which its text was chosen, in words."""
     parts: int = 0
     """How many `sections` are posts, comments or items of the page."""
     hidden: str = ""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import lxml.html
 import numpy as np
 from numpy.typing import NDArray
 
-from core.reading.html.block_features import block_features
+from core.reading.html.block_features import block_features, shares
 from core.reading.html.page_kinds import page_signs, reason
 from core.reading.html.text_blocks import Block, page_blocks, write_blocks
-from core.reading.page_parts.block_words import BlockWords, Matrix
+from core.reading.normalization import paragraphs
+from core.reading.page_parts.block_words import WORDS, BlockWords, Matrix
 
 WEIGHTS = Path(__file__).with_name("block_weights.npz")
 DIGEST = "762a37032095eb8f0fc3cfc62e9d5124453039aaa756749151407aa37ca7f18f"
@@ -25,6 +27,11 @@ _LOWEST, _HIGHEST = 0.1, 0.8
 """Bounds of the score from which a block is kept."""
 _CAUTION = 0.9
 """How much of what the scores expect is taken for wanted: below 1, fewer blocks are kept."""
+_LEAD, _DOUBT = 0.1, 1.5
+"""How much more F1 must be expected of an article's blocks than of trafilatura's text to replace it: this much, and of what
+their scores leave in doubt this share, by the chance that the page is an article."""
+_MIN_CHARACTERS = 200
+"""Characters of blocks below which a page of another kind is read as an article, too."""
 _ROWS = 1_000
 """Blocks that are scored at a time."""
 
@@ -39,6 +46,15 @@ def _weights() -> Mapping[str, NDArray[np.generic]]:
         )
     with np.load(io.BytesIO(stored), allow_pickle=False) as arrays:
         return dict(arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The text of a page, what took it, and the scores by which it was chosen among others, in words."""
+
+    text: str
+    extractor: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +77,50 @@ class KnownPage:
         words, weights = BlockWords.of(blocks), _weights()
         signs = page_signs(html, url, blocks, words.said)
         values = np.array([signs.get(str(name), 0.0) for name in weights["signs"]])
-        shares = _softmax(weights["kinds"] @ values + weights["kind_bias"])
-        best = int(shares.argmax())
+        chances = _softmax(weights["kinds"] @ values + weights["kind_bias"])
+        best = int(chances.argmax())
         why = reason(dict(zip(map(str, weights["signs"]), weights["kinds"][best] * values, strict=True)))
-        return cls(str(weights["kind_names"][best]), why, tuple(shares.tolist()), blocks, words)
+        return cls(str(weights["kind_names"][best]), why, tuple(chances.tolist()), blocks, words)
 
-    @property
-    def is_article(self) -> bool:
-        """Whether it is no other kind of page."""
-        return self.kind in ("", "article")
-
-    def content(self, candidates: Sequence[str]) -> str:
-        """The blocks that are content, as text. `candidates` are what other extractors take: text, comments, text."""
+    def content(self, articles: Iterable[str], candidates: Sequence[str]) -> Choice:
+        """The content: of articles the first of `articles`, texts of an extractor, unless much more F1 of words is expected of
+        the blocks with high scores; of other pages these blocks. `candidates` are what extractors take: text, comments, text.
+        """
         if self.words is None:
-            return ""
+            return Choice(next(iter(articles), ""), "trafilatura")
+        words = self.words.words
         scores = _scores(block_features(self.blocks, self.words, candidates, self.shares))
-        keep = kept(scores, self.words.words)
-        return write_blocks(block for block, is_kept in zip(self.blocks, keep, strict=True) if is_kept)
+        keep = kept(scores, words)
+        expected = _expected_f1(scores, words, keep)
+        why = f"F1 expected of its scored blocks: {expected:.2f}"
+        text = paragraphs(
+            write_blocks(block for block, is_kept in zip(self.blocks, keep, strict=True) if is_kept)
+        )
+        lead = _LEAD + _DOUBT * max(self.shares) * (1 - expected)
+        short = len(text) < _MIN_CHARACTERS
+        for article in filter(None, articles if short or self.kind == "article" else ()):
+            taken = np.array(shares(words, [article]))[:, 0]
+            other = _expected_f1(scores, words, taken, len(WORDS.findall(article.lower())))
+            why += f", of trafilatura's article: {other:.2f}"
+            if expected - other <= lead or (short and len(article) > len(text)):
+                return Choice(article, "trafilatura", why)
+        return Choice(text, "scored blocks", why)
+
+
+def _expected_f1(
+    scores: NDArray[np.float64], words: Sequence[Sequence[str]], taken: NDArray[Any], length: int = 0
+) -> float:
+    """The F1 of words that is expected of a text with these shares of the blocks, and of this many words if it is not made
+    of blocks. It has no more of the blocks than that; words of it that no block has are not scored, and count as right.
+    """
+    sizes = np.array([len(inside) + 0.1 for inside in words])
+    inside = taken * sizes
+    more = 0.0
+    if length:
+        inside = inside * min(1.0, length / max(inside.sum(), 0.1))
+        more = max(length - inside.sum(), 0.0)
+    right = scores @ inside + more
+    return float(2 * right / (inside.sum() + scores @ sizes + 2 * more))
 
 
 def kept(scores: NDArray[np.float64], words: Sequence[Sequence[str]]) -> NDArray[np.bool_]:

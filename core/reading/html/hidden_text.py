@@ -28,10 +28,12 @@ _CLOSED_TAGS = frozenset({"template", "dialog"})
 _OVERLAY = re.compile("dialog|modal|pop-?up|light-?box|overlay|cookie|consent")
 """Names of what a script shows over a page: terms, notices, forms."""
 _OPENED = re.compile(
-    r"faq|accordion|collaps|expand|answer|panel|(?<![a-z])tabs?(?![a-z])|tab-?(?:pane|content)"
+    r"faq|accordion|collaps|expand|toggle|read-?more|answer|panel|(?<![a-z])tabs?(?![a-z])|tab-?(?:pane|content)"
 )
 """Names of what a reader opens with a click: answers of a list of questions, tabs, parts that are folded up."""
 _MENU = re.compile(r"(?<![a-z])(?:nav|menu|search|filter|cart)")
+_MOVING = frozenset({"transform", "-webkit-transform", "transition", "animation", "will-change"})
+"""Properties of what a script fades in when a reader comes to it."""
 _STREAMED = re.compile("S:[0-9a-f]+")
 """Identifiers of parts that React sends late, hidden, for its script to put in their place."""
 _MIN_ARTICLE = 200
@@ -88,7 +90,8 @@ def remove_hidden(
     What makes up half of the page's characters, which `page_length` counts, is the page itself and stays, if
     its sign may be wrong: white letters may stand on a dark box that only a style sheet knows, letters that
     begin transparent may be faded in, `noscript` is for readers without scripts, such as this one, and a
-    script may show what is not displayed. The last needs a script on the page (`scripted`).
+    script may show what is not displayed. The last needs a script on the page (`scripted`). What is named as what
+    a reader opens stays too, and what begins transparent and moves: pages are often saved without their scripts.
 
     `backgrounds` are all the colours that the page sets in line behind anything.
     """
@@ -102,9 +105,11 @@ def remove_hidden(
             continue
         if _is_hidden(node, style, inner):
             hidden.append(node)
-        elif transparent(style) or _invisible_ink(node, style, page_backgrounds):
+        elif (transparent(style) and not _MOVING & style.keys()) or _invisible_ink(
+            node, style, page_backgrounds
+        ):
             weak.append(node)
-    opened = [node for node in hidden if scripted and _is_opened(node)]
+    opened = [node for node in hidden if _is_opened(node)]
     for node in opened:
         node.show()
     shown = {id(node) for node in opened}

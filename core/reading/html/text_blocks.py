@@ -34,10 +34,6 @@ _WITHIN_CELLS = _BLOCKS - {
 }
 """Elements that make a table one of layout, whose cells are read as any other part of the page."""
 
-_AROUND = frozenset({"aside", "footer", "form", "header", "nav"})
-_PROSE = 80
-"""Characters from which a paragraph counts as prose rather than as a label or a teaser."""
-
 
 @dataclass(slots=True)
 class Block:
@@ -125,18 +121,6 @@ def cells(row: lxml.html.HtmlElement) -> Iterator[tuple[lxml.html.HtmlElement, s
 def spoken(element: lxml.html.HtmlElement) -> str:
     """The visible text of an element as it is written, with a line's end at the end of each block and at each break."""
     return "".join(_spoken(element)).strip("\n")
-
-
-def prose_length(root: lxml.html.HtmlElement) -> int:
-    """Characters in paragraphs that read like prose and stand outside navigation, forms and the like."""
-    total = 0
-    for paragraph in root.iter("p"):
-        text = " ".join(paragraph.text_content().split())
-        if len(text) < _PROSE or any(above.tag in _AROUND for above in paragraph.iterancestors()):
-            continue
-        if sum(len(link.text_content()) for link in paragraph.iter("a")) * 2 < len(text):
-            total += len(text)
-    return total
 
 
 def _spoken(element: lxml.html.HtmlElement) -> Iterable[str]:

@@ -11,14 +11,13 @@ from core.reading.html.metadata import person
 from core.reading.normalization import paragraphs
 
 
-def article_text(tree: lxml.html.HtmlElement, url: str, *, fast: bool, favor_recall: bool = False) -> str:
+def article_text(tree: lxml.html.HtmlElement, url: str, *, fast: bool) -> str:
     """The article's text; empty when none is found. `fast` leaves out trafilatura's second opinions."""
     extraction = _trafilatura().bare_extraction(
         tree,
         url=url,
         fast=fast,
-        favor_precision=not favor_recall,
-        favor_recall=favor_recall,
+        favor_precision=True,
         include_comments=False,
         include_tables=True,
     )
@@ -68,6 +67,6 @@ def _trafilatura() -> Any:
     import trafilatura
 
     # It reports every page that it discards; those reports reach a person as reasons already.
-    for logger in ("trafilatura", "htmldate", "readability.readability"):
+    for logger in ("trafilatura", "htmldate"):
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     return trafilatura
