@@ -109,7 +109,7 @@ def truncate_html(html: str) -> tuple[str, MarkupSize]:
 
 
 def _strip_opaque(html: str, lowered: str, least: int = 0) -> str:
-    """The markup without comments, scripts and styles of `least` characters, whose text is not made of tags. One pass: a pattern
+    """The markup without comments, scripts and styles, or without the latter two of `least` characters. One pass: a pattern
     with a lazy middle would search to the end of the page for every opening that is never closed."""
     pieces: list[str] = []
     offset = 0
@@ -119,7 +119,7 @@ def _strip_opaque(html: str, lowered: str, least: int = 0) -> str:
         if end < 0:
             return "".join([*pieces, html[opening.start() :] if least else ""])
         offset = end + len(_CLOSING[opening[1]])
-        if offset - opening.start() < least:
+        if offset - opening.start() < least or (least and opening[1] == "!--"):
             pieces.append(html[opening.start() : offset])
     return "".join([*pieces, html[offset:]])
 
