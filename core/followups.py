@@ -16,7 +16,7 @@ from core.methods.deep import approved_sub_questions, research_sections
 from core.methods.filling import fill
 from core.methods.phases import answer_and_check, index_and_rank, rank_index
 from core.methods.plan import propose_plan
-from core.model import AnswerFrom, Author, Extractor, Hit, Phase, Query, Severity
+from core.model import AnswerFrom, Article, Author, Document, Extractor, Hit, Phase, Query, Severity
 from core.pipeline import run_outcome
 from core.ports import Ports
 from core.run import events as e
@@ -27,6 +27,9 @@ from core.run.transitions import index_event
 from core.stages.read import read
 from core.stages.search import search
 from core.stages.streams import collected, stream
+
+NOT_KEPT = "The text was not kept: the page, as it was fetched, has no block of text with it."
+"""What a run says that could not keep a text in an article."""
 
 
 async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:
@@ -119,19 +122,40 @@ async def search_more(run: Run, text: str, ports: Ports, listen: Listener | None
 
 
 async def read_as(
-    run: Run, key: str, extractor: Extractor, ports: Ports, listen: Listener | None = None
+    run: Run,
+    key: str,
+    extractor: Extractor,
+    ports: Ports,
+    listen: Listener | None = None,
+    *,
+    kept: Sequence[str] | None = None,
 ) -> Run:
-    """Read one page by another extractor, and rank it with the other pages.
+    """Read one page by another extractor, or with other blocks kept, and rank it with the other pages.
 
-    It is fetched again only when it is not cached. When that fails, a note says so and its text stays.
+    It is fetched again only when it is not cached. When that fails, a note says so and its text stays. Blocks with the
+    texts of `kept` are in its article whatever the extractor takes: those that it has already when None.
     """
     hits = [hit for hit in run.hits if hit.key == key]
     knobs = replace(run.knobs.read, extractor=extractor, fresh=False)
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed(run.knobs))
+    known = kept_texts(run, key)
+    wanted = known if kept is None else tuple(kept)
+
+    async def extract(document: Document, extractor: Extractor) -> Article:
+        return await ports.extract(replace(document, kept=wanted), extractor)
+
     async with run_outcome(recorder):
-        await _read_and_rank(recorder, hits, knobs, ports)
+        await _read_and_rank(recorder, hits, knobs, replace(ports, extract=extract))
+        is_read = recorder.run.pages.get(key) is not run.pages.get(key)
+        if is_read and len(wanted) > len(known) >= len(kept_texts(recorder.run, key)):
+            recorder.emit(e.Note(Phase.READ, NOT_KEPT, severity=Severity.WARNING))
     return recorder.run
+
+
+def kept_texts(run: Run, key: str) -> tuple[str, ...]:
+    """The texts that a person has kept in the article of a page; none where the page was not read."""
+    return run.pages[key].article.kept_texts if key in run.pages else ()
 
 
 def added_query(run: Run, text: str) -> Query:

@@ -13,6 +13,7 @@ from pages.parts.explain import (
     attribution_view,
     attrition_view,
     extraction_view,
+    left_out_text,
     map_view,
     queries_view,
     scores_view,
@@ -94,6 +95,8 @@ def pick(name: str) -> None:
         attribution_view.pick(rest)
     elif kind == "point":
         map_view.pick(rest)
+    elif kind == "left-out":
+        left_out_text.pick(rest)
     elif kind == "source":
         answer_diff.pick(rest)
 

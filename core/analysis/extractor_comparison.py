@@ -1,10 +1,11 @@
 """Extractor comparison: the visible text of a page against what each article extractor keeps of it."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from core.analysis.text_diff import DiffKind, DiffPiece, diff_sentences, line_sentences
+from core.followups import kept_texts
 from core.model import Article, Document, Extractor, Unreadable
 from core.ports import Extract, Ports
 from core.reading.why_not import Absence
@@ -12,6 +13,9 @@ from core.run.state import Run
 
 COMPARED_SENTENCES = 4000
 """Sentences of each text that are compared; `ExtractorResult.truncated` says when there are more."""
+
+WhyNot = Callable[[Document, str, Extractor], Awaitable[Absence]]
+"""Tells in a process of its own what kept a text of a page out of an article. Raises `Unreadable`."""
 
 SHOWN_SOURCE = 120_000
 """Characters of a page's source that are returned."""
@@ -43,7 +47,8 @@ class ExtractorResult:
 class ExtractorComparison:
     """One page under every extractor.
 
-    `visible` is the page's text as a reader sees it, `used` the text that the run ranks. `source` is the
+    `visible` is the page's text as a reader sees it, `used` the text that the run ranks, `kept` the blocks that a person
+    has kept in it, and which every result keeps. `source` is the
     beginning of the page's markup, of `length` characters in all; empty where the page is not text.
     """
 
@@ -51,14 +56,11 @@ class ExtractorComparison:
     visible: ExtractorResult
     results: tuple[ExtractorResult, ...]
     used: str
+    kept: tuple[str, ...]
     source: str
     length: int
     media_type: str
     from_cache: bool
-
-    def result(self, extractor: Extractor) -> ExtractorResult:
-        """The result of this extractor."""
-        return next((result for result in self.results if result.extractor is extractor), self.visible)
 
     @property
     def in_use(self) -> Extractor | None:
@@ -67,13 +69,6 @@ class ExtractorComparison:
             if result.article and self.used and result.article.text == self.used:
                 return result.extractor
         return None
-
-
-class WhyNot(Protocol):
-    """Readers in processes of their own, that tell why a text is not in an article."""
-
-    async def why_not(self, document: Document, text: str, extractor: Extractor) -> Absence:
-        """What kept the text out. Raises `Unreadable`."""
 
 
 async def compare_extractors(
@@ -92,6 +87,8 @@ async def compare_extractors(
         document = await ports.web(url, run.knobs.read)
     if document is None:
         return None
+    kept = kept_texts(run, key)
+    document = replace(document, kept=kept)
     extracted = await asyncio.gather(
         *(_extracted(document, ports.extract, extractor) for extractor in _VISIBLE_FIRST)
     )
@@ -105,6 +102,7 @@ async def compare_extractors(
         visible=visible,
         results=tuple(results),
         used=run.pages[key].text if key in run.pages else "",
+        kept=kept,
         source=source[:SHOWN_SOURCE],
         length=len(source),
         media_type=document.media_type,
@@ -113,7 +111,7 @@ async def compare_extractors(
 
 
 async def why_not_extracted(
-    run: Run, key: str, text: str, extractor: Extractor, *, ports: Ports, pool: WhyNot
+    run: Run, key: str, text: str, extractor: Extractor, *, ports: Ports, why_not: WhyNot
 ) -> Absence | None:
     """What kept a text of a page of the run out of the article of this extractor; None when the page is not cached.
 
@@ -122,7 +120,9 @@ async def why_not_extracted(
     """
     url = next((hit.url for hit in run.hits if hit.key == key), "")
     document = await ports.web.cached_page(url) if url else None
-    return await pool.why_not(document, text, extractor) if document else None
+    if document is None:
+        return None
+    return await why_not(replace(document, kept=kept_texts(run, key)), text, extractor)
 
 
 _VISIBLE_FIRST = (

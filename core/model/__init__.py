@@ -14,7 +14,7 @@ from core.model.chat import (
     content_text,
 )
 from core.model.conversation import AnswerFrom, Exchange, Turn
-from core.model.hits import Author, Hit, HitOrigin, Phase, Query, Result, SearchReply
+from core.model.hits import Author, Hit, HitOrigin, Phase, Query, Result, SearchReply, Skip
 from core.model.labels import Grade, Label
 from core.model.library import Collection, LibraryDocument, LibraryPassage, Neighbour
 from core.model.notices import CAVEAT, Notice, Severity
@@ -28,7 +28,6 @@ from core.model.pages import (
     Page,
     PassageDigest,
     PassageState,
-    Skip,
     SkipReason,
     StructureKind,
     TextDigests,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.model.pages import SkipReason
 from core.model.usage import ModelUsage
 
 
@@ -100,3 +101,14 @@ class Hit:
     """The collection that it is a passage of; empty for a page of the web."""
     similarity: float | None = None
     """The highest cosine similarity that the vector database gave; None for a page of the web."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skip:
+    """A hit that was not read, and why."""
+
+    key: str
+    url: str
+    reason: SkipReason
+    detail: str = ""
+    seconds: float = 0.0

@@ -85,6 +85,8 @@ class Document:
     max_age: float = 0.0
     """Seconds for which the server lets this body be used again."""
     from_cache: bool = False
+    kept: tuple[str, ...] = ()
+    """Texts whose blocks a person wants in its article, whatever an extractor takes; of HTML only."""
 
 
 class InjectionKind(StrEnum):
@@ -192,6 +194,8 @@ class Article:
     """The offsets in `text` at which chapters or other headed parts begin, each with its heading, in order."""
     structures: tuple[tuple[int, int, StructureKind], ...] = ()
     """The tables and the code in `text`, as offsets of the beginning and the end, in order and apart."""
+    kept: tuple[tuple[int, int], ...] = ()
+    """The blocks in `text` that a person has kept in it, as such offsets; its extractor had left them out."""
     left_out: str = ""
     """What of the document was not read because it is too long, in words; empty: nothing."""
     fallback: str = ""
@@ -221,10 +225,18 @@ class Article:
 
     @property
     def structures_in_order(self) -> bool:
-        """Whether no structure is empty, overlaps another or is outside of the text."""
-        bounds = [offset for start, end, _ in self.structures for offset in (start, end)]
-        ends = (0, *bounds, len(self.text))
-        return sorted(ends) == list(ends) and all(start < end for start, end, _ in self.structures)
+        """Whether no structure is empty, overlaps another or is outside of the text; nor any block that was kept."""
+        structures = [(start, end) for start, end, _ in self.structures]
+        for spans in (structures, self.kept):
+            ends = (0, *(offset for span in spans for offset in span), len(self.text))
+            if sorted(ends) != list(ends) or any(start == end for start, end in spans):
+                return False
+        return True
+
+    @property
+    def kept_texts(self) -> tuple[str, ...]:
+        """The texts of the blocks that a person has kept in it."""
+        return tuple(self.text[start:end] for start, end in self.kept)
 
     def page_at(self, offset: int) -> int | None:
         """The number of the page on which `text[offset]` stands; None where there are no pages."""
@@ -283,14 +295,3 @@ class Page:
     def has_strong_sign(self) -> bool:
         """Whether a person should look at it before believing an answer that rests on it."""
         return any(mark.strong for mark in self.injection_signs)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skip:
-    """A hit that was not read, and why."""
-
-    key: str
-    url: str
-    reason: SkipReason
-    detail: str = ""
-    seconds: float = 0.0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core import followups
 from core.analysis.answers.attribution import Attribution, attribution
+from core.analysis.extractor_comparison import why_not_extracted
 from core.analysis.rankings.context_membership import context_sources, ranked
 from core.analysis.retrieval.trace import Trace, why_not
 from core.analysis.run_changes import RunChanges, run_changes
@@ -25,6 +27,7 @@ from core.model import Grade, Label, Ranking, Source
 from core.notebook import plots, run_display, session
 from core.notebook.display import Display
 from core.notebook.knob_controls import KnobControls
+from core.reading.why_not import Absence
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from core.storage.atomic_write import atomic_write
@@ -180,6 +183,36 @@ class NotebookRun:
         """How far a sentence or an address came on its way to the answer, and why no farther."""
         return run_display.trace_display(why_not(self.run, text))
 
+    def why_not_extracted(self, page: str, text: str) -> Absence:
+        """What kept a text out of the article of the page with this address. Nothing is fetched.
+
+        Raises:
+            BadInput: when the run has no such page, or it is not cached.
+            Unreadable: when no reader finds it out.
+        """
+        read = session.registry().engine.workers.why_not
+        asked = partial(why_not_extracted, self.run, self._page(page), text, self.run.knobs.read.extractor)
+        absence = self._with_ports(self.run.knobs, lambda ports: asked(ports=ports, why_not=read))
+        if absence is None:
+            raise BadInput("This page is not cached.", hint="Ask the question again, and look soon after it.")
+        return absence
+
+    def keep(self, page: str, text: str) -> NotebookRun:
+        """The run with the block of a page that has this text in its article, ranked again; this run stays without it.
+
+        Raises:
+            BadInput: as `why_not_extracted`, and when the text is in the article or cannot be kept in it.
+            Unreadable: as `why_not_extracted`.
+        """
+        if not (absence := self.why_not_extracted(page, text)).can_be_kept:
+            raise BadInput(absence.sentence)
+        key, knobs, records = self._page(page), self.run.knobs, list(self.recorded.records)
+        kept = *followups.kept_texts(self.run, key), text
+        read = partial(followups.read_as, self.run, key, knobs.read.extractor, kept=kept)
+        self._with_ports(knobs, lambda ports: read(ports, lambda record, _: records.append(record)))
+        folded = RecordedRun.folded(records, self.recorded.base)
+        return NotebookRun(folded, store=self._store, labels=self._labels)
+
     def label(self, rank: int, grade: str | int) -> Display[GradedRanking]:
         """Label the passage at a rank, from 1, as `relevant`, `partly` or `not relevant` (2, 1, 0), and show the metrics.
 
@@ -243,6 +276,12 @@ class NotebookRun:
             return await work(await runs.engine.ports(knobs, run=self.run))
 
         return runs.call(bound())
+
+    def _page(self, address: str) -> str:
+        """The key of the hit with this address. Raises BadInput: when there is none."""
+        if key := next((hit.key for hit in self.run.hits if address in {hit.key, hit.url}), ""):
+            return key
+        raise BadInput("No page of this run has this address.", hint="run.hits and run.pages list them.")
 
     def _ranked(self) -> Any:
         """The index and the ranking. Raises BadInput: when there is none."""

@@ -47,6 +47,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
     from core.reading.html.metadata import metadata
     from core.reading.html.non_articles import reject_non_articles
     from core.reading.normalization import left_out
+    from core.reading.page_parts.kept_blocks import keep_blocks
     from core.reading.page_parts.repeated_parts import part_sections, with_parts
     from core.reading.page_parts.structures import write_structures
     from core.text.decoding import decode
@@ -70,6 +71,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
         extraction = extract_accurate(html, document.url, dated=bool(facts.date), signed=bool(facts.author))
     reject_non_articles(extraction.text, facts.title, html)
     text, structures = write_structures(extraction.text, extraction.structures)
+    text, structures, kept = keep_blocks(html, text, structures, document.kept)
     headings, parts = sections(text, extraction.headings), part_sections(text, extraction.parts)
     contradicted = contradictions(facts.product, facts.prices, extraction.visible)
     article = Article(
@@ -83,6 +85,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
         sections=with_parts(headings, parts),
         parts=len(parts),
         structures=structures,
+        kept=kept,
         hidden="\n".join(
             [*(sign.quote for sign in contradicted), extraction.hidden, _invisible_words(html)]
         ).strip(),

@@ -68,9 +68,8 @@ def _absence(header: dict[str, Any], body: bytes) -> Absence:
 
 
 def _document(header: dict[str, Any], body: bytes) -> Document:
-    return Document(
-        url=header["url"], status=200, media_type=header["media_type"], charset=header["charset"], body=body
-    )
+    fields = {name: header[name] for name in ("url", "media_type", "charset")}
+    return Document(**fields, status=200, body=body, kept=tuple(header["kept"]))
 
 
 def _picture(header: dict[str, Any], body: bytes) -> bytes:

@@ -12,6 +12,7 @@ HIDDEN_LIMIT = 2_000
 MAX_PAGES = 10_000
 MAX_SECTIONS = 20_000
 MAX_STRUCTURES = 20_000
+MAX_KEPT = 100
 SHORT_LIMIT = 400
 """Characters of a title, a heading and every other text but the article's own."""
 SHORT_TEXTS = (
@@ -41,6 +42,7 @@ def within_limits(article: Article) -> Article:
         structures=tuple(
             (start, min(end, length), kind) for start, end, kind in article.structures if start < length
         )[:MAX_STRUCTURES],
+        kept=tuple((start, min(end, length)) for start, end in article.kept if start < length)[:MAX_KEPT],
         injection_signs=tuple(
             replace(sign, quote=encodable(sign.quote)[:SHORT_LIMIT])
             for sign in article.injection_signs

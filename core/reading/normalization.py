@@ -11,6 +11,7 @@ _LINE_ENDS = ("\r\n", "\r", "\x85", "\u2028", "\u2029")
 _OTHER_SPACE = re.compile(r"[^\S\n ]")
 _SPACES = re.compile(r"  +")
 _BLANK_LINES = re.compile(r"\n\n\n+")
+_WORD = re.compile(r"\w+")
 _ROW = re.compile(r"(?:[-•*–] |\d{1,3}[.)] |.* \| |\|)")
 
 
@@ -24,6 +25,11 @@ def normalize(text: str) -> str:
         text = _OTHER_SPACE.sub(" ", _CONTROL.sub("", text))
     text = _SPACES.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n")
     return unicodedata.normalize("NFC", _BLANK_LINES.sub("\n\n", text)).strip()
+
+
+def text_key(text: str) -> str:
+    """The words of a text: what two have in common that differ in white space, marks and letter case only."""
+    return " ".join(_WORD.findall(normalize(text))).casefold()
 
 
 def normalize_code(text: str) -> str:

@@ -11,13 +11,20 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from core.model import Article, InjectionKind, InjectionSign, SkipReason, StructureKind
-from core.reading.article_limits import MAX_PAGES, MAX_SECTIONS, MAX_STRUCTURES, SHORT_TEXTS, within_limits
+from core.reading.article_limits import (
+    MAX_KEPT,
+    MAX_PAGES,
+    MAX_SECTIONS,
+    MAX_STRUCTURES,
+    SHORT_TEXTS,
+    within_limits,
+)
 from core.reading.normalization import MAX_CHARACTERS
 from core.reading.why_not import Absence
 from core.sandbox import Confinement
 from core.sandbox.frames import Frame
 
-HEAD_LIMIT = 4 * (MAX_PAGES + 2 * MAX_SECTIONS + 3 * MAX_STRUCTURES + 1_000)
+HEAD_LIMIT = 4 * (MAX_PAGES + 2 * MAX_SECTIONS + 3 * MAX_STRUCTURES + 2 * MAX_KEPT + 1_000)
 BODY_LIMIT = 8 * MAX_CHARACTERS
 """Text has up to four bytes a character, and headings stand in it; a picture of the largest page has fewer pixels."""
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -74,13 +81,14 @@ def packed_reply(reply: Reply) -> Frame:
                 for start, end, kind in reply.structures
                 for number in (start, end, _STRUCTURES.index(kind))
             ]
-            counts = len(reply.page_starts), len(starts), len(reply.structures), reply.parts
+            counts = len(reply.page_starts), len(starts), len(reply.structures), len(reply.kept), reply.parts
+            kept = [offset for span in reply.kept for offset in span]
             numbers = (*counts, int(reply.seconds / _MICROSECOND) % 2**32)
             headings = (heading for _, heading in reply.sections)
             quotes = (sign.quote for sign in reply.injection_signs)
             return _packed(
                 _Kind.ARTICLE,
-                [*numbers, *reply.page_starts, *starts, *structures, *signs],
+                [*numbers, *reply.page_starts, *starts, *structures, *kept, *signs],
                 [*(getattr(reply, name) for name in _TEXTS), *headings, *quotes],
             )
 
@@ -128,9 +136,10 @@ def _texts(lengths: Sequence[int], body: bytes) -> Iterable[str]:
 
 
 def _article(texts: list[str], numbers: Sequence[int]) -> Article:
-    pages, sections, structures, parts, microseconds, *offsets = numbers
-    before_signs = pages + sections + 3 * structures
-    structured, signs = offsets[pages + sections : before_signs], offsets[before_signs:]
+    pages, sections, structures, kept, parts, microseconds, *offsets = numbers
+    before_kept = pages + sections + 3 * structures
+    before_signs = before_kept + 2 * kept
+    structured, signs = offsets[pages + sections : before_kept], offsets[before_signs:]
     headings, quotes = texts[len(_TEXTS) : len(_TEXTS) + sections], texts[len(_TEXTS) + sections :]
     if len(headings) != sections or len(offsets) != before_signs + 4 * len(quotes):
         raise ValueError("an article of other parts than it is said to have")
@@ -142,6 +151,7 @@ def _article(texts: list[str], numbers: Sequence[int]) -> Article:
         structures=tuple(
             (start, end, _STRUCTURES[kind]) for start, end, kind in zip(*[iter(structured)] * 3, strict=True)
         ),
+        kept=tuple(zip(*[iter(offsets[before_kept:before_signs])] * 2, strict=True)),
         injection_signs=tuple(
             InjectionSign(
                 kind=_KINDS[kind],

@@ -4,12 +4,13 @@ from enum import StrEnum
 
 from core.model import Document, Extractor, Unreadable
 from core.reading import extract
+from core.reading.normalization import text_key
 
 
 class Absence(StrEnum):
     """What kept a text out of an article."""
 
-    PRESENT = "it is in the article"
+    PRESENT = "the article has these words, here or at another place"
     ELSEWHERE = "the page, as it was fetched, does not have it in one block"
     BEYOND = "it is past the size limit of a page"
     HIDDEN = "the page hides it from its readers"
@@ -20,13 +21,27 @@ class Absence(StrEnum):
     REFUSED = "the page has no article"
     NOT_CHOSEN = "the extractor did not take its block for content"
 
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether the page has a block with the text, which a person can keep in its article."""
+        return self in _BLOCKS
 
+    @property
+    def sentence(self) -> str:
+        """What it says of a text, and whether that cannot be kept."""
+        more = "" if self.can_be_kept or self is Absence.PRESENT else " It cannot be kept."
+        return f"{self[0].upper()}{self[1:]}.{more}"
+
+
+_BLOCKS = frozenset({
+    Absence.HIDDEN, Absence.AROUND, Absence.LINKS, Absence.REPEATED, Absence.NOT_CHOSEN,
+})  # fmt: skip
 _AROUND = frozenset({"aside", "footer", "form", "header", "nav"})
 
 
 def why_not_in_article(document: Document, text: str, extractor: Extractor = Extractor.ACCURATE) -> Absence:
-    """What kept a sentence of an HTML page out of the article that this extractor makes of it. White space and case do
-    not count. Offline: `document` is the page as it was fetched.
+    """What kept a sentence of an HTML page out of the article that this extractor makes of it. White space, marks
+    and case do not count. Offline: `document` is the page as it was fetched.
 
     Raises:
         Unreadable: when no parser reads the page.
@@ -34,36 +49,36 @@ def why_not_in_article(document: Document, text: str, extractor: Extractor = Ext
     from core.reading.html.dom_cleaning import remove_hidden_lxml
     from core.reading.html.html_parsing import parse_html, truncate_html
     from core.reading.html.text_blocks import page_blocks
+    from core.reading.page_parts.kept_blocks import written_block
     from core.text.decoding import decode
 
-    wanted = _key(text)
+    wanted = text_key(text)
     html, _ = truncate_html(whole := decode(document.body, document.charset))
     try:
         article = extract(document, extractor).text
     except Unreadable:
         article = None
-    if article and wanted in _key(article):
+    if article and wanted and wanted in text_key(article):
         return Absence.PRESENT
     tree = parse_html(html)
-    if wanted not in _key(" ".join(tree.itertext())):
-        beyond = len(whole) > len(html) and wanted in _key(
-            " ".join(parse_html(whole[len(html) :]).itertext())
-        )
-        return Absence.BEYOND if beyond else Absence.ELSEWHERE
-    if wanted in _key(remove_hidden_lxml(tree)):
-        return Absence.HIDDEN
-    blocks = [block for block in page_blocks(tree) if wanted in _key(block.text)]
+    texts = "".join(tree.itertext()), *(block.text for block in page_blocks(tree))
+    if not wanted or not any(wanted in text_key(part) for part in texts):
+        if not wanted or len(whole) == len(html):
+            return Absence.ELSEWHERE
+        rest = "".join(parse_html(whole[len(html) :]).itertext())
+        return Absence.BEYOND if wanted in text_key(rest) else Absence.ELSEWHERE
+    hidden = remove_hidden_lxml(tree)
+    blocks = [block for block in page_blocks(tree) if wanted in text_key(block.text)]
     if not blocks:
-        return Absence.SILENT
+        texts = hidden, *texts[1:]
+        return Absence.HIDDEN if any(wanted in text_key(part) for part in texts) else Absence.SILENT
     if article is None:
         return Absence.REFUSED
     block = blocks[0]
+    if text_key(written_block(block)[0]) in text_key(article):
+        return Absence.PRESENT
     if block.element.tag in _AROUND or any(above.tag in _AROUND for above in block.element.iterancestors()):
         return Absence.AROUND
     if 2 * block.linked > len(block.text):
         return Absence.LINKS
     return Absence.REPEATED if len(blocks) > 1 else Absence.NOT_CHOSEN
-
-
-def _key(text: str) -> str:
-    return " ".join(text.split()).casefold()

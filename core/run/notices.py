@@ -36,6 +36,7 @@ def notices(run: Run) -> tuple[Notice, ...]:
         *map(_of_note, run.notes),
         *_of_search(run),
         *_of_reading(run),
+        *_of_kept_blocks(run),
         *left_out_notices(run),
         *_of_embedding(run),
         *_of_sections(run),
@@ -102,6 +103,14 @@ def _of_reading(run: Run) -> Iterator[Notice]:
         f"not read: {counts}.",
         hint="A longer page timeout may help." if may_succeed else "",
     )
+
+
+def _of_kept_blocks(run: Run) -> Iterator[Notice]:
+    """The pages in whose articles a person has kept what the extractor had left out."""
+    for page in run.pages.values():
+        if count := len(page.article.kept):
+            message = f"{pluralize(count, 'block')} kept by hand on “{one_line(page.title or page.url, 80)}”."
+            yield Notice(phase=Phase.READ, severity=Severity.INFO, message=message)
 
 
 def left_out_notices(run: Run) -> Iterator[Notice]:

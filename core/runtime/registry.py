@@ -159,9 +159,18 @@ class RunRegistry(StoredWork):
         skipped_keys = tuple(keys)
         self._follow_up(run_id, lambda run: partial(followups.read_more, run, skipped_keys), access)
 
-    def read_as(self, run_id: str, key: str, extractor: Extractor, access: Access = NO_ACCESS) -> None:
-        """Read one page of a finished run by another extractor, and rank it with the others."""
-        self._follow_up(run_id, lambda run: partial(followups.read_as, run, key, extractor), access)
+    def read_as(
+        self,
+        run_id: str,
+        key: str,
+        extractor: Extractor,
+        kept: Sequence[str] | None = None,
+        access: Access = NO_ACCESS,
+    ) -> None:
+        """Read one page of a finished run by another extractor or with other blocks kept, as `core.followups.read_as` does."""
+        self._follow_up(
+            run_id, lambda run: partial(followups.read_as, run, key, extractor, kept=kept), access
+        )
 
     def search_more(self, run_id: str, text: str, access: Access = NO_ACCESS) -> None:
         """Search one more query for a finished run, and rank its new pages with those that it has.

@@ -14,11 +14,16 @@ from core.analysis.extractor_comparison import (
 from core.analysis.text_diff import DiffKind
 from core.config.knobs import Knobs, SearchKnobs
 from core.config.settings import Settings
-from core.followups import read_as
+from core.export.bundle import from_bundle, to_bundle
+from core.export.left_out.rewrite import without_texts
+from core.followups import NOT_KEPT, read_as
 from core.model import Article, Author, Extractor, Hit, Query, SkipReason, Unreadable
 from core.pipeline import research
 from core.reading.why_not import Absence
 from core.run import events as e
+from core.run.codec import event_from_json, event_to_json, run_to_json
+from core.run.importer import run_from_json
+from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from core.runtime.engine import Engine
 from core.text.urls import canonical_url
@@ -159,7 +164,7 @@ async def test_a_text_that_no_extractor_kept_has_a_reason_which_a_confined_reade
 
         async def reason(text: str) -> Absence | None:
             return await why_not_extracted(
-                run, key, text, Extractor.ACCURATE, ports=ports, pool=engine.workers
+                run, key, text, Extractor.ACCURATE, ports=ports, why_not=engine.workers.why_not
             )
 
         assert await reason("Imprint and terms of use") is None  # nothing is fetched for it
@@ -167,3 +172,52 @@ async def test_a_text_that_no_extractor_kept_has_a_reason_which_a_confined_reade
         assert await reason("Imprint and terms of use") is Absence.AROUND
         assert await reason("The ferry Alma left the harbour on Monday") is Absence.PRESENT
         assert await reason("The ferry sank") is Absence.ELSEWHERE
+
+
+async def test_a_kept_text_is_a_part_of_the_run_until_it_is_left_out_again(engine: Engine) -> None:
+    text = "Imprint and terms of use"
+    with Site("max-age=60") as site:
+        ports = await engine.ports(DEMO)
+        key = canonical_url(f"{site.url}/page")
+        found = replace(run_with(f"{site.url}/page"), id="kept-by-hand-0001")
+        plain = await read_as(found, key, Extractor.ACCURATE, ports)
+        records: list[e.Record] = []
+        run = await read_as(
+            plain,
+            key,
+            Extractor.ACCURATE,
+            ports,
+            lambda record, _: records.append(record),
+            kept=["IMPRINT and"],
+        )
+        assert run.pages[key].article.kept_texts == (text,)
+        assert run.text == plain.text and run.pages[key].text == f"{plain.pages[key].text}\n\n{text}"
+        assert run.index is not None and any(text in passage.text for passage in run.index.passages)
+        notice = "1 block kept by hand on “A ferry leaves”."
+        assert notice in [notice.message for notice in run.notices]
+        again = RecordedRun.folded(
+            [replace(record, event=event_from_json(event_to_json(record.event))) for record in records], plain
+        ).run
+        imported = run_from_json(run_to_json(run))
+        left = from_bundle(to_bundle(without_texts(RecordedRun(run=run, base=run)))).run
+        for copy in (again, imported, left):
+            assert copy.pages[key].article.kept == run.pages[key].article.kept
+            assert notice in [notice.message for notice in copy.notices]
+        assert (
+            await why_not_extracted(
+                run, key, text, Extractor.ACCURATE, ports=ports, why_not=engine.workers.why_not
+            )
+            is Absence.PRESENT
+        )
+        comparison = await compare_extractors(run, key, ports)
+        assert comparison is not None and comparison.kept == (text,)
+        assert comparison.in_use is Extractor.ACCURATE
+        fast = await read_as(run, key, Extractor.FAST, ports)
+        assert fast.pages[key].article.kept_texts == (text,), "another extractor keeps it too"
+        refused = await read_as(run, key, Extractor.ACCURATE, ports, kept=[text, "Nothing of the page"])
+        assert refused.notes[-1].message == NOT_KEPT
+        assert refused.pages[key].text == run.pages[key].text
+        undone = await read_as(run, key, Extractor.ACCURATE, ports, kept=[])
+        assert undone.pages[key].text == plain.pages[key].text
+        assert notice not in [notice.message for notice in undone.notices]
+        assert site.pages == 1

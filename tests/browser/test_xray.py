@@ -53,6 +53,37 @@ def test_one_page_is_read_by_another_extractor_and_ranked_anew(
     assert web_run.web.requests == requests
 
 
+def test_a_text_that_was_left_out_is_kept_and_left_out_again(
+    web_app: App, web_run: WebRun, own_run: str
+) -> None:
+    page = web_app.page
+    requests = list(web_run.web.requests)
+    web_app.open(f"/explain?run={own_run}&view=extraction")
+    page.locator(".st-key-extraction_page input").click()
+    page.get_by_role("option", name=re.compile("Records")).click()
+    article = page.locator(".oq-text.diff")
+    left_out = article.locator("del a", has_text="All newsletters of the archive")
+    left_out.click()
+    expect(page.get_by_label("Why is this text not in the article?")).to_have_value(
+        "All newsletters of the archive"
+    )
+    web_app.button("extraction_keep").click()
+    kept = web_app.keyed("extraction_kept_0")
+    expect(kept).to_contain_text("All newsletters of the archive")
+    expect(left_out).to_have_count(0)
+    expect(article).to_contain_text("All newsletters of the archive")
+    shared = page.url
+    web_app.open(f"/?run={own_run}")
+    notes = web_app.keyed("notes")
+    notes.locator("summary").click()
+    expect(notes).to_contain_text("1 block kept by hand on “Records of early mills”.")
+    page.goto(shared)
+    web_app.button("extraction_leave_out_0").click()
+    expect(kept).to_have_count(0)
+    expect(left_out).to_be_visible()
+    assert web_run.web.requests == requests
+
+
 def test_a_skipped_page_is_offered_and_says_why_there_is_nothing(web_app: App, web_run: WebRun) -> None:
     web_app.open(f"/explain?run={web_run.run}&view=extraction&page={web_run.web.gone}")
     shown = web_app.keyed("explain_view")

@@ -15,9 +15,12 @@ from core.analysis.retrieval.trace import TraceOutcome
 from core.errors import BadInput
 from core.export.bundle import from_bundle
 from core.model import Label
+from core.notebook import session
 from core.notebook.notebook_run import NotebookRun
+from core.reading.why_not import Absence
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
+from core.runtime.registry import RunRegistry
 from tests.export.large_run import large_run
 from tests.export.synthetic_runs import synthetic_run
 from tests.export.test_bundle import RECORDED
@@ -162,6 +165,28 @@ def test_labels_give_metrics_go_to_retuned_runs_and_leave_with_the_bundle(tmp_pa
     for rank, grade in ((0, 2), (81, 2), (1, "good"), (1, 3)):
         with pytest.raises(BadInput):
             run.label(rank, grade)
+
+
+async def test_a_text_is_kept_in_an_article_and_leaves_with_the_run(
+    registry: RunRegistry, tmp_path: Path
+) -> None:
+    run = await session.research("How does chunk overlap affect retrieval?", backend="demo", results=2)
+    address, text = next(iter(run.run.pages)), "The demo library of OpenQuery"
+    assert run.why_not_extracted(address, text) is Absence.AROUND
+    kept = run.keep(address, text)
+    assert not run.run.pages[address].article.kept
+    (block,) = kept.run.pages[address].article.kept_texts
+    assert block == "The demo library of OpenQuery: short articles about retrieval."
+    assert block in kept.run.pages[address].text
+    opened = from_bundle(kept.export(tmp_path / "run.zip").read_bytes()).run
+    assert opened.pages == kept.run.pages and opened.notices == kept.run.notices != run.run.notices
+    for page, asked, message in (
+        (address, text, "The article has these words"),
+        (address, "Words of another page altogether", "It cannot be kept"),
+        ("https://elsewhere.example/", text, "No page of this run"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            kept.keep(page, asked)
 
 
 def test_why_not_says_how_far_a_sentence_came() -> None:

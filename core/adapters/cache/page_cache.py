@@ -58,6 +58,8 @@ class CachedExtract:
 
     async def __call__(self, document: Document, extractor: Extractor) -> Article:
         """The cached article, else the extracted one. Raises `Unreadable`."""
+        if document.kept:
+            return await self._extract(document, extractor)
         key = _article_key(document, extractor)
         stored = await self._cache.get_many(ARTICLES, [key])
         if key in stored:

@@ -125,6 +125,7 @@ def _header(document: Document, extractor: Extractor) -> dict[str, Any]:
         "media_type": document.media_type,
         "charset": document.charset,
         "extractor": extractor.value,
+        "kept": document.kept,
     }
 
 

@@ -1,16 +1,16 @@
 """Extraction view: a page beside the article of each extractor, and a switch of extractor for this page."""
 
 from collections.abc import Mapping
+from urllib.parse import quote
 
 import streamlit as st
-from htpy import Element, del_, div, i, ins, p, span
+from htpy import Element, a, del_, div, i, ins, p, span
 
 from core.analysis.extractor_comparison import (
     SHOWN_SOURCE,
     ExtractorComparison,
     ExtractorResult,
     compare_extractors,
-    why_not_extracted,
 )
 from core.analysis.rankings.context_diff import context_diff, context_differs
 from core.analysis.text_diff import DiffBlock, DiffKind, diff_blocks
@@ -22,10 +22,13 @@ from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, one_line, pluralize
 from core.text.urls import canonical_url
 from pages.parts import markup, page_frame, runtime, widgets
+from pages.parts.explain import left_out_text
 from pages.parts.research import tuning_bar
 
 PAGE = "extraction_page"
 FETCH = "extraction_fetch"
+PICKED = 200
+"""Characters of a line that a click on it asks for."""
 SOURCE, VISIBLE = "source", "visible text"
 TAGS = {DiffKind.REMOVED: ("left out", del_), DiffKind.ADDED: ("only in the article", ins)}
 
@@ -122,8 +125,10 @@ def _fetch_again(key: str) -> None:
 
 def _comparison(run: Run, comparison: ExtractorComparison) -> None:
     results = {result.extractor: result for result in (*comparison.results, comparison.visible)}
-    if st.session_state.get("extraction_by") not in results:
-        st.session_state["extraction_by"] = comparison.in_use or Extractor.ACCURATE
+    shown = st.session_state.get(
+        "extraction_by"
+    )  # set at each run: the browser forgets it while the run goes on
+    st.session_state["extraction_by"] = shown if shown in results else comparison.in_use or Extractor.ACCURATE
     left, right = st.columns(2, gap="medium")
     with left:
         _page_source(comparison)
@@ -143,8 +148,9 @@ def _comparison(run: Run, comparison: ExtractorComparison) -> None:
             result = results[by or Extractor.ACCURATE]
             _switch(run, comparison, result)
         _facts(result)
+        left_out_text.kept_blocks(run, comparison)
+        left_out_text.why_not(run, comparison, result.extractor)
         _article(result, folded=folded)
-        _why_not(run, comparison, result.extractor)
     if difference := (context_diff(run, run) if context_differs(run, run) else None):
         markup.show(markup.kicker("Ranked again", "the answer was written from another context"))
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="tuned"):
@@ -227,44 +233,16 @@ def _article(result: ExtractorResult, *, folded: bool) -> None:
     )
 
 
-def _why_not(run: Run, comparison: ExtractorComparison, extractor: Extractor) -> None:
-    """A field for a text of the page, and the rule that keeps it out of the article."""
-    if not comparison.source or extractor is Extractor.VISIBLE:
-        return
-    text = st.text_input(
-        "Why is this text not in the article?",
-        key="extraction_missing",
-        max_chars=1_000,
-        placeholder="Paste a sentence of the page",
-    ).strip()
-    if not text:
-        return
-    access, key = runtime.access(), comparison.key
-    reason = page_frame.run_on_loop(
-        "extraction_missing", run, lambda: _absence(run, key, text, extractor, access), (key, text, extractor)
-    )
-    if reason:
-        st.info(markdown_label(reason, 300))
-
-
-async def _absence(run: Run, key: str, text: str, extractor: Extractor, access: Access) -> str:
-    engine = runtime.runs().engine
-    ports = await engine.ports(run.knobs, access, run)
-    try:
-        absence = await why_not_extracted(run, key, text, extractor, ports=ports, pool=engine.workers)
-    except Unreadable as why:
-        return f"The reason cannot be found: {why}."
-    if absence is None:
-        return "The page is not cached any more, so that the reason cannot be found."
-    return f"{absence[0].upper()}{absence[1:]}."
-
-
 def _block(block: DiffBlock) -> Element:
     if block.kind is DiffKind.COMMON:
         hidden = block.hidden and span(".fold")[f"{pluralize(block.hidden, 'character')} in both"]
         return p[block.text, hidden or None, block.rest]
     label, tag = TAGS[block.kind]
-    return p[tag(title=label)[block.text]]
+    if block.kind is DiffKind.ADDED:
+        return p[tag(title=label)[block.text]]
+    lines = block.text.split("\n")
+    links = (a(href=f"#pick-left-out/{quote(line[:PICKED], safe='')}")[line] for line in lines)
+    return p[tag(title=f"{label}: click for the reason")[(node for link in links for node in (link, "\n"))]]
 
 
 def _switch(run: Run, comparison: ExtractorComparison, result: ExtractorResult) -> None:
@@ -277,6 +255,7 @@ def _switch(run: Run, comparison: ExtractorComparison, result: ExtractorResult) 
         runtime.runs().read_as,
         comparison.key,
         result.extractor,
+        comparison.kept,
         key="extraction_switch",
         type="secondary" if in_use else "primary",
         disabled=in_use or result.article is None,
