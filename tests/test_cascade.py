@@ -48,7 +48,7 @@ class Local(FakeEmbed):
             self.stopped.set()
             await asyncio.Event().wait()
         self.embedded += texts
-        return np.stack([vector(text, 16) for text in texts])
+        return np.stack([vector(text, 128) for text in texts])
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from core.model import Index, Passage
 from core.model.arrays import array_to_json
 from core.run.hit_merging import RRF_K
 from core.run.state import Run
-from core.stages.rank import UNSUPPORTED_LANGUAGE_WEIGHT, cosine_share, rank
+from core.stages.rank import UNSUPPORTED_LANGUAGE_WEIGHT, cosine_share, rank, waiting_above
 from core.stages.ranking.calibration import calibration_of
 from core.stages.ranking.context_selection import PER_PAGE, ExclusionReason, host_of
 from core.stages.ranking.mmr import POOL
@@ -40,6 +40,7 @@ def ranking_part(run: Run) -> dict[str, Any] | None:
         "length": np.array([len(passage.text.strip()) for passage in index.passages], dtype=np.int32),
         "share": _share_kinds(run, index),
         "cosine": scores.cosine,
+        "above": waiting_above(run.question, index, run.pages),
         "bm25": scores.bm25,
         "rerank": ranking.rerank,
         "vectors": vectors,

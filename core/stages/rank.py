@@ -17,6 +17,7 @@ from core.run.hit_merging import RRF_K
 from core.stages.answering.surroundings import from_its_sentence, surrounded
 from core.stages.ranking.bm25 import CACHED_INDEXES, NO_PAGES, bm25
 from core.stages.ranking.context_selection import documents_for, exclusion_reasons
+from core.stages.ranking.cosine_estimate import cosine_estimate
 from core.stages.ranking.mmr import maximal_marginal_relevance
 from core.stages.ranking.near_duplicates import clusters_for
 from core.text.language import dominant_language, in_latin_script
@@ -60,7 +61,8 @@ def rank(
     bm25_scores = bm25(question, index.passages, pages) if alone or knobs.strategy is Strategy.FUSED else None
     fused = None
     if bm25_scores is not None and cosine is not None and not alone:
-        fused = fusion(cosine, bm25_scores, weight=cosine_share(question, index, pages, knobs.cosine_weight))
+        weight = cosine_share(question, index, pages, knobs.cosine_weight)
+        fused = fusion(cosine, bm25_scores, weight=weight, above=waiting_above(question, index, pages))
     by_name = (
         (Strategy.FUSED.value, fused),
         (Strategy.BM25.value, bm25_scores),
@@ -122,22 +124,33 @@ def best_first(scores: Scores) -> Order:
     return np.argsort(np.where(np.isnan(scores), np.inf, -scores), kind="stable").astype(np.int64)
 
 
-def fusion(cosine: Scores, bm25_scores: Scores, *, weight: float | Scores = 0.5) -> Scores:
+def waiting_above(question: str, index: Index, pages: Mapping[str, Page]) -> Scores | None:
+    """How many passages that wait for their vectors are expected above each other one by cosine, by row; None where
+    none waits."""
+    estimate, cosine = cosine_estimate(question, index, pages), _cosine(index)
+    return None if estimate is None or cosine is None else estimate.expected_above(cosine)
+
+
+def fusion(
+    cosine: Scores, bm25_scores: Scores, *, weight: float | Scores = 0.5, above: Scores | None = None
+) -> Scores:
     """Reciprocal rank fusion: the weighted sum of 1 / (60 + rank) over both orders, ranks from 1.
 
     Cosine counts 2 * weight and BM25 2 * (1 - weight), so that at 0.5 this is the plain sum; the weight
     may be given by row. A passage without a score in one of them (not a number, or no word of the question)
-    adds nothing there.
+    adds nothing there. To the rank by cosine `above` is added, by row: passages without a cosine that are expected to be
+    above.
     """
     shares = np.broadcast_to(np.asarray(weight, dtype=np.float64), cosine.shape)
+    none_above = np.zeros(len(cosine))
     fused = np.zeros(len(cosine), dtype=np.float64)
-    for scores, ranked, share in (
-        (cosine, ~np.isnan(cosine), shares),
-        (bm25_scores, bm25_scores > 0, 1 - shares),
+    for scores, ranked, share, unseen in (
+        (cosine, ~np.isnan(cosine), shares, none_above if above is None else above),
+        (bm25_scores, bm25_scores > 0, 1 - shares, none_above),
     ):
         order = best_first(scores)
         order = order[ranked[order]]
-        fused[order] += 2 * share[order] / (RRF_K + np.arange(1, len(order) + 1))
+        fused[order] += 2 * share[order] / (RRF_K + np.arange(1, len(order) + 1) + unseen[order])
     return fused.astype(np.float32)
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from math import log
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ K1, B = 1.5, 0.75
 """How soon a repeated word stops counting, and how much a long passage has to repeat it for the same score."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Bm25Index:
     """An inverted index of texts: each word as a number of the vocabulary and a row, and the words of each text."""
 
@@ -74,26 +74,31 @@ class Bm25Index:
                 scores += self._weighted(number)
         return scores
 
-    def scores_like(self, texts: NDArray[np.int64], most: int) -> Scores:
-        """BM25 of each text for the stems that stand out in some of them, at most so many: float32, 0 and up.
+    def hashed_words(self, width: int) -> Scores:
+        """The words of each text as a vector of unit length: float32, shape (texts, width), zero without any.
 
-        A stem stands out by the sum of its own BM25 in these texts, which is also its weight: feedback by
-        pseudo-relevance (Rocchio, 1971; Croft and Harper, 1979).
+        A stem counts its inverse document frequency times tf / (tf + k1), and is hashed into a column with a sign
+        (Weinberger et al., 2009); stems of one text alone are left out, since they tell nothing about another.
         """
-        numbers = np.unique(self.stems[np.isin(self.rows, texts)])
-        by_stem = {number: self._weighted(number) for number in numbers.tolist()}
-        weights = {number: float(scores[texts].sum()) for number, scores in by_stem.items()}
-        scores: Scores = np.zeros(len(self.lengths), dtype=np.float32)
-        for number in sorted(weights, key=lambda number: (-weights[number], number))[:most]:
-            scores += np.float32(weights[number]) * by_stem[number]
-        return scores
+        total = len(self.lengths)
+        cells, times = np.unique(self.stems.astype(np.int64) * total + self.rows, return_counts=True)
+        stems, rows = np.divmod(cells, total)
+        present = np.bincount(stems, minlength=len(self.vocabulary))
+        weights = inverse_document_frequency(present, total)[stems] * (times / (times + K1))
+        random = np.random.default_rng(0)
+        columns, signs = random.integers(width, size=len(present)), random.choice((-1, 1), len(present))
+        hashed: Scores = np.zeros((total, width), dtype=np.float32)
+        shared = present[stems] > 1
+        np.add.at(hashed, (rows[shared], columns[stems[shared]]), (weights * signs[stems])[shared])
+        hashed /= np.maximum(np.linalg.norm(hashed, axis=1, keepdims=True), 1e-9)
+        return hashed
 
     def _weighted(self, number: int) -> Scores:
         """What the stem of this number adds to the score of each text."""
         total = len(self.lengths)
         norm = (K1 * (1 - B + B * self.lengths / self.lengths.mean())).astype(np.float32)
         times = np.bincount(self._rows_with(number), minlength=total).astype(np.float32)
-        present = int(np.count_nonzero(times))
+        present = np.count_nonzero(times)
         weighted: Scores = np.float32(inverse_document_frequency(present, total)) * (times / (times + norm))
         return weighted
 
@@ -112,9 +117,10 @@ class Bm25Index:
         return present
 
 
-def inverse_document_frequency(present: int, total: int) -> float:
-    """ln(1 + (N - n + 0.5) / (n + 0.5)) of a word that `present` of `total` texts hold, as Lucene has it; above 0."""
-    return log(1 + (total - present + 0.5) / (present + 0.5))
+def inverse_document_frequency(present: Any, total: int) -> Any:
+    """ln(1 + (N - n + 0.5) / (n + 0.5)) of a word that `present` of `total` texts hold, as Lucene has it; above 0. Of an
+    array of such numbers an array."""
+    return np.log(1 + (total - present + 0.5) / (present + 0.5))
 
 
 def tokens(text: str, language: str = "") -> list[str]:

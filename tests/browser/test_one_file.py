@@ -90,6 +90,12 @@ def test_the_file_ranks_as_the_server_does_to_the_last_rank(opened: Open, run: R
     assert differences(opened(one_file(run)), run, settings, ("order", "context", "strategy")) == 0
 
 
+def test_passages_that_wait_for_vectors_count_in_the_file_as_on_the_server(opened: Open) -> None:
+    run, dice = synthetic_run(500, waiting=True), random.Random(3)
+    settings = [random_knobs(run, dice) for _ in range(SETTINGS // 5)]
+    assert differences(opened(one_file(run)), run, settings, ("order", "context", "strategy")) == 0
+
+
 def test_with_diversity_the_context_is_the_servers_in_98_of_100_settings(opened: Open, run: Run) -> None:
     dice = random.Random(2)
     settings = [random_knobs(run, dice, diversity=True) for _ in range(SETTINGS)]

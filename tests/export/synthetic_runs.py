@@ -25,6 +25,7 @@ from core.model import (
 from core.model.passage_urls import passage_url
 from core.run import events as e
 from core.run.state import Run
+from core.run.transitions import index_event
 from core.stages.check import check
 from core.stages.rank import rank, sources
 from tests.samples import records
@@ -41,11 +42,18 @@ A_PAGE = 6
 EMBEDDER = "minilm-l6-v2-w8a8-256:8199be6f"
 
 
-def synthetic_run(passages: int, *, width: int = 384, knobs: RankKnobs | None = None) -> Run:
-    """A run with so many passages: pages of several languages, hosts and documents, some nearly the same."""
+def synthetic_run(
+    passages: int, *, width: int = 384, knobs: RankKnobs | None = None, waiting: bool = False
+) -> Run:
+    """A run with so many passages: pages of several languages, hosts and documents, some nearly the same. With `waiting`
+    every third passage has no vector yet."""
     dice, random_numbers = random.Random(passages), np.random.default_rng(passages)
     pages = _pages(dice, -(-passages // A_PAGE))
     index = _index(pages, passages, width, random_numbers)
+    if waiting and index.vectors is not None:
+        vectors = index.vectors.copy()
+        vectors[::3] = np.nan
+        index = replace(index, vectors=vectors)
     every_knob = replace(Knobs(), rank=knobs or RankKnobs(top_k=8))
     by_key = {page.key: page for page in pages}
     ranking = rank(QUESTION, index, every_knob.rank, by_key)
@@ -65,7 +73,7 @@ def synthetic_run(passages: int, *, width: int = 384, knobs: RankKnobs | None = 
             e.SearchAnswered(query, SearchReply(backend="searxng", results=results)),
             *(e.PageRead(page) for page in pages),
             e.PageChunked(pages[0].key, index.passages),
-            e.Indexed(index),
+            index_event(index),
             e.Ranked(ranking),
             e.SourcesChosen(chosen),
             e.Answered(Answer(kind=AnswerKind.WRITTEN, text=text, model="test@host")),

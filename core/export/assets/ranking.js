@@ -48,14 +48,14 @@ function bestFirst(scores) {
 }
 
 /** Reciprocal rank fusion with the weight of cosine, as `fusion` and `cosine_share` have it. */
-function fusion({ cosine, bm25, share, rules }, weight) {
+function fusion({ cosine, bm25, share, above, rules }, weight) {
   const shares = [weight, weight * rules.unsupported_language_weight, 0, 1].map(Math.fround);
   const fused = new Float64Array(cosine.length);
-  const add = (scores, has, shareOf) => bestFirst(scores).filter(has).forEach((row, place) => {
-    fused[row] += (2 * shareOf(row)) / (rules.rrf_k + place + 1);
+  const add = (scores, has, shareOf, unseen) => bestFirst(scores).filter(has).forEach((row, place) => {
+    fused[row] += (2 * shareOf(row)) / (rules.rrf_k + place + 1 + unseen(row));
   });
-  add(cosine, row => !isNaN(cosine[row]), row => shares[share[row]]);
-  add(bm25, row => bm25[row] > 0, row => 1 - shares[share[row]]);
+  add(cosine, row => !isNaN(cosine[row]), row => shares[share[row]], row => above?.[row] ?? 0);
+  add(bm25, row => bm25[row] > 0, row => 1 - shares[share[row]], () => 0);
   return Float32Array.from(fused);
 }
 

@@ -1,0 +1,86 @@
+"""What is expected of passages that wait for their vectors."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.adapters.models.local_embedder import MiniLM
+from core.config.knobs import Knobs, RankKnobs
+from core.config.settings import HANDBOOK
+from core.model import Article, Index, Page
+from core.stages.chunk import passages_of
+from core.stages.rank import rank, waiting_above
+from core.stages.ranking.cosine_estimate import cosine_estimate
+
+QUESTION = "When is hybrid search better than search with vectors alone?"
+
+
+@pytest.fixture(scope="module")
+def whole() -> Index:
+    """The passages of the handbook with their vectors."""
+    pages = [
+        Page(key=path.stem, url="", title="", article=Article(text=path.read_text("utf-8"), extractor=""))
+        for path in sorted(HANDBOOK.glob("*.md"))
+    ]
+    passages = tuple(passage for page in pages for passage in passages_of(page, Knobs().chunk))
+    model = MiniLM()
+    vectors = model.in_this_thread([QUESTION, *(passage.text for passage in passages)]).vectors
+    model.close()
+    return Index(passages=passages, vectors=vectors[1:], question=vectors[0], embedder=model.identity)
+
+
+def half(index: Index) -> Index:
+    """The index of which every second passage waits."""
+    assert index.vectors is not None
+    vectors = index.vectors.copy()
+    vectors[::2] = np.nan
+    return replace(index, vectors=vectors)
+
+
+def test_words_tell_much_of_a_cosine_that_is_not_there_yet(whole: Index) -> None:
+    estimate = cosine_estimate(QUESTION, half(whole))
+    assert estimate is not None and whole.vectors is not None and whole.question is not None
+    np.testing.assert_array_equal(estimate.rows, np.arange(0, len(whole.passages), 2))
+    cosine = np.vecdot(whole.vectors, whole.question)[estimate.rows]
+    assert np.corrcoef(estimate.mean, cosine)[0, 1] > 0.6
+    within = np.abs(cosine - estimate.mean) <= 2 * estimate.deviation
+    assert within.mean() > 0.85
+
+
+def test_about_as_many_passages_are_expected_above_a_cosine_as_there_are(whole: Index) -> None:
+    above = waiting_above(QUESTION, half(whole), {})
+    assert above is not None and whole.vectors is not None and whole.question is not None
+    cosine = np.vecdot(whole.vectors, whole.question)
+    waiting, embedded = cosine[::2], cosine[1::2]
+    true = np.array([np.count_nonzero(waiting > value) for value in embedded])
+    assert np.isnan(above[::2]).all()
+    assert np.abs(above[1::2] - true).mean() < 0.06 * len(waiting)
+    order = np.argsort(embedded)
+    assert (np.diff(above[1::2][order]) <= 0).all()
+
+
+def test_ranks_that_count_the_waiting_passages_are_nearer_to_the_final_ones(whole: Index) -> None:
+    final = rank(QUESTION, whole, RankKnobs()).fused
+    counted = rank(QUESTION, half(whole), RankKnobs()).fused
+    assert final is not None and counted is not None and whole.vectors is not None
+    alone = rank(
+        QUESTION, replace(whole, passages=whole.passages[1::2], vectors=whole.vectors[1::2]), RankKnobs()
+    )
+    assert alone.fused is not None
+    assert np.abs(counted - final)[1::2].mean() < np.abs(alone.fused - final[1::2]).mean()
+
+
+def test_nothing_is_expected_where_nothing_waits_or_nothing_is_known(whole: Index) -> None:
+    assert cosine_estimate(QUESTION, whole) is None
+    assert whole.vectors is not None
+    assert cosine_estimate(QUESTION, replace(whole, vectors=np.full_like(whole.vectors, np.nan))) is None
+
+
+@pytest.mark.parametrize("embedded", [1, 2])
+def test_one_or_two_vectors_are_enough_for_an_estimate(whole: Index, embedded: int) -> None:
+    assert whole.vectors is not None
+    vectors = whole.vectors.copy()
+    vectors[embedded:] = np.nan
+    ranking = rank(QUESTION, replace(whole, vectors=vectors), RankKnobs())
+    assert ranking.fused is not None and np.isfinite(ranking.fused).all()
