@@ -172,3 +172,11 @@ def test_posts_in_posts_are_all_counted() -> None:
     article = read(f"<html><body>{BAD['posts nested 500 deep']}</body></html>")
     assert article.parts == 500
     assert article.sections[-1][1] == "Ada499"
+
+
+@pytest.mark.parametrize("element", ["article", "main", "section", "p"])
+def test_a_page_that_leaves_out_its_body_tag_is_read(element: str) -> None:
+    """HTML allows it, and libxml2 takes elements that it does not know for a part of the head."""
+    sentence = "The tide mill at the mouth of the river ground forty sacks in a night."
+    html = f"<!doctype html><title>Mills</title><{element}><h1>Tide mills</h1><p>{sentence}</p></{element}>"
+    assert sentence in read(html).text

@@ -83,11 +83,12 @@ class KnownPage:
         return cls(str(weights["kind_names"][best]), why, tuple(chances.tolist()), blocks, words)
 
     def content(self, articles: Iterable[str], candidates: Sequence[str]) -> Choice:
-        """The content: of articles the first of `articles`, texts of an extractor, unless much more F1 of words is expected of
-        the blocks with high scores; of other pages these blocks. `candidates` are what extractors take: text, comments, text.
+        """The content: of articles the first of `articles`, texts of an extractor, that is not empty, unless much more F1 of
+        words is expected of the blocks with high scores; of other pages these blocks. `candidates` are what extractors take:
+        text, comments, text.
         """
         if self.words is None:
-            return Choice(next(iter(articles), ""), "trafilatura")
+            return Choice(next(filter(None, articles), ""), "trafilatura")
         words = self.words.words
         scores = _scores(block_features(self.blocks, self.words, candidates, self.shares))
         keep = kept(scores, words)

@@ -14,7 +14,7 @@ _BLOCKS = frozenset({
     "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 })  # fmt: skip
 _SILENT = frozenset({
-    "script", "style", "head", "title", "noscript", "template", "textarea", "select", "button", "svg", "iframe",
+    "script", "style", "title", "noscript", "template", "textarea", "select", "button", "svg", "iframe",
     "object", "video", "audio", "canvas",
 })  # fmt: skip
 _WITHIN_CELLS = _BLOCKS - {
