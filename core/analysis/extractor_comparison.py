@@ -47,8 +47,8 @@ class ExtractorResult:
 class ExtractorComparison:
     """One page under every extractor.
 
-    `visible` is the page's text as a reader sees it, `used` the text that the run ranks, `kept` the blocks that a person
-    has kept in it, and which every result keeps. `source` is the
+    `visible` is the page's text as a reader sees it, `used` the text that the run ranks, `kept_by_hand` the texts whose
+    blocks a person has kept in it, and which every result keeps. `source` is the
     beginning of the page's markup, of `length` characters in all; empty where the page is not text.
     """
 
@@ -56,7 +56,7 @@ class ExtractorComparison:
     visible: ExtractorResult
     results: tuple[ExtractorResult, ...]
     used: str
-    kept: tuple[str, ...]
+    kept_by_hand: tuple[str, ...]
     source: str
     length: int
     media_type: str
@@ -87,8 +87,8 @@ async def compare_extractors(
         document = await ports.web(url, run.knobs.read)
     if document is None:
         return None
-    kept = kept_texts(run, key)
-    document = replace(document, kept=kept)
+    kept_by_hand = kept_texts(run, key)
+    document = replace(document, kept=kept_by_hand)
     extracted = await asyncio.gather(
         *(_extracted(document, ports.extract, extractor) for extractor in _VISIBLE_FIRST)
     )
@@ -102,7 +102,7 @@ async def compare_extractors(
         visible=visible,
         results=tuple(results),
         used=run.pages[key].text if key in run.pages else "",
-        kept=kept,
+        kept_by_hand=kept_by_hand,
         source=source[:SHOWN_SOURCE],
         length=len(source),
         media_type=document.media_type,

@@ -190,9 +190,9 @@ class NotebookRun:
             BadInput: when the run has no such page, or it is not cached.
             Unreadable: when no reader finds it out.
         """
-        read = session.registry().engine.workers.why_not
-        asked = partial(why_not_extracted, self.run, self._page(page), text, self.run.knobs.read.extractor)
-        absence = self._with_ports(self.run.knobs, lambda ports: asked(ports=ports, why_not=read))
+        knobs, reader = self.run.knobs, session.registry().engine.workers.why_not
+        reason = partial(why_not_extracted, self.run, self._page(page), text, knobs.read.extractor)
+        absence = self._with_ports(knobs, lambda ports: reason(ports=ports, why_not=reader))
         if absence is None:
             raise BadInput("This page is not cached.", hint="Ask the question again, and look soon after it.")
         return absence

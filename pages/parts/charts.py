@@ -56,8 +56,8 @@ def null_distribution_chart(distribution: NullDistribution, *, dark: bool) -> go
     middles = [(low + high) / 2 for low, high in pairwise(distribution.edges)]
     figure = go.Figure()
     for shares, name, colour, fill in (
-        (distribution.unrelated, "unrelated questions", MUTED[dark], REST[dark]),
-        (distribution.asked, "this question", SITES[dark][0], FLOW[dark]),
+        (distribution.unrelated_shares, "unrelated questions", MUTED[dark], REST[dark]),
+        (distribution.question_shares, "this question", SITES[dark][0], FLOW[dark]),
     ):
         figure.add_scatter(
             x=middles,

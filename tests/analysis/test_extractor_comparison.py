@@ -210,7 +210,7 @@ async def test_a_kept_text_is_a_part_of_the_run_until_it_is_left_out_again(engin
             is Absence.PRESENT
         )
         comparison = await compare_extractors(run, key, ports)
-        assert comparison is not None and comparison.kept == (text,)
+        assert comparison is not None and comparison.kept_by_hand == (text,)
         assert comparison.in_use is Extractor.ACCURATE
         fast = await read_as(run, key, Extractor.FAST, ports)
         assert fast.pages[key].article.kept_texts == (text,), "another extractor keeps it too"

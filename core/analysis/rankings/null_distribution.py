@@ -24,14 +24,15 @@ BINS = 40
 class NullDistribution:
     """This question's cosines against those of unrelated questions.
 
-    `asked` and `unrelated` are shares of the passages in the bins between `edges`. `percentile_99` and `median` are of
-    the unrelated questions' cosines. `above` of this question's cosines exceed `percentile_99`, where chance alone
+    `question_shares` and `unrelated_shares` are shares of the passages in the bins between `edges`. `percentile_99` and
+    `median` are of the unrelated questions' cosines. `above` of this question's cosines exceed `percentile_99`, where
+    chance alone
     would explain `expected`.
     """
 
     edges: tuple[float, ...]
-    asked: tuple[float, ...]
-    unrelated: tuple[float, ...]
+    question_shares: tuple[float, ...]
+    unrelated_shares: tuple[float, ...]
     passages: int
     percentile_99: float
     median: float
@@ -68,11 +69,13 @@ async def null_distribution(run: Run, embed: Embed) -> NullDistribution | None:
     context = [float(cosine[row]) for row in run.ranking.context]
     low, high = min(finite.min(), unrelated.min()), max(finite.max(), unrelated.max())
     edges = np.linspace(low, high if high > low else low + 0.01, BINS + 1)
-    asked, others = (np.histogram(scores, edges)[0] / len(scores) for scores in (finite, unrelated))
+    question_shares, unrelated_shares = (
+        np.histogram(scores, edges)[0] / len(scores) for scores in (finite, unrelated)
+    )
     return NullDistribution(
         edges=tuple(edges.tolist()),
-        asked=tuple(asked.tolist()),
-        unrelated=tuple(others.tolist()),
+        question_shares=tuple(question_shares.tolist()),
+        unrelated_shares=tuple(unrelated_shares.tolist()),
         passages=len(finite),
         percentile_99=percentile_99,
         median=float(np.median(unrelated)),

@@ -255,7 +255,7 @@ def _switch(run: Run, comparison: ExtractorComparison, result: ExtractorResult) 
         runtime.runs().read_as,
         comparison.key,
         result.extractor,
-        comparison.kept,
+        comparison.kept_by_hand,
         key="extraction_switch",
         type="secondary" if in_use else "primary",
         disabled=in_use or result.article is None,

@@ -47,7 +47,7 @@ def why_not(run: Run, comparison: ExtractorComparison, extractor: Extractor) -> 
             run.id,
             key,
             extractor,
-            (*comparison.kept, text),
+            (*comparison.kept_by_hand, text),
             key="extraction_keep",
             help=KEEP.format(extractor) + (HIDDEN if reason is Absence.HIDDEN else ""),
         )
@@ -73,7 +73,7 @@ async def _absence(run: Run, key: str, text: str, extractor: Extractor, access: 
 
 def kept_blocks(run: Run, comparison: ExtractorComparison) -> None:
     """The blocks that were kept by hand, each with a button that leaves it out again."""
-    for number, text in enumerate(comparison.kept):
+    for number, text in enumerate(comparison.kept_by_hand):
         with st.container(horizontal=True, vertical_alignment="center", key=f"extraction_kept_{number}"):
             st.markdown(f"Kept by hand: “{markdown_label(text, 120)}”", width="stretch")
             widgets.button(
@@ -84,7 +84,7 @@ def kept_blocks(run: Run, comparison: ExtractorComparison) -> None:
                 runtime.runs().read_as,
                 comparison.key,
                 comparison.in_use or run.knobs.read.extractor,
-                comparison.kept[:number] + comparison.kept[number + 1 :],
+                comparison.kept_by_hand[:number] + comparison.kept_by_hand[number + 1 :],
                 key=f"extraction_leave_out_{number}",
                 help="Reads this page without this block, and ranks all passages again.",
             )

@@ -24,9 +24,9 @@ async def test_a_question_about_the_passages_scores_above_chance() -> None:
     assert (distribution.passages, distribution.context) == (3, 2)
     assert distribution.expected == pytest.approx(0.03)
     assert f"{distribution.above} of 3" in distribution.summary
-    assert sum(distribution.asked) == pytest.approx(1)
-    assert sum(distribution.unrelated) == pytest.approx(1)
-    assert len(distribution.edges) == len(distribution.asked) + 1
+    assert sum(distribution.question_shares) == pytest.approx(1)
+    assert sum(distribution.unrelated_shares) == pytest.approx(1)
+    assert len(distribution.edges) == len(distribution.question_shares) + 1
 
 
 async def test_a_question_about_something_else_is_no_better_than_chance() -> None:
@@ -78,7 +78,7 @@ async def test_one_passage_and_identical_ones_have_a_histogram_too() -> None:
     for texts in ({"https://a.example/": "A river."}, dict.fromkeys(TEXTS, "The same boat.")):
         distribution = await null_distribution(run_of(texts), WordEmbed())
         assert distribution is not None
-        assert sum(distribution.asked) == pytest.approx(1)
+        assert sum(distribution.question_shares) == pytest.approx(1)
 
 
 def test_the_elbow_is_where_the_curve_flattens() -> None:
