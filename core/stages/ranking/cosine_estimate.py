@@ -56,7 +56,7 @@ def cosine_estimate(
     return _estimate(question, index, pages)[0] if len(index.waiting) else None
 
 
-@cached(LRUCache(1), key=lambda _, index, pages: (id(index), bool(pages)), lock=Lock())
+@cached(LRUCache(1), key=lambda question, index, pages: (question, id(index), bool(pages)), lock=Lock())
 def _estimate(question: str, index: Index, pages: Mapping[str, Page]) -> tuple[CosineEstimate | None, Index]:
     """The estimate, with the index: as long as it is in the cache, its `id` is not reused."""
     waiting = index.waiting

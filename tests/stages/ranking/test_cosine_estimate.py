@@ -84,3 +84,10 @@ def test_one_or_two_vectors_are_enough_for_an_estimate(whole: Index, embedded: i
     vectors[embedded:] = np.nan
     ranking = rank(QUESTION, replace(whole, vectors=vectors), RankKnobs())
     assert ranking.fused is not None and np.isfinite(ranking.fused).all()
+
+
+def test_another_question_about_the_same_index_has_an_estimate_of_its_own(whole: Index) -> None:
+    index = half(whole)
+    estimates = [cosine_estimate(question, index) for question in (QUESTION, "What does BM25 weigh?")]
+    assert estimates[0] is not None and estimates[1] is not None
+    assert not np.array_equal(estimates[0].mean, estimates[1].mean)
