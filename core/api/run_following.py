@@ -18,7 +18,6 @@ from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import RunExchange, Session
 from core.config.access import Access
 from core.config.knobs import Backend, Knobs
-from core.errors import BadInput
 from core.model import Answer, AnswerFrom, Exchange
 from core.run.events import Record
 from core.run.state import Run, RunStatus
@@ -120,6 +119,7 @@ class RunFollower:
         Raises:
             BadInput: when the question cannot be asked.
             LimitReached: when a quota of the caller is used up.
+            Refusal: when it asks for an answer from pages in hand, and the session has none.
         """
         loop, steps, runs = asyncio.get_running_loop(), asyncio.Queue[RunStep](), self.service.runs
 
@@ -139,8 +139,8 @@ class RunFollower:
             draft = draft.changed(answer_from=answer_from, queries=queries)
             standalone, turn = draft.question, draft.turn
         if answer_from is AnswerFrom.PAGES and not (turn and turn.follows):
-            raise BadInput(
-                "There are no pages in hand.", hint="Leave answer_from out, so that some are searched."
+            raise Refusal(
+                409, "There are no pages in hand.", "Leave answer_from out, so that some are searched."
             )
         # Not in a thread: a client that disconnects meanwhile would leave a run without a follower.
         run_id = runs.start(

@@ -67,12 +67,6 @@ def test_what_a_request_says_of_where_to_look_holds_for_a_follow_up(asked: Visit
     assert full(asked, reply["run"])["turn"]["answer_from"] == "search"
 
 
-def test_pages_in_hand_that_are_not_there_are_refused(visitor: Visitor) -> None:
-    reply = visitor.post("/qa", json={"question": QUESTION, "answer_from": "pages"})
-    assert reply.status_code == 422
-    assert "answer_from" in reply.json()["hint"]
-
-
 def test_a_question_that_is_repeated_is_the_same_question(asked: Visitor) -> None:
     asked.model.chats.clear()
     reply = asked.post("/research", json={"question": QUESTION}).json()
@@ -112,3 +106,12 @@ def test_a_conversation_leaves_as_json_and_as_markdown(asked: Visitor) -> None:
     document = asked.get(f"/runs/{run['id']}?form=conversation_markdown")
     assert document.headers["content-type"] == "text/markdown; charset=utf-8"
     assert f"## 2. {WRITTEN}" in document.text and "A tenth [[1]](#source-1)." in document.text
+
+
+@pytest.mark.parametrize("path", ["/qa", "/query", "/research"])
+def test_pages_in_hand_that_no_question_has_fetched_conflict_with_the_session(
+    path: str, visitor: Visitor
+) -> None:
+    body = {"query" if path == "/query" else "question": QUESTION}
+    reply = visitor.post(path, json=body | {"answer_from": "pages"})
+    assert (reply.status_code, reply.json()["detail"]) == (409, "There are no pages in hand.")
