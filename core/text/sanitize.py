@@ -41,6 +41,10 @@ _STRAY_SELECTORS = re.compile(f"(?<=[{_SELECTORS}])[{_SELECTORS}]+")
 # Joiners shape Arabic, Persian, Indic scripts and emoji. After a Latin letter, a digit, a space or
 # another joiner they shape nothing.
 _STRAY_JOINERS = re.compile("(?<=[\x00-\u02ff\u2000-\u206f\u3000\u200c\u200d])[\u200c\u200d]+")
+_HANDLED = re.compile(
+    f"[{_UNSEEN_CHARACTERS}\ud800-\udfff{_SELECTORS}\u200c\u200d\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
+)
+"""Of what `sanitize` looks for, everything but blank lines. Most texts have none of it."""
 # Anything shaped like the tags that mark a source, in any spelling a model might take for one.
 _TAG_LOOK_ALIKE = re.compile(
     r"[<＜‹〈]\s{0,8}[/／]?\s{0,8}(?:source|question|answer)\b(?:[^<>＜＞‹›〈〉\n]{0,100}[>＞›〉])?",
@@ -56,8 +60,9 @@ def sanitize(text: str) -> str:
     Joiners stay where a script or an emoji needs them, and one variation selector for each character.
     Applying it twice changes nothing more.
     """
-    text = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text))
-    text = _STRAY_JOINERS.sub("", _STRAY_SELECTORS.sub("", _STRAY_STARTS.sub("", text)))
+    if _HANDLED.search(text):
+        text = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text))
+        text = _STRAY_JOINERS.sub("", _STRAY_SELECTORS.sub("", _STRAY_STARTS.sub("", text)))
     return _BLANK_LINES.sub("\n\n", text).strip()
 
 

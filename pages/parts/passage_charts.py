@@ -38,7 +38,7 @@ LABELS = {"bm25": "BM25"}
 OTHERS = "other passages"
 TEMPLATE = {
     "layout": {
-        part: pio.templates["plotly"].layout[part]
+        part: pio.templates["plotly"].layout.to_plotly_json()[part]  # values that orjson writes as they are
         for part in ("xaxis", "yaxis", "hovermode", "colorway", "annotationdefaults", "shapedefaults")
     }
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import pandas as pd
+import pyarrow as pa
 import streamlit as st
 
 from core.text.sanitize import one_line, pluralize
@@ -28,20 +28,21 @@ OUTDATED = 1.0
 _DIGITS = re.compile(r"%\+?\.(\d+)f")
 
 
-def frame(
-    rows: Sequence[Any], columns: Sequence[str], config: Mapping[str, Any] | None = None
-) -> pd.DataFrame:
-    """Rows, tuples or mappings by column, as a data frame in which no number is shown as -0.00.
+def frame(rows: Sequence[Any], columns: Sequence[str], config: Mapping[str, Any] | None = None) -> pa.Table:
+    """Rows, tuples or mappings by column, as an Arrow table in which no number is shown as -0.00.
 
     A negative number that its column's format rounds to zero becomes zero; all others stay as they are.
     """
-    table = pd.DataFrame(rows, columns=list(columns))
-    for name in columns:
-        digits = _digits((config or {}).get(name))
-        if digits is not None and pd.api.types.is_float_dtype(table[name]):
-            column = table[name]
-            table[name] = column.mask((column <= 0) & (column.round(digits) == 0), 0.0)
-    return table
+    cells = {
+        name: [row[name if isinstance(row, Mapping) else place] for row in rows]
+        for place, name in enumerate(columns)
+    }
+    for name, column in cells.items():
+        if (digits := _digits((config or {}).get(name))) is not None:
+            cells[name] = [
+                0.0 if cell is not None and cell <= 0 and not round(cell, digits) else cell for cell in column
+            ]
+    return pa.table(cells)
 
 
 def _digits(config: Any) -> int | None:
@@ -77,9 +78,14 @@ def height(rows: int, most: int) -> int:
     return min(most, max(rows, 2)) * row_height() + ROW_HEIGHT + 6
 
 
+def characters_in_view(limit: int) -> int:
+    """At most `limit` characters of a text, and no more than are in view on a narrow screen."""
+    return min(limit, NARROW_TEXT) if browser.is_narrow() else limit
+
+
 def text_in_view(text: str, limit: int) -> str:
-    """At most `limit` characters of a text on one line, and no more than are in view on a narrow screen."""
-    return one_line(text, min(limit, NARROW_TEXT) if browser.is_narrow() else limit)
+    """The beginning of a text on one line, with as many characters as `characters_in_view` says."""
+    return one_line(text, characters_in_view(limit))
 
 
 def rows_key(name: str, ids: Sequence[str]) -> str:

@@ -1,18 +1,22 @@
 """Ranked passages as table rows, their filters and samples, and a passage with its surrounding text."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
 
 import numpy as np
+from cachetools import LRUCache, cached
 from numpy.typing import NDArray
 
-from core.model import Page, Place, Ranking
+from core.model import Index, Page, Place, Ranking
 from core.model.passage_urls import site
 from core.run.notices import passage_embedder
 from core.run.state import Run
 from core.text.sanitize import has_words, one_line
 
+CACHED_ORDERS = 16
+"""Orders of passages whose rows are kept for the next ranking that differs from them in its context alone."""
 SNIPPET = 160
 """Characters of a passage in a table; whole passages would dominate what is sent to the browser."""
 SCORES = ("cosine", "bm25", "fused", "rerank", "diverse")
@@ -55,8 +59,28 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
     """The ranked passages, best first; none before there is a ranking."""
     if run.index is None or run.ranking is None:
         return ()
-    index, ranking = run.index, run.ranking
-    numbers, embedder = run.context_numbers, passage_embedder(run)
+    numbers = run.context_numbers
+    rows = _in_order(run, run.index, run.ranking).rows
+    return tuple(replace(row, number=numbers[row.row]) if row.row in numbers else row for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ordered:
+    rows: Sequence[RankedPassage]
+    index: Index
+    pages: Mapping[str, Page]
+    """What they are of: as long as it is cached, their `id` is not reused."""
+
+
+def _identity(run: Run, index: Index, ranking: Ranking) -> Hashable:
+    arrays = (ranking.order, *(getattr(ranking, name) for name in SCORES))
+    return id(index), id(run.pages), *(None if array is None else array.tobytes() for array in arrays)
+
+
+@cached(LRUCache(CACHED_ORDERS), key=_identity, lock=Lock())
+def _in_order(run: Run, index: Index, ranking: Ranking) -> _Ordered:
+    """The rows as if none were in the context."""
+    embedder = passage_embedder(run)
     names = {key: _names(page) for key, page in run.pages.items()}
     scores = {name: known(getattr(ranking, name)) for name in SCORES}
     ranked = []
@@ -68,7 +92,7 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
                 row=row,
                 id=passage.id,
                 rank=rank,
-                number=numbers.get(row),
+                number=None,
                 **{name: column[row] if column else None for name, column in scores.items()},
                 text=passage.text,
                 title=title,
@@ -81,7 +105,7 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
                 duplicates=len(passage.also),
             )
         )
-    return tuple(ranked)
+    return _Ordered(tuple(ranked), index, run.pages)
 
 
 def _names(page: Page) -> tuple[str, str, str]:

@@ -94,17 +94,17 @@ def summary(labels: RunLabels, answered: Run, run: Run, opened: str) -> None:
     """Draw the metrics, and the controls of all labels. `opened` names the open passage in the session state."""
     if labels.tuned is None or is_link(run.id):
         return
-    chosen = next_to_label(labels.tuned, labels.answered)
+    tuned, other = labels.tuned, labels.answered
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="labels"):
-        markup.show(_facts(labels.tuned, labels.answered), width="stretch")
+        markup.show(_facts(tuned, other), width="stretch")
         widgets.button(
             "Next to label" if labels.names else "Label passages",
             "label",
-            lambda: st.session_state.update({opened: chosen}),
+            lambda: st.session_state.update({opened: next_to_label(tuned, other)}),
             key="label_next",
             shortcut="n",
             type="tertiary",
-            disabled=chosen is None,
+            disabled=tuned.labelled == len(tuned.order[:DEPTH]),
             help=f"Opens the passage among the first {DEPTH} whose label can change these figures most.",
         )
         if ordering(answered.knobs) != ordering(run.knobs) and widgets.button(

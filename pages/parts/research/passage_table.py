@@ -1,7 +1,7 @@
 """The ranked passages: embedding map, score curve, table, and the selected passage in its article."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import streamlit as st
@@ -19,7 +19,7 @@ from core.model import Place
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.display import decimal
-from core.text.sanitize import distinct_labels
+from core.text.sanitize import distinct_labels, one_line
 from pages.parts import browser, markup, passage_charts, runtime, tables, widgets
 from pages.parts.passage_reader import reader
 from pages.parts.research import label_view
@@ -158,11 +158,14 @@ def _table(
         "source": st.column_config.TextColumn("source", width=76 if labelled else 104),
         "link": st.column_config.LinkColumn("link", display_text=":material/open_in_new:", width=44),
     }
+    limit = tables.characters_in_view(CELL)
     ordered = sorted_by(rows, st.session_state.get("passage_order", ""))
     tables.selectable_table(
         ordered,
         lambda row: row.id,
-        lambda row: _cells(row, scores) | ({"label": labels.names.get(row.id, "")} if labelled else {}),
+        lambda row: (
+            _cells(row, scores, limit) | ({"label": labels.names.get(row.id, "")} if labelled else {})
+        ),
         columns,
         key="passages",
         opened=OPENED,
@@ -210,14 +213,22 @@ def _order(scores: Sequence[str]) -> None:
     )
 
 
-def _cells(row: RankedPassage, scores: Sequence[str]) -> dict[str, Any]:
+def _cells(row: RankedPassage, scores: Sequence[str], limit: int) -> dict[str, Any]:
     return {
         "rank": row.rank,
         **{name: getattr(row, name) for name in scores},
         "context": row.number,
-        "passage": tables.text_in_view(row.text, CELL),
-        "source": f"{row.title} · {row.site}",
-        "link": markup.open_url(row.url) or None,
+        **_texts(row.text, row.title, row.site, row.url, limit),
+    }
+
+
+@lru_cache(maxsize=50 * tables.PAGE_ROWS)
+def _texts(text: str, title: str, host: str, url: str, limit: int) -> Mapping[str, str | None]:
+    """The cells that no ranking changes."""
+    return {
+        "passage": one_line(text, limit),
+        "source": f"{title} · {host}",
+        "link": markup.open_url(url) or None,
     }
 
 

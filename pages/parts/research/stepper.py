@@ -1,8 +1,9 @@
 """Stepper: the seven phases of a run with counts and durations."""
 
+from functools import lru_cache
 from math import ceil
 
-from htpy import Element, div, small, span, time
+from htpy import div, small, span, time
 
 from core.analysis.progress import PhaseProgress, PhaseState, phase_progress
 from core.model import Phase
@@ -38,7 +39,8 @@ def stepper(run: Run, now: float) -> None:
     )
 
 
-def _cell(step: PhaseProgress) -> Element:
+@lru_cache(maxsize=1000)
+def _cell(step: PhaseProgress) -> str:
     seconds = "" if step.seconds is None else markup.duration(step.seconds)
     if step.waiting:
         seconds = f"retry {ceil(step.wait_seconds)} s"
@@ -46,7 +48,7 @@ def _cell(step: PhaseProgress) -> Element:
     hint = step.waiting or step.detail
     count = step.count if step.count and step.state is not PhaseState.WAITING else "–"
     beside = " · ".join(filter(None, (step.unit if count != "–" else "", waited)))
-    return div(
+    cell = div(
         class_=["oq-step", str(step.state), "retry" if step.waiting else None],
         data_phase=str(step.phase),
         role="listitem",
@@ -58,3 +60,4 @@ def _cell(step: PhaseProgress) -> Element:
         ],
         div(".count")[count, beside and (" ", small[beside])],
     ]
+    return str(cell)  # which htpy marks as HTML
