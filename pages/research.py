@@ -43,15 +43,17 @@ if run is not None:
 presets.sidebar()
 
 
-def moved() -> None:
-    """Rank under controls that were moved, and draw again what shows them: a drawing of the whole page costs as much again.
+def moved(control: str) -> None:
+    """Rank under a control that was moved, and draw again its fragment and what shows the ranking: a drawing of the whole
+    page costs as much again.
 
     What takes longer, or changes by itself, needs the timers of the whole page.
     """
     quick = now is RunStage.ENDED and not (filling or tuning.pending or paused)
     if quick:
         tuning.read(asked)
-    st.rerun([controls.LIVE_FRAGMENT, "progress", "results"] if quick and not tuning.pending else "app")
+    shown = [control, controls.LINK_FRAGMENT, "progress", "results"]
+    st.rerun(shown if quick and not tuning.pending else "app")
 
 
 controls.sidebar(run, moved)

@@ -19,8 +19,8 @@ from pages.parts.sidebar.number_control import forget_typed
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
 TUNED = tuple(dict(LIVE))
 """The groups that apply to a finished run."""
-LIVE_FRAGMENT = "live_knobs"
-"""The fragment of the sidebar with their controls."""
+LIVE_FRAGMENT, LINK_FRAGMENT = "live_knobs", "tuned_link"
+"""The fragments of the sidebar with their controls, each of which is a fragment too, and with what is below them."""
 NEXT = (
     ("plan", "Queries", "edit_note"),
     ("search", "Search", "travel_explore"),
@@ -143,8 +143,9 @@ def set_excluded(page: str, *, excluded: bool) -> None:
     st.session_state["knob_rank_excluded"] = [*others, page] if excluded else others
 
 
-def sidebar(run: Run | None, moved: Callable[[], object]) -> None:
-    """Draw the sidebar: the live knobs of the run, after whose changes `moved` is called, and those of the next one."""
+def sidebar(run: Run | None, moved: Callable[[str], object]) -> None:
+    """Draw the sidebar: the live knobs of the run, after whose changes `moved` is called with the name of the fragment to
+    draw again, and those of the next one."""
     for parameter in parameters():
         st.session_state.setdefault(key(parameter), default(parameter))
     with st.sidebar:
@@ -158,30 +159,50 @@ def sidebar(run: Run | None, moved: Callable[[], object]) -> None:
 
 
 @st.fragment(key=LIVE_FRAGMENT)
-def _live_sidebar(run: Run | None, moved: Callable[[], object]) -> None:
+def _live_sidebar(run: Run | None, moved: Callable[[str], object]) -> None:
     tunable = run is not None and not run.live and run.index is not None
     for group, title in LIVE:
         markup.show(markup.kicker(title, "applies live" if tunable else ""))
-        live(group, title, run, on_change=moved if run else None)
+        live(group, title, run, moved=moved if run else None)
     if tunable and run is not None:
-
-        def reset() -> None:
-            set_controls(run.knobs, *TUNED)
-            moved()
-
-        with st.container(key="tuned_link", gap="xsmall"):
-            widgets.button(
-                "Reset", "undo", reset, key="reset", disabled=live_knobs(run) == run.knobs, width="stretch"
-            )
-            browser.copy_link()
+        _tuned_link(run, moved)
 
 
-def live(group: str, title: str, run: Run | None, prefix: str = "knob", **options: Any) -> None:
+@st.fragment(key=LINK_FRAGMENT)
+def _tuned_link(run: Run, moved: Callable[[str], object]) -> None:
+    def reset() -> None:
+        set_controls(run.knobs, *TUNED)
+        moved(LIVE_FRAGMENT)
+
+    with st.container(key="tuned_link", gap="xsmall"):
+        widgets.button(
+            "Reset", "undo", reset, key="reset", disabled=live_knobs(run) == run.knobs, width="stretch"
+        )
+        browser.copy_link()
+
+
+def live(
+    group: str,
+    title: str,
+    run: Run | None,
+    prefix: str = "knob",
+    moved: Callable[[str], object] | None = None,
+    **options: Any,
+) -> None:
     """The controls of a group that applies to a finished run, with further `options` of the widgets; the less used ones
-    in an expander."""
+    in an expander. With `moved`, each is a fragment, with whose name it is called after a change."""
+
+    def draw(parameter: Parameter) -> None:
+        name = key(parameter, prefix)
+        if moved:
+            in_fragment = st.fragment(control, key=name)
+            in_fragment(parameter, run=run, prefix=prefix, on_change=partial(moved, name), **options)
+        else:
+            control(parameter, run=run, prefix=prefix, **options)
+
     for parameter in _of(group, prefix):
         if parameter.path in ALWAYS_SHOWN:
-            control(parameter, prefix=prefix, **options)
+            draw(parameter)
     further = [parameter for parameter in _of(group, prefix) if parameter.path not in ALWAYS_SHOWN]
     if further:
         with st.expander(
@@ -191,7 +212,7 @@ def live(group: str, title: str, run: Run | None, prefix: str = "knob", **option
             type="compact",
         ):
             for parameter in further:
-                control(parameter, run=run, prefix=prefix, **options)
+                draw(parameter)
 
 
 def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
