@@ -116,6 +116,7 @@ streamlit_patches.ignore_pages_folder()
 streamlit_patches.keep_reports()
 streamlit_patches.drop_nested_messages()
 streamlit_patches.look_up_widget_values()
+streamlit_patches.keep_theme()
 # Not at the root, because /runs is a page.
 api = create_app(runtime.runs)
 SERVING: dict[str, Any] = {

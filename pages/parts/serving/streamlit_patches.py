@@ -4,9 +4,12 @@ All of them hold for the version that `requirements.txt` names. No public functi
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from streamlit.delta_generator_singletons import context_dg_stack, get_default_dg_stack_value
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.pages_manager import PagesManager
@@ -141,3 +144,25 @@ class _StateByKey(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(_copied_state.__get__(self._session))
+
+
+# --- the theme in a message -----------------------------------------------------------------------------------
+# Upstream: no issue is known. Test: tests/pages/test_theme_messages.py
+
+_read_theme = app_session._populate_theme_msg
+
+
+def keep_theme() -> None:
+    """Copy the theme into the message that begins a drawing. Streamlit reads some 200 settings for each, also of a fragment."""
+    app_session._populate_theme_msg = _copy_theme
+
+
+def _copy_theme(message: CustomThemeConfig, section: str = "theme") -> None:
+    message.MergeFrom(_theme(section))
+
+
+@cache
+def _theme(section: str) -> CustomThemeConfig:
+    message = CustomThemeConfig()
+    _read_theme(message, section)
+    return message
