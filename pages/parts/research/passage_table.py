@@ -144,7 +144,7 @@ def _head(
 def _table(
     rows: Sequence[RankedPassage], labels: label_view.RunLabels, scores: Sequence[str], score: str
 ) -> None:
-    labelled = ["label"] if labels.names else []
+    labelled, limit = ["label"] if labels.names else [], tables.characters_in_view(CELL)
     # The widths add up to that of the pane in a window of 1,440 pixels.
     text = 200 if browser.is_compact() else 222 if labelled else 266
     columns: dict[str, Any] = {
@@ -158,10 +158,8 @@ def _table(
         "source": st.column_config.TextColumn("source", width=76 if labelled else 104),
         "link": st.column_config.LinkColumn("link", display_text=":material/open_in_new:", width=44),
     }
-    limit = tables.characters_in_view(CELL)
-    ordered = sorted_by(rows, st.session_state.get("passage_order", ""))
     tables.selectable_table(
-        ordered,
+        sorted_by(rows, st.session_state.get("passage_order", "")),
         lambda row: row.id,
         lambda row: (
             _cells(row, scores, limit) | ({"label": labels.names.get(row.id, "")} if labelled else {})
@@ -225,11 +223,8 @@ def _cells(row: RankedPassage, scores: Sequence[str], limit: int) -> dict[str, A
 @lru_cache(maxsize=50 * tables.PAGE_ROWS)
 def _texts(text: str, title: str, host: str, url: str, limit: int) -> Mapping[str, str | None]:
     """The cells that no ranking changes."""
-    return {
-        "passage": one_line(text, limit),
-        "source": f"{title} · {host}",
-        "link": markup.open_url(url) or None,
-    }
+    link = markup.open_url(url) or None
+    return {"passage": one_line(text, limit), "source": f"{title} · {host}", "link": link}
 
 
 # --- the open passage -------------------------------------------------------------------------------------
@@ -254,7 +249,7 @@ def _open_passage(
     labels: label_view.RunLabels,
 ) -> None:
     opened = st.session_state.get(OPENED)
-    row = next((candidate for candidate in table if candidate.id == opened), None)
+    row = next((row for row in table if row.id == opened), None)
     if row is None or run.index is None or row.key not in run.pages:
         return
     passage = run.index.passages[row.row]
