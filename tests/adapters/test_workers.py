@@ -128,15 +128,13 @@ async def test_a_request_of_any_size_to_a_process_that_was_killed_is_told_as_its
 
 
 @pytest.mark.slow
-async def test_shared_values_that_were_lost_with_their_worker_are_sent_again(tmp_path: Path) -> None:
-    with dask_scheduler(tmp_path) as cluster:
+async def test_shared_values_that_were_lost_with_their_worker_are_sent_again(cluster: DaskProcesses) -> None:
+    with DaskCluster(cluster.address) as workers:
+        shared = Shared({"a": np.ones(3, np.float32), "b": np.ones(4, np.float32)})
+        assert await run_job(workers, total, shared, 1) == 7
+        cluster.kill(0)
         cluster.start_workers(1)
-        with DaskCluster(cluster.address) as workers:
-            shared = Shared({"a": np.ones(3, np.float32), "b": np.ones(4, np.float32)})
-            assert await run_job(workers, total, shared, 1) == 7
-            cluster.kill(0)
-            cluster.start_workers(1)
-            assert await run_job(workers, total, shared, 2) == 14
+        assert await run_job(workers, total, shared, 2) == 14
 
 
 @pytest.mark.slow

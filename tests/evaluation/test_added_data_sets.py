@@ -130,12 +130,11 @@ def test_documents_that_change_while_they_are_measured_or_before_the_rest_is_are
     document_pages(load_data_set(path))
 
 
-@pytest.mark.slow
-def test_half_a_million_documents_are_checked_in_the_memory_of_their_ids(tmp_path: Path) -> None:
+def test_documents_are_checked_in_the_memory_of_their_ids(tmp_path: Path) -> None:
     path = tmp_path / "large.jsonl"
     with path.open("w") as file:
         file.write(question(1) + "\n" + document("a") + "\n")
-        for number in range(500_000):
+        for number in range(25_000):
             file.write(f'{{"id": "d{number}", "text": "{"Gulls nest on cliffs. " * 20}"}}\n')
     tracemalloc.start()
     try:
@@ -143,8 +142,8 @@ def test_half_a_million_documents_are_checked_in_the_memory_of_their_ids(tmp_pat
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert data.contents().documents == 500_001
-    assert path.stat().st_size > 200_000_000
-    assert peak < 100_000_000
+    assert data.contents().documents == 25_001
+    assert path.stat().st_size > 10_000_000
+    assert peak < 5_000_000
     assert replace(data).contents() is data.contents()
     assert isinstance(next(data.documents()), CorpusDocument)

@@ -1,6 +1,6 @@
 """A sweep on processes and on a Dask cluster: the same results, and what the loss of a worker costs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +21,17 @@ from core.evaluation.data_sets.load import load_data_set
 from core.evaluation.experiment import Result, run_experiment
 from core.evaluation.sweep import settings
 from tests.evaluation.test_experiments import LetterEmbedder, data_set
-from tests.services.dask import dask_scheduler
+from tests.services.dask import DaskProcesses, dask_scheduler
 from tests.services.process import closed_port
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskProcesses]:
+    """Two workers, of which the tests may kill one."""
+    with dask_scheduler(tmp_path_factory.mktemp("dask")) as cluster:
+        cluster.start_workers(2)
+        yield cluster
+
 
 SWEEP: dict[str, object] = {
     "chunk": {"size": [200, 400]},
@@ -70,26 +79,27 @@ async def test_a_sweep_goes_on_when_every_process_is_killed_once() -> None:
 
 
 @pytest.mark.slow
-async def test_a_cluster_that_loses_a_worker_loses_no_result(tmp_path: Path) -> None:
+async def test_a_cluster_that_loses_a_worker_loses_no_result(cluster: DaskProcesses) -> None:
     tried = settings(SWEEP)
     expected = await run(handbook(), tried, LetterEmbedder())
     results: list[Result] = []
-    with dask_scheduler(tmp_path) as cluster:
-        cluster.start_workers(2)
-        with DaskCluster(cluster.address) as workers:
-            assert workers.count == 2
-            found = run_experiment(handbook(), tried, LetterEmbedder(), workers)
-            async with aclosing(found):
-                async for result in found:
-                    results.append(result)
-                    if len(results) == 2:
-                        cluster.kill(0)
+    with DaskCluster(cluster.address) as workers:
+        assert workers.count == 2
+        found = run_experiment(handbook(), tried, LetterEmbedder(), workers)
+        async with aclosing(found):
+            async for result in found:
+                results.append(result)
+                if len(results) == 2:
+                    cluster.kill(0)
     assert without_times(results) == expected
 
 
 @pytest.mark.slow
 def test_the_command_sends_the_jobs_and_the_embedding_to_a_cluster(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    cluster: DaskProcesses,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sweep = tmp_path / "sweep.toml"
     sweep.write_text('[rank]\nstrategy = ["bm25", "cosine"]\n')
@@ -103,14 +113,11 @@ def test_the_command_sends_the_jobs_and_the_embedding_to_a_cluster(
     here = _figures(capsys.readouterr().out)
     monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path / "cluster"))
     command = [*alone, "--out", str(tmp_path / "out")]
-    (tmp_path / "dask").mkdir()
-    with dask_scheduler(tmp_path / "dask") as cluster:
-        cluster.start_workers(2)
-        monkeypatch.setattr(MiniLM, "__call__", _forbidden)
-        assert main([*command, "--scheduler", cluster.address]) == 0
-        printed = capsys.readouterr()
-        assert _figures(printed.out) == here
-        assert "neither encrypted nor authenticated" in printed.err
+    monkeypatch.setattr(MiniLM, "__call__", _forbidden)
+    assert main([*command, "--scheduler", cluster.address]) == 0
+    printed = capsys.readouterr()
+    assert _figures(printed.out) == here
+    assert "neither encrypted nor authenticated" in printed.err
     assert main(command) == 0, "nothing is left to do, so nobody is asked"
     assert main([*alone, "--scheduler", f"tcp://127.0.0.1:{closed_port()}"]) == WorkersFailed.exit_code
     assert "does not answer" in capsys.readouterr().err
