@@ -30,9 +30,9 @@ EXEMPTIONS = (
 )
 
 _RUN = """
-async ([rules, exemptions]) => {
+async ([rules, exemptions, without]) => {
   const only = rules.length ? { runOnly: { type: 'rule', values: rules } } : {};
-  const { violations } = await axe.run(document, { ...only, resultTypes: ['violations'], elementRef: true });
+  const { violations } = await axe.run({ exclude: without.map((part) => [part]) }, { ...only, resultTypes: ['violations'], elementRef: true });
   return violations.flatMap(({ id, nodes }) => nodes.filter(({ element }) => (
     !exemptions.some(({ rule, selector }) => rule === id && element.matches(selector))
   )).map(({ target, any, all, none }) => ({
@@ -48,14 +48,16 @@ _GENERATED = re.compile(r"\.(?:st-emotion-cache-\w+|e[0-9][a-z0-9]{5,})(?![\w-])
 """Classes that differ from build to build of Streamlit."""
 
 
-def findings(page: Page, where: str, rules: Sequence[str] = ()) -> tuple[str, ...]:
-    """Check the page as it is, by all rules or only by some.
+def findings(
+    page: Page, where: str, rules: Sequence[str] = (), without: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Check the page as it is, by all rules or only by some, but for the parts with the selectors `without`.
 
     Returns one line for each problem: where, which rule, what is wrong, and with which element.
     """
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(SCRIPT)
-    found = page.evaluate(_RUN, [list(rules), [asdict(one) for one in EXEMPTIONS]])
+    found = page.evaluate(_RUN, [list(rules), [asdict(one) for one in EXEMPTIONS], list(without)])
     nodes: dict[str, list[str]] = {}
     for one in found:
         nodes.setdefault(f"{one['rule']}: {_why(one['checks'])}", []).append(

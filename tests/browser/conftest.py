@@ -107,7 +107,11 @@ def visiting(browser: Browser, site: Site, allowed: str = "", read_log: bool = T
     `allowed` is the beginning of addresses outside the site that the page may ask; with
     `read_log` a fault in the server's log fails the test.
     """
-    context = browser.new_context(viewport={"width": 1500, "height": 1000}, reduced_motion="reduce")
+    # A visitor who left has emptied the context, but for its cache: Chromium takes longer to load and compile
+    # Streamlit's scripts than many a test takes after it.
+    context = next((left for left in browser.contexts if not left.pages), None) or browser.new_context(
+        viewport={"width": 1500, "height": 1000}, reduced_motion="reduce"
+    )
     context.set_default_timeout(PATIENCE)
     app = App(context.new_page(), site)
     app.watch(allowed)
@@ -120,7 +124,21 @@ def visiting(browser: Browser, site: Site, allowed: str = "", read_log: bool = T
         assert not read_log or site.trouble(told) == ""
     finally:
         _open.remove(app)
+        _leave(app)
+
+
+def _leave(app: App) -> None:
+    """Close the pages of a visitor, and delete what the browser keeps for the site except its cache."""
+    context = app.page.context
+    if app.page.is_closed():
         context.close()
+        return
+    storage = {"origin": app.site.url, "storageTypes": "cookies,local_storage,indexeddb,cache_storage"}
+    context.new_cdp_session(app.page).send("Storage.clearDataForOrigin", storage)
+    context.clear_cookies()
+    context.clear_permissions()
+    for page in context.pages:
+        page.close()
 
 
 @pytest.fixture

@@ -1,19 +1,29 @@
 """Test questions drafted from stored runs: decided on by keys, kept as a data set that an experiment can take."""
 
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Browser, expect
 
 from core.run.events import Record
 from tests.browser.axe import findings
+from tests.browser.conftest import visiting
 from tests.browser.page_objects import App
+from tests.browser.server import serving
 from tests.seeding import store_copy
 
 
-def test_drafts_are_approved_by_keys_and_become_a_data_set(
-    app: App, demo_records: tuple[Record, ...]
-) -> None:
-    store_copy(app.site.folder, demo_records, "How are test questions drafted?")
+@pytest.fixture
+def app(chromium: Browser, tmp_path: Path, demo_records: tuple[Record, ...]) -> Iterator[App]:
+    """A visitor of a server with one run. Among the passages of others are some without a heading to ask about."""
+    store_copy(tmp_path, demo_records, "How are test questions drafted?")
+    with serving(tmp_path) as site, visiting(chromium, site) as visitor:
+        yield visitor
+
+
+def test_drafts_are_approved_by_keys_and_become_a_data_set(app: App) -> None:
     app.open("/evaluate?view=labels&part=drafts")
     app.field("drafts_count").fill("5")
     app.field("drafts_count").press("Enter")
