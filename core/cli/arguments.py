@@ -1,18 +1,22 @@
-"""The arguments of the command line. `command` says which command they are for."""
+"""The commands of the command line, and their arguments. `runs` says which function a command is."""
 
 import argparse
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from core.cli.evaluation.evaluation_arguments import add_evaluation
+from core.cli.evaluation.evaluation_arguments import EVALUATION
 from core.cli.shared_arguments import (
     EXIT_CODES,
+    Command,
+    add_commands,
     add_connections,
+    add_file,
     add_scheduler,
+    add_verbose,
     period,
     worker_count,
 )
-from core.cli.sharing.sharing_arguments import add_sharing
+from core.cli.sharing.sharing_arguments import SHARING
 from core.config.schema import Parameter, parameters
 from core.model import AnswerFrom
 
@@ -50,80 +54,14 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
     )
     top.add_argument(
         "--version",
-        dest="command",
+        dest="runs",
         action="store_const",
-        const="version",
+        const="version.version_in_terminal",
         help="print the version, and which stored files it would migrate",
     )
-    top.set_defaults(command="page", program=program)
+    top.set_defaults(runs="serve.serve_pages", program=program)
     _add_address(top, "8501, or the next free port")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND")
-
-    ask = commands.add_parser("ask", help="answer a question", epilog=EXIT_CODES)
-    ask.set_defaults(command="ask")
-    _add_ask_arguments(ask)
-
-    _add_chat_arguments(
-        commands.add_parser(
-            "chat",
-            help="hold a conversation: each line is a follow-up of the one before",
-            description="Read questions from stdin, one a line, and answer each as a follow-up of the one before, until "
-            "a line is empty. The runs are in the history.",
-            epilog=EXIT_CODES,
-        )
-    )
-
-    _add_watch_arguments(
-        commands.add_parser(
-            "watch",
-            help="ask questions on a schedule, and tell what changed beyond their own noise",
-            description="Ask the questions of a file again and again. Each is first repeated, to learn how much its "
-            "sources and its answer differ from themselves; after that, a change is told when it exceeds this noise, with "
-            "at most 5 % false alarms. What is known of the questions is kept in FILE.state.json.",
-            epilog=EXIT_CODES,
-        )
-    )
-
-    add_sharing(commands)
-
-    check = commands.add_parser("check", help="report which connections and parts work", epilog=EXIT_CODES)
-    check.set_defaults(command="check")
-    add_connections(check)
-
-    ingest = commands.add_parser(
-        "ingest",
-        help="add documents to a collection",
-        description="Add documents to a collection: PDF, HTML, Markdown, text, DOCX, ODT, PPTX, XLSX, EPUB, CSV, or a "
-        "zip of them. A document that the collection already has is neither read nor embedded again.",
-        epilog="Output: one line a document: + added, = already there, ! failed, with the reason. Exit codes: 0 all are "
-        "in the collection, 4 some failed, 9 the ingest was interrupted; the same command resumes it.",
-    )
-    ingest.set_defaults(command="ingest")
-    ingest.add_argument("collection", help="its name; the collection is created if it does not exist")
-    ingest.add_argument(
-        "sources", nargs="+", help="files, folders, web addresses or sitemaps (…/sitemap.xml)"
-    )
-    where = ingest.add_mutually_exclusive_group()
-    where.add_argument(
-        "--workers",
-        type=worker_count,
-        default=0,
-        metavar="N",
-        help="read, split and embed in so many processes of this machine, each with one core",
-    )
-    add_scheduler(where)
-
-    add_evaluation(
-        commands.add_parser(
-            "eval",
-            help="measure settings on questions with known answers, and compare them",
-            epilog=EXIT_CODES,
-        )
-    )
-
-    serve = commands.add_parser("serve", help="serve the HTTP API alone, without the pages")
-    serve.set_defaults(command="serve")
-    _add_address(serve, "8000")
+    add_commands(top, COMMANDS, title="commands", metavar="COMMAND")
     return top
 
 
@@ -152,7 +90,7 @@ def _add_ask_arguments(ask: argparse.ArgumentParser) -> None:
         (("-l", "--long"), "long", "a structured report"),
     ):
         lengths.add_argument(*flags, dest="answer.length", action="store_const", const=length, help=described)
-    ask.add_argument("-v", "--verbose", action="store_true", help="every step on stderr, one a line")
+    add_verbose(ask)
     ask.add_argument(
         "--query",
         dest="given_queries",
@@ -179,9 +117,8 @@ def _add_ask_arguments(ask: argparse.ArgumentParser) -> None:
 
 
 def _add_chat_arguments(chat: argparse.ArgumentParser) -> None:
-    chat.set_defaults(command="chat")
     _add_conversation(chat, "go on with the conversation of this run")
-    chat.add_argument("-v", "--verbose", action="store_true", help="every step on stderr, one a line")
+    add_verbose(chat)
     chat.add_argument(
         "--json",
         dest="output",
@@ -217,13 +154,7 @@ def _add_knobs(target: argparse.ArgumentParser, without: str = "") -> None:
 
 
 def _add_watch_arguments(watch: argparse.ArgumentParser) -> None:
-    watch.set_defaults(command="watch")
-    watch.add_argument(
-        "file",
-        type=Path,
-        metavar="FILE",
-        help='questions, one a line, or {"question": "…", "knobs": {"rank.top_k": 3}}',
-    )
+    add_file(watch, "file", 'questions, one a line, or {"question": "…", "knobs": {"rank.top_k": 3}}')
     schedule = watch.add_mutually_exclusive_group(required=True)
     schedule.add_argument(
         "--every", type=period, metavar="PERIOD", help="how often each is asked, such as 30m, 6h or 2d"
@@ -240,6 +171,26 @@ def _add_watch_arguments(watch: argparse.ArgumentParser) -> None:
     )
     watch.add_argument("--json", dest="as_json", action="store_true", help="print one JSON object a line")
     add_connections(watch)
+
+
+def _add_ingest_arguments(ingest: argparse.ArgumentParser) -> None:
+    ingest.add_argument("collection", help="its name; the collection is created if it does not exist")
+    ingest.add_argument(
+        "sources", nargs="+", help="files, folders, web addresses or sitemaps (…/sitemap.xml)"
+    )
+    where = ingest.add_mutually_exclusive_group()
+    where.add_argument(
+        "--workers",
+        type=worker_count,
+        default=0,
+        metavar="N",
+        help="read, split and embed in so many processes of this machine, each with one core",
+    )
+    add_scheduler(where)
+
+
+def _add_actions(evaluate: argparse.ArgumentParser) -> None:
+    add_commands(evaluate, EVALUATION, title="actions", metavar="ACTION", required=True)
 
 
 def _add_knob(group: argparse._ArgumentGroup, knob: Parameter) -> None:
@@ -271,3 +222,40 @@ def _add_knob(group: argparse._ArgumentGroup, knob: Parameter) -> None:
             metavar="N" if knob.minimum is not None else "TEXT",
             help=help_text,
         )
+
+
+COMMANDS: Mapping[str, Command] = {
+    "ask": Command("main.ask_in_terminal", "answer a question", _add_ask_arguments),
+    "chat": Command(
+        "main.chat_in_terminal",
+        "hold a conversation: each line is a follow-up of the one before",
+        _add_chat_arguments,
+        "Read questions from stdin, one a line, and answer each as a follow-up of the one before, until "
+        "a line is empty. The runs are in the history.",
+    ),
+    "watch": Command(
+        "watch.watch_in_terminal",
+        "ask questions on a schedule, and tell what changed beyond their own noise",
+        _add_watch_arguments,
+        "Ask the questions of a file again and again. Each is first repeated, to learn how much its "
+        "sources and its answer differ from themselves; after that, a change is told when it exceeds this noise, with "
+        "at most 5 % false alarms. What is known of the questions is kept in FILE.state.json.",
+    ),
+    **SHARING,
+    "check": Command("check.check_in_terminal", "report which connections and parts work", add_connections),
+    "ingest": Command(
+        "ingest.ingest_in_terminal",
+        "add documents to a collection",
+        _add_ingest_arguments,
+        "Add documents to a collection: PDF, HTML, Markdown, text, DOCX, ODT, PPTX, XLSX, EPUB, CSV, or a "
+        "zip of them. A document that the collection already has is neither read nor embedded again.",
+        "Output: one line a document: + added, = already there, ! failed, with the reason. Exit codes: 0 all are "
+        "in the collection, 4 some failed, 9 the ingest was interrupted; the same command resumes it.",
+    ),
+    "eval": Command("", "measure settings on questions with known answers, and compare them", _add_actions),
+    "serve": Command(
+        "serve.serve_api",
+        "serve the HTTP API alone, without the pages",
+        lambda serve: _add_address(serve, "8000"),
+    ),
+}

@@ -85,7 +85,7 @@ async def follow_in_terminal(
     return run.error.exit_code if run.error else 0
 
 
-def chat_in_terminal(
+def converse(
     reference: str,
     override: Callable[[Knobs], Knobs],
     settings: Settings,

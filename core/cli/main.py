@@ -6,13 +6,13 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from typing import Any
 
-from core.cli.arguments import flags_of, parser
+from core.cli.arguments import COMMANDS, flags_of, parser
 from core.cli.printing import print_text
 from core.cli.shared_arguments import settings_of
 from core.config.knob_changes import knob_values
@@ -57,9 +57,8 @@ def with_command(arguments: Sequence[str]) -> Sequence[str]:
 
     A word that resembles a command is left for the parser to refuse, so that a typing error does not become a question.
     """
-    commands = {name.partition(" ")[0] for name in COMMANDS}
     first = arguments[0] if arguments else ""
-    if not first or first.partition("=")[0] in PROGRAM_OPTIONS or get_close_matches(first, commands):
+    if not first or first.partition("=")[0] in PROGRAM_OPTIONS or get_close_matches(first, COMMANDS):
         return arguments
     return ["ask", *arguments]
 
@@ -67,7 +66,8 @@ def with_command(arguments: Sequence[str]) -> Sequence[str]:
 def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
     options = parser(program).parse_args(with_command(sys.argv[1:] if arguments is None else arguments))
     try:
-        outcome = COMMANDS[options.command](options)
+        module, _, function = options.runs.rpartition(".")
+        outcome = getattr(import_module(f"{__package__}.{module}"), function)(options)
         return outcome if isinstance(outcome, int) else run_async(_interruptible(outcome))
     except OpenQueryError as error:
         print_text(f"openquery: {error}", to=sys.stderr)
@@ -83,7 +83,8 @@ def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
         return INTERRUPTED
 
 
-def _ask(options: argparse.Namespace) -> Work:
+def ask_in_terminal(options: argparse.Namespace) -> Work:
+    """Answer a question: a new one, that of a stored run again, or a follow-up of one."""
     from core.cli.ask import AskOptions, Output, answer_in_terminal
 
     if options.question is None and not options.since:
@@ -134,14 +135,15 @@ def _knobs(values: Mapping[str, Any]) -> Knobs:
     return Knobs.parse(nested(values), lambda path: flags_of(path)[-1])
 
 
-def _chat(options: argparse.Namespace) -> int:
+def chat_in_terminal(options: argparse.Namespace) -> int:
+    """Hold a conversation, and return the exit code."""
     from core.cli.ask import AskOptions, Output
-    from core.cli.conversation import chat_in_terminal
+    from core.cli.conversation import converse
 
     settings = settings_of(options)
     asking = AskOptions(verbose=options.verbose, output=Output(options.output))
     first = {} if options.follow else settings.knobs
-    return chat_in_terminal(
+    return converse(
         options.follow,
         lambda knobs: _knobs(knob_values(knobs) | first | _given(options)),
         settings,
@@ -156,35 +158,3 @@ async def _interruptible(work: Work) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     return await task
-
-
-def _function(name: str) -> Callable[[argparse.Namespace], int | Work]:
-    """A function of a module of this package, which is imported when it is called."""
-
-    def call(options: argparse.Namespace) -> int | Work:
-        module, _, function = name.rpartition(".")
-        outcome: int | Work = getattr(import_module(f"{__package__}.{module}"), function)(options)
-        return outcome
-
-    return call
-
-
-COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | Work]] = {
-    "page": _function("serve.serve_pages"),
-    "version": _function("version.version_in_terminal"),
-    "ask": _ask,
-    "chat": _chat,
-    "watch": _function("watch.watch_in_terminal"),
-    "export": _function("sharing.export.export_in_terminal"),
-    "open": _function("sharing.export.open_in_terminal"),
-    "replay": _function("sharing.replay.replay_in_terminal"),
-    "key": _function("sharing.export.key_in_terminal"),
-    "check": _function("check.check_in_terminal"),
-    "ingest": _function("ingest.ingest_in_terminal"),
-    "eval run": _function("evaluation.evaluate.evaluate_in_terminal"),
-    "eval freeze": _function("evaluation.evaluate.freeze_in_terminal"),
-    "eval check": _function("evaluation.evaluate.check_in_terminal"),
-    "eval compare": _function("evaluation.evaluate.compare_in_terminal"),
-    "eval answers": _function("evaluation.evaluate_answers.answers_in_terminal"),
-    "serve": _function("serve.serve_api"),
-}

@@ -3,7 +3,10 @@
 import argparse
 import logging
 import re
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from core.config.settings import Settings
 
@@ -11,6 +14,41 @@ EXIT_CODES = (
     "Exit codes: 0 success (also when the sources hold no answer), 1 a check failed, 2 bad input, 3 search, 4 read, "
     "5 embed, 6 answer, 7 store, 8 limit, 9 library, 10 workers, 130 interrupted, 141 the output was closed."
 )
+
+
+class Command(NamedTuple):
+    """A command of the command line."""
+
+    runs: str
+    """What does it, as `module.function` of `core.cli`: the module is imported when the command runs."""
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], object]
+    description: str | None = None
+    epilog: str = EXIT_CODES
+
+
+def add_commands(target: argparse.ArgumentParser, commands: Mapping[str, Command], **options: Any) -> None:
+    """Add a parser for each command, by its name. `options` are those of the group of commands."""
+    group = target.add_subparsers(**options)
+    for name, command in commands.items():
+        parser = group.add_parser(
+            name, help=command.help, description=command.description, epilog=command.epilog
+        )
+        parser.set_defaults(runs=command.runs)
+        command.add_arguments(parser)
+
+
+def add_file(
+    target: argparse._ActionsContainer, flag: str, described: str, metavar: str = "FILE", **options: Any
+) -> None:
+    """Add an argument that is a path."""
+    target.add_argument(flag, type=Path, metavar=metavar, help=described, **options)
+
+
+def add_verbose(target: argparse.ArgumentParser) -> None:
+    """Add the flag that prints every step."""
+    target.add_argument("-v", "--verbose", action="store_true", help="every step on stderr, one a line")
+
 
 _PERIOD = re.compile(r"([1-9]\d{0,5})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
