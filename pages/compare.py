@@ -7,8 +7,7 @@ from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.run.state import Run
 from core.text.sanitize import pluralize
 from pages.parts import browser, charts, markup, page_frame, widgets
-from pages.parts.answers import answer_pair
-from pages.parts.answers.answer_diff import pick as pick_source
+from pages.parts.answers import answer_diff, answer_pair
 from pages.parts.compare import compare_config, compare_controls, rank_changes
 from pages.parts.compare.compare_config import SIDES
 from pages.parts.compare.what_is_new import what_is_new
@@ -46,13 +45,6 @@ def ranking(run: Run, side: str) -> None:
 
 def _has(table: tuple[RankedPassage, ...], name: str) -> bool:
     return any(getattr(row, name) is not None for row in table[:MAX_ROWS])
-
-
-def pick(name: str) -> None:
-    """Select the source that was clicked in an answer."""
-    kind, _, rest = name.partition("/")
-    if kind == "source":
-        pick_source(rest)
 
 
 run = page_frame.chosen_run(
@@ -104,5 +96,5 @@ for column, (side, ranked) in zip(st.columns(2, gap="medium"), (("a", first), ("
         ranking(ranked, side)
 markup.show(markup.kicker("All rank changes", "select a row to see the passage in its article"))
 rank_changes.change_table(difference, first, second, "rank_changes", ("A", "B"))
-browser.chart_clicks(pick)
+browser.chart_clicks({"source": answer_diff.pick})
 browser.citation_clicks(None)

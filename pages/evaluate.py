@@ -25,7 +25,7 @@ from pages.parts.evaluate import (
     question_list,
     sweep_form,
 )
-from pages.parts.evaluate.answers import answers_view
+from pages.parts.evaluate.answers import answer_reader, answers_form, answers_view
 from pages.parts.evaluate.experiments_table import experiments_table, held, progress
 from pages.parts.problems import missing, problem, refusal, shown
 
@@ -46,23 +46,6 @@ def actions(experiments: Experiments, experiment: Experiment) -> None:
         deleted="evaluate_deleted",
         parameter="experiment",
     )
-
-
-def pick(name: str) -> None:
-    """Open the experiment, or the setting of the open one, that was clicked."""
-    kind, _, rest = name.partition("/")
-    if kind == "experiment":
-        sweep_form.open_experiment(rest)
-    elif kind == "setting":
-        experiment_results.pick(rest)
-    elif kind == "question":
-        question_list.pick(rest)
-    elif kind in ("answer", "evaluation"):
-        answers_view.pick(kind, rest)
-    elif kind == "with":
-        address.toggle("with", rest)
-    elif kind == "compared":
-        address.toggle(compared_settings.PICKED, rest)
 
 
 def new_view() -> None:
@@ -223,4 +206,14 @@ with st.container(horizontal=True, gap="medium", key="evaluate_head"):
         if visitor.may(Action.CHANGE_EXPERIMENT, opened.user):
             actions(experiments, opened)
 VIEWS[view][1]()
-browser.chart_clicks(pick)
+browser.chart_clicks(
+    {
+        "experiment": sweep_form.open_experiment,
+        "setting": experiment_results.pick,
+        "question": question_list.pick,
+        "answer": answer_reader.pick,
+        "evaluation": answers_form.open_evaluation,
+        "with": partial(address.toggle, "with"),
+        "compared": partial(address.toggle, compared_settings.PICKED),
+    }
+)

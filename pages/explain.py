@@ -86,21 +86,6 @@ VIEWS = {
 }
 
 
-def pick(name: str) -> None:
-    """Hand the click on a part of a chart to the view that drew it."""
-    kind, _, rest = name.partition("/")
-    if kind == "flow":
-        attrition_view.pick(rest)
-    elif kind == "cell":
-        attribution_view.pick(rest)
-    elif kind == "point":
-        map_view.pick(rest)
-    elif kind == "left-out":
-        left_out_text.pick(rest)
-    elif kind == "source":
-        answer_diff.pick(rest)
-
-
 run = page_frame.chosen_run(
     "Explain",
     "Why a run answered as it did: losses, queries, attribution, scores and extraction.",
@@ -111,5 +96,13 @@ shown = VIEWS[name]
 page_frame.how_to_read(shown.how_to_read, shown.article)
 with st.container(key="explain_view"):
     shown.draw(run)
-browser.chart_clicks(pick)
+browser.chart_clicks(
+    {
+        "flow": attrition_view.pick,
+        "cell": attribution_view.pick,
+        "point": map_view.pick,
+        "left-out": left_out_text.pick,
+        "source": answer_diff.pick,
+    }
+)
 browser.citation_clicks(None)

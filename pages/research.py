@@ -91,11 +91,6 @@ def cite(number: int) -> None:
     st.session_state["cited"] = number
 
 
-def uncite() -> None:
-    """Close the passage of a citation."""
-    st.session_state["cited"] = None
-
-
 def latest() -> Run:
     """The current state of the run. A change outside this fragment reruns the whole page, which resets the timers."""
     run = runtime.runs().get(run_id)
@@ -146,7 +141,7 @@ def answer_column() -> None:
 def results_column() -> None:
     """Passages, hits, pages, timeline and prompt."""
     run = latest()
-    results_pane.results_pane(run, tuning.shown(run), now, uncite)
+    results_pane.results_pane(run, tuning.shown(run), now)
 
 
 progress()

@@ -3,7 +3,7 @@
 The scripts are in `static/scripts`, which the page loads once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
@@ -49,17 +49,17 @@ def citation_clicks(cited: int | None, on_cite: Callable[[int], None] | None = N
         _citations(key="citation", data={"cited": cited or 0}, on_cite_change=clicked)
 
 
-def chart_clicks(on_pick: Callable[[str], None]) -> None:
-    """Call `on_pick` with the name of the clicked part of a chart, before the script reruns.
+def chart_clicks(picks: Mapping[str, Callable[[str], object]]) -> None:
+    """Call the function of the kind of what was clicked in a chart, with its name, before the script reruns.
 
-    Reported are clicks on a link to `#pick-<name>`, and on chart elements whose custom data is a name, when the
-    chart is in a container whose key starts with `clickable`.
+    Reported are clicks on a link of `markup.pick_link`, and on chart elements whose custom data is `<kind>/<name>`, when
+    the chart is in a container whose key starts with `clickable`.
     """
 
     def clicked() -> None:
-        name = _reported("pick", "name")
-        if isinstance(name, str) and name:
-            on_pick(name[:2000])
+        kind, _, name = str(_reported("pick", "name") or "")[:2000].partition("/")
+        if kind in picks:
+            picks[kind](name)
 
     with st.container(key="click_component"):
         _chart_clicks(key="pick", on_name_change=clicked)

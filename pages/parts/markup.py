@@ -1,7 +1,7 @@
 """HTML of the pages, made of htpy's elements, which escape every text; formatting of durations, sizes and addresses."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote, urlsplit
 
 import streamlit as st
@@ -29,6 +29,12 @@ def icon(name: str) -> Element:
 def status_icon(symbol: str, label: str, classes: str) -> Element:
     """An icon with an accessible label and tooltip."""
     return span(class_=classes, role="img", aria_label=label, title=label)[icon(symbol)]
+
+
+def pick_link(kind: str, name: str, *, current: bool = False, **attributes: Any) -> Element:
+    """A link whose click `browser.chart_clicks` reports; `current` is what is open already."""
+    is_current = "true" if current else None
+    return a(href=f"#pick-{kind}/{quote(name, safe='')}", aria_current=is_current, **attributes)
 
 
 def chip(text: str, symbol: str = "", tone: str = "") -> Element:

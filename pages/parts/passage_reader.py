@@ -21,7 +21,7 @@ def reader(
     label: str,
     facts: Sequence[Node] = (),
     key: str,
-    close: Callable[[], object] | None = None,
+    opened: str | None = None,
     also: tuple[str, ...] = (),
     controls: Callable[[], None] | None = None,
 ) -> None:
@@ -32,7 +32,7 @@ def reader(
         given_place: The offsets of what the answer was written from, where that is more than the passage.
         facts: Facts about the passage, elements of `markup.fact`.
         key: The key of the container and prefix of its widgets' keys.
-        close: The callback of the close button; None: it cannot be closed.
+        opened: The name in the session state of what is open, which the close button sets to None; None: no button.
         also: Sites of other pages with the same text.
         controls: Draws further controls above the text.
     """
@@ -49,8 +49,8 @@ def reader(
                 st.link_button(
                     "Open", target, icon=":material/open_in_new:", type="tertiary", key=f"{key}_open"
                 )
-            if close:
-                widgets.close_button(close, key=f"{key}_close")
+            if opened:
+                widgets.close_button(st.session_state.update, {opened: None}, key=f"{key}_close")
         if controls:
             controls()
         part = passage_in_context(page, place)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Self
 
 import streamlit as st
@@ -137,7 +136,6 @@ def _source(side: AnswerSide, source: Source, *, used: bool, label: str) -> Elem
 
 def _selected_passage(*sides: AnswerSide) -> None:
     name, number = st.session_state.get(SELECTED) or ("", 0)
-    deselect = partial(st.session_state.update, {SELECTED: None})
     for side in sides:
         if side.name != name or side.version is None:
             continue
@@ -148,20 +146,13 @@ def _selected_passage(*sides: AnswerSide) -> None:
         page = side.run.pages.get(place.page)
         label = f"{side.label}: source {number}"
         if page is not None and page.text[passage_place.start : passage_place.end] == source.text:
-            reader(
-                page,
-                place,
-                given_place=passage_place,
-                label=label,
-                key="reader_source",
-                close=deselect,
-            )
+            reader(page, place, given_place=passage_place, label=label, key="reader_source", opened=SELECTED)
         else:
             with st.container(border=True, key="reader_source"):
                 markup.show(
                     markup.kicker(label, "the page has changed since"), div(".oq-article")[mark[source.text]]
                 )
-                widgets.close_button(deselect, key="reader_source_close")
+                widgets.close_button(st.session_state.update, {SELECTED: None}, key="reader_source_close")
 
 
 # --- differences ------------------------------------------------------------------------------------------

@@ -114,5 +114,5 @@ def _open_passage(change: RankChange, before: Run, after: Run, key: str) -> None
         label=f"Rank {rank_before} → {rank_after}",
         facts=(markup.fact(change.site, ""),),
         key=f"reader_{key}",
-        close=lambda: st.session_state.update({OPENED: None}),
+        opened=OPENED,
     )

@@ -1,11 +1,10 @@
 """Picked settings of an experiment beside the baseline: their knobs and figures, and question by question."""
 
 from collections.abc import Iterator, Sequence
-from urllib.parse import quote
 
 import numpy as np
 import streamlit as st
-from htpy import Element, Node, a, b, span, td, th, tr
+from htpy import Element, Node, b, span, td, th, tr
 
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
@@ -112,7 +111,7 @@ def _questions(results: Results, metric: str, names: Sequence[str]) -> Element:
     def row(place: int) -> Element:
         question, own = matrix.questions[place], values[:, place]
         best = np.nanmax(own)
-        link = a(href=f"#pick-question/{quote(question, safe='')}")[one_line(results.questions[question], 90)]
+        link = markup.pick_link("question", question)[one_line(results.questions[question], 90)]
         cells = ("" if np.isnan(figure) else metric_text(figure) for figure in own.tolist())
         return tr[
             th(scope="row")[link],

@@ -6,7 +6,7 @@ One under way shows how far it is, and its results wait until they are asked for
 from collections.abc import Collection, Sequence
 
 import streamlit as st
-from htpy import Element, a, b, div, p, span, td, tr
+from htpy import Element, b, div, p, span, td, tr
 
 from core.errors import BadInput
 from core.evaluation.conclusion import conclude
@@ -62,10 +62,10 @@ def _row(
     is_done = experiment.status is ExperimentStatus.DONE
     count = f"{experiment.settings:,}" if is_done else f"{experiment.done:,} of {experiment.settings:,}"
     is_opened = experiment.id == opened[0]
-    box = pick_box(f"with/{experiment.id}", experiment.id in opened, f"open {experiment.name} as well")
+    box = pick_box("with", experiment.id, experiment.id in opened, f"open {experiment.name} as well")
     return tr(class_={"on": is_opened})[
         bool(opened[0]) and td[not is_opened and box],
-        td[a(href=f"#pick-experiment/{experiment.id}", title=experiment.note or None)[experiment.name]],
+        td[markup.pick_link("experiment", experiment.id, title=experiment.note or None)[experiment.name]],
         td[experiment.data],
         td(".n")[f"{len(results.questions):,}" if results else ""],
         td(".n")[count],

@@ -3,10 +3,9 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
 import streamlit as st
-from htpy import Element, Node, a, b, li, mark, ol, p, span, td, th, tr
+from htpy import Element, Node, b, li, mark, ol, p, span, td, th, tr
 
 from core.analysis.rankings.context_membership import overlaps
 from core.analysis.rankings.ranking_comparison import compare_rankings
@@ -219,7 +218,7 @@ def _knobs(
     def row(neighbour: Neighbour, there: RelevantText | None) -> Element:
         values = compared.results.setting(neighbour.setting).values.get(question, {})
         figure = values.get(compared.metric)
-        link = a(href=f"#pick-setting/{quote(neighbour.setting, safe='')}")[column(neighbour.path)]
+        link = markup.pick_link("setting", neighbour.setting)[column(neighbour.path)]
         return tr[
             td[link],
             td[f"{value_text(own[neighbour.path])} → ", b[value_text(neighbour.value)]],

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from urllib.parse import quote
 
 import streamlit as st
-from htpy import Element, a, b, i, span, td, th, tr
+from htpy import Element, b, i, span, td, th, tr
 
 from core.evaluation.results import Change
 from core.text.display import metric_text
@@ -87,10 +86,7 @@ def _steps(listed: Sequence[Change], opened: Change | None) -> None:
 
 def _table(compared: Compared, listed: Sequence[Change], opened: Change | None) -> Element:
     def row(change: Change) -> Element:
-        link = a(
-            href=f"#pick-question/{quote(change.question, safe='')}",
-            aria_current="true" if change == opened else None,
-        )
+        link = markup.pick_link("question", change.question, current=change == opened)
         return tr(class_={"on": change == opened})[
             td[link[one_line(compared.results.questions[change.question], 110)]],
             td(".plot")[_dumbbell(change)],

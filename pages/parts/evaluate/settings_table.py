@@ -3,9 +3,8 @@
 import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
-from urllib.parse import quote
 
-from htpy import Element, Node, a, b, i, span, td, th, tr
+from htpy import Element, Node, b, i, span, td, th, tr
 
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
@@ -64,14 +63,11 @@ def _row(
     cells: list[Node] = [_knob(path, row.values[path], defaults[path]) for path in settings.varied] or [
         words(row.name)
     ]
-    link = a(
-        href=f"#pick-setting/{quote(row.name, safe='')}",
-        aria_label=words(row.name),
-        aria_current="true" if row.name == chosen[0] else None,
-    )
-    classes = {"baseline": row.test is None, "on": row.name == chosen[0]}
+    is_open = row.name == chosen[0]
+    link = markup.pick_link("setting", row.name, current=is_open, aria_label=words(row.name))
+    classes = {"baseline": row.test is None, "on": is_open}
     is_picked = not set(chosen[1:]).isdisjoint(row.settings)
-    box = pick_box(f"compared/{row.name}", is_picked, f"compare {words(row.name)}")
+    box = pick_box("compared", row.name, is_picked, f"compare {words(row.name)}")
     return tr(class_=classes)[
         td[row.test is not None and box],
         (
@@ -96,14 +92,11 @@ def _row(
     ]
 
 
-def pick_box(name: str, picked: bool, label: str) -> Element:  # what a box shows
-    """A box that reports a click as `name`, with a mark where it is picked."""
-    return a(
-        ".pick",
-        href=f"#pick-{quote(name, safe='/')}",
-        role="checkbox",
-        aria_checked="true" if picked else "false",
-        aria_label=label,
+def pick_box(kind: str, name: str, picked: bool, label: str) -> Element:
+    """A box that reports a click as `pick_link` does, with a mark where it is picked."""
+    checked = "true" if picked else "false"
+    return markup.pick_link(
+        kind, name, class_="pick", role="checkbox", aria_checked=checked, aria_label=label
     )["✓" if picked else ""]
 
 

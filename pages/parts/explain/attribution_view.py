@@ -185,7 +185,7 @@ def _sentence_pair(run: Run, attributed: Attribution, sentence: AttributedSenten
             Place(page=place.page, start=place.start + cell.start, end=place.start + cell.end),
             label=f"Source {cell.source}",
             key="reader_cell",
-            close=partial(st.session_state.update, {CELL: None}),
+            opened=CELL,
         )
 
 

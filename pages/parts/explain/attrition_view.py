@@ -1,10 +1,7 @@
 """Attrition view: a flow diagram from search results to citations, and the trace of one sentence or address."""
 
-from functools import partial
-from urllib.parse import quote
-
 import streamlit as st
-from htpy import Element, Node, a, b, div, h2, i, li, ol, span, ul
+from htpy import Element, Node, b, div, h2, i, li, ol, span, ul
 
 from core.analysis.retrieval.attrition import Flow, attrition
 from core.analysis.retrieval.flow_diagram import DiagramStep, LossBand, flow_diagram, flow_items
@@ -58,7 +55,7 @@ def _step(step: DiagramStep, selected: str | None) -> Element:
         span(".name")[b[f"{step.count:,}"], " ", step.step],
     )
     label = (
-        a(class_=["step", {"on": arriving.key == selected}], href=_link(arriving.key))[bar]
+        markup.pick_link("flow", arriving.key, class_=["step", {"on": arriving.key == selected}])[bar]
         if arriving
         else div(".step")[bar]
     )
@@ -80,9 +77,10 @@ def _step(step: DiagramStep, selected: str | None) -> Element:
 
 def _band(band: LossBand, selected: str | None) -> Element:
     corners = ",".join(f"{x:.2%} {y:.2%}" for x, y in band.outline)
-    return a(
+    return markup.pick_link(
+        "flow",
+        band.flow.key,
         class_=["band", {"on": band.flow.key == selected}],
-        href=_link(band.flow.key),
         tabindex="-1",
         aria_hidden="true",
         title=f"{band.flow.reason}: {band.flow.count:,}",
@@ -92,14 +90,10 @@ def _band(band: LossBand, selected: str | None) -> Element:
 
 def _line(band: LossBand, selected: str | None) -> Element:
     return li[
-        a(class_={"on": band.flow.key == selected}, href=_link(band.flow.key))[
+        markup.pick_link("flow", band.flow.key, class_={"on": band.flow.key == selected})[
             b[f"{band.flow.count:,}"], f" × {band.flow.reason}"
         ]
     ]
-
-
-def _link(key: str) -> str:
-    return f"#pick-flow/{quote(key, safe='')}"
 
 
 def _flow_table(run: Run, flows: dict[str, Flow]) -> None:
@@ -225,5 +219,4 @@ def _reader(run: Run, trace: Trace) -> None:
         facts.append(markup.fact(decimal(best.score, 3), trace.score_name))
     if trace.cutoff is not None:
         facts.append(markup.fact(decimal(trace.cutoff, 3), "at the cut-off"))
-    close = partial(st.session_state.update, {QUERY: ""})
-    reader(page, place, label="Match", facts=tuple(facts), key="reader_trace", close=close)
+    reader(page, place, label="Match", facts=tuple(facts), key="reader_trace", opened=QUERY)

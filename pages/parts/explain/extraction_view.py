@@ -1,10 +1,9 @@
 """Extraction view: a page beside the article of each extractor, and a switch of extractor for this page."""
 
 from collections.abc import Mapping
-from urllib.parse import quote
 
 import streamlit as st
-from htpy import Element, a, del_, div, i, ins, p, span
+from htpy import Element, del_, div, i, ins, p, span
 
 from core.analysis.extractor_comparison import (
     SHOWN_SOURCE,
@@ -241,7 +240,7 @@ def _block(block: DiffBlock) -> Element:
     if block.kind is DiffKind.ADDED:
         return p[tag(title=label)[block.text]]
     lines = block.text.split("\n")
-    links = (a(href=f"#pick-left-out/{quote(line[:PICKED], safe='')}")[line] for line in lines)
+    links = (markup.pick_link("left-out", line[:PICKED])[line] for line in lines)
     return p[tag(title=f"{label}: click for the reason")[(node for link in links for node in (link, "\n"))]]
 
 

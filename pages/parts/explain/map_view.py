@@ -1,7 +1,6 @@
 """Map view: the embedding map with nearest neighbours of the selected point."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import streamlit as st
 
@@ -95,7 +94,7 @@ def _lassoed() -> None:
 
 
 def _selection(run: Run, projected: EmbeddingMap, table: Sequence[RankedPassage]) -> None:
-    picked = [row for row in st.session_state.get(SELECTED, ()) if 0 <= row < len(projected.points)]
+    picked = [row for row in st.session_state.get(SELECTED) or () if 0 <= row < len(projected.points)]
     ranked = {row.row: row for row in table}
     if len(picked) > 1:
         markup.show(markup.kicker("Inside the lasso", pluralize(len(picked), "point")))
@@ -113,7 +112,7 @@ def _selection(run: Run, projected: EmbeddingMap, table: Sequence[RankedPassage]
             run.index.passages[row.row].place,
             label=f"Rank {row.rank}",
             key="reader_point",
-            close=partial(st.session_state.update, {SELECTED: []}),
+            opened=SELECTED,
         )
 
 

@@ -1,6 +1,6 @@
 """The ranked passages: embedding map, score curve, table, and the selected passage in its article."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -26,6 +26,8 @@ from pages.parts.research import label_view
 
 OPENED = "passage"
 """The name in the session state of the id of the passage that is open."""
+CITED = "cited"
+"""The name in the session state of the number of the source whose citation was clicked."""
 SHOWN_SCORE = "passage_score"
 """The name in the session state of the score that the table shows."""
 CELL = 100
@@ -238,10 +240,6 @@ def _select_point(table: Sequence[RankedPassage]) -> None:
         st.session_state[OPENED] = next((row.id for row in table if row.row == rows[0]), None)
 
 
-def _close() -> None:
-    st.session_state[OPENED] = None
-
-
 def _open_passage(
     run: Run,
     table: Sequence[RankedPassage],
@@ -265,19 +263,20 @@ def _open_passage(
         label=f"Rank {row.rank}",
         facts=tuple(facts),
         key="reader_row",
-        close=_close,
+        opened=OPENED,
         also=_sites(run, passage.also),
         controls=lambda: label_view.grade_buttons(labels, run, passage),
     )
 
 
-def cited_passage(run: Run, number: int, close: Callable[[], object]) -> None:
-    """The passage of a cited source, in its article."""
+def cited_passage(run: Run) -> None:
+    """The passage of the source whose citation was clicked, in its article; nothing before any was."""
+    number = st.session_state.get(CITED)
     source = next((candidate for candidate in run.sources if candidate.number == number), None)
     if source is None or source.passage.place.page not in run.pages:
         return
     cosine = cosines(run).get(source.passage.id)
-    times = run.check.citation_counts[number]
+    times = run.check.citation_counts[source.number]
     facts = [markup.fact(decimal(cosine, 3), "cosine")] if cosine is not None else []
     facts += [markup.fact("in", "the context of the answer"), markup.fact(f"{times}×", "cited")]
     reader(
@@ -287,7 +286,7 @@ def cited_passage(run: Run, number: int, close: Callable[[], object]) -> None:
         label=f"Source {number}",
         facts=tuple(facts),
         key="reader_cited",
-        close=close,
+        opened=CITED,
         also=_sites(run, source.passage.also),
     )
 

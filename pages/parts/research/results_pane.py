@@ -5,7 +5,6 @@ of the prompt what fills the context, as a bar and a table.
 """
 
 from collections import Counter
-from collections.abc import Callable
 
 import streamlit as st
 from htpy import Element, b, caption, div, i, pre, span, table, tbody, td, tfoot, th, thead, tr
@@ -31,10 +30,9 @@ TABS = (
 )
 
 
-def results_pane(run: Run, tuned: Run, stage: RunStage, uncite: Callable[[], object]) -> None:
+def results_pane(run: Run, tuned: Run, stage: RunStage) -> None:
     """Draw the selected tab. `run` has the answer; `tuned` is ranked under the live knobs."""
-    if cited := st.session_state.get("cited"):
-        passage_table.cited_passage(run, cited, uncite)
+    passage_table.cited_passage(run)
     tabs = st.tabs(list(TABS), key="results_tabs", on_change="rerun")
     open_tab = next((number for number, tab in enumerate(tabs) if tab.open), 0)
     with tabs[open_tab]:

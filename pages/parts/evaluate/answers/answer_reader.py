@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from urllib.parse import quote
 
 import streamlit as st
 from htpy import Element, Node, a, b, blockquote, div, h2, li, mark, ol, p, pre, span
@@ -26,9 +25,10 @@ AROUND = 160
 """Characters of a source around the sentence that supports the answer."""
 
 
-def uncite() -> None:
-    """Close the source that is read."""
+def pick(name: str) -> None:
+    """Open the answer that was clicked, without a source."""
     st.session_state.pop(CITED, None)
+    st.query_params["answer"] = name
 
 
 def answer(shown: Sequence[AnsweredQuestion], opened: AnsweredQuestion, judged: JudgedAnswers | None) -> None:
@@ -37,11 +37,9 @@ def answer(shown: Sequence[AnsweredQuestion], opened: AnsweredQuestion, judged: 
     place = shown.index(opened)
     beside = (("Worse", "arrow_upward", place - 1), ("Better", "arrow_downward", place + 1))
     links = [
-        a(
-            href=f"#pick-answer/{quote(shown[other].id, safe='')}",
-            title=f"{word} answer",
-            aria_label=f"{word} answer",
-        )[markup.icon(symbol)]
+        markup.pick_link("answer", shown[other].id, title=f"{word} answer", aria_label=f"{word} answer")[
+            markup.icon(symbol)
+        ]
         for word, symbol, other in beside
         if 0 <= other < len(shown)
     ]
@@ -190,7 +188,7 @@ def _source(opened: AnsweredQuestion, number: int) -> None:
         place or Place(page=document, start=0, end=len(text)),
         label=f"Source {number}",
         key="reader_answer_source",
-        close=uncite,
+        opened=CITED,
     )
 
 

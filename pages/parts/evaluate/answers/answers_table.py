@@ -1,9 +1,8 @@
 """What was measured of answers: a tile for each metric, and the answers as a table."""
 
 from collections.abc import Sequence
-from urllib.parse import quote
 
-from htpy import Element, a, b, div, i, span, td, th, tr
+from htpy import Element, b, div, i, span, td, th, tr
 
 from core.evaluation.answers.answering import AnsweredQuestion, Outcome
 from core.evaluation.answers.answers_folder import Answers, PairedDifference
@@ -61,11 +60,7 @@ def _row(answer: AnsweredQuestion, answers: Answers, opened: str) -> Element:
     judged = answers.judged.by_answer.get(answer.id) if answers.judged else None
     supported = sum(sentence.supported for sentence in answer.sentences)
     exact = answer.values.get(EXACT)
-    link = a(
-        href=f"#pick-answer/{quote(answer.id, safe='')}",
-        aria_current="true" if answer.id == opened else None,
-        title=answer.question,
-    )
+    link = markup.pick_link("answer", answer.id, current=answer.id == opened, title=answer.question)
     return tr(class_={"on": answer.id == opened})[
         td[link[answer.question]],
         td(".n")["" if exact is None else "✓" if exact else "–"],

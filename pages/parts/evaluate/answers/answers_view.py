@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 import streamlit as st
-from htpy import Element, a, dd, div, dl, dt, span, td, tr
+from htpy import Element, dd, div, dl, dt, span, td, tr
 
 from core.config.permissions import Action
 from core.errors import BadInput
@@ -154,15 +154,6 @@ def _resume(evaluations: AnswerEvaluations, name: str) -> None:
         evaluations.resume(name, runtime.access())
 
 
-def pick(kind: str, name: str) -> None:
-    """Open the evaluation, or the answer of the open one, that was clicked."""
-    if kind == "evaluation":
-        open_evaluation(name)
-    else:
-        answer_reader.uncite()
-        st.query_params["answer"] = name
-
-
 def _measured(answers: Answers, others: list[AnswerEvaluation]) -> None:
     """The figures, and below them the table of answers beside the one that is open."""
     intervals = answers.intervals
@@ -239,7 +230,7 @@ def _listed_row(evaluation: AnswerEvaluation, is_open: bool) -> Element:
     data, count, chat, setting, started = _facts(evaluation)
     intervals = evaluation.answers.intervals if evaluation.answers else {}
     return tr(class_={"on": is_open})[
-        td[a(href=f"#pick-evaluation/{evaluation.id}")[data]],
+        td[markup.pick_link("evaluation", evaluation.id)[data]],
         (td[part] for part in (count, chat, setting, started)),
         td[span(".oq-tag")[str(evaluation.status)]],
         (td(".n")[metric_text(intervals[name][0].mean) if name in intervals else ""] for name in _LISTED),
