@@ -133,7 +133,8 @@ class WorkersFailed(OpenQueryError):
 
 
 class Handled(ContextDecorator):
-    """A block, or a function that returns nothing, which an error of the core ends: `handle` is called with it."""
+    """A block, or a function that returns nothing, which an error of the core or of files ends: `handle` is called with it,
+    or with what `disk_failure` says of it."""
 
     def __init__(self, handle: Callable[[OpenQueryError], object]) -> None:
         self._handle = handle
@@ -142,7 +143,9 @@ class Handled(ContextDecorator):
         """Begin the block."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        """End the block. Other errors than those of the core pass."""
+        """End the block. Other errors pass."""
+        if isinstance(error, OSError):
+            error = disk_failure(error)
         if isinstance(error, OpenQueryError):
             self._handle(error)
             return True

@@ -34,7 +34,7 @@ def status_icon(symbol: str, label: str, classes: str) -> Element:
 def pick_link(kind: str, name: str, *, current: bool = False, **attributes: Any) -> Element:
     """A link whose click `browser.chart_clicks` reports; `current` is what is open already."""
     is_current = "true" if current else None
-    return a(href=f"#pick-{kind}/{quote(name, safe='')}", aria_current=is_current, **attributes)
+    return a(href=f"#pick-{kind}/{quote(name, safe='')}", **attributes, aria_current=is_current)
 
 
 def chip(text: str, symbol: str = "", tone: str = "") -> Element:

@@ -1,43 +1,22 @@
 """Near-duplicate pages of a run, in clusters, the number of independent pages, and the effect of a limit on each group."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from core.analysis.rankings.context_membership import ranked
 from core.analysis.rankings.ranking_comparison import RankingDiff, compare_rankings
 from core.model import Page
-from core.model.passage_urls import site
 from core.run.state import Run
 from core.stages.ranking.near_duplicates import clusters, shingles
 from core.text.sanitize import pluralize
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NearDuplicate:
-    """A page of a cluster. `containment` is the share of its shingles that the cluster's longest page has."""
-
-    key: str
-    url: str
-    title: str
-    site: str
-    date: str
-    containment: float
-    sources: tuple[int, ...]
-    """The numbers of the answer's sources that are passages of this page."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
-    """Near-duplicate pages, the longest first."""
-
-    number: int
-    pages: tuple[NearDuplicate, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicateClusters:
-    """`clusters` holds those of two pages and more, the largest first; `independent` counts all."""
+    """`clusters` holds those of two pages and more, the largest first, each as its pages' keys, the longest page first, with
+    the share of a page's shingles that the longest one has; `independent` counts all."""
 
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[Mapping[str, float], ...]
     pages: int
     independent: int
     sources: int
@@ -57,20 +36,13 @@ class DuplicateClusters:
 def duplicate_clusters(run: Run) -> DuplicateClusters:
     """Cluster the pages of the run by their shingles, as `core.stages.ranking.near_duplicates` does for the ranking."""
     numbers = clusters(run.pages.values())
-    cited: dict[str, list[int]] = {}
-    for source in run.sources:
-        cited.setdefault(source.passage.place.page, []).append(source.number)
     members: dict[int, list[Page]] = {}
     for key, number in numbers.items():
         members.setdefault(number, []).append(run.pages[key])
-    near_duplicates = [
-        Cluster(number=number, pages=_members(pages, cited))
-        for number, pages in members.items()
-        if len(pages) > 1
-    ]
-    of_sources = [key for key in cited if key in numbers]
+    near_duplicates = [_containments(pages) for pages in members.values() if len(pages) > 1]
+    of_sources = [key for key in {source.passage.place.page for source in run.sources} if key in numbers]
     return DuplicateClusters(
-        clusters=tuple(sorted(near_duplicates, key=lambda cluster: (-len(cluster.pages), cluster.number))),
+        clusters=tuple(sorted(near_duplicates, key=len, reverse=True)),
         pages=len(numbers),
         independent=len(members),
         sources=len(of_sources),
@@ -78,22 +50,12 @@ def duplicate_clusters(run: Run) -> DuplicateClusters:
     )
 
 
-def _members(pages: list[Page], cited: dict[str, list[int]]) -> tuple[NearDuplicate, ...]:
-    shingled = [(shingles(page.text), page) for page in pages]
-    shingled.sort(key=lambda pair: (-len(pair[0]), pair[1].key))
+def _containments(pages: list[Page]) -> dict[str, float]:
+    """The share of the shingles of each page that the longest one has, by key, the longest first."""
+    shingled = [(shingles(page.text), page.key) for page in pages]
+    shingled.sort(key=lambda pair: (-len(pair[0]), pair[1]))
     longest = shingled[0][0]
-    return tuple(
-        NearDuplicate(
-            key=page.key,
-            url=page.url,
-            title=page.title,
-            site=site(page.url),
-            date=page.article.date[:10],
-            containment=len(own & longest) / max(len(own), 1),
-            sources=tuple(cited.get(page.key, ())),
-        )
-        for own, page in shingled
-    )
+    return {key: len(own & longest) / max(len(own), 1) for own, key in shingled}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

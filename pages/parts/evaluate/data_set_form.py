@@ -6,7 +6,7 @@ import streamlit as st
 from htpy import Element, Node, b, code, div, p, pre, span
 
 from core.config.permissions import Action
-from core.errors import BadInput, NotAllowed
+from core.errors import BadInput
 from core.evaluation.data_sets.available import SUFFIXES
 from core.evaluation.data_sets.excerpt_csv import SUFFIXES as TEXT_SUFFIXES
 from core.evaluation.data_sets.lines import BadLine
@@ -143,16 +143,16 @@ def _fetch(experiments: Experiments) -> None:
 def _keep(added: Callable[[], tuple[str, tuple[int, ...]]]) -> None:
     """Choose the data set that was added, or keep why it cannot be used."""
     st.session_state.pop(FAULT, None)
-    try:
+    with runtime.refusing:
         runtime.caller().require(Action.EVALUATE_DATA_SETS)
-        name, left_out = added()
-        st.session_state.update({"evaluate_data": name, "data_set_way": CHOOSE, LEFT_OUT: (name, left_out)})
-    except NotAllowed as error:
-        runtime.refuse(error.message, error.hint)
-    except BadInput as error:
-        st.session_state[FAULT] = error
-    except OSError as error:
-        runtime.refuse("The data set cannot be stored.", f"Check the data folder: {error.strerror}.")
+        try:
+            name, left_out = added()
+        except BadInput as error:
+            st.session_state[FAULT] = error
+        else:
+            st.session_state.update(
+                {"evaluate_data": name, "data_set_way": CHOOSE, LEFT_OUT: (name, left_out)}
+            )
 
 
 def _fault(fault: BadInput) -> Element:

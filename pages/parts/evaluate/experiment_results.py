@@ -62,7 +62,7 @@ def show(experiment: str, results: Results) -> None:
         settings = setting_table(results, metric, baseline)
         conclusion = conclude(results, metric, baseline)
     except BadInput as error:
-        st.caption(markdown_label(f"{error.message} {error.hint}", 300))
+        st.caption(markdown_label(str(error), 300))
         _failed(results)
         return
     chosen = parallel_axes.chosen_settings(results, metric)

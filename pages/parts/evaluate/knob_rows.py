@@ -85,7 +85,7 @@ def _row(experiments: Experiments, knob: Parameter, swept: Swept, faults: list[s
             try:
                 chosen = [*chosen, *_numbers(knob, typed)]
             except BadInput as error:
-                faults.append(f"{title}: {error.message} {error.hint}")
+                faults.append(f"{title}: {error}")
         chosen = list(dict.fromkeys(chosen)) or [knob.default]
         markup.show(span(".oq-times")[f"× {len(chosen)}" if len(chosen) > 1 else "same"], width="content")
     if chosen != [knob.default]:

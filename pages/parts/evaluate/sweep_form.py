@@ -64,7 +64,7 @@ def _before_it_starts(
             with figures:
                 markup.show(*_cost(summary, cost, knob_rows.factors(swept)))
     except OpenQueryError as error:
-        faults = (*faults, f"{error.message} {error.hint}")
+        faults = (*faults, str(error))
     for fault in faults:
         st.error(markdown_label(fault, 300), icon=":material/error:")
     if not summary:
@@ -202,11 +202,8 @@ def open_experiment(name: str) -> None:
 
 
 def _start(experiments: Experiments, data: str, swept: Swept, options: dict[str, Any]) -> None:
-    try:
-        with runtime.refusing:
-            runtime.caller().require(data_set_form.action(data))
-            if options["scheduler"]:
-                runtime.caller().require(Action.NAME_SERVERS)
-            open_experiment(experiments.start(data, swept, runtime.label_user(), **options))
-    except OSError as error:
-        runtime.refuse("The experiment cannot be stored.", f"Check the data folder: {error.strerror}.")
+    with runtime.refusing:
+        runtime.caller().require(data_set_form.action(data))
+        if options["scheduler"]:
+            runtime.caller().require(Action.NAME_SERVERS)
+        open_experiment(experiments.start(data, swept, runtime.label_user(), **options))

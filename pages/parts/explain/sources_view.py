@@ -87,9 +87,9 @@ def _table(run: Run, duplicates: DuplicateClusters) -> None:
         context.update(run.index.passages[row].place.page for row in rows)
         cited.update(run.index.passages[row].place.page for row in cited_rows(run))
     shared = {
-        page.key: (number, page.containment)
+        key: (number, containment)
         for number, cluster in enumerate(duplicates.clusters, 1)
-        for page in cluster.pages
+        for key, containment in cluster.items()
     }
     columns: dict[str, Any] = {
         "group": st.column_config.TextColumn(

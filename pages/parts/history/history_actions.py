@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.analysis.history import all_tags, are_comparable, common_tags
-from core.errors import OpenQueryError
 from core.run.repeat import repeat
 from core.run.state import Run
 from core.storage.run_summaries import TAG_LIMIT, RunSummary
@@ -60,15 +59,11 @@ def history_actions(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) 
 
 
 def _ask_again(run_id: str) -> None:
-    try:
+    with runtime.refusing:
         if run := runtime.runs().get(run_id):
             again = repeat(run)
-            st.session_state[ASKED_AGAIN] = (
-                run_id,
-                runtime.start(again.question, again.knobs, again.queries),
-            )
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
+            new_run_id = runtime.start(again.question, again.knobs, again.queries)
+            st.session_state[ASKED_AGAIN] = (run_id, new_run_id)
 
 
 def run_asked_again() -> Run | None:

@@ -136,7 +136,7 @@ def _image(document: LibraryDocument, number: int) -> None:
     try:
         image = _page_image(document.key, number)
     except OpenQueryError as error:
-        st.caption(markdown_label(f"{error.message} {error.hint}", 300))
+        st.caption(markdown_label(str(error), 300))
         return
     with st.container(key="page_picture"):
         st.image(image, caption=f"{document.source}, page {number}", width="stretch")

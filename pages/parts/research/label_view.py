@@ -7,7 +7,7 @@ import streamlit as st
 from htpy import Element, span
 
 from core.analysis.rankings.context_membership import context_sources
-from core.errors import BadInput, OpenQueryError
+from core.errors import BadInput, Handled, OpenQueryError
 from core.evaluation.labels.graded_ranking import (
     DEPTH,
     GradedRanking,
@@ -43,6 +43,8 @@ _HINTS = {
     "precision": "Characters of the context that are labelled so",
 }
 _PROBLEM = "label_problem"
+_reported = Handled(lambda error: st.session_state.update({_PROBLEM: str(error)}))
+"""A change of labels that the core may refuse: why it did is shown below them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,7 @@ def run_labels(answered: Run, tuned: Run) -> RunLabels:
     try:
         labels, problem = runtime.runs().labels.of(tuned.question, labeller()), ""
     except OpenQueryError as error:
-        labels, problem = (), f"{error.message} {error.hint}"
+        labels, problem = (), str(error)
     placed = place_labels(labels, tuned.pages)
     ranking = _graded(tuned, placed)
     return RunLabels(
@@ -157,6 +159,7 @@ def grade_buttons(
             )
 
 
+@_reported
 def _label(
     labels: RunLabels, run: Run, passage: Passage, grade: Grade, then: Callable[[], object] | None
 ) -> None:
@@ -164,26 +167,14 @@ def _label(
     current_label = next(
         (candidate for candidate in labels.placed.labels if candidate.place == passage.place), None
     )
-
-    def change() -> None:
-        store, user = runtime.runs().labels, labeller()
-        if current_label:
-            store.remove(
-                run.question, labels.placed.moved.get(current_label.place, current_label.place), user=user
-            )
-        if current_label is None or current_label.grade is not grade:
-            store.add(run.question, run.id, label(page, passage.place, grade), user=user)
-        if then:
-            then()
-
-    _try(change)
-
-
-def _try(change: Callable[[], None]) -> None:
-    try:
-        change()
-    except OpenQueryError as error:
-        st.session_state[_PROBLEM] = f"{error.message} {error.hint}"
+    store, user = runtime.runs().labels, labeller()
+    if current_label:
+        stored_place = labels.placed.moved.get(current_label.place, current_label.place)
+        store.remove(run.question, stored_place, user=user)
+    if current_label is None or current_label.grade is not grade:
+        store.add(run.question, run.id, label(page, passage.place, grade), user=user)
+    if then:
+        then()
 
 
 def _facts(tuned: GradedRanking, answered: GradedRanking | None) -> Element:
@@ -248,26 +239,23 @@ def _all_labels(labels: RunLabels, run: Run) -> None:
     st.file_uploader("Import qrels", key="labels_import", max_upload_size=2, on_change=_import, args=(run,))
 
 
+@_reported
 def _import(run: Run) -> None:
     file = st.session_state.get("labels_import")
     if file is None:
         return
-
-    def read() -> None:
-        if file.size > FILE_LIMIT:
-            raise BadInput("The file is too large for labels.", hint="Choose a qrels file of this question.")
-        try:
-            text = file.getvalue().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise BadInput("The file is not text in UTF-8.", hint="Choose a qrels file.") from error
-        imported = from_qrels(text, run.question, run.pages)
-        if imported.labels:
-            runtime.runs().labels.add(run.question, run.id, *imported.labels, user=labeller())
-        left_out = imported.other_questions + imported.other_pages
-        if left_out:
-            raise BadInput(
-                f"{pluralize(len(imported.labels), 'label')} imported; {pluralize(left_out, 'line')} left out.",
-                hint="They are of other questions, or of pages that this run does not have.",
-            )
-
-    _try(read)
+    if file.size > FILE_LIMIT:
+        raise BadInput("The file is too large for labels.", hint="Choose a qrels file of this question.")
+    try:
+        text = file.getvalue().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput("The file is not text in UTF-8.", hint="Choose a qrels file.") from error
+    imported = from_qrels(text, run.question, run.pages)
+    if imported.labels:
+        runtime.runs().labels.add(run.question, run.id, *imported.labels, user=labeller())
+    left_out = imported.other_questions + imported.other_pages
+    if left_out:
+        raise BadInput(
+            f"{pluralize(len(imported.labels), 'label')} imported; {pluralize(left_out, 'line')} left out.",
+            hint="They are of other questions, or of pages that this run does not have.",
+        )

@@ -4,7 +4,6 @@ import streamlit as st
 from htpy import b, div, h1, p, span
 
 from core.config.knobs import Origin
-from core.errors import OpenQueryError
 from core.run.state import Run
 from pages.parts import document_library, markup, runtime, services, widgets
 from pages.parts.problems import refusal
@@ -89,12 +88,9 @@ def _form() -> None:
 
 
 def _ask(question: str | None = None) -> None:
-    try:
-        knobs = controls.knobs()
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
-        return
-    runtime.ask(st.session_state.get("question", "") if question is None else question, knobs)
+    with runtime.refusing:
+        asked = st.session_state.get("question", "") if question is None else question
+        runtime.ask(asked, controls.knobs())
 
 
 def _ask_example(question: str) -> None:

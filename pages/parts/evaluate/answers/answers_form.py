@@ -133,15 +133,6 @@ def _judge_again(name: str, repeats: int, labels: bytes) -> None:
 def _start(data: str, setting: str, repeats: int, labels: bytes) -> None:
     with runtime.refusing:
         runtime.caller().require(Action.EVALUATE_DATA_SETS)
-        try:
-            name = runtime.runs().answer_evaluations.start(
-                data,
-                controls.knobs() if setting == RESEARCH_PAGE else Knobs(),
-                runtime.access(),
-                repeats=repeats,
-                labels=labels,
-            )
-        except OSError as error:
-            runtime.refuse("The evaluation cannot be stored.", f"Check the data folder: {error.strerror}.")
-        else:
-            open_evaluation(name)
+        knobs = controls.knobs() if setting == RESEARCH_PAGE else Knobs()
+        evaluations, access = runtime.runs().answer_evaluations, runtime.access()
+        open_evaluation(evaluations.start(data, knobs, access, repeats=repeats, labels=labels))
