@@ -61,7 +61,8 @@ def chosen_run(title: str, lead: str, page: str) -> Run:
         st.session_state["framed_run"] = run.id
     head(title, run, page)
     if run.live:
-        waiting(run.id)
+        text = "The run is in progress. This page updates when it has finished."
+        waiting(lambda: not _is_live(run.id), "hourglass_empty", text, key="waiting")
         st.stop()
     if being_filled(run):
         _filling(run)
@@ -83,16 +84,20 @@ def being_filled(run: Run) -> bool:
     return False
 
 
+def _is_live(run_id: str) -> bool:
+    run = runtime.runs().get(run_id)
+    return run is not None and run.live
+
+
 def _filling(run: Run) -> None:
     """Say how many passages have a vector, and draw the page anew whenever there are more."""
 
-    @st.fragment(run_every=runtime.refresh_every(1.0), key="filling")
-    def progress() -> None:
-        if runtime.runs().get(run.id) is not run or not runtime.runs().is_filling(run.id):
-            st.rerun()
-        markup.show(markup.kicker(embedded_so_far(run), "the rest follow, and this page with them"))
-
-    progress()
+    until(
+        lambda: runtime.runs().get(run.id) is not run or not runtime.runs().is_filling(run.id),
+        lambda: markup.show(markup.kicker(embedded_so_far(run), "the rest follow, and this page with them")),
+        key="filling",
+        every=runtime.refresh_every(1.0),
+    )
 
 
 def head(title: str, run: Run, page: str) -> None:
@@ -128,14 +133,24 @@ def _latest(page: str) -> None:
             )
 
 
-@st.fragment(run_every=0.5)
-def waiting(run_id: str) -> None:
-    """Shown while the run is running; then the whole page reruns."""
-    run = runtime.runs().get(run_id)
-    if run is None or not run.live:
-        st.rerun()
-    text = "The run is in progress. This page updates when it has finished."
-    markup.show(markup.busy("hourglass_empty", text))
+def until(
+    ended: Callable[[], object], draw: Callable[[], object], *, key: str, every: float | None = 0.3
+) -> None:
+    """Draw a part of the page `every` so many seconds until what it shows has `ended`, when the page is drawn anew; with None
+    once, as it is."""
+
+    @st.fragment(run_every=every, key=key)
+    def part() -> None:
+        if every and ended():
+            st.rerun()
+        draw()
+
+    part()
+
+
+def waiting(ended: Callable[[], object], symbol: str, text: str, *, key: str) -> None:
+    """Say what is done until it has `ended`."""
+    until(ended, lambda: markup.show(markup.busy(symbol, text)), key=key)
 
 
 def how_to_read(sentence: str, slug: str) -> None:

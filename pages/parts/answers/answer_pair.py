@@ -11,7 +11,7 @@ from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
 from core.text.display import embedder_name
 from core.text.sanitize import pluralize
-from pages.parts import markup, runtime, widgets
+from pages.parts import markup, page_frame, runtime, widgets
 from pages.parts.answers.answer_diff import AnswerSide, side_by_side
 from pages.parts.compare.compare_config import CompareConfig
 
@@ -35,14 +35,12 @@ def answer_pair(configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run])
             widgets.button(
                 "Answer both", "edit_note", _begin, configs, ranked, key="answer_both", type="primary"
             )
-
-    @st.fragment(run_every=0.3 if live else None, key="answer_pair_answers")
-    def answers() -> None:
-        if live and not any(job is not None and job.live for job in jobs.values()):
-            st.rerun()
-        side_by_side(*(_side(configs[side], ranked[side], jobs[side]) for side in configs))
-
-    answers()
+    page_frame.until(
+        lambda: not any(job is not None and job.live for job in jobs.values()),
+        lambda: side_by_side(*(_side(configs[side], ranked[side], jobs[side]) for side in configs)),
+        key="answer_pair_answers",
+        every=0.3 if live else None,
+    )
 
 
 def _side(config: CompareConfig, ranked: Run, job: Job | None) -> AnswerSide:

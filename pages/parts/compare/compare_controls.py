@@ -8,7 +8,6 @@ from htpy import span
 from core.config.settings import LOCAL
 from core.errors import OpenQueryError
 from core.run.state import Run
-from core.runtime.jobs import Job
 from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, one_line
@@ -142,7 +141,8 @@ def ranked(config: CompareConfig) -> Run | None:
         return None
     job.wait(RANKING_WAIT)
     if job.live:
-        _waiting(job, config.side)
+        text = f"Ranking {SIDES[config.side]} …"
+        page_frame.waiting(lambda: not job.live, "tune", text, key=f"ranking_wait_{config.side}")
         return None
     if job.run.error and job.run is not config.run:
         hint = markdown_label(job.run.error.hint, 300)
@@ -160,13 +160,3 @@ def ranked(config: CompareConfig) -> Run | None:
             icon=":material/match_case:",
         )
     return job.run
-
-
-def _waiting(job: Job, side: str) -> None:
-    @st.fragment(run_every=0.4, key=f"ranking_wait_{side}")
-    def wait() -> None:
-        if not job.live:
-            st.rerun()
-        markup.show(markup.busy("tune", f"Ranking {SIDES[side]} …"))
-
-    wait()

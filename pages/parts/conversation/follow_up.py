@@ -16,7 +16,7 @@ from core.stages.conversation.follow_up import FollowUpDraft
 from core.text.display import decimal
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
-from pages.parts import markup, runtime, widgets
+from pages.parts import markup, page_frame, runtime, widgets
 from pages.parts.conversation import next_questions
 from pages.parts.problems import problem
 from pages.parts.sidebar import controls
@@ -28,7 +28,6 @@ ANSWER_FROM = {
 }
 FIRST_WAIT = 0.3
 """Seconds that a page waits for a draft, which without a chat model takes less, before it is drawn without one."""
-POLL = 0.3
 DRAFT = "follow_up_draft"
 """In the session state: the follow-up that is being drafted, or was."""
 
@@ -52,7 +51,9 @@ def follow_up(run: Run) -> None:
         if drafting is None or drafting.run_id != run.id:
             _form(run)
         elif not drafting.draft.done():
-            _waiting(drafting)
+            text = f"Rewriting “{drafting.written}” so that it stands alone …"
+            page_frame.waiting(drafting.draft.done, "edit_note", text, key="follow_up_waiting")
+            _cancel_button()
         else:
             try:
                 draft = drafting.draft.result()
@@ -98,14 +99,6 @@ def start(run_id: str, question: str | None = None) -> None:
         draft = runtime.runs().conversations.draft(run_id, written, runtime.access())
         st.session_state[DRAFT] = Drafting(run_id, written, draft)
         wait([draft], FIRST_WAIT)
-
-
-@st.fragment(run_every=POLL, key="follow_up_waiting")
-def _waiting(drafting: Drafting) -> None:
-    if drafting.draft.done():
-        st.rerun()
-    markup.show(markup.busy("edit_note", f"Rewriting “{drafting.written}” so that it stands alone …"))
-    _cancel_button()
 
 
 def _draft(draft: FollowUpDraft) -> None:

@@ -8,11 +8,10 @@ import streamlit as st
 from core.run.state import Run
 from core.stages.conversation.next_questions import next_questions as questions_from_headings
 from core.text.markdown.safe_markdown import markdown_label
-from pages.parts import markup, problems, runtime, widgets
+from pages.parts import markup, page_frame, problems, runtime, widgets
 
 WRITING = "next_questions"
 """In the session state: a run, and next questions that the chat model writes for it."""
-POLL = 0.3
 
 
 def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:
@@ -21,7 +20,8 @@ def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:
     writing: tuple[str, Future[tuple[str, ...]]] | None = st.session_state.get(WRITING)
     written = writing[1] if writing and writing[0] == run.id else None
     if written is not None and not written.done():
-        _waiting_for_questions(written)
+        text = "Writing next questions from the pages in hand …"
+        page_frame.waiting(written.done, "auto_awesome", text, key="next_questions_waiting")
         return
     headings: tuple[str, ...] = ()
     if run.index is not None and run.ranking is not None:
@@ -56,10 +56,3 @@ def _write(run_id: str) -> None:
     with runtime.refusing:
         written = runtime.runs().conversations.write_next_questions(run_id, runtime.access())
         st.session_state[WRITING] = (run_id, written)
-
-
-@st.fragment(run_every=POLL, key="next_questions_waiting")
-def _waiting_for_questions(written: Future[tuple[str, ...]]) -> None:
-    if written.done():
-        st.rerun()
-    markup.show(markup.busy("auto_awesome", "Writing next questions from the pages in hand …"))

@@ -1,7 +1,6 @@
 """Two rankings compared by labels: the next passage to label, over all questions, and what the labels say so far."""
 
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 import streamlit as st
 from htpy import Element, b, div, h2, p, span
@@ -33,8 +32,7 @@ _MADE, _SKIPPED, _OPEN = "labels_made", "labels_skipped", "label_open"
 """In the session state: labels that can be undone, passages that were skipped, and the one that is open."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MadeLabel:
+class MadeLabel(NamedTuple):
     """A label that can be undone."""
 
     proposal: Proposal
@@ -119,9 +117,7 @@ def _label_passage(run: Run, sampled: SampledRun, passage: Passage, proposal: Pr
             )
             widgets.undo_button(_MADE, _undo, key="label_undo")
 
-    label = MadeLabel(
-        proposal=proposal, question=run.question, place=passage.place, user=label_view.labeller()
-    )
+    label = MadeLabel(proposal, run.question, passage.place, label_view.labeller())
     markup.show(div(".oq-to-label")[span[number], h2[run.question]])
     reader(
         run.pages[passage.place.page],

@@ -6,14 +6,13 @@ from htpy import Element, Node, div, h2, span, td, tr
 from core.evaluation.labels.question_drafts import FAR, LEAK, TEMPLATE, Draft
 from core.runtime.side_jobs.question_drafting import Drafts
 from core.text.sanitize import one_line, pluralize
-from pages.parts import document_library, markup, runtime, widgets
+from pages.parts import document_library, markup, page_frame, runtime, widgets
 from pages.parts.evaluate.label_comparison import RUNS
 from pages.parts.passage_reader import reader
 from pages.parts.problems import shown
 
 TITLE = "Test questions from your own passages"
 LEAD = "Drafted, checked for repeating the words of their passage, approved by you, and kept as a data set."
-POLL = 0.5
 MOST_ROWS = 200
 _DECIDED, _OPEN = "drafts_decided", "draft_open"
 """In the session state: decisions that can be undone, as source and passage, and the draft that is open."""
@@ -27,7 +26,13 @@ def section() -> None:
         _head()
     )  # asked once: a part that is drawn later would not wait for what an earlier one waits for
     if running:
-        _waiting(drafts, len(drafts.by_passage))
+        count = len(drafts.by_passage)
+        page_frame.waiting(
+            lambda: drafts.work is None or drafts.work.done() or len(drafts.by_passage) > count,
+            "edit_note",
+            f"Drafting … {pluralize(count, 'question')} so far",
+            key="drafts_waiting",
+        )
     elif drafts.work and (error := drafts.work.exception()):
         drafts.work = None
         with shown:
@@ -105,14 +110,6 @@ def _start(source: str, count: int) -> None:
 def _save(source: str, name: str) -> None:
     with runtime.refusing:
         st.session_state["drafts_saved"] = runtime.runs().drafting.save(source, one_line(name) or "drafts")
-
-
-@st.fragment(run_every=POLL, key="drafts_waiting")
-def _waiting(drafts: Drafts, count: int) -> None:
-    """Draw the page again whenever there are more than `count` drafts."""
-    if drafts.work is None or drafts.work.done() or len(drafts.by_passage) > count:
-        st.rerun()
-    markup.show(markup.busy("edit_note", f"Drafting … {pluralize(count, 'question')} so far"))
 
 
 def _decide_on(source: str, drafts: Drafts, draft: Draft, left: int) -> None:

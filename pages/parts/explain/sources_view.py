@@ -158,17 +158,15 @@ def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
         )
     if job is None:
         return
-
-    @st.fragment(run_every=0.3 if live else None, key="without_answers")
-    def answers() -> None:
-        if live and not job.live:
-            st.rerun()
-        side_by_side(
+    page_frame.until(
+        lambda: not job.live,
+        lambda: side_by_side(
             AnswerSide.of_run("a", "Original answer", run, "The run has no answer."),
             AnswerSide.of_job("b", f"Without {label}", job),
-        )
-
-    answers()
+        ),
+        key="without_answers",
+        every=0.3 if live else None,
+    )
 
 
 def _begin(rest: Run, keys: frozenset[str]) -> None:

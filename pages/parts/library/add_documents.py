@@ -1,6 +1,5 @@
 """Adding documents to a collection, and the progress and report of an ingest."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
@@ -140,16 +139,8 @@ def _start(name: str, sources: list[IngestSource]) -> None:
 # --- progress ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class IngestOnPage:
-    """An ingest, and whether it was live before anything of its collection was read."""
-
-    job: RunningIngest
-    live: bool
-
-
-def ingest_of(name: str) -> IngestOnPage | None:
-    """The running ingest into this collection, or the last one of this session.
+def ingest_of(name: str) -> tuple[RunningIngest, bool] | None:
+    """The running ingest into this collection, or the last one of this session, and whether it is live.
 
     A page asks for it before it reads the collection: of an ingest that was not live then, all that it added is read.
     Asked afterwards, an ingest that ended in between would be reported as finished above a collection without it.
@@ -157,20 +148,20 @@ def ingest_of(name: str) -> IngestOnPage | None:
     job: RunningIngest | None = st.session_state.get("ingesting")
     if job is None or job.progress.collection != name:
         job = next(iter(document_library.library().ingests.running(name)), None)
-    return IngestOnPage(job, job.progress.live) if job else None
+    return (job, job.progress.live) if job else None
 
 
-def progress(ingest: IngestOnPage | None) -> None:
+def progress(ingest: tuple[RunningIngest, bool] | None) -> None:
     """The progress and report of an ingest, task by task; the whole page is drawn again when it ends."""
     _resume_offer()
     if ingest is None:
         return
-    job = ingest.job
+    job, live = ingest
 
-    @st.fragment(run_every=0.5 if ingest.live else None, key="ingest")
+    @st.fragment(run_every=0.5 if live else None, key="ingest")
     def draw() -> None:
         state = job.progress
-        if ingest.live and not state.live:
+        if live and not state.live:
             document_library.forget_collections()
             st.rerun()
         _report(job, state)
