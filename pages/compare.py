@@ -51,9 +51,7 @@ run = page_frame.chosen_run(
     "Compare", "Two settings, models or runs: rank changes, context changes and answers.", page_frame.COMPARE
 )
 if run.index is None or run.ranking is None:
-    page_frame.empty_state(
-        "This run has no ranking: it ended before its passages were ranked.", "leaderboard"
-    )
+    markup.show_empty("This run has no ranking: it ended before its passages were ranked.", "leaderboard")
     st.stop()
 compare_config.adopt(run)
 page_frame.how_to_read(

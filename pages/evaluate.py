@@ -15,7 +15,7 @@ from core.runtime.experiments import NAME_LIMIT, NOTE_LIMIT, Experiments
 from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
-from pages.parts import address, browser, markup, page_frame, runtime, widgets
+from pages.parts import address, browser, markup, runtime, widgets
 from pages.parts.evaluate import (
     compared_settings,
     data_set_form,
@@ -63,7 +63,7 @@ def listed(opened: str = "") -> None:
         experiments, sweep_form.open_experiment, key="evaluate_undo", deleted="evaluate_deleted"
     )
     if not visible:
-        page_frame.empty_state("There are no experiments yet.", "science")
+        markup.show_empty("There are no experiments yet.", "science")
         return
     note = f"{len(visible):,}; click one to open it" + (", tick one to open it as well" if opened else "")
     markup.show(markup.kicker("Experiments", note))

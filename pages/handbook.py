@@ -29,7 +29,7 @@ def index() -> None:
             chapter for chapter in ALL.values() if has_words(f"{chapter.title} {chapter.body}", words)
         ]
         if not articles:
-            markup.show(markup.empty("No article matches.", "search_off"))
+            markup.show_empty("No article matches.", "search_off")
         cards(articles)
         return
     for number, part in enumerate(PARTS, 1):

@@ -19,9 +19,9 @@ from pages.parts.research import (
     stepper,
     trace_view,
 )
+from pages.parts.research.tuning_bar import Tuning
 from pages.parts.sharing import link_list, replay_bar
 from pages.parts.sidebar import controls, presets
-from pages.parts.sidebar.tuning import Tuning
 
 # The browser needs seconds to load Plotly for the first chart, so an invisible one loads it while the question is typed.
 with st.container(key="warm"):

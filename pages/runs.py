@@ -109,7 +109,7 @@ if found:
     st.caption(f"{count}. The latest {MAX_RUNS} are listed." if len(runs) == MAX_RUNS else count)
 else:
     none = "No run matches." if runs else "No runs yet. Ask a question on the Research page."
-    markup.show(markup.empty(none, "history"))
+    markup.show_empty(none, "history")
 asking = repeated is not None and repeated.live
 if asking or any(run.status in LIVE for run in runs):
     refresh(runs, asking)

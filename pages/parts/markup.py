@@ -66,6 +66,11 @@ def empty(text: str, symbol: str = "hourglass_empty") -> Element:
     return div(".oq-empty")[icon(symbol), text]
 
 
+def show_empty(text: str, symbol: str = "hourglass_empty") -> None:
+    """Say why there is nothing to show."""
+    show(empty(text, symbol))
+
+
 def busy(symbol: str, text: str) -> Element:
     """A line that says what is being done."""
     return div(".oq-tuned.busy")[icon(symbol), span[text]]

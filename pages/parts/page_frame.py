@@ -119,7 +119,7 @@ def head(title: str, run: Run, page: str) -> None:
 def _latest(page: str) -> None:
     runs = runtime.history(LATEST_RUNS)
     if not runs:
-        markup.show(markup.empty("No runs yet. Ask a question first.", "history"))
+        markup.show_empty("No runs yet. Ask a question first.", "history")
         st.page_link(runtime.RESEARCH, label="Ask a question", icon=":material/travel_explore:")
         return
     markup.show(markup.kicker("Latest runs", "choose one, or ask a new question on the Research page"))
@@ -161,11 +161,6 @@ def how_to_read(sentence: str, slug: str) -> None:
         st.page_link(
             "pages/handbook.py", label=title, icon=":material/menu_book:", query_params={"article": slug}
         )
-
-
-def empty_state(text: str, symbol: str = "hourglass_empty") -> None:
-    """Say why there is nothing to show."""
-    markup.show(markup.empty(text, symbol))
 
 
 def table(

@@ -19,7 +19,6 @@ class ContextDiff:
     """Numbers of the answer's sources that are not in the tuned context."""
     moved: tuple[tuple[int, int], ...]
     """`(number in the answer, position now)` of sources whose number changed."""
-    common: int
     resized: tuple[int, ...]
     """Positions in the tuned context of sources with more or less text around their passage than in the answer."""
     rechunked: bool
@@ -57,7 +56,6 @@ def context_diff(answered: Run, tuned: Run) -> ContextDiff | None:
         entered=tuple(n for key, n in after.items() if key not in before),
         left=tuple(n for key, n in before.items() if key not in after),
         moved=tuple((before[key], n) for key, n in after.items() if key in before and before[key] != n),
-        common=sum(key in before for key in after),
         resized=tuple(
             source.number
             for source in context

@@ -104,7 +104,7 @@ def _card(side: AnswerSide, labels: Mapping[int, str]) -> None:
             seconds = runtime.clock(side.run, side.name)
             words = f"{current_activity(side.run, seconds)} …" if side.live else side.missing
             if words:
-                markup.show(markup.empty(words, "hourglass_empty" if side.live else "edit_note"))
+                markup.show_empty(words, "hourglass_empty" if side.live else "edit_note")
             return
         with st.container(key=f"version_body_{side.name}"):
             text = safe_markdown.safe_markdown(side.version.answer.text, source_numbers(side.version.sources))

@@ -41,7 +41,7 @@ def changes_without(run: Run, rest: Run, key: str, nothing: str, *first: Element
     nothing is left to rank, `nothing` says so. Returns whether there is a ranking."""
     diff = compare_rankings(run, rest)
     if diff is None or rest.index is None or not rest.index.passages:
-        markup.show(markup.empty(nothing, "playlist_remove"))
+        markup.show_empty(nothing, "playlist_remove")
         return False
     markup.show(comparison_facts(diff, *first))
     change_table(diff, run, rest, key)

@@ -17,11 +17,11 @@ from core.storage.label_store import PERSON
 from core.storage.run_summaries import RunSummary
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets
-from pages.parts.compared_rankings import SIDES, ordering
 from pages.parts.evaluate import label_figures
 from pages.parts.passage_reader import reader
 from pages.parts.problems import shown
 from pages.parts.research import label_view
+from pages.parts.research.label_view import SIDES, ordering
 from pages.parts.research.passage_table import OPENED
 
 TITLE = "Which ranking is better on your own questions?"
@@ -57,7 +57,7 @@ def section() -> None:
         return
     runs = _sampled(latest_runs(runtime.history(RUNS)), knobs_of(first).rank, knobs_of(second).rank)
     if not runs:
-        markup.show(markup.empty("There are no runs with passages yet: ask your questions first.", "history"))
+        markup.show_empty("There are no runs with passages yet: ask your questions first.", "history")
         return
     comparison = runtime.runs().comparisons.compare(runs, label_view.labeller())
     with line:
@@ -73,7 +73,7 @@ def section() -> None:
             number = f"Question {order.index(proposal.question) + 1:,} of {len(order):,}"
             _label_passage(run, sampled, passage, proposal, number)
         else:
-            markup.show(markup.empty("Every passage that tells the two apart is labelled.", "done_all"))
+            markup.show_empty("Every passage that tells the two apart is labelled.", "done_all")
             widgets.undo_button(_MADE, _undo, key="label_undo")
         _people()
     with right, st.container(key="verdict_part", gap="small"):

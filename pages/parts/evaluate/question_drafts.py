@@ -39,7 +39,7 @@ def section() -> None:
             raise error
     source: str = st.session_state["drafts_source"]
     if not drafts.by_passage:
-        markup.show(markup.empty("Nothing is drafted from these passages yet.", "edit_note"))
+        markup.show_empty("Nothing is drafted from these passages yet.", "edit_note")
         return
     left, right = st.columns([1, 1.35], gap="medium")
     undecided = [draft for draft in drafts.all if draft.approved is None]
@@ -49,7 +49,7 @@ def section() -> None:
         if current:
             _decide_on(source, drafts, current, len(undecided))
         else:
-            markup.show(markup.empty("Every draft is decided on.", "done_all"))
+            markup.show_empty("Every draft is decided on.", "done_all")
             widgets.undo_button(_DECIDED, _undo, key="draft_undo")
     with right:
         markup.show(_table(drafts, current))

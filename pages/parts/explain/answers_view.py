@@ -5,7 +5,7 @@ import streamlit as st
 from core.analysis.answers.answer_stats import answer_author, answer_seconds, versions
 from core.run.state import AnswerVersion, Run
 from core.text.sanitize import pluralize
-from pages.parts import page_frame
+from pages.parts import markup
 from pages.parts.answers import answer_diff
 
 
@@ -13,10 +13,10 @@ def view(run: Run) -> None:
     """Draw two answers of the run side by side, with a diff."""
     answers = versions(run)
     if not answers:
-        page_frame.empty_state("There is no answer: the run ended before one was written.", "edit_off")
+        markup.show_empty("There is no answer: the run ended before one was written.", "edit_off")
         return
     if len(answers) < 2:
-        page_frame.empty_state(
+        markup.show_empty(
             "This run has one answer. Change a setting on the Research page and press “Answer again” "
             "to compare the new answer with this one.",
             "difference",

@@ -1,9 +1,8 @@
 """Attribution view: similarity matrix of answer sentences and sources, and an LLM judge's verdicts."""
 
-import csv
-import io
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 from htpy import Element, Node, a, div, p, span, td, th, tr
 
@@ -25,7 +24,7 @@ JUDGE_ASKED = "judge_asked"
 def view(run: Run) -> None:
     """Draw the matrix of sentences and sources, and the pair of the selected cell."""
     if not run.text or run.answer is None:
-        page_frame.empty_state("There is no answer to compare with its sources.", "edit_off")
+        markup.show_empty("There is no answer to compare with its sources.", "edit_off")
         return
     attributed = page_frame.compute(
         "attribution", run, lambda embed: attribution(run, embed), cache_if=lambda result: not result.fault
@@ -33,7 +32,7 @@ def view(run: Run) -> None:
     if attributed is None:
         return
     if not attributed.sentences or not attributed.sources:
-        page_frame.empty_state(
+        markup.show_empty(
             "The answer reports that nothing was found, so there is nothing to compare."
             if run.answer.kind is AnswerKind.NOT_FOUND
             else "The answer has no sentence to compare with a source.",
@@ -190,16 +189,17 @@ def _sentence_pair(run: Run, attributed: Attribution, sentence: AttributedSenten
 
 
 def _csv(attributed: Attribution) -> bytes:
-    out = io.StringIO()
-    sheet = csv.writer(out)
-    sheet.writerow(
-        ["sentence", "cites", "flags", *(f"source {source.number}" for source in attributed.sources)]
-    )
-    for sentence in attributed.sentences:
-        scores = [f"{cell.similarity:.4f}" for cell in sentence.cells]
-        cites = ", ".join(map(str, sentence.sentence.cites))
-        sheet.writerow([spreadsheet_cell(sentence.text), cites, "; ".join(sentence.flag_labels), *scores])
-    return out.getvalue().encode()
+    rows = [
+        (
+            spreadsheet_cell(sentence.text),
+            ", ".join(map(str, sentence.sentence.cites)),
+            "; ".join(sentence.flag_labels),
+            *(cell.similarity for cell in sentence.cells),
+        )
+        for sentence in attributed.sentences
+    ]
+    columns = ["sentence", "cites", "flags", *(f"source {source.number}" for source in attributed.sources)]
+    return pd.DataFrame(rows, columns=columns).to_csv(index=False, float_format="%.4f").encode()
 
 
 # --- LLM judge --------------------------------------------------------------------------------------------

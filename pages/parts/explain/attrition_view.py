@@ -29,7 +29,7 @@ def view(run: Run) -> None:
     losses = page_frame.cached("attrition", run, lambda: attrition(run))
     flows = {flow.key: flow for flow in losses.flows if flow.count}
     if not flows:
-        page_frame.empty_state("No search results were found.", "filter_alt_off")
+        markup.show_empty("No search results were found.", "filter_alt_off")
         return
     if st.session_state.get(FLOW) not in flows:
         st.session_state[FLOW] = None

@@ -36,7 +36,7 @@ def view(run: Run) -> None:
     """Draw a page as it was fetched beside what each extractor made of it."""
     names = _names(run)
     if not names:
-        page_frame.empty_state("No page was found.", "article")
+        markup.show_empty("No page was found.", "article")
         return
     key = _selected_page(names)
     access = runtime.access()
@@ -45,10 +45,10 @@ def view(run: Run) -> None:
         "extraction", run, lambda: _compared(run, key, access, fetch=tries > 0), (key, tries)
     )
     if isinstance(comparison, Unreadable):
-        page_frame.empty_state(f"The page could not be fetched: {comparison}.", "link_off")
+        markup.show_empty(f"The page could not be fetched: {comparison}.", "link_off")
         _fetch_again(key)
     elif comparison is None:
-        page_frame.empty_state(
+        markup.show_empty(
             "This page is not cached: its server forbids caching, or the cache was full.", "cloud_off"
         )
         _fetch_again(key)
@@ -177,7 +177,7 @@ def _page_source(comparison: ExtractorComparison) -> None:
         )
     )
     if not shown_text:
-        page_frame.empty_state(
+        markup.show_empty(
             f"This page is not text but {markdown_label(comparison.media_type or 'of unknown type', 60)}; "
             "the extracted text is on the right."
             if shown_as == SOURCE
@@ -215,7 +215,7 @@ KEPT = "The share of the visible text's characters, menus and footers included"
 
 def _article(result: ExtractorResult, *, folded: bool) -> None:
     if result.article is None:
-        page_frame.empty_state(
+        markup.show_empty(
             f"{result.extractor} extracts no article from this page: {result.error}.", "article"
         )
         return

@@ -24,12 +24,12 @@ SHORT = {PointKind.QUERY: "query {}", PointKind.SENTENCE: "sentence {}", PointKi
 def view(run: Run) -> None:
     """Draw the embedding map, and the neighbours of the selected point."""
     if run.index is None or run.ranking is None:
-        page_frame.empty_state("There are no ranked passages to draw.", "scatter_plot")
+        markup.show_empty("There are no ranked passages to draw.", "scatter_plot")
         return
     projected = page_frame.compute("embedding_map", run, lambda embed: embedding_map(run, embed))
     if projected is None:
         if run.index.vectors is None:
-            page_frame.empty_state("The passages have no vectors, so there is no map.", "scatter_plot")
+            markup.show_empty("The passages have no vectors, so there is no map.", "scatter_plot")
         return
     projected, note = _projected(run, projected)
     table = ranked_passages(run)

@@ -30,12 +30,12 @@ def view(run: Run) -> None:
     """Draw what each query found, and how queries overlap."""
     rows = page_frame.cached("contributions", run, lambda: contributions(run))
     if not rows:
-        page_frame.empty_state("The run ended before a query was written.", "edit_off")
+        markup.show_empty("The run ended before a query was written.", "edit_off")
         return
     _table(rows)
     _add(run)
     if len(rows) < 2:
-        page_frame.empty_state(
+        markup.show_empty(
             "One query only, so there is nothing to compare. Add a query above, or connect a chat model, "
             "which writes several queries for each question.",
             "looks_one",
@@ -142,7 +142,7 @@ def _without(run: Run) -> None:
     )
     off = [query for query in off or () if query in names]
     if not off:
-        page_frame.empty_state("Select queries to leave out, and see the ranking without them.", "toggle_off")
+        markup.show_empty("Select queries to leave out, and see the ranking without them.", "toggle_off")
         return
     rest = page_frame.cached("without_query", run, lambda: reduce(without_query, off, run), tuple(off))
     pages_without = len(run.pages) - len(rest.pages)

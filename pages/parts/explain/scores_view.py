@@ -15,12 +15,12 @@ from pages.parts import charts, markup, page_frame, passage_charts, widgets
 def view(run: Run) -> None:
     """Draw scores by rank, and the cosines of unrelated questions."""
     if run.index is None or run.ranking is None or not run.index.passages:
-        page_frame.empty_state("There is no ranking with scores.", "leaderboard")
+        markup.show_empty("There is no ranking with scores.", "leaderboard")
         return
     distribution = page_frame.compute("null_distribution", run, lambda embed: null_distribution(run, embed))
     if distribution is None:
         if run.index.vectors is None:
-            page_frame.empty_state("The passages have no vectors, so there are no cosines.", "scatter_plot")
+            markup.show_empty("The passages have no vectors, so there are no cosines.", "scatter_plot")
         return
     markup.show(
         markup.verdict(distribution.summary),

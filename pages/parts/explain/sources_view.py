@@ -26,7 +26,7 @@ def view(run: Run) -> None:
     """Draw groups of near-duplicate pages, and the effect of leaving a page out."""
     pages = run.ranked_pages
     if not pages:
-        page_frame.empty_state("No page was read.", "article")
+        markup.show_empty("No page was read.", "article")
         return
     duplicates = page_frame.cached("duplicates", run, lambda: duplicate_clusters(run))
     markup.show(markup.verdict(duplicates.summary))
@@ -34,7 +34,7 @@ def view(run: Run) -> None:
     if run.index is None or run.ranking is None:
         return
     if len(pages) < 2:
-        page_frame.empty_state("There is only one page, so none can be left out.", "looks_one")
+        markup.show_empty("There is only one page, so none can be left out.", "looks_one")
         return
     _duplicate_limit(run, duplicates)
     _without(run)
@@ -70,7 +70,7 @@ def _duplicate_limit(run: Run, duplicates: DuplicateClusters) -> None:
         )
     )
     if effect.comparison.contexts == 1:
-        page_frame.empty_state("The context is the same with and without this limit.", "equal")
+        markup.show_empty("The context is the same with and without this limit.", "equal")
         return
     names = ("no limit", f"at most {limit}")
     rankings = effect.unlimited, effect.limited

@@ -70,9 +70,7 @@ def documents(name: str) -> None:
     )
     matching = [document for document in listed if has_words(f"{document.title} {document.source}", words)]
     if not matching:
-        markup.show(
-            markup.empty("No document matches." if words else "This collection is empty.", "search_off")
-        )
+        markup.show_empty("No document matches." if words else "This collection is empty.", "search_off")
         return
     tables.selectable_table(
         matching,

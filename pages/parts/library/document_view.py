@@ -117,7 +117,7 @@ def turn(key: str, number: int) -> None:
 
 def _text(passages: Sequence[LibraryPassage], target: LibraryPassage | None) -> None:
     if not passages:
-        markup.show(markup.empty("No passage begins on this page.", "article"))
+        markup.show_empty("No passage begins on this page.", "article")
         return
     parts = []
     section = ""

@@ -7,6 +7,7 @@ import streamlit as st
 from htpy import Element, span
 
 from core.analysis.rankings.context_membership import context_sources
+from core.config.knobs import Knobs, RankKnobs
 from core.errors import BadInput, Handled, OpenQueryError
 from core.evaluation.labels.graded_ranking import (
     DEPTH,
@@ -19,6 +20,7 @@ from core.evaluation.labels.graded_ranking import (
 from core.evaluation.labels.passage_labels import PlacedLabels, label, place_labels
 from core.evaluation.labels.qrels import from_qrels, to_qrels
 from core.evaluation.statistics.significance import Verdict
+from core.evaluation.sweep import name_of
 from core.model import Grade, Passage
 from core.run.state import Run
 from core.storage.label_store import PERSON
@@ -26,7 +28,6 @@ from core.storage.run_links import is_link
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, widgets
-from pages.parts.compared_rankings import compare_next, ordering
 
 FILE_LIMIT = 2_000_000
 """The largest file of labels that is imported, in bytes."""
@@ -42,6 +43,8 @@ _HINTS = {
     "recall": "Characters labelled as relevant or partly so that are in the context",
     "precision": "Characters of the context that are labelled so",
 }
+SIDES = ("verdict_first", "verdict_second")
+"""Names in the session state of the two rankings that the Evaluate page compares by labels."""
 _PROBLEM = "label_problem"
 _reported = Handled(lambda error: st.session_state.update({_PROBLEM: str(error)}))
 """A change of labels that the core may refuse: why it did is shown below them."""
@@ -59,6 +62,13 @@ class RunLabels:
     """The grade of each labelled passage in a word, by the passage's id."""
     problem: str = ""
     """Why labels cannot be read."""
+
+
+def ordering(knobs: Knobs) -> str:
+    """The settings that decide the order of passages, by their name."""
+    rank = knobs.rank
+    ordered = RankKnobs(strategy=rank.strategy, cosine_weight=rank.cosine_weight, diversity=rank.diversity)
+    return name_of(Knobs(rank=ordered))
 
 
 def labeller() -> str:
@@ -116,7 +126,7 @@ def summary(labels: RunLabels, answered: Run, run: Run, opened: str) -> None:
             type="tertiary",
             help="Compares the answer's ranking with this one over all of your questions, on the Evaluate page.",
         ):
-            compare_next(answered.knobs, run.knobs)
+            st.session_state.update(zip(SIDES, map(ordering, (answered.knobs, run.knobs)), strict=True))
             st.switch_page(runtime.EVALUATE, query_params={"view": "labels"})
         if labels.names or labels.placed.gone or labels.placed.elsewhere:
             with st.popover("Labels", icon=":material/more_horiz:", type="tertiary"):

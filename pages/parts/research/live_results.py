@@ -46,7 +46,7 @@ def live(run: Run) -> None:
     if not run.queries:
         text = "Writing search queries …" if run.live else "The run ended before a query was written."
         text = "Nothing is searched before the plan is approved." if run.waits_for_approval else text
-        markup.show(markup.empty(text, "edit_note"))
+        markup.show_empty(text, "edit_note")
         return
     progress = hit_progress(run)
     feed = (
@@ -144,7 +144,7 @@ def articles(run: Run) -> None:
     """Every hit with its article or the reason why it was skipped; those that were not reached can be fetched."""
     progress = hit_progress(run)
     if not progress:
-        markup.show(markup.empty(f"No pages. {missing_hits(run)}", "article"))
+        markup.show_empty(f"No pages. {missing_hits(run)}", "article")
         return
     if not run.live and not is_link(run.id) and (late := retriable(run)):
         with st.container(key="read_more", horizontal=True, vertical_alignment="center", border=True):
@@ -192,7 +192,7 @@ def _article(line: HitProgress) -> None:
                 ]
             )
         elif not line.skip:
-            markup.show(markup.empty(outcome))
+            markup.show_empty(outcome)
 
 
 def _injection_warning(page: Page) -> None:

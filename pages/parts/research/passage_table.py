@@ -40,7 +40,7 @@ def passages(answered: Run, run: Run, *, dark: bool) -> None:
     """Draw map, curve and table of the tuned run, and what its labels say, beside the answer's ranking."""
     table = ranked_passages(run)
     if not table:
-        markup.show(markup.empty("There are no passages to rank.", "segment"))
+        markup.show_empty("There are no passages to rank.", "segment")
         return
     _charts(run, table, dark=dark)
     _listed(answered, run, table)
@@ -64,7 +64,7 @@ def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
     projected = passage_charts.projection(run.index) if run.index else None
     with left:
         if projected is None:
-            markup.show(markup.empty("No map: the passages have no vectors.", "scatter_plot"))
+            markup.show_empty("No map: the passages have no vectors.", "scatter_plot")
         else:
             points = passage_charts.shown_points(table)
             note = f"{sum(projected.explained):.0%} of variance"

@@ -60,7 +60,7 @@ def prompt(run: Run) -> None:
         text = "Not sent yet." if run.live else "No prompt: the answer was not written by a chat model."
         if run.answer and run.answer.kind is AnswerKind.WRITTEN:
             text = "The prompt was left out of the file that this run came in."
-        markup.show(markup.empty(text, "terminal"))
+        markup.show_empty(text, "terminal")
         return
     markup.show(
         markup.kicker("What fills the context", "tokens are estimated at four characters each"),

@@ -24,7 +24,7 @@ def timeline(run: Run, now: float) -> None:
     """Draw the phases, fetches and requests of the run over time; `now` is in seconds of its clock."""
     chart = gantt(run, now)
     if not chart.groups:
-        markup.show(markup.empty("The run has not started yet.", "timeline"))
+        markup.show_empty("The run has not started yet.", "timeline")
         return
     note = f"The {chart.hidden:,} shortest rows are not shown." if chart.hidden else ""
     tick = (chart.ticks[1] if len(chart.ticks) > 1 else chart.seconds) / chart.seconds

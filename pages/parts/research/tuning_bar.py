@@ -1,4 +1,4 @@
-"""Tuning bar: how the tuned context differs from the answer's, and a button to answer again."""
+"""The ranking under the controls, how its context differs from the answer's, and a button to answer again."""
 
 import streamlit as st
 from htpy import Node, div, span
@@ -7,6 +7,35 @@ from core.analysis.rankings.context_diff import ContextDiff, context_differs
 from core.run.state import Run
 from core.storage.run_links import is_link
 from pages.parts import markup, runtime, widgets
+from pages.parts.sidebar import controls
+
+
+class Tuning:
+    """The ranking of a finished run under the controls: read once for a drawing, so that its parts agree."""
+
+    def __init__(self, run: Run) -> None:
+        self.read(run)
+
+    def read(self, run: Run) -> None:
+        """Rank the run under the controls as they are now."""
+        self.knobs = controls.live_knobs(run)
+        self.job = runtime.tuned(run, self.knobs)
+        self.pending = self.job is not None and self.job.pending
+        """Whether the ranking was under way; `_drawn` is the one before it then."""
+        self._drawn = self.job.run.last_complete if self.job is not None and not run.live else run
+
+    def shown(self, run: Run) -> Run:
+        """The run with the ranking that is shown; `run` itself while it is under way."""
+        return self._drawn if self.job is not None and not run.live else run
+
+    def outdated(self, run: Run) -> bool:
+        """Whether the ranking that was under way is there, or another one is wanted."""
+        job = self.job
+        return (
+            self.pending
+            and job is not None
+            and (not job.pending or job.run.last_complete.ranking is not self._drawn.ranking)
+        ) or controls.live_knobs(run) != self.knobs
 
 
 def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
