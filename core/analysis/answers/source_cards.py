@@ -53,7 +53,6 @@ class SourceCard:
     section: str
     """The heading above the passage; empty where there is none, or where it is the title."""
     site: str
-    url: str
     cosine: float | None
     citations: int
     snippet: str
@@ -85,7 +84,6 @@ def source_cards(run: Run) -> tuple[SourceCard, ...]:
                 page=page.article.page_at(place.start) if page else None,
                 section="" if section.casefold() in title.casefold() else section,
                 site=one_line(source.site, 60) or site(source.url),
-                url=source.url,
                 cosine=similarity.get(source.passage.id),
                 citations=citations[source.number],
                 snippet=one_line(_without_heading(source.passage.text, heading), SNIPPET),

@@ -65,7 +65,6 @@ class DuplicateLimit:
     The counts are those of duplicate groups in either context, and of the most passages from one group.
     """
 
-    limit: int
     unlimited: Run
     limited: Run
     comparison: RankingDiff
@@ -90,7 +89,6 @@ def duplicate_limit(run: Run, limit: int) -> DuplicateLimit | None:
     numbers = clusters(run.pages.values())
     before, after = _groups(unlimited, numbers), _groups(limited, numbers)
     return DuplicateLimit(
-        limit=limit,
         unlimited=unlimited,
         limited=limited,
         comparison=comparison,

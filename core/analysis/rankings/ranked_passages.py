@@ -46,8 +46,6 @@ class RankedPassage:
     key: str
     embedder: str
     """The name of the model whose vector it has; empty where it has none."""
-    duplicates: int
-    """How many further places have exactly the same text."""
 
     @property
     def snippet(self) -> str:
@@ -102,7 +100,6 @@ def _in_order(run: Run, index: Index, ranking: Ranking) -> _Ordered:
                 embedder=embedder
                 if ranking.cosine is not None and math.isfinite(ranking.cosine[row])
                 else "",
-                duplicates=len(passage.also),
             )
         )
     return _Ordered(tuple(ranked), index, run.pages)

@@ -84,10 +84,6 @@ class Attrition:
         """What is lost at a step."""
         return tuple(flow for flow in self.flows if flow.start is step and flow.to is None)
 
-    def flow(self, key: str) -> Flow | None:
-        """The flow of this key; None when there is none."""
-        return next((flow for flow in self.flows if flow.key == key), None)
-
 
 Lost = Sequence[tuple[str, str]]
 """Pairs of a reason and an item."""

@@ -113,7 +113,6 @@ class QueryOverlap:
     `shared` is the Jaccard similarity of the hits they found, `cosine` that of the queries' vectors.
     """
 
-    queries: tuple[str, ...]
     shared: NDArray[np.float32]
     cosine: NDArray[np.float32]
 
@@ -124,9 +123,8 @@ async def query_overlap(run: Run, embed: Embed) -> QueryOverlap:
     Raises:
         EmbedFailed: when the embedder fails.
     """
-    queries = tuple(query.text for query in run.queries)
-    vectors = await embed_texts(queries, embed)
-    return QueryOverlap(queries=queries, shared=shared_hits(run), cosine=np.clip(vectors @ vectors.T, -1, 1))
+    vectors = await embed_texts([query.text for query in run.queries], embed)
+    return QueryOverlap(shared=shared_hits(run), cosine=np.clip(vectors @ vectors.T, -1, 1))
 
 
 def shared_hits(run: Run) -> NDArray[np.float32]:

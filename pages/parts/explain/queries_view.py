@@ -120,10 +120,9 @@ def _overlap(run: Run) -> None:
     if overlap is None:
         return
     values = overlap.shared if measure == "Jaccard of hits" else overlap.cosine
+    names, shares = [query.text for query in run.queries], np.round(values.astype(float), 3).tolist()
     widgets.chart(
-        charts.heat_map(
-            overlap.queries, np.round(values.astype(float), 3).tolist(), str(measure), dark=page_frame.dark()
-        ),
+        charts.heat_map(names, shares, str(measure), dark=page_frame.dark()),
         key="query_overlap",
         alt=f"Query overlap by {measure}",
     )

@@ -20,7 +20,6 @@ def test_rows_are_ranked_and_numbered() -> None:
     first, second = ranked_passages(finished())
     assert (first.rank, first.number, first.cosine, first.snippet) == (1, 1, pytest.approx(0.8), "Delta.")
     assert (second.rank, second.number, second.row) == (2, None, 0)
-    assert first.duplicates == 1
     assert second.bm25 is None
 
 
