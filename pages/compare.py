@@ -1,5 +1,7 @@
 """The Compare page: two settings, models or runs. Nothing is fetched; only new passages are embedded."""
 
+from operator import attrgetter
+
 import streamlit as st
 
 from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passages
@@ -24,23 +26,18 @@ def ranking(run: Run, side: str) -> None:
     note += f"; the first {MAX_ROWS:,} are listed" if len(table) > MAX_ROWS else ""
     markup.show(markup.kicker(f"Ranking {SIDES[side]}", note))
     scores = [name for name in ("cosine", "bm25", "fused", "rerank") if _has(table, name)]
-    page_frame.table(
-        [
-            (row.rank, row.number, *(getattr(row, name) for name in scores), row.snippet, row.site)
-            for row in table[:MAX_ROWS]
-        ],
-        ("rank", "context #", *scores, "passage", "source"),
-        f"ranking_{side}",
-        config={
-            "rank": st.column_config.NumberColumn("rank", width=44),
-            "context #": st.column_config.NumberColumn(
-                "context #", width=76, help="Position in the context; empty when not in it"
-            ),
-            **{name: st.column_config.NumberColumn(name, width=64, format="%.3f") for name in scores},
-            "passage": st.column_config.TextColumn("passage", width="medium"),
-        },
-        alt=f"Ranking {SIDES[side]}",
-    )
+    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    columns = {
+        "rank": (number("rank", width=44), attrgetter("rank")),
+        "context #": (
+            number("context #", width=76, help="Position in the context; empty when not in it"),
+            attrgetter("number"),
+        ),
+        **{name: (number(name, width=64, format="%.3f"), attrgetter(name)) for name in scores},
+        "passage": (text("passage", width="medium"), attrgetter("snippet")),
+        "source": (text("source"), attrgetter("site")),
+    }
+    page_frame.table(table[:MAX_ROWS], columns, f"ranking_{side}", alt=f"Ranking {SIDES[side]}")
 
 
 def _has(table: tuple[RankedPassage, ...], name: str) -> bool:

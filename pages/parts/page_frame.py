@@ -164,27 +164,33 @@ def how_to_read(sentence: str, slug: str) -> None:
 
 
 def table(
-    rows: Sequence[Any],
-    columns: Sequence[str],
+    items: Sequence[T],
+    columns: Mapping[str, tuple[Any, Callable[[T], object]]],
     key: str,
     *,
-    config: Mapping[str, Any],
     alt: str,
     max_rows: int = 10,
-    order: Sequence[str] | None = None,
 ) -> None:
-    """A read-only table of at most `max_rows` visible rows. `rows` are tuples or mappings by column."""
+    """A read-only table with a row for each item, of which at most `max_rows` are visible. A column has its configuration,
+    and what its cell shows of an item."""
+    config = {name: column for name, (column, _) in columns.items()}
+    rows = [{name: cell(item) for name, (_, cell) in columns.items()} for item in items]
     with st.container(key=key):  # Streamlit gives no class to a table without selection
         st.dataframe(
-            tables.frame(rows, columns, config),
+            tables.frame(rows, list(columns), config),
             hide_index=True,
             height=tables.height(len(rows), max_rows),
             row_height=tables.row_height(),
-            column_order=order,
             column_config=tables.fitted(config),
             placeholder="",
             alt=alt,
         )
+
+
+def link_column() -> tuple[Any, Callable[[Any], str | None]]:
+    """The column of links to the addresses of items."""
+    link = st.column_config.LinkColumn("link", display_text=":material/open_in_new:", width=48)
+    return link, lambda item: markup.open_url(item.url) or None
 
 
 # --- cached computation -----------------------------------------------------------------------------------

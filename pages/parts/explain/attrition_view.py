@@ -1,5 +1,7 @@
 """Attrition view: a flow diagram from search results to citations, and the trace of one sentence or address."""
 
+from operator import attrgetter
+
 import streamlit as st
 from htpy import Element, Node, b, div, h2, i, li, ol, span, ul
 
@@ -116,15 +118,14 @@ def _flow_table(run: Run, flows: dict[str, Flow]) -> None:
     more = f"; the first {MAX_ROWS:,} are listed" if len(items) > MAX_ROWS else ""
     markup.show(markup.kicker(_flow_title(flows[key]), f"{len(items):,} items{more}"))
     page_frame.table(
-        [(item.label, item.detail, markup.open_url(item.url) or None) for item in items[:MAX_ROWS]],
-        ("item", "detail", "link"),
+        items[:MAX_ROWS],
+        {
+            "item": (st.column_config.TextColumn("item", width="large"), attrgetter("label")),
+            "detail": (st.column_config.TextColumn("detail", width="medium"), attrgetter("detail")),
+            "link": page_frame.link_column(),
+        },
         "flow_items",
         max_rows=8,
-        config={
-            "item": st.column_config.TextColumn("item", width="large"),
-            "detail": st.column_config.TextColumn("detail", width="medium"),
-            "link": st.column_config.LinkColumn("link", display_text=":material/open_in_new:", width=48),
-        },
         alt="Items of the selected flow",
     )
 
@@ -179,26 +180,21 @@ def _steps(trace: Trace) -> Node:
 def _passages(run: Run, trace: Trace) -> None:
     if len(trace.passages) < 2 or run.index is None:
         return
-    passages = run.index.passages
-    score = trace.score_name or "score"
+    passages, column = run.index.passages, st.column_config
     page_frame.table(
-        [
-            (
-                passage.rank,
-                passage.score,
-                passage.number,
-                passage.reason or "in the context",
-                one_line(passages[passage.row].text, 160),
-            )
-            for passage in trace.passages
-        ],
-        ("rank", score, "context #", "reason", "passage"),
+        trace.passages,
+        {
+            "rank": (column.NumberColumn(), attrgetter("rank")),
+            trace.score_name or "score": (column.NumberColumn(format="%.3f"), attrgetter("score")),
+            "context #": (column.NumberColumn(), attrgetter("number")),
+            "reason": (column.TextColumn(), lambda passage: passage.reason or "in the context"),
+            "passage": (
+                column.TextColumn(width="large"),
+                lambda passage: one_line(passages[passage.row].text, 160),
+            ),
+        },
         "trace_passages",
         max_rows=6,
-        config={
-            score: st.column_config.NumberColumn(format="%.3f"),
-            "passage": st.column_config.TextColumn(width="large"),
-        },
         alt="Passages with all or a part of the text",
     )
 

@@ -1,6 +1,8 @@
 """Map view: the embedding map with nearest neighbours of the selected point."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
 
 import streamlit as st
 
@@ -122,29 +124,21 @@ def _table(
     ranked: Mapping[int, RankedPassage],
     key: str,
 ) -> None:
-    cells = [
-        {
-            "cosine": cosine,
-            "point": (f"rank {ranked[row].rank}" if row in ranked else "passage")
-            if projected.points[row].kind is PointKind.PASSAGE
-            else SHORT[projected.points[row].kind].format(projected.points[row].number),
-            "text": one_line(projected.points[row].text, 160),
-            "page": ranked[row].title if row in ranked else "",
-        }
-        for row, cosine in some
-    ]
-    columns = ["cosine", "point", "text", "page"] if key == "neighbours" else ["point", "text", "page"]
-    page_frame.table(
-        cells,
-        columns,
-        key,
-        config={
-            "cosine": st.column_config.ProgressColumn(
-                "cosine", min_value=0, max_value=1, format="%.3f", width=92, color="primary"
-            ),
-            "point": st.column_config.TextColumn("point", width=84),
-            "text": st.column_config.TextColumn("text", width="medium"),
-            "page": st.column_config.TextColumn("page", width=130),
-        },
-        alt="Nearest neighbours",
-    )
+    def name(row: int) -> str:
+        point = projected.points[row]
+        if point.kind is not PointKind.PASSAGE:
+            return SHORT[point.kind].format(point.number)
+        return f"rank {ranked[row].rank}" if row in ranked else "passage"
+
+    text = st.column_config.TextColumn
+    columns: dict[str, tuple[Any, Callable[[tuple[int, float | None]], object]]] = {
+        "point": (text("point", width=84), lambda item: name(item[0])),
+        "text": (text("text", width="medium"), lambda item: one_line(projected.points[item[0]].text, 160)),
+        "page": (text("page", width=130), lambda item: ranked[item[0]].title if item[0] in ranked else ""),
+    }
+    if key == "neighbours":
+        cosine = st.column_config.ProgressColumn(
+            "cosine", min_value=0, max_value=1, format="%.3f", width=92, color="primary"
+        )
+        columns = {"cosine": (cosine, itemgetter(1)), **columns}
+    page_frame.table(some, columns, key, alt="Nearest neighbours")

@@ -1,7 +1,8 @@
 """Queries view: contribution of each query, overlap of queries, and the ranking without some or with one more."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -50,41 +51,27 @@ def view(run: Run) -> None:
 
 def _table(contributed: Sequence[Contribution]) -> None:
     most = {part: max(1, *(getattr(row, part).total for row in contributed)) for part in PARTS}
-    columns: dict[str, Any] = {
-        "no": st.column_config.TextColumn("", width=40),
-        "query": st.column_config.TextColumn("query", width="medium"),
-        "by": st.column_config.TextColumn("written by", width=92),
-        "results": st.column_config.NumberColumn("results", width=64, help="Results in the search reply"),
+    text, number = st.column_config.TextColumn, st.column_config.NumberColumn
+    columns: dict[str, tuple[Any, Callable[[Contribution], object]]] = {
+        "no": (text("", width=40), lambda row: f"Q{contributed.index(row) + 1}"),
+        "query": (text("query", width="medium"), lambda row: one_line(row.query.text, 200)),
+        "by": (text("written by", width=92), lambda row: AUTHORS[row.query.author]),
+        "results": (
+            number("results", width=64, help="Results in the search reply"),
+            lambda row: row.results,
+        ),
     }
     for part in PARTS:
-        columns[part] = st.column_config.ProgressColumn(
+        bar = st.column_config.ProgressColumn(
             part, min_value=0, max_value=most[part], format="%d", width=92, color="primary"
         )
-        columns[f"{part} unique"] = st.column_config.NumberColumn(
-            "unique", width=64, help=f"{part.capitalize()} from no other query"
-        )
-    columns["note"] = st.column_config.TextColumn("note", width="medium")
-    rows = [
-        {
-            "no": f"Q{number}",
-            "query": one_line(row.query.text, 200),
-            "by": AUTHORS[row.query.author],
-            "results": row.results,
-            **{part: getattr(row, part).total for part in PARTS},
-            **{f"{part} unique": getattr(row, part).unique for part in PARTS},
-            "note": one_line(row.note, 200),
-        }
-        for number, row in enumerate(contributed, 1)
-    ]
-    order = [name for name in columns if name != "note" or any(row.note for row in contributed)]
-    page_frame.table(
-        rows,
-        list(columns),
-        "contributions",
-        order=order,
-        config=columns,
-        alt="Contribution of each query to hits, pages, passages, context and citations",
-    )
+        unique = number("unique", width=64, help=f"{part.capitalize()} from no other query")
+        columns[part] = bar, attrgetter(f"{part}.total")
+        columns[f"{part} unique"] = unique, attrgetter(f"{part}.unique")
+    if any(row.note for row in contributed):
+        columns["note"] = text("note", width="medium"), lambda row: one_line(row.note, 200)
+    alt = "Contribution of each query to hits, pages, passages, context and citations"
+    page_frame.table(contributed, columns, "contributions", alt=alt)
 
 
 def _add(run: Run) -> None:

@@ -1,6 +1,7 @@
 """Sources view: near-duplicate pages, the limit per duplicate group, and the ranking without some pages."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -8,6 +9,7 @@ import streamlit as st
 from core.analysis.rankings.ablation import without_pages
 from core.analysis.rankings.context_membership import cited_rows
 from core.analysis.rankings.duplicate_clusters import DuplicateClusters, duplicate_clusters, duplicate_limit
+from core.model import Page
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import distinct_labels, one_line
@@ -91,36 +93,25 @@ def _table(run: Run, duplicates: DuplicateClusters) -> None:
         for number, cluster in enumerate(duplicates.clusters, 1)
         for key, containment in cluster.items()
     }
-    columns: dict[str, Any] = {
-        "group": st.column_config.TextColumn(
-            "duplicate group",
-            width=112,
-            help="Near-duplicate pages have the same number; the share is how much of the page is in the longest one.",
-        ),
-        "title": st.column_config.TextColumn("page", width="large"),
-        "site": st.column_config.TextColumn("site", width=170),
-        "characters": st.column_config.NumberColumn("characters", width=90, format="localized"),
-        "passages": st.column_config.NumberColumn("passages", width=76),
-        "context": st.column_config.NumberColumn("in context", width=82),
-        "cited": st.column_config.NumberColumn("cited", width=60),
-        "link": st.column_config.LinkColumn("link", display_text=":material/open_in_new:", width=48),
-    }
-    lines = [
-        {
-            "group": "{}, {:.0%}".format(*shared[page.key]) if page.key in shared else "unique",
-            "title": one_line(page.title or page.url, 120),
-            "site": site(page.url),
-            "characters": len(page.text),
-            "passages": passages[page.key],
-            "context": context[page.key],
-            "cited": cited[page.key],
-            "link": markup.open_url(page.url) or None,
-        }
-        for page in run.ranked_pages
-    ]
-    page_frame.table(
-        lines, list(columns), "clusters", max_rows=9, config=columns, alt="Pages with their duplicate groups"
+    text, number = st.column_config.TextColumn, st.column_config.NumberColumn
+    meaning = (
+        "Near-duplicate pages have the same number; the share is how much of the page is in the longest one."
     )
+    columns: dict[str, tuple[Any, Callable[[Page], object]]] = {
+        "group": (
+            text("duplicate group", width=112, help=meaning),
+            lambda page: "{}, {:.0%}".format(*shared[page.key]) if page.key in shared else "unique",
+        ),
+        "title": (text("page", width="large"), lambda page: one_line(page.title or page.url, 120)),
+        "site": (text("site", width=170), lambda page: site(page.url)),
+        "characters": (number("characters", width=90, format="localized"), lambda page: len(page.text)),
+        "passages": (number("passages", width=76), lambda page: passages[page.key]),
+        "context": (number("in context", width=82), lambda page: context[page.key]),
+        "cited": (number("cited", width=60), lambda page: cited[page.key]),
+        "link": page_frame.link_column(),
+    }
+    alt = "Pages with their duplicate groups"
+    page_frame.table(run.ranked_pages, columns, "clusters", max_rows=9, alt=alt)
 
 
 def _without(run: Run) -> None:
