@@ -14,7 +14,7 @@ from core.analysis.answers.source_cards import passages_of_documents, source_car
 from core.analysis.progress import phase_progress
 from core.analysis.run_usage import RunUsage, run_usage
 from core.cli.plan_approval import approved, require_terminal
-from core.cli.printing import print_line, print_text
+from core.cli.printing import print_line, print_note, print_text
 from core.cli.progress_lines import PhaseLines, counts, detail, phase_times
 from core.config.knobs import Backend, Knobs
 from core.config.prices import Prices
@@ -182,7 +182,7 @@ class Terminal:
         if self._compact and not run.text:
             status = f"{self._phase} {counts(run)}".lstrip()[: shutil.get_terminal_size().columns - 1]
             self._clear_progress()
-            print_text(status, end="", to=sys.stderr)
+            print_note(status, end="")
 
     def finish(self, run: Run, backends: Sequence[Backend] = ()) -> None:
         """Print how the run ended, and its sources: below the answer, or as context where none is streamed.
@@ -208,10 +208,10 @@ class Terminal:
         self._print_notices(run)
         if run.error:
             partial = " The part written before is above." if run.text else ""
-            print_text(f"openquery: {run.error}{partial}", to=sys.stderr)
+            print_note(f"openquery: {run.error}{partial}")
         if backends:
             flags = " or ".join(f"--search {backend}" for backend in backends)
-            print_text(f"Another search backend may find something: {flags}.", to=sys.stderr)
+            print_note(f"Another search backend may find something: {flags}.")
 
     def print_figures(self, run: Run) -> None:
         """Print how long the run took, and what it read and used."""
@@ -229,7 +229,7 @@ class Terminal:
 
     def _print(self, line: str) -> None:
         self._clear_progress()
-        print_text(line, to=sys.stderr)
+        print_note(line)
 
     def _clear_progress(self) -> None:
         if self._compact:

@@ -1,6 +1,5 @@
 """`openquery ask --since RUN`: a stored run's question asked again, and what changed since."""
 
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -10,7 +9,7 @@ import orjson
 from core.analysis.change_document import change_document, change_lines
 from core.analysis.run_changes import run_changes
 from core.cli.ask import AskOptions, Output, ask_showing_progress, other_backends
-from core.cli.printing import print_line, print_text
+from core.cli.printing import print_line, print_note, print_text
 from core.cli.sharing.export import run_of_file
 from core.config.knobs import Knobs
 from core.config.settings import Settings
@@ -58,7 +57,7 @@ async def ask_since_in_terminal(
         lines = [*change_lines(changes)]
         print_text("\n".join(lines or ["Nothing changed."]))
         terminal.print_figures(run)
-        print_text(f"The new run is in the history: {run.id}", to=sys.stderr)
+        print_note(f"The new run is in the history: {run.id}")
     return 0
 
 

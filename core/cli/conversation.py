@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from core.analysis.conversation import understood
 from core.cli.ask import AskOptions, ask_showing_progress, print_outcome
 from core.cli.ask_since import save, stored_run
-from core.cli.printing import print_text
+from core.cli.printing import print_note
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import OpenQueryError
@@ -46,7 +46,7 @@ class TerminalConversation:
             )
             draft = draft.changed(answer_from=self._answer_from, queries=self._options.queries)
             question, turn = draft.question, draft.turn
-            print_text(understood(question, turn), to=sys.stderr)
+            print_note(understood(question, turn))
         run, terminal = await ask_showing_progress(
             self.engine, question, knobs, self._options, turn=turn, earlier=earlier
         )
@@ -106,7 +106,7 @@ def converse(
                 try:
                     run = runner.run(conversation.ask(line, knobs, earlier))
                 except OpenQueryError as error:
-                    print_text(f"openquery: {error}", to=sys.stderr)
+                    print_note(f"openquery: {error}")
                     continue
                 earlier = run if run.answer else earlier
         finally:
@@ -122,11 +122,11 @@ def _lines() -> Iterator[str]:
         sys.stdin.reconfigure(errors="replace")
     while True:
         if sys.stdin.isatty():
-            print_text("> ", end="", to=sys.stderr)
+            print_note("> ", end="")
         if not (line := sys.stdin.readline().strip()):
             return
         yield line
 
 
 def _print_next(run: Run) -> None:
-    print_text(f"The run is in the history: {run.id}", to=sys.stderr)
+    print_note(f"The run is in the history: {run.id}")

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from core.cli.printing import print_text, warn_of_unencrypted
+from core.cli.printing import print_note, print_text, warn_of_unencrypted
 from core.cli.shared_arguments import settings_of
 from core.config.access import NO_ACCESS
 from core.errors import LibraryFailed, ReadFailed
@@ -46,12 +46,12 @@ async def ingest_in_terminal(options: argparse.Namespace) -> int:
         codes = [await _report(unfinished) for unfinished in await engine.library.ingests.resume()]
         _, note = await engine.models.embedding_model(NO_ACCESS, (collection,))
         if note:
-            print_text(note, to=sys.stderr)
+            print_note(note)
         codes.append(await _report(await engine.library.ingests.add(collection, documents)))
         if questions := await engine.library.example_questions([collection]):
             question = shlex.quote(questions[0])
             flags = f"--origin library --search-collections {checked_name(collection)}"
-            print_text(f"To ask it: {options.program} ask {question} {flags}", to=sys.stderr)
+            print_note(f"To ask it: {options.program} ask {question} {flags}")
         return max(codes)
 
 
@@ -79,10 +79,9 @@ async def _report(ingest: RunningIngest) -> int:
         # Looking takes longer the more tasks there are; it may take a tenth of the time.
         await asyncio.sleep(max(_POLL_SECONDS, 9 * (time.monotonic() - began)))
     counts = progress.counts
-    print_text(
+    print_note(
         f"{counts[TaskState.DONE]} added, {counts[TaskState.SKIPPED]} already there, {counts[TaskState.FAILED]} failed; "
-        f"{pluralize(progress.passages, 'passage')} in {progress.seconds:.1f} s. {progress.message}".rstrip(),
-        to=sys.stderr,
+        f"{pluralize(progress.passages, 'passage')} in {progress.seconds:.1f} s. {progress.message}".rstrip()
     )
     if progress.state is not IngestState.DONE:
         return LibraryFailed.exit_code

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from core.cli.arguments import COMMANDS, flags_of, parser
-from core.cli.printing import print_text
+from core.cli.printing import print_note
 from core.cli.shared_arguments import settings_of
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
@@ -70,16 +70,16 @@ def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
         outcome = getattr(import_module(f"{__package__}.{module}"), function)(options)
         return outcome if isinstance(outcome, int) else run_async(_interruptible(outcome))
     except OpenQueryError as error:
-        print_text(f"openquery: {error}", to=sys.stderr)
+        print_note(f"openquery: {error}")
         return error.exit_code
     except BrokenPipeError:
         raise
     except OSError as error:
         failure = disk_failure(error)
-        print_text(f"openquery: {failure}", to=sys.stderr)
+        print_note(f"openquery: {failure}")
         return failure.exit_code
     except (KeyboardInterrupt, asyncio.CancelledError):
-        print_text("openquery: interrupted.", to=sys.stderr)
+        print_note("openquery: interrupted.")
         return INTERRUPTED
 
 

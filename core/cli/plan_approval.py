@@ -2,7 +2,7 @@
 
 import sys
 
-from core.cli.printing import print_text
+from core.cli.printing import print_note
 from core.config.prices import Cost
 from core.config.questions import checked_sub_questions
 from core.errors import BadInput
@@ -22,25 +22,21 @@ def approved(plan: PlanProposed, *, ask: bool) -> tuple[str, ...]:
     """Print a plan, and return the sub-questions that a person approves; none when they do not, all without `ask`."""
     estimate, count = plan.estimate, len(plan.sub_questions)
     for number, text in enumerate(plan.sub_questions, 1):
-        _print(f"{number:3}. {text}")
+        print_note(f"{number:3}. {text}")
     cost = f", {Cost(count * estimate.dollars, estimated=True)}" if estimate.dollars else ""
-    _print(f"By an estimate {count * estimate.tokens:,} tokens{cost}, {count * estimate.seconds:.0f} s.")
+    print_note(f"By an estimate {count * estimate.tokens:,} tokens{cost}, {count * estimate.seconds:.0f} s.")
     while ask:
-        _print("Research these sub-questions? [y]es, [n]o, [e]dit:")
+        print_note("Research these sub-questions? [y]es, [n]o, [e]dit:")
         match sys.stdin.readline().strip().casefold()[:1]:
             case "y":
                 break
             case "e":
-                _print("Type the sub-questions, one a line, and then an empty line:")
+                print_note("Type the sub-questions, one a line, and then an empty line:")
                 try:
                     return checked_sub_questions([*iter(lambda: sys.stdin.readline().strip(), "")])
                 except BadInput as error:
-                    _print(str(error))
+                    print_note(str(error))
             case _:
-                _print("The plan was not approved, so nothing was searched.")
+                print_note("The plan was not approved, so nothing was searched.")
                 return ()
     return plan.sub_questions
-
-
-def _print(line: str) -> None:
-    print_text(line, to=sys.stderr)

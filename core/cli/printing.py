@@ -14,12 +14,17 @@ def warn_of_unencrypted(scheduler: str) -> None:
     from core.runtime.choices.ingest_workers import UNENCRYPTED, is_encrypted
 
     if scheduler and not is_encrypted(scheduler):
-        print_text(f"{one_line(scheduler)} {UNENCRYPTED}", to=sys.stderr)
+        print_note(f"{one_line(scheduler)} {UNENCRYPTED}")
 
 
 def print_text(text: str = "", *, end: str = "\n", to: TextIO | None = None) -> None:
     """Print a text on stdout or `to`, at once, without the characters that a terminal obeys."""
     print(_CONTROLS.sub("", text), end=end, file=to or sys.stdout, flush=True)
+
+
+def print_note(text: str, *, end: str = "\n") -> None:
+    """The same on stderr."""
+    print_text(text, end=end, to=sys.stderr)
 
 
 def print_line(body: bytes) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 import tempfile
 import tomllib
 from collections.abc import Collection, Sequence
@@ -12,7 +11,7 @@ from contextlib import aclosing, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.cli.printing import print_text, warn_of_unencrypted
+from core.cli.printing import print_note, print_text, warn_of_unencrypted
 from core.cli.shared_arguments import settings_of
 from core.config.access import NO_ACCESS
 from core.config.knobs import Knobs
@@ -84,7 +83,7 @@ async def freeze_in_terminal(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as temporary:
         code = await _measure(data, tried, Path(temporary), connections)
         await asyncio.to_thread(suite.save, out, data, (Path(temporary) / FILE).read_text("utf-8"))
-    print_text(f"{out}: {len(data.questions):,} questions", to=sys.stderr)
+    print_note(f"{out}: {len(data.questions):,} questions")
     return code
 
 
@@ -111,10 +110,9 @@ def compare_in_terminal(options: argparse.Namespace) -> int:
                 f"    {change.before:.3f} -> {change.after:.3f}  {one_line(results.questions[change.question])}"
             )
     print_text(one_line(str(conclude(results, metric, baseline)), _LONGEST_SETTING))
-    print_text(
+    print_note(
         f"p: paired randomization test, two-sided, Holm's correction for {len(compared)} comparison"
-        f"{'s' if len(compared) > 1 else ''}. The questions are those that lost most under the last setting.",
-        to=sys.stderr,
+        f"{'s' if len(compared) > 1 else ''}. The questions are those that lost most under the last setting."
     )
     return 0
 
@@ -141,7 +139,7 @@ async def check_in_terminal(options: argparse.Namespace) -> int:
         embed = await _embedder(engine, data)
         if embed.identity != earlier.embedder:
             theirs, ours = embedder_names(one_line(earlier.embedder), embed.identity)
-            print_text(f"Warning: the kept results are of {theirs}, these of {ours}.", to=sys.stderr)
+            print_note(f"Warning: the kept results are of {theirs}, these of {ours}.")
         async with sweep_workers(data, tried, count=connections.workers) as workers:
             results = run_experiment(data, tried, embed, workers, rerank=rerank)
             (after,) = [result async for result in results]
@@ -214,30 +212,26 @@ async def _measure(
 def print_failed(count: int) -> None:
     """Say on stderr how many questions failed, if any did."""
     if count:
-        print_text(
-            f"{pluralize(count, 'question')} failed and {plural(count, 'is', 'are')} in no mean.",
-            to=sys.stderr,
-        )
+        print_note(f"{pluralize(count, 'question')} failed and {plural(count, 'is', 'are')} in no mean.")
 
 
 async def _embedder(engine: Engine, data: DataSet) -> CachedEmbed:
     """The embedder of the data set. Where it is not the one that was chosen, stderr says why."""
     _, note = await engine.models.embedding_model(NO_ACCESS, data.origins)
     if note:
-        print_text(note, to=sys.stderr)
+        print_note(note)
     return await data_embedder(engine, data)
 
 
 def _describe(data: DataSet, tried: Sequence[Knobs]) -> None:
     answerable = sum(question.answerable for question in data.questions)
     unanswerable = len(data.questions) - answerable
-    print_text(
+    print_note(
         f"{one_line(data.name)}: {pluralize(answerable, 'question')} with an answer, {unanswerable:,} without, which are not measured; "
-        f"{pluralize(len(tried), 'setting')}. Brackets are 95 % intervals over questions.",
-        to=sys.stderr,
+        f"{pluralize(len(tried), 'setting')}. Brackets are 95 % intervals over questions."
     )
     for warning in data.warnings:
-        print_text(f"Warning: {one_line(warning, 500)}", to=sys.stderr)
+        print_note(f"Warning: {one_line(warning, 500)}")
 
 
 def _sweep(path: Path | None) -> dict[str, Any]:

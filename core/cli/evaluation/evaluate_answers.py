@@ -1,7 +1,6 @@
 """`openquery eval answers`: answer the questions of a data set, and measure the answers."""
 
 import argparse
-import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -9,7 +8,7 @@ from pathlib import Path
 
 from core.analysis.answers.llm_judge import Judge, example_prompt
 from core.cli.evaluation.evaluate import named_data_set, one_setting, print_failed
-from core.cli.printing import print_text
+from core.cli.printing import print_note, print_text
 from core.cli.shared_arguments import settings_of
 from core.config.knobs import Knobs
 from core.errors import BadInput
@@ -58,7 +57,7 @@ async def answers_in_terminal(options: argparse.Namespace) -> int:
                     "There is no chat model to judge.", hint="Connect one, as docs/usage.md tells."
                 )
             if ports.egress_note:
-                print_text(ports.egress_note, to=sys.stderr)
+                print_note(ports.egress_note)
             folder = answers_folder(options.out or Path(temporary), data, setting, ports)
             await _answer_all(data, setting, ports, folder)
             answers = folder.answers
@@ -68,7 +67,7 @@ async def answers_in_terminal(options: argparse.Namespace) -> int:
                 judge = Judge(ports.chat, options.judge_repeats, engine.cache)
                 judged = await _judge(judge, labelled, folder)
             elif options.judge:
-                print_text(NO_LABELS, to=sys.stderr)
+                print_note(NO_LABELS)
     failed = len(answers.answers) - len(answers.answered)
     print_failed(failed)
     return int(bool(failed or (judged and judged.failed)))
@@ -83,11 +82,10 @@ def _checked_labels(options: argparse.Namespace) -> tuple[LabelledClaim, ...]:
 async def _answer_all(data: DataSet, setting: Knobs, ports: Ports, folder: AnswersFolder) -> None:
     earlier = {answer.id for answer in folder.answers.answered}
     answerable = sum(question.answerable for question in data.questions)
-    print_text(
+    print_note(
         f"{one_line(data.name)}: {pluralize(answerable, 'question')} with an answer, {len(data.questions) - answerable:,} without, "
         f"{len(earlier):,} of them answered already; {ports.chat.identity if ports.chat else 'extractive answers'}, "
-        f"{name_of(setting)}. Brackets are 95 % intervals over questions.",
-        to=sys.stderr,
+        f"{name_of(setting)}. Brackets are 95 % intervals over questions."
     )
     answered = answer_questions(data, setting, ports, done=earlier)
     async with aclosing(answered):
@@ -123,16 +121,13 @@ def _print_means(answers: Answers) -> None:
     if tokens := sum(answer.tokens for answer in answers.answers):
         costs = [answer.cost for answer in answers.answers if answer.cost is not None]
         print_text(pluralize(tokens, "token") + (f", {sum(costs):.4f} USD" if costs else ""))
-    print_text(SIMILARITY, to=sys.stderr)
+    print_note(SIMILARITY)
 
 
 async def _judge(
     judge: Judge, labelled: Sequence[LabelledClaim], folder: AnswersFolder
 ) -> JudgedAnswers | None:
-    print_text(
-        f"{judge.identity} judges {pluralize(len(labelled), 'labelled claim')} and the answers.",
-        to=sys.stderr,
-    )
+    print_note(f"{judge.identity} judges {pluralize(len(labelled), 'labelled claim')} and the answers.")
     async with aclosing(folder.judge(judge, labelled)) as verdicts:
         async for _ in verdicts:
             pass
@@ -145,10 +140,7 @@ async def _judge(
         print_text(_agreement_line(judge, judged.header.agreement))
     for why in dict.fromkeys(judged.failed):
         count = judged.failed.count(why)
-        print_text(
-            f"{pluralize(count, 'answer')} {plural(count, 'was', 'were')} not judged: {one_line(why)}",
-            to=sys.stderr,
-        )
+        print_note(f"{pluralize(count, 'answer')} {plural(count, 'was', 'were')} not judged: {one_line(why)}")
     return judged
 
 

@@ -1,12 +1,11 @@
 """`openquery export` and `openquery open`: a run leaves as a file, and a file becomes a run of the history."""
 
 import argparse
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.cli.printing import print_text
+from core.cli.printing import print_note, print_text
 from core.cli.shared_arguments import settings_of
 from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
@@ -40,7 +39,7 @@ def export_in_terminal(options: argparse.Namespace) -> int:
     with registry(settings) as runs:
         body = export(recorded_at(options.run, runs), ending, runs.engine.prices.read(), settings.signing_key)
     atomic_write(out, body)
-    print_text(f"{out}: {len(body):,} bytes", to=sys.stderr)
+    print_note(f"{out}: {len(body):,} bytes")
     return 0
 
 
@@ -61,12 +60,12 @@ def open_in_terminal(options: argparse.Namespace) -> int:
     settings = settings_of(options)
     lacking, trusted, document = False, trusted_keys(settings.trusted_keys), read_bounded(options.file)
     if is_one_file(document):
-        print_text(signed_by(file_signer(document), trusted), to=sys.stderr)
-        print_text("The file is as it was written. A browser opens it.", to=sys.stderr)
+        print_note(signed_by(file_signer(document), trusted))
+        print_note("The file is as it was written. A browser opens it.")
         return 0
     with registry(settings) as runs:
         run_id = runs.import_run(recorded := recorded_run(document))
-        print_text(signed_by(recorded.signer, trusted), to=sys.stderr)
+        print_note(signed_by(recorded.signer, trusted))
         if options.fetch_texts:
             run = runs.left_out_texts.fetch(run_id)
             lacking = any(page.lacks_text for page in run.pages.values())
@@ -75,13 +74,13 @@ def open_in_terminal(options: argparse.Namespace) -> int:
                     moved = "" if passage.moved_to is None else f" to {passage.moved_to:,}"
                     place = f"{one_line(page.url, 300)} {passage.start:,} to {passage.end:,}"
                     reason = one_line(why_gone(page, passage))
-                    print_text(f"{passage.state}{moved}: {place} {reason and f'({reason})'}", to=sys.stderr)
+                    print_note(f"{passage.state}{moved}: {place} {reason and f'({reason})'}")
             for notice in left_out_notices(run):
-                print_text(str(notice), to=sys.stderr)
+                print_note(str(notice))
         if problem := runs.unsaved(run_id):
             raise StoreFailed(problem)
     print_text(f"{PAGES}/?run={run_id}")
-    print_text("The run is in the history. `openquery` serves its page.", to=sys.stderr)
+    print_note("The run is in the history. `openquery` serves its page.")
     return 4 if lacking else 0
 
 
@@ -141,5 +140,5 @@ def key_in_terminal(options: argparse.Namespace) -> int:
     """
     public = (new_key if options.action == "new" else public_key)(options.file)
     print_text(public)
-    print_text(f"The public key, which its signatures name {key_id(public)}.", to=sys.stderr)
+    print_note(f"The public key, which its signatures name {key_id(public)}.")
     return 0

@@ -5,7 +5,7 @@ import asyncio
 import sys
 
 from core.cli.ask import Terminal
-from core.cli.printing import print_text
+from core.cli.printing import print_note
 from core.cli.progress_lines import PhaseLines
 from core.cli.shared_arguments import settings_of
 from core.cli.sharing.export import recorded_at, registry
@@ -30,7 +30,7 @@ async def replay_in_terminal(options: argparse.Namespace) -> int:
 
     async def sleep(seconds: float) -> None:
         if playhead.halted:
-            print_text("Paused. Press Enter to go on.", to=sys.stderr)
+            print_note("Paused. Press Enter to go on.")
             await _enter()
             playhead.play()
         else:
