@@ -11,7 +11,7 @@ from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
 from core.export.bundle import recorded_run
 from core.export.formats import ending_of, export
-from core.export.left_out.passages import left_out_passages, why_gone
+from core.export.left_out.digests import left_out_passages, why_gone
 from core.export.one_file import file_signer, is_one_file
 from core.export.signature import key_id, new_key, public_key, signed_by, trusted_keys
 from core.model import PassageState

@@ -1,13 +1,15 @@
-"""Digests that stand for texts which were left out, and the comparison of a fetched text with them."""
+"""Digests that stand for texts which were left out, the comparison of a fetched text with them, and what became of each
+passage."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.model import FILLING, PassageDigest, PassageState, TextDigests
+from core.model import FILLING, Page, PassageDigest, PassageState, TextDigests
+from core.run.state import Run
 
 _MASK = 2**64 - 1
 _BASE = 0x9E3779B97F4A7C15
@@ -63,6 +65,19 @@ def compared(digests: TextDigests, length: int, text: str) -> tuple[TextDigests,
             pieces += (filling(end, start), text[begin : begin + passage.end - start])
             end = passage.end
     return digests, "".join((*pieces, filling(end, length)))
+
+
+def left_out_passages(run: Run) -> Iterator[tuple[Page, PassageDigest]]:
+    """The passages in the order of their pages, each with its page."""
+    for page in run.pages.values():
+        yield from (
+            (page, passage) for passage in (page.article.digests.passages if page.article.digests else ())
+        )
+
+
+def why_gone(page: Page, passage: PassageDigest) -> str:
+    """Why the page of a passage that is gone could not be read; empty for any other."""
+    return page.article.digests.problem if page.article.digests and passage.state is PassageState.GONE else ""
 
 
 def _sha256(text: str) -> str:

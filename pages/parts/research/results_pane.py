@@ -13,7 +13,7 @@ from core.analysis.context_usage import ContextUsage, PartUsage, context_usage
 from core.analysis.progress import RunStage
 from core.analysis.run_usage import UNKNOWN
 from core.config.prices import Cost
-from core.export.left_out.passages import left_out_passages, why_gone
+from core.export.left_out.digests import left_out_passages, why_gone
 from core.model import AnswerKind, PassageState
 from core.run.state import Run
 from core.storage.run_links import is_link
