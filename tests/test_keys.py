@@ -6,7 +6,6 @@ import logging
 import os
 import subprocess
 import sys
-import time
 import traceback
 import zipfile
 from collections.abc import Callable, Iterator
@@ -27,6 +26,7 @@ from core.runtime.health import probes
 from core.runtime.logs import configure
 from core.runtime.registry import RunRegistry
 from tests.faults.world import Site
+from tests.runtime.waiting import finished
 from tests.services.loopback import Cut, Reply, json_reply
 from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI, failure, streamed
 from tests.services.qdrant import FakeQdrant
@@ -79,12 +79,7 @@ class Planted:
     records: list[Record] = field(default_factory=list)
 
     def run(self, access: Access = NO_ACCESS, knobs: Knobs = KNOBS) -> Run:
-        run_id = self.runs.start(QUESTION, knobs, access)
-        ends = time.monotonic() + 60
-        while (run := self.runs.get(run_id)) is None or run.live:
-            assert time.monotonic() < ends
-            time.sleep(0.01)
-        return run
+        return finished(self.runs, self.runs.start(QUESTION, knobs, access))
 
     @property
     def theirs(self) -> Access:

@@ -1,6 +1,5 @@
 """Private text reaches no hosted model, whatever is done with it. Servers on loopback count as hosted here."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from core.run.state import Run, RunStatus
 from core.runtime.health import egress_report
 from core.runtime.registry import RunRegistry
 from core.text.digest import text_digest
+from tests.runtime.waiting import finished, until
 from tests.services.loopback import Loopback
 from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI, streamed
 from tests.services.reranker import Judge
@@ -61,13 +61,7 @@ class World:
         self.runs.call(ingest())
 
     def ask(self, *collections: str, origin: str = "library", question: str = QUESTION, **more: Any) -> Run:
-        return self.ended(self.runs.start(question, knobs(*collections, origin=origin, **more)))
-
-    def ended(self, run_id: str) -> Run:
-        until(lambda: (run := self.runs.get(run_id)) is not None and not run.live)
-        run = self.runs.get(run_id)
-        assert run is not None
-        return run
+        return finished(self.runs, self.runs.start(question, knobs(*collections, origin=origin, **more)))
 
     def was_sent(self, text: str) -> bool:
         servers = (self.chat, self.embeddings, self.reranker)
@@ -77,13 +71,6 @@ class World:
 def knobs(*collections: str, origin: str = "library", **more: Any) -> Knobs:
     search = {"origin": origin, "backend": "demo", "collections": list(collections) or ["contracts"]}
     return Knobs.parse({"search": search, "plan": {"queries": 1}, **more})
-
-
-def until(condition: Callable[[], bool]) -> None:
-    ends = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < ends, "it never happened"
-        time.sleep(0.01)
 
 
 @contextmanager
@@ -174,7 +161,7 @@ def test_a_private_collection_that_no_question_names_is_held_where_all_are_searc
     with world(tmp_path, embedding_model=EMBEDDER) as here:
         here.add("contracts", PRIVATE_TEXT)
         here.add("notes", PUBLIC_TEXT)
-        run = here.ended(here.runs.start(QUESTION, Knobs.parse({"search": {"origin": "library"}})))
+        run = finished(here.runs, here.runs.start(QUESTION, Knobs.parse({"search": {"origin": "library"}})))
         assert any(source.site == "contracts.txt" for source in run.sources)
         assert not here.was_sent(SECRET)
         assert here.was_sent(OPEN), "its collection is embedded by the hosted model"

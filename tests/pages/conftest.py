@@ -1,7 +1,6 @@
 """The pages run in this process, each test with its own data folder and none of the machine's settings."""
 
 import os
-import time
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 from pages.parts.sidebar import controls
+from tests.runtime.waiting import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
@@ -74,10 +74,4 @@ def answered(
     access: Access = NO_ACCESS,
 ) -> Run:
     """A finished run over the demo library."""
-    run_id = registry.start(question, knobs, access)
-    end = time.monotonic() + PATIENCE
-    while (run := registry.get(run_id)) is not None and run.live:
-        assert time.monotonic() < end, "the run did not end"
-        time.sleep(0.02)
-    assert run is not None
-    return run
+    return finished(registry, registry.start(question, knobs, access))

@@ -1,6 +1,5 @@
 """The pages as scripts: what they offer, and that they never show a traceback."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -20,6 +19,7 @@ from pages.parts.sidebar.knob_control import key as control_key
 from tests import samples
 from tests.methods.agent_runs import KNOBS, OVERLAP
 from tests.pages.conftest import answered, opened
+from tests.runtime.waiting import finished, until
 from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, called, streamed
 from tests.services.process import closed_port
@@ -364,11 +364,8 @@ def test_a_stopped_run_shows_its_ranking_and_answers_from_it(registry: RunRegist
     assert offer.label == "Answer now from 2 of 3 pages"
     offer.click().run()
     assert not app.exception
-    end = time.monotonic() + 60
-    while (answered_run := registry.get(run.id)) is not None and answered_run.live:
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    assert answered_run is not None and answered_run.status is RunStatus.DONE
+    answered_run = finished(registry, run.id)
+    assert answered_run.status is RunStatus.DONE
     assert answered_run.sources
     app.run()
     assert not [button for button in app.button if button.key == "answer_now"]
@@ -398,19 +395,14 @@ def test_an_answer_under_way_that_is_one_long_table_is_drawn_in_part(
     access = Access(base_url=fake_openai.base_url, chat_model=MODEL)
     knobs = Knobs.parse({"search": {"backend": "demo"}, "plan": {"queries": 1}})
     run_id = registry.start("How does chunk overlap affect retrieval?", knobs, access)
-    end = time.monotonic() + 60
-    while (run := registry.get(run_id)) is None or "kettle 699 | boils water [1] |" not in run.text:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    until(lambda: (run := registry.get(run_id)) and "kettle 699 | boils water [1] |" in run.text)
     app = opened(run=run_id)
     assert not app.exception
     (shown,) = [block.value for block in app.markdown if "kettle 699" in block.value]
     assert len(shown) < 20_000
     assert "| name | use |" in shown and "kettle 1 " not in shown
     gate.open()
-    while (run := registry.get(run_id)) is not None and run.live:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    finished(registry, run_id)
     app.run()
     assert any("kettle 1 " in block.value for block in app.markdown)
 

@@ -1,7 +1,6 @@
 """What visitors, signed-in people and operators may do on the pages, cell by cell of docs/security/permissions.md."""
 
 import secrets
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -16,9 +15,10 @@ from core.model import Grade
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
-from tests.pages.conftest import DEMO, PATIENCE, answered, opened
+from tests.pages.conftest import DEMO, answered, opened
 from tests.pages.test_evaluate import BY_WORDS, data_set, ended
 from tests.permissions import BUTTONS
+from tests.runtime.waiting import finished
 
 pytestmark = pytest.mark.slow
 
@@ -55,14 +55,6 @@ class Visit:
         self.registry.store.set_user(run.id, self.owner)
         return run
 
-    def ended(self, run_id: str) -> Run:
-        end = time.monotonic() + PATIENCE
-        while (run := self.registry.get(run_id)) is not None and run.live:
-            assert time.monotonic() < end, "the run did not end"
-            time.sleep(0.02)
-        assert run is not None
-        return run
-
     def labelled(self) -> None:
         run = self.run()
         assert run.index is not None and run.ranking is not None
@@ -81,7 +73,7 @@ def asks(visit: Visit, model_server: str = "") -> bool:
     app = visit.open(session={"knob_search_backend": "demo", "access_url": model_server})
     app.text_input(key="question").set_value(QUESTION)
     app.button(key="go").click().run()
-    error = visit.ended(app.session_state["run_id"]).error
+    error = finished(visit.registry, app.session_state["run_id"]).error
     return error is None or "This OpenQuery is shared" not in error.message
 
 
@@ -103,7 +95,7 @@ def changes(visit: Visit) -> bool:
     app.text_input(key="new_query").set_value("overlap of chunks")
     app.button(key="search_more").click().run()
     assert not app.exception
-    after = visit.ended(run.id)
+    after = finished(visit.registry, run.id)
     changed = len(after.queries) > len(run.queries)
     assert changed or "is not yours" in app.warning[0].value
     return changed

@@ -1,6 +1,5 @@
 """A server that several people use: each sees their own runs."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +7,8 @@ import pytest
 
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
-from tests.pages.conftest import PATIENCE, opened
+from tests.pages.conftest import opened
+from tests.runtime.waiting import finished
 
 pytestmark = pytest.mark.slow
 
@@ -39,10 +39,7 @@ def _ask(registry: RunRegistry, question: str) -> tuple[str, str]:
     app.button(key="go").click().run()
     assert not app.exception
     run_id = app.session_state["run_id"]
-    end = time.monotonic() + PATIENCE
-    while (run := registry.get(run_id)) is None or run.live:
-        assert time.monotonic() < end, "the run did not end"
-        time.sleep(0.02)
+    finished(registry, run_id)
     registry.store.flush()
     return app.session_state["session_id"], run_id
 

@@ -13,10 +13,11 @@ from core.config.settings import Settings
 from core.errors import LimitReached
 from core.model import ModelUsage, Phase, Usage
 from core.run.events import ModelUsed
-from core.run.state import Run, RunStatus
+from core.run.state import RunStatus
 from core.runtime.quotas import DAY, HOUR, Quotas
 from core.runtime.registry import RunRegistry
 from tests.faults.world import Site
+from tests.runtime.waiting import finished
 from tests.services.loopback import Gate, Reply
 from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI, streamed
 
@@ -105,22 +106,14 @@ def test_without_limits_everything_goes() -> None:
         limits.charge("anna", used(1_000_000))
 
 
-def _ended(runs: RunRegistry, run_id: str) -> Run:
-    ends = time.monotonic() + 60
-    while (run := runs.get(run_id)) is None or run.live:
-        assert time.monotonic() < ends
-        time.sleep(0.01)
-    return run
-
-
 def test_runs_are_counted_by_person_and_a_refused_one_leaves_nothing_behind(warm_folder: Path) -> None:
     runs = RunRegistry(Settings(data=warm_folder, ollama_url="", workers=1, runs_per_hour=1))
     try:
-        _ended(runs, runs.start("What does BM25 reward?", DEMO, access=Access(quota_subject="anna")))
+        finished(runs, runs.start("What does BM25 reward?", DEMO, access=Access(quota_subject="anna")))
         with pytest.raises(LimitReached):
             runs.start("What does BM25 reward?", DEMO, access=Access(quota_subject="anna"))
         assert len(runs.history()) == 1
-        _ended(runs, runs.start("What does BM25 reward?", DEMO, access=Access(quota_subject="berta")))
+        finished(runs, runs.start("What does BM25 reward?", DEMO, access=Access(quota_subject="berta")))
     finally:
         runs.close()
 
@@ -134,7 +127,7 @@ def test_tokens_of_answers_are_charged_to_their_person(
     runs = RunRegistry(Settings(data=warm_folder, ollama_url="", workers=1, tokens_per_day=at_least))
     try:
         run_id = runs.start("What does BM25 reward?", DEMO, replace(access, quota_subject="anna"))
-        _ended(runs, run_id)
+        finished(runs, run_id)
         with pytest.raises(LimitReached):
             runs.answer_again(run_id, access=replace(access, quota_subject="anna"))
         with pytest.raises(LimitReached):
@@ -152,13 +145,13 @@ def test_who_answers_again_is_charged_for_it_and_not_who_asked(
     runs = RunRegistry(Settings(data=warm_folder, ollama_url="", workers=1, tokens_per_day=1100))
     try:
         run_id = runs.start("What does BM25 reward?", DEMO, access)
-        _ended(runs, run_id)
+        finished(runs, run_id)
         runs.answer_again(run_id, access=replace(access, quota_subject="berta"))
-        while not _ended(runs, run_id).earlier_answers:
+        while not finished(runs, run_id).earlier_answers:
             time.sleep(0.01)
         with pytest.raises(LimitReached):
             runs.answer_again(run_id, access=replace(access, quota_subject="berta"))
-        assert len(_ended(runs, run_id).earlier_answers) == 1
+        assert len(finished(runs, run_id).earlier_answers) == 1
         runs.quotas.require_budget("anna")
     finally:
         runs.close()
@@ -184,17 +177,17 @@ def test_stopped_work_is_charged_for_what_it_wrote_and_for_nothing_older(
         runs = RunRegistry(settings)
         try:
             run_id = runs.start("What do kettles do?", knobs, access)
-            assert _ended(runs, run_id).answer is not None
+            assert finished(runs, run_id).answer is not None
             site.searches.append(Reply((gates[0],)))
             runs.search_more(run_id, "boiling water", access)
             gates[0].wait_reached()
             runs.stop(run_id)
-            assert _ended(runs, run_id).status is RunStatus.DONE, "the run is what it was"
+            assert finished(runs, run_id).status is RunStatus.DONE, "the run is what it was"
             runs.quotas.require_budget("")
             runs.answer_again(run_id, access=access)
             gates[1].wait_reached()
             runs.stop(run_id)
-            assert _ended(runs, run_id).answer is not None, "the part that came, or the answer before it"
+            assert finished(runs, run_id).answer is not None, "the part that came, or the answer before it"
             with pytest.raises(LimitReached):
                 runs.quotas.require_budget("")
         finally:
@@ -219,7 +212,7 @@ def test_every_model_that_a_question_asks_counts_in_its_run_and_for_its_person(
             replace(DEMO, plan=PlanKnobs(queries=2)),
             replace(access, quota_subject="anna"),
         )
-        run = _ended(runs, run_id)
+        run = finished(runs, run_id)
         told = {one.phase: one.usage.tokens.total_tokens for one in run.model_usage}
         embedded = sum(
             len(text.split()) for request in fake_openai.embedding_requests for text in request.json["input"]
