@@ -9,14 +9,21 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
 TOUR = ROOT / "notebooks" / "tour.ipynb"
 PATIENCE = 300
 """Seconds that a cell may take on a loaded machine."""
+
+
+def parsed(document: bytes) -> Any:
+    """The notebook, which must be valid."""
+    import nbformat  # loads grammars for seconds, in every worker if it stood above
+
+    notebook = nbformat.reads(document.decode(), as_version=4)
+    nbformat.validate(notebook)
+    return notebook
 
 
 async def executed(document: bytes, folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -25,8 +32,9 @@ async def executed(document: bytes, folder: Path, data: Path, monkeypatch: pytes
     Raises:
         CellExecutionError: when a cell fails.
     """
-    notebook = nbformat.reads(document.decode(), as_version=4)
-    nbformat.validate(notebook)
+    from nbclient import NotebookClient
+
+    notebook = parsed(document)
     environment = {
         "PYTHONPATH": str(ROOT),
         "OPENQUERY_DATA": str(data),
@@ -59,6 +67,8 @@ def outputs(notebook: Any) -> dict[str, str]:
 
 
 async def _write_tour() -> None:
+    import nbformat
+
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         notebook = await executed(TOUR.read_bytes(), Path(folder), Path(folder), patch)
     TOUR.write_text(nbformat.writes(notebook) + "\n", "utf-8")
