@@ -117,6 +117,7 @@ streamlit_patches.keep_reports()
 streamlit_patches.drop_nested_messages()
 streamlit_patches.look_up_widget_values()
 streamlit_patches.keep_theme()
+streamlit_patches.copy_containers_once()
 # Not at the root, because /runs is a page.
 api = create_app(runtime.runs)
 SERVING: dict[str, Any] = {

@@ -52,7 +52,7 @@ def moved(control: str) -> None:
     quick = now is RunStage.ENDED and not (filling or tuning.pending or paused)
     if quick:
         tuning.read(asked)
-    shown = [control, controls.LINK_FRAGMENT, "progress", "results"]
+    shown = [control, controls.RESET_FRAGMENT, "progress", *tuning.shown_by]
     st.rerun(shown if quick and not tuning.pending else "app")
 
 
@@ -141,7 +141,7 @@ def answer_column() -> None:
 def results_column() -> None:
     """Passages, hits, pages, timeline and prompt."""
     run = latest()
-    results_pane.results_pane(run, tuning.shown(run), now)
+    tuning.shown_by = results_pane.results_pane(run, lambda: tuning.shown(latest()), now)
 
 
 progress()

@@ -150,7 +150,8 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> Chart:
         traces.append(
             {
                 "type": "scatter",
-                "x": list(range(1, len(scores) + 1, every)),
+                "x0": 1,
+                "dx": every,
                 "y": _rounded(scores[::every]),
                 "mode": "lines",
                 "line": {"width": 1.8, "color": SITES[dark][0]}

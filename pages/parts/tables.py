@@ -42,7 +42,14 @@ def frame(rows: Sequence[Any], columns: Sequence[str], config: Mapping[str, Any]
             cells[name] = [
                 0.0 if cell is not None and cell <= 0 and not round(cell, digits) else cell for cell in column
             ]
-    return pa.table(cells)
+    return pa.table({name: _column(column) for name, column in cells.items()})
+
+
+def _column(cells: list[Any]) -> pa.Array:
+    """The cells of a column. Of texts that stand in several rows, such as titles and addresses, each is sent once."""
+    column = pa.array(cells)
+    is_repeated = pa.types.is_string(column.type) and 2 * len(set(cells)) < len(cells)
+    return column.dictionary_encode() if is_repeated else column
 
 
 def _digits(config: Any) -> int | None:

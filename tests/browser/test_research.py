@@ -186,7 +186,7 @@ def test_a_slider_moves_the_ranking_without_fetching_anything(answered: App) -> 
     expect(told).to_have_count(0)
 
 
-def test_a_slider_move_sends_at_most_80_kilobytes(answered: App) -> None:
+def test_a_slider_move_sends_at_most_60_kilobytes(answered: App) -> None:
     """What the browser receives over the websocket until the page is at rest, with 61 passages."""
     expect(answered.keyed("passage_caption")).to_contain_text("61 of 61 shown")
     session = answered.page.context.new_cdp_session(answered.page)
@@ -199,7 +199,7 @@ def test_a_slider_move_sends_at_most_80_kilobytes(answered: App) -> None:
     answered.slider("rank_top_k").press("ArrowRight")
     expect(answered.own("tuned")).to_contain_text("+1 added")
     answered.at_rest()
-    assert 20_000 < sum(map(len, frames)) < 80_000
+    assert 20_000 < sum(map(len, frames)) < 60_000
 
 
 def test_smaller_passages_are_cut_from_the_pages_in_hand_and_answered_again(answered: App) -> None:

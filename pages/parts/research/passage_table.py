@@ -1,6 +1,6 @@
 """The ranked passages: embedding map, score curve, table, and the selected passage in its article."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from pages.parts import browser, markup, passage_charts, runtime, tables, widget
 from pages.parts.passage_reader import reader
 from pages.parts.research import label_view
 
+FRAGMENTS = ("ranked_charts", "ranked_table")  # which show a ranking
 OPENED = "passage"
 """The name in the session state of the id of the passage that is open."""
 CITED = "cited"
@@ -36,19 +37,21 @@ VISIBLE_ROWS = 8
 """With charts of `passage_charts.HEIGHT` pixels, these rows are on the first screen of a window of 1,440 x 900."""
 
 
-def passages(answered: Run, run: Run, *, dark: bool) -> None:
-    """Draw map, curve and table of the tuned run, and what its labels say, beside the answer's ranking."""
-    table = ranked_passages(run)
-    if not table:
+def passages(answered: Run, tuned: Callable[[], Run]) -> tuple[str, ...]:
+    """Draw map, curve and table of the tuned run, which each fragment asks for when it is drawn, and what its labels say,
+    beside the answer's ranking. Returns the fragments to draw again after a change of the ranking."""
+    if not ranked_passages(tuned()):
         markup.show_empty("There are no passages to rank.", "segment")
-        return
-    _charts(run, table, dark=dark)
-    _listed(answered, run, table)
+        return ("results",)
+    _charts(tuned)
+    _listed(answered, tuned)
+    return FRAGMENTS
 
 
-@st.fragment
-def _listed(answered: Run, run: Run, table: Sequence[RankedPassage]) -> None:
+@st.fragment(key=FRAGMENTS[1])
+def _listed(answered: Run, tuned: Callable[[], Run]) -> None:
     """Filters, table, labels and the open passage. What is done here leaves the charts as they are."""
+    table = ranked_passages(run := tuned())
     if runtime.runs().get(run.id) is None:
         st.rerun()  # deleted, or its link was taken back: the page says so
     labels = label_view.run_labels(answered, run)
@@ -59,7 +62,9 @@ def _listed(answered: Run, run: Run, table: Sequence[RankedPassage]) -> None:
     _open_passage(run, table, rows, labels)
 
 
-def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
+@st.fragment(key=FRAGMENTS[0])
+def _charts(tuned: Callable[[], Run]) -> None:
+    table, dark = ranked_passages(run := tuned()), st.context.theme.type == "dark"
     left, right = st.columns([1.6, 1], gap="small")
     projected = passage_charts.projection(run.index) if run.index else None
     with left:

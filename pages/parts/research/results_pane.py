@@ -5,6 +5,7 @@ of the prompt what fills the context, as a bar and a table.
 """
 
 from collections import Counter
+from collections.abc import Callable
 
 import streamlit as st
 from htpy import Element, b, caption, div, i, pre, span, table, tbody, td, tfoot, th, thead, tr
@@ -30,18 +31,20 @@ TABS = (
 )
 
 
-def results_pane(run: Run, tuned: Run, stage: RunStage) -> None:
-    """Draw the selected tab. `run` has the answer; `tuned` is ranked under the live knobs."""
+def results_pane(run: Run, tuned: Callable[[], Run], stage: RunStage) -> tuple[str, ...]:
+    """Draw the selected tab. `run` has the answer; `tuned` is ranked under the live knobs. Returns the fragments to draw
+    again after a change of the ranking, which most tabs do not show."""
     passage_table.cited_passage(run)
     tabs = st.tabs(list(TABS), key="results_tabs", on_change="rerun")
     open_tab = next((number for number, tab in enumerate(tabs) if tab.open), 0)
     with tabs[open_tab]:
         match open_tab:
-            case 0 if stage in (RunStage.QUEUED, RunStage.GATHER) or tuned.ranking is None:
+            case 0 if stage in (RunStage.QUEUED, RunStage.GATHER) or tuned().ranking is None:
                 live_results.live(run)
+                return ("results",)
             case 0:
                 with st.container(key="ranked"):
-                    passage_table.passages(run, tuned, dark=st.context.theme.type == "dark")
+                    return passage_table.passages(run, tuned)
             case 1:
                 live_results.hits(run)
             case 2:
@@ -51,6 +54,7 @@ def results_pane(run: Run, tuned: Run, stage: RunStage) -> None:
                 timeline_view.timeline(run, runtime.clock(run))
             case _:
                 prompt(run)
+    return ()
 
 
 def prompt(run: Run) -> None:

@@ -14,6 +14,8 @@ class Tuning:
     """The ranking of a finished run under the controls: read once for a drawing, so that its parts agree."""
 
     def __init__(self, run: Run) -> None:
+        self.shown_by: tuple[str, ...] = ()
+        """The fragments in which the results show the ranking, once they are drawn."""
         self.read(run)
 
     def read(self, run: Run) -> None:

@@ -4,9 +4,11 @@ All of them hold for the version that `requirements.txt` names. No public functi
 """
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.delta_generator_singletons import context_dg_stack, get_default_dg_stack_value
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
@@ -157,8 +159,8 @@ def keep_theme() -> None:
     app_session._populate_theme_msg = _copy_theme
 
 
-def _copy_theme(message: CustomThemeConfig, section: str = "theme") -> None:
-    message.MergeFrom(_theme(section))
+def _copy_theme(msg: CustomThemeConfig, section: str = "theme") -> None:
+    msg.MergeFrom(_theme(section))
 
 
 @cache
@@ -166,3 +168,25 @@ def _theme(section: str) -> CustomThemeConfig:
     message = CustomThemeConfig()
     _read_theme(message, section)
     return message
+
+
+# --- copies of nested containers ------------------------------------------------------------------------------
+# Upstream: no issue is known. Test: tests/pages/test_nested_fragments.py
+
+
+def copy_containers_once() -> None:
+    """Copy each container that a fragment stands in once. Streamlit copies the containers around each of them again: those
+    of a fragment in n containers n² / 2 times, whenever it is drawn."""
+    DeltaGenerator.__deepcopy__ = _copy_container  # type: ignore[method-assign, assignment]
+
+
+def _copy_container(container: DeltaGenerator, memo: dict[int, Any]) -> DeltaGenerator:
+    copied = DeltaGenerator(
+        root_container=container._root_container,
+        cursor=deepcopy(container._cursor, memo),
+        parent=deepcopy(container._parent, memo),
+        block_type=container._block_type,
+    )
+    copied._form_data = deepcopy(container._form_data, memo)
+    copied._creating_fragment_id = container._creating_fragment_id
+    return copied

@@ -19,8 +19,8 @@ from pages.parts.sidebar.number_control import forget_typed
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
 TUNED = tuple(dict(LIVE))
 """The groups that apply to a finished run."""
-LIVE_FRAGMENT, LINK_FRAGMENT = "live_knobs", "tuned_link"
-"""The fragments of the sidebar with their controls, each of which is a fragment too, and with what is below them."""
+LIVE_FRAGMENT, RESET_FRAGMENT = "live_knobs", "reset_live_knobs"
+"""The fragments of the sidebar with their controls, each of which is a fragment too, and with the button below them."""
 NEXT = (
     ("plan", "Queries", "edit_note"),
     ("search", "Search", "travel_explore"),
@@ -165,20 +165,19 @@ def _live_sidebar(run: Run | None, moved: Callable[[str], object]) -> None:
         markup.show(markup.kicker(title, "applies live" if tunable else ""))
         live(group, title, run, moved=moved if run else None)
     if tunable and run is not None:
-        _tuned_link(run, moved)
+        with st.container(key="tuned_link", gap="xsmall"):
+            _reset(run, moved)
+            browser.copy_link()
 
 
-@st.fragment(key=LINK_FRAGMENT)
-def _tuned_link(run: Run, moved: Callable[[str], object]) -> None:
+@st.fragment(key=RESET_FRAGMENT)
+def _reset(run: Run, moved: Callable[[str], object]) -> None:
     def reset() -> None:
         set_controls(run.knobs, *TUNED)
         moved(LIVE_FRAGMENT)
 
-    with st.container(key="tuned_link", gap="xsmall"):
-        widgets.button(
-            "Reset", "undo", reset, key="reset", disabled=live_knobs(run) == run.knobs, width="stretch"
-        )
-        browser.copy_link()
+    is_unchanged = live_knobs(run) == run.knobs
+    widgets.button("Reset", "undo", reset, key="reset", disabled=is_unchanged, width="stretch")
 
 
 def live(

@@ -42,11 +42,9 @@ def test_the_chart_has_cosines_in_the_order_of_the_ranking_and_bm25_on_an_axis_o
     assert curve.cosine == pytest.approx((0.2, 0.8))
     assert curve.bm25 == (7, None)
     series = {trace.name: trace for trace in go.Figure(score_chart(curve, run, dark=False).to_dict()).data}
-    assert {name: list(trace.x) for name, trace in series.items()} == {
-        "Cosine": [1, 2],
-        "BM25": [1, 2],
-        "in the context": [2],
-    }
+    for name in ("Cosine", "BM25"):
+        assert (series[name].x0, series[name].dx, len(series[name].y)) == (1, 1, 2)
+    assert list(series["in the context"].x) == [2]
     assert series["in the context"].y == pytest.approx((0.8,))
     assert (series["Cosine"].yaxis, series["BM25"].yaxis) == ("y", "y2")
     by_words = curve_of(replace(run, ranking=replace(ranking, strategy="bm25", cosine=None)))
