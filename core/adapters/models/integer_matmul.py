@@ -4,12 +4,16 @@ Such a file holds each matrix as `Cast(int8) * scale`, with a scale for each col
 an embedding table, and computes in float32. Here the inputs of products are rounded to 8 bits at run time and
 multiplied as integers, and of a table only the rows that are looked up become floats (decision 0044). The weights are
 the same; what is lost is the rounding of the inputs, which have one scale for each product.
+
+As a program it reads the model from stdin and writes it to the file that its argument names.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -109,3 +113,7 @@ def _lookup(node: NodeProto, table: _Int8Matrix) -> Iterator[NodeProto]:
 def _without_unused(nodes: list[NodeProto], graph: GraphProto) -> list[NodeProto]:
     used = {name for node in nodes for name in node.input} | {output.name for output in graph.output}
     return [node for node in nodes if not used.isdisjoint(node.output)]
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_bytes(with_integer_products(sys.stdin.buffer.read()))

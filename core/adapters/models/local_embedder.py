@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import subprocess
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adapters.models.integer_matmul import with_integer_products
+from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.errors import EmbedFailed
 from core.model import Embeddings, ModelUsage, Usage
 from core.ports import OnRetry
@@ -208,16 +210,28 @@ def _load(weights: PackagedFile, tokenizer_file: PackagedFile) -> _Model:
     tokenizer = Tokenizer.from_buffer(tokenizer_file.read())
     tokenizer.enable_truncation(MAX_TOKENS)
     tokenizer.no_padding()
-    data = with_integer_products(weights.read())
-    try:
-        session = onnxruntime.InferenceSession(
-            data, options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
-        )
-    except Exception as error:  # the bindings' errors share no narrower base
-        raise EmbedFailed(
-            "ONNX Runtime could not load the local embedding model.",
-            hint="Update it: pip install --upgrade onnxruntime",
-        ) from error
+    with TemporaryDirectory() as folder:
+        rewritten = Path(folder, "model.onnx")
+        try:
+            # In a process that ends: rewriting needs 60 MB, most of which would never come back.
+            subprocess.run(  # noqa: S603  # our own interpreter and module
+                command("adapters.models.integer_matmul", str(rewritten)),
+                input=weights.read(),
+                cwd=IMPORT_ROOT,
+                env=environment(),
+                stderr=subprocess.DEVNULL,
+                check=True,
+            )
+            session = onnxruntime.InferenceSession(
+                rewritten, options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
+            )
+        except EmbedFailed:
+            raise
+        except Exception as error:  # the bindings' errors share no narrower base
+            raise EmbedFailed(
+                "ONNX Runtime could not load the local embedding model.",
+                hint="Update it: pip install --upgrade onnx onnxruntime",
+            ) from error
     return _Model(session, tokenizer)
 
 
