@@ -40,6 +40,7 @@ from core.runtime.choices.model_servers import ModelServers
 from core.runtime.choices.models import Models
 from core.runtime.choices.searches import Searches
 from core.runtime.logs import redact
+from core.sandbox.process import share_arenas
 from core.storage.price_file import PriceFile
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
     ) -> None:
         """`folders` are document folders that may be ingested, in addition to those of the settings; ingests read,
         split and embed on `jobs`, which outlive the engine."""
+        share_arenas()
         self.settings = settings
         self._jobs = jobs
         self._folders = tuple(folders)

@@ -90,7 +90,7 @@ class Bm25Index:
         hashed: Scores = np.zeros((total, width), dtype=np.float32)
         shared = present[stems] > 1
         np.add.at(hashed, (rows[shared], columns[stems[shared]]), (weights * signs[stems])[shared])
-        hashed /= np.maximum(np.linalg.norm(hashed, axis=1, keepdims=True), 1e-9)
+        hashed /= np.maximum(np.sqrt(np.vecdot(hashed, hashed)), 1e-9)[:, None]
         return hashed
 
     def _weighted(self, number: int) -> Scores:
