@@ -6,7 +6,6 @@ round, until none that waits is expected to enter the context. Decision 0075 has
 """
 
 from collections.abc import Mapping
-from math import ceil
 
 import numpy as np
 
@@ -25,8 +24,8 @@ FIRST = 150
 """How many passages BM25 chooses."""
 ROUND = 100
 """How many passages are embedded in a round after them."""
-PER_ROUND = 1000
-"""Passages of a run for each round that is embedded before a context counts as settled."""
+LEAST = FIRST + ROUND
+"""Passages that are embedded before a context counts as settled."""
 MOST_ENTERING = 0.1
 """The expected number of waiting passages that belong into the context, below which it counts as settled."""
 
@@ -39,14 +38,8 @@ def cascades(embed: EmbedKnobs, rank: RankKnobs, port: Embed) -> bool:
 
 
 def first_rows(question: str, passages: tuple[Passage, ...], pages: Mapping[str, Page] = NO_PAGES) -> Rows:
-    """The rows that are embedded first, the best by BM25 first: `FIRST` of them, or all where these and the rounds are."""
-    least = least_embedded(len(passages))
-    return best_first(bm25(question, passages, pages))[: FIRST if len(passages) > least else least]
-
-
-def least_embedded(passages: int) -> int:
-    """Of so many passages the number that are embedded before a context counts as settled."""
-    return FIRST + ROUND * ceil(passages / PER_ROUND)
+    """The rows that are embedded first, the best by BM25 first: `FIRST` of them, or all where there are `LEAST` at most."""
+    return best_first(bm25(question, passages, pages))[: FIRST if len(passages) > LEAST else LEAST]
 
 
 def next_rows(
@@ -54,8 +47,8 @@ def next_rows(
 ) -> Rows:
     """The rows that are embedded next, those with the highest expected cosine first; none once the context is settled.
 
-    It is settled when at least `least_embedded` passages are embedded and fewer than `MOST_ENTERING` of those that wait are
-    expected to belong into it, by `cosine_estimate`. `ranking` is that of the index under these knobs.
+    It is settled when at least `LEAST` passages are embedded and fewer than `MOST_ENTERING` of those that wait are expected
+    to belong into it, by `cosine_estimate`. `ranking` is that of the index under these knobs.
     """
     waiting = index.waiting
     if not len(waiting) or _needs_all(knobs):
@@ -67,7 +60,7 @@ def next_rows(
         return waiting[:ROUND]
     last = _last_admitted(ranking, knobs)
     embedded = len(index.passages) - len(waiting)
-    if last is not None and embedded >= least_embedded(len(index.passages)):
+    if last is not None and embedded >= LEAST:
         share = cosine_share(question, index, pages, knobs.cosine_weight)
         if _chance_to_enter(ranking, estimate, share, last).sum() < MOST_ENTERING:
             return waiting[:0]
