@@ -105,7 +105,16 @@ class BackgroundLoop:
         return result.result()
 
     def close(self) -> None:
-        """Stop the loop and end its thread."""
+        """Cancel what is still under way, stop the loop and end its thread."""
+        self.submit(_cancel_all()).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+async def _cancel_all() -> None:
+    """Cancel the other tasks of this loop, and wait until they have ended."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
