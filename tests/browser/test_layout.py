@@ -122,7 +122,7 @@ def curve(app: App) -> dict[str, Any]:
         """() => {
           const plot = document.querySelector('.st-key-curve .js-plotly-plot');
           if (!plot || !plot.data) return null;
-          return Object.fromEntries(plot.data.map(({ name, x, y }) => [name, { x: [...x], y: [...y] }]));
+          return Object.fromEntries(plot.data.map(({ name, y }) => [name, { y: [...y] }]));
         }"""
     ).json_value()
     return data
