@@ -61,7 +61,7 @@ def test_a_run_is_replayed_paused_sped_up_and_halts_where_a_phase_begins(
     expect(app.own("source")).to_have_count(len(final.sources))
     app.button("replay_end").click()
     expect(bar).to_have_count(0)
-    assert "replay" not in app.page.url
+    expect(app.page).not_to_have_url(re.compile("replay"))
     app.open("/runs")
     expect(app.listed(QUESTION)).to_have_count(1)
 
@@ -80,4 +80,4 @@ def test_a_run_without_events_says_so(app: App, demo_records: tuple[Record, ...]
     app.open(f"/?run={app.shown_run()}&replay=1")
     expect(app.page.get_by_test_id("stMain")).to_contain_text("This run has no events to replay.")
     app.finished()
-    assert "replay" not in app.page.url
+    expect(app.page).not_to_have_url(re.compile("replay"))
