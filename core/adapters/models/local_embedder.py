@@ -210,29 +210,38 @@ def _load(weights: PackagedFile, tokenizer_file: PackagedFile) -> _Model:
     tokenizer = Tokenizer.from_buffer(tokenizer_file.read())
     tokenizer.enable_truncation(MAX_TOKENS)
     tokenizer.no_padding()
-    with TemporaryDirectory() as folder:
-        rewritten = Path(folder, "model.onnx")
-        try:
-            # In a process that ends: rewriting needs 60 MB, most of which would never come back.
-            subprocess.run(  # noqa: S603  # our own interpreter and module
-                command("adapters.models.integer_matmul", str(rewritten)),
-                input=weights.read(),
-                cwd=IMPORT_ROOT,
-                env=environment(),
-                stderr=subprocess.DEVNULL,
-                check=True,
-            )
+    try:
+        with TemporaryDirectory() as folder:
+            file = Path(folder, "model.onnx")
+            _write_with_integer_products(weights, file)
             session = onnxruntime.InferenceSession(
-                rewritten, options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
+                file, options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
             )
-        except EmbedFailed:
-            raise
-        except Exception as error:  # the bindings' errors share no narrower base
-            raise EmbedFailed(
-                "ONNX Runtime could not load the local embedding model.",
-                hint="Update it: pip install --upgrade onnx onnxruntime",
-            ) from error
+    except EmbedFailed:
+        raise
+    except OSError as error:
+        raise EmbedFailed(
+            f"The local embedding model could not be prepared in a temporary file: {error.strerror}.",
+            hint="Set TMPDIR to a folder that can be written, with room for 23 MB.",
+        ) from error
+    except Exception as error:  # the bindings' errors share no narrower base
+        raise EmbedFailed(
+            "ONNX Runtime could not load the local embedding model.",
+            hint="Update it: pip install --upgrade onnx onnxruntime",
+        ) from error
     return _Model(session, tokenizer)
+
+
+def _write_with_integer_products(weights: PackagedFile, file: Path) -> None:
+    """Rewrite the model in a process that ends: that needs 60 MB, most of which would never come back."""
+    subprocess.run(  # noqa: S603  # our own interpreter and module
+        command("adapters.models.integer_matmul", str(file)),
+        input=weights.read(),
+        cwd=IMPORT_ROOT,
+        env=environment(),
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
 
 
 def _usable_cores() -> int:

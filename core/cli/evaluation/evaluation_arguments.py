@@ -52,8 +52,8 @@ def _add_compare(target: argparse.ArgumentParser) -> None:
 def _add_answers(target: argparse.ArgumentParser) -> None:
     _add_data(target)
     add_file(target, "--knobs", f"{_ONE_SETTING} of chunk, rank and answer")
-    kept = "keep the answers here; a question that is answered already is not answered again"
-    add_file(target, "--out", kept, "FOLDER")
+    folder_help = "keep the answers here; a question that is answered already is not answered again"
+    add_file(target, "--out", folder_help, "FOLDER")
     judge = target.add_argument_group("the chat model as a judge")
     judge.add_argument("--judge", action="store_true", help="have the sentences of the answers judged")
     add_file(

@@ -89,8 +89,8 @@ def _form() -> None:
 
 def _ask(question: str | None = None) -> None:
     with runtime.refusing:
-        asked = st.session_state.get("question", "") if question is None else question
-        runtime.ask(asked, controls.knobs())
+        text = st.session_state.get("question", "") if question is None else question
+        runtime.ask(text, controls.knobs())
 
 
 def _ask_example(question: str) -> None:

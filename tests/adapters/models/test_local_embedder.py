@@ -2,6 +2,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -142,3 +143,12 @@ def test_onnx_runtime_stores_no_identifier_and_no_usage_to_send(tmp_path: Path) 
     environment |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment, timeout=60)
     assert list(tmp_path.rglob("*")) == []
+
+
+async def test_without_a_temporary_folder_it_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(EmbedFailed, match="temporary file: No such file") as failure:
+        await MiniLM().warm()
+    assert "TMPDIR" in failure.value.hint
