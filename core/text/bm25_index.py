@@ -81,8 +81,11 @@ class Bm25Index:
         (Weinberger et al., 2009); stems of one text alone are left out, since they tell nothing about another.
         """
         total = len(self.lengths)
-        cells, times = np.unique(self.stems.astype(np.int64) * total + self.rows, return_counts=True)
-        stems, rows = np.divmod(cells, total)
+        # The words are in the order of their stems and, of one stem, of their rows: equal ones are neighbours.
+        is_new = (np.diff(self.stems, prepend=-1) != 0) | (np.diff(self.rows, prepend=-1) != 0)
+        starts = np.flatnonzero(is_new)
+        times = np.diff(starts, append=len(self.stems))
+        stems, rows = self.stems[starts], self.rows[starts]
         present = np.bincount(stems, minlength=len(self.vocabulary))
         weights = inverse_document_frequency(present, total)[stems] * (times / (times + K1))
         random = np.random.default_rng(0)
