@@ -20,7 +20,7 @@ from core.run.importer import run_from_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
-from core.stages.embedding.cascade import LEAST
+from core.stages.embedding.cascade import FIRST
 from tests.services.openai_server import vector
 from tests.stages.fakes import FakeEmbed
 
@@ -70,7 +70,7 @@ async def test_the_context_does_not_wait_for_passages_that_cannot_enter_it(ports
     assert at_answer.index is not None
     waiting = len(at_answer.index.waiting)
     assert waiting > 0
-    assert LEAST <= len(run.embedded_for_answer) == len(at_answer.index.passages) - waiting
+    assert FIRST <= len(run.embedded_for_answer) == len(at_answer.index.passages) - waiting
     assert {source.passage.id for source in run.sources} <= set(run.embedded_for_answer)
     assert any(f"{len(run.embedded_for_answer):,} of" in notice.message for notice in run.notices)
 

@@ -17,7 +17,7 @@ from core.run.state import Run, RunStatus
 from core.runtime import stored_work
 from core.runtime.engine import Engine
 from core.runtime.registry import RunRegistry
-from core.stages.embedding.cascade import LEAST
+from core.stages.embedding.cascade import FIRST
 from tests.runtime.waiting import finished, until
 from tests.test_cascade import KNOBS, QUESTION, Local
 
@@ -100,7 +100,7 @@ def test_the_rest_follows_and_is_stored(filled_runs: RunRegistry) -> None:
 def test_other_work_and_stop_end_the_filling_which_goes_on_when_asked(
     filled_runs: RunRegistry, embedder: Held
 ) -> None:
-    embedder.most = LEAST + 350
+    embedder.most = FIRST + 350
     run_id = filled_runs.start(QUESTION, KNOBS)
     assert finished(filled_runs, run_id).status is RunStatus.DONE
     assert embedder.held.wait(60)

@@ -22,10 +22,8 @@ from core.text.bm25_index import Scores
 
 FIRST = 150
 """How many passages BM25 chooses."""
-ROUND = 100
+ROUND = 50
 """How many passages are embedded in a round after them."""
-LEAST = FIRST + ROUND
-"""Passages that are embedded before a context counts as settled."""
 MOST_ENTERING = 0.1
 """The expected number of waiting passages that belong into the context, below which it counts as settled."""
 
@@ -38,8 +36,8 @@ def cascades(embed: EmbedKnobs, rank: RankKnobs, port: Embed) -> bool:
 
 
 def first_rows(question: str, passages: tuple[Passage, ...], pages: Mapping[str, Page] = NO_PAGES) -> Rows:
-    """The rows that are embedded first, the best by BM25 first: `FIRST` of them, or all where there are `LEAST` at most."""
-    return best_first(bm25(question, passages, pages))[: FIRST if len(passages) > LEAST else LEAST]
+    """The rows that are embedded first, the best by BM25 first: `FIRST` of them, or all where there are fewer."""
+    return best_first(bm25(question, passages, pages))[:FIRST]
 
 
 def next_rows(
@@ -47,8 +45,8 @@ def next_rows(
 ) -> Rows:
     """The rows that are embedded next, those with the highest expected cosine first; none once the context is settled.
 
-    It is settled when at least `LEAST` passages are embedded and fewer than `MOST_ENTERING` of those that wait are expected
-    to belong into it, by `cosine_estimate`. `ranking` is that of the index under these knobs.
+    It is settled when fewer than `MOST_ENTERING` of those that wait are expected to belong into it, by `cosine_estimate`.
+    `ranking` is that of the index under these knobs.
     """
     waiting = index.waiting
     if not len(waiting) or _needs_all(knobs):
@@ -59,8 +57,7 @@ def next_rows(
     if estimate is None:  # no passage has a vector
         return waiting[:ROUND]
     last = _last_admitted(ranking, knobs)
-    embedded = len(index.passages) - len(waiting)
-    if last is not None and embedded >= LEAST:
+    if last is not None:
         share = cosine_share(question, index, pages, knobs.cosine_weight)
         if _chance_to_enter(ranking, estimate, share, last).sum() < MOST_ENTERING:
             return waiting[:0]
