@@ -16,7 +16,8 @@ from core.stages.check import check
 from core.stages.chunk import chunk
 from core.stages.conversation.pages_in_hand import unread, with_pages_in_hand
 from core.stages.egress import admitted_history, admitted_reranking, admitted_sources, embeddable_pages
-from core.stages.embedding.cascade import cascades, first_rows
+from core.stages.embed import First
+from core.stages.embedding.cascade import FIRST, cascades, first_rows
 from core.stages.embedding.language_choice import embed_in_one_space
 from core.stages.partial_results import written_so_far
 from core.stages.plan import plan
@@ -83,7 +84,7 @@ async def index_and_rank(  # noqa: PLR0917
         emit,
         pages=lambda: recorder.run.pages,
         page_order=recorder.page_order,
-        first=(lambda passages: first_rows(question, passages, recorder.run.pages)) if in_parts else None,
+        first=_first_embedded(question, recorder) if in_parts else None,
         budget=budget,
         on_arrival=rank_without_vectors
         if run.index and knobs.rank.strategy is Strategy.BM25 and not in_parts
@@ -95,6 +96,19 @@ async def index_and_rank(  # noqa: PLR0917
         await rank_index(question, None, knobs, ports, recorder, budget=budget)
     else:
         await rank_index(question, index, knobs, ports, recorder, previous=recorder.run.ranking)
+
+
+def _first_embedded(question: str, recorder: Recorder) -> First:
+    """The passages that the cascade embeds first. While pages are missing, their limit grows with the share of the expected
+    pages that are in: searches that have not replied are expected to find as many as the others."""
+
+    def early_limit() -> int:
+        run = recorder.run
+        replied = len(run.replies) + len(run.search_faults)
+        expected = len(run.hits) * len(run.queries) / max(replied, 1)
+        return int(FIRST * min((len(run.pages) + len(run.skips)) / max(expected, 1), 1))
+
+    return First(lambda passages: first_rows(question, passages, recorder.run.pages), early_limit)
 
 
 async def rank_index(  # noqa: PLR0917

@@ -29,8 +29,15 @@ from core.stages.embedding.embedding_calls import vectors_of
 from core.stages.embedding.vector_buffer import VectorBuffer, Vectors
 from core.stages.time_budget import UNLIMITED, TimeBudget
 
-First = Callable[[tuple[Passage, ...]], Rows]
-"""The rows of those passages that are embedded before others, the most promising first."""
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """Which passages are embedded before others."""
+
+    rows: Callable[[tuple[Passage, ...]], Rows]
+    """Their rows among the passages in hand, the most promising first."""
+    early_limit: Callable[[], int]
+    """How many are embedded at most while pages are missing, which may hold more promising ones."""
 
 
 async def embed(
@@ -63,9 +70,9 @@ async def embed(
         port: the embedder.
         emit: called with every event.
         page_order: the place of a page in the index.
-        first: which of the passages in hand are embedded before the index is returned; the others wait. It is asked
-            before each call, and the last time with the passages of the index, so that it does not depend on the order
-            of arrival which of them wait. None: none does.
+        first: which of the passages in hand are embedded before the index is returned; the others wait. Its rows are asked
+            for before each call, and the last time with the passages of the index, so that it does not depend on the
+            order of arrival which of them wait. None: none does.
         budget: the time of the run.
         on_arrival: awaited once the last passage is in, with an index of all and without any vector, while
             they are embedded.
@@ -125,7 +132,7 @@ class _Work:
 
     async def chosen(self, first: First, passages: tuple[Passage, ...], size: int) -> tuple[Passage, ...]:
         """The next passages to be embedded, at most so many; none when all that are to come first were sent."""
-        self.first = [passages[row] for row in (await asyncio.to_thread(first, passages)).tolist()]
+        self.first = [passages[row] for row in (await asyncio.to_thread(first.rows, passages)).tolist()]
         new = tuple(passage for passage in self.first if passage.text not in self.sent)[:size]
         self.sent.update(passage.text for passage in new)
         return new
@@ -170,8 +177,11 @@ async def _best_first(
     size: int,
     page_order: Callable[[str], int],
 ) -> None:
-    """Embed what `first` chooses, in calls of the best that are in hand when each begins."""
-    arrived = asyncio.Event()
+    """Embed what `first` chooses, in calls of the best that are in hand when each begins; a call is full while pages are
+    missing."""
+    arrived, choosing = asyncio.Event(), asyncio.Lock()
+    in_hand: tuple[Passage, ...] = ()
+    complete = False
 
     async def arrive() -> None:
         try:
@@ -182,21 +192,31 @@ async def _best_first(
 
     arriving = asyncio.create_task(arrive())
 
-    async def embed_best() -> None:
-        in_hand: tuple[Passage, ...] = ()
+    async def next_call() -> tuple[Passage, ...]:
+        """The passages of the next call; none when all that come first were sent."""
+        nonlocal in_hand, complete
         while True:
             arrived.clear()
-            if ended := arriving.done():
+            if arriving.done() and not complete:
                 arriving.result()
-                in_hand = folded(_ordered(work, page_order))
-            elif len(in_hand) < len(work.passages):
-                in_hand = tuple(work.passages)
-            if chosen := await work.chosen(first, in_hand, size):
-                await work.batch(chosen)
-            elif ended:
-                return
-            elif not arriving.done():
+                in_hand, complete = folded(_ordered(work, page_order)), True
+            if not complete and first.early_limit() < len(work.sent) + size:
                 await arrived.wait()
+                continue
+            if not complete and len(in_hand) < len(work.passages):
+                in_hand = tuple(work.passages)
+            if (chosen := await work.chosen(first, in_hand, size)) or complete:
+                return chosen
+            if not arriving.done():
+                await arrived.wait()
+
+    async def embed_best() -> None:
+        while True:
+            async with choosing:
+                chosen = await next_call()
+            if not chosen:
+                return
+            await work.batch(chosen)
 
     # Two calls, so that the embedder has work while one of them makes its choice.
     calls = [asyncio.create_task(embed_best()) for _ in range(2)]

@@ -12,7 +12,7 @@ from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
 from core.model import Index, Passage, Phase, Place
 from core.run.events import BatchFailed, Embedded, EmbedStarted, Event, Note, PhaseEnded, PhaseStarted
-from core.stages.embed import embed
+from core.stages.embed import First, embed
 from core.stages.embedding import batching
 from tests.services.openai_server import vector
 from tests.stages.fakes import FakeEmbed
@@ -158,6 +158,33 @@ async def test_no_more_texts_and_calls_are_under_way_than_allowed(
     await embedded(embedder, page, knobs=knobs)
     assert embedder.most == calls
     assert max(map(len, embedder.calls)) == size
+
+
+async def test_passages_that_come_first_are_embedded_early_up_to_the_limit() -> None:
+    embedder, limits = Embedder(), {"a": 1, "b": 2, "c": 2}
+    arrived: list[str] = []
+    calls_at_arrival: list[list[list[str]]] = []
+
+    async def pages() -> AsyncGenerator[tuple[Passage, ...]]:
+        for passages in PAGES:
+            arrived.append(passages[0].place.page)
+            yield passages
+            while sum(map(len, embedder.calls)) < 1 + limits[arrived[-1]]:  # the question and the passages
+                await asyncio.sleep(0)
+            calls_at_arrival.append(list(embedder.calls))
+
+    first = First(
+        lambda passages: np.array(
+            [row for row, entry in enumerate(passages) if entry.text != "red fish"][:3]
+        ),
+        lambda: limits[arrived[-1]] if arrived else 0,
+    )
+    index = await embed(
+        QUESTION, pages(), EmbedKnobs(batch=1), embedder, [].append, page_order="abc".index, first=first
+    )
+    assert calls_at_arrival[-1] == [[QUESTION], ["one fish"], ["two fish"]]
+    assert embedder.calls == [[QUESTION], ["one fish"], ["two fish"], ["blue fish"]]
+    assert [index.passages[row].text for row in index.waiting] == ["red fish", "old fish"]
 
 
 async def test_a_text_that_was_embedded_is_not_sent_again() -> None:
