@@ -151,7 +151,10 @@ async def _embedder(engine: Engine, access: Access) -> ProbeReport:
 async def _reranker(engine: Engine) -> ProbeReport:
     port = engine.models.reranker()
     if port is None:
-        return ProbeState.OFF, "OPENQUERY_RERANK_URL is not set; passages are not reranked", ""
+        hint = (
+            "Set OPENQUERY_RERANK_URL, or OPENQUERY_RERANK_MODEL=local for the model of the extra “rerank”."
+        )
+        return ProbeState.OFF, "none; passages are not reranked", hint
     await port("health check", ["relevant", "not relevant"])
     file = engine.models.servers.reranking_file()
     where = f", {await file.describe()}" if file else "" if port.host else ", inside OpenQuery"

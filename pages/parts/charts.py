@@ -159,7 +159,12 @@ def bump_chart(
                 )
     lowest = max([depth, *before, *after])
     if lowest > depth:
-        figure.add_hline(y=depth + 0.6, line={"color": GRID[dark], "width": 1.5})
+        figure.add_hline(
+            y=depth + 0.6,
+            line={"color": GRID[dark], "width": 1.5},
+            annotation={"text": f"below rank {depth}", "font": {"size": 11, "color": MUTED[dark]}},
+            annotation_position="bottom left",
+        )
     dress(
         figure,
         dark,
