@@ -92,17 +92,17 @@ with st.container(horizontal=True, vertical_alignment="center", key="history_fil
         )
 
 
-found = latest_turns(matching_runs(runs, words or "", statuses, tags))
+listed_runs = latest_turns(matching_runs(runs, words or "", statuses, tags))
 refusal()
 if repeated := run_asked_again():
     asked_again(repeated)
-if found:
+if listed_runs:
     actions = st.container()
-    selected = history_table(found, open_run)
+    selected = history_table(listed_runs, open_run)
     with actions:
         history_actions(selected, runs)
     entries = len(latest_turns(runs))
-    count = f"{len(found):,} shown of " if len(found) < entries else ""
+    count = f"{len(listed_runs):,} shown of " if len(listed_runs) < entries else ""
     count += pluralize(len(runs), "run")
     if entries < len(runs):
         count += f" in {pluralize(entries, 'conversation')}"

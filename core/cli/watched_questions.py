@@ -47,21 +47,21 @@ def read_questions(file: Path, settings: Settings) -> tuple[WatchedQuestion, ...
 
 def _watched(line: str, settings: Settings) -> WatchedQuestion:
     question: Any = line
-    given: Any = {}
+    knob_fields: Any = {}
     if line.startswith("{"):
         try:
             fields = valid_json(line.encode())
         except ValueError as error:
             raise BadInput("This is not JSON.", hint=_FORM) from error
-        question, given = fields.get("question"), fields.get("knobs", {})
+        question, knob_fields = fields.get("question"), fields.get("knobs", {})
         if (
             not isinstance(question, str)
-            or not isinstance(given, dict)
+            or not isinstance(knob_fields, dict)
             or fields.keys() - {"question", "knobs"}
         ):
             raise BadInput("This is not a question with its knobs.", hint=_FORM)
-    if unknown := given.keys() - {parameter.path for parameter in parameters()}:
+    if unknown := knob_fields.keys() - {parameter.path for parameter in parameters()}:
         raise BadInput(f"There is no knob {one_line(min(unknown), 60)}.", hint=_FORM)
     return WatchedQuestion(
-        question=checked_question(question), knobs=Knobs.parse(nested({**settings.knobs, **given}))
+        question=checked_question(question), knobs=Knobs.parse(nested({**settings.knobs, **knob_fields}))
     )

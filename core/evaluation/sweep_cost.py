@@ -87,11 +87,11 @@ def summarize(data: DataSet) -> DataSetSummary:
 
 def _first(documents: Iterable[CorpusDocument]) -> Iterator[CorpusDocument]:
     """The first documents, of about `SAMPLE_CHARACTERS` characters together."""
-    left = SAMPLE_CHARACTERS
+    characters_left = SAMPLE_CHARACTERS
     for document in documents:
         yield document
-        left -= len(document.text)
-        if left <= 0:
+        characters_left -= len(document.text)
+        if characters_left <= 0:
             return
 
 

@@ -48,8 +48,8 @@ def references(run: Run) -> tuple[Reference, ...]:
     numbers: dict[str, list[int]] = {}
     for source in run.sources:
         numbers.setdefault(source.place.page, []).append(source.number)
-    asked = datetime.fromisoformat(run.started).astimezone(UTC) if run.started else None
-    accessed = (asked.year, asked.month, asked.day) if asked else ()
+    started = datetime.fromisoformat(run.started).astimezone(UTC) if run.started else None
+    accessed = (started.year, started.month, started.day) if started else ()
     return tuple(_reference(run.pages[key], tuple(cited), accessed) for key, cited in numbers.items())
 
 

@@ -131,9 +131,9 @@ def _numbers(run: Run) -> list[tuple[int, int]]:
 
 def _texts(run: Run, *, full_texts: bool) -> dict[str, Any]:
     passages = run.index.passages if run.index else ()
-    kept = {row for row, _ in _numbers(run)} | set(run.ranking.context if run.ranking else ())
+    shown_rows = {row for row, _ in _numbers(run)} | set(run.ranking.context if run.ranking else ())
     by_page: dict[str, list[Place]] = {}
-    for row in sorted(kept):
+    for row in sorted(shown_rows):
         by_page.setdefault(passages[row].place.page, []).append(passages[row].place)
     own_texts = {passage.place.page: (passage.place.start, passage.text) for passage in passages}
     pages = []

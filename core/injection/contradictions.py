@@ -18,16 +18,16 @@ def contradictions(name: str, prices: Sequence[str], visible: str) -> tuple[Inje
     """A weak sign with what structured data declares and the visible text contradicts, if anything: a name of which most
     words are nowhere in the text, prices none of which is among its amounts of money. Its offsets count in its quote."""
     declared = []
-    wanted = set(re.findall(r"\w+", name.casefold()))
-    if len(wanted) >= _FEWEST_WORDS:
-        missing = wanted.difference(re.findall(r"\w+", visible.casefold()))
-        declared += [f"name: {name}"] if 2 * len(missing) > len(wanted) else []
+    name_words = set(re.findall(r"\w+", name.casefold()))
+    if len(name_words) >= _FEWEST_WORDS:
+        missing = name_words.difference(re.findall(r"\w+", visible.casefold()))
+        declared += [f"name: {name}"] if 2 * len(missing) > len(name_words) else []
     shown = {_cents(before or after) for before, after in _AMOUNT.findall(visible)} if prices else set()
     if shown and shown.isdisjoint(_cents(_MORE_ZEROS.sub("", price)) for price in prices):
         declared.append(f"price: {', '.join(prices)}")
-    said, kind = "; ".join(declared), InjectionKind.CONTRADICTION
-    sign = InjectionSign(kind=kind, start=0, end=len(said), quote=said, hidden=True, strong=False)
-    return (sign,) if said and visible else ()
+    quote, kind = "; ".join(declared), InjectionKind.CONTRADICTION
+    sign = InjectionSign(kind=kind, start=0, end=len(quote), quote=quote, hidden=True, strong=False)
+    return (sign,) if quote and visible else ()
 
 
 def _cents(amount: str) -> str:

@@ -140,8 +140,8 @@ async def _read_what_was_found(  # noqa: PLR0917
 ) -> None:
     """Read the hits of the agent's searches, or those of the question where it has none."""
     hits = recorder.run.hits
-    what = "those that its searches found were read" if hits else "the question itself was searched"
-    recorder.emit(e.Note(Phase.READ, f"The agent had opened no page, so {what}."))
+    fallback = "those that its searches found were read" if hits else "the question itself was searched"
+    recorder.emit(e.Note(Phase.READ, f"The agent had opened no page, so {fallback}."))
     if hits:
         await tools.read(hits)
     else:

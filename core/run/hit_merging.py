@@ -46,15 +46,17 @@ def _first_results(reply: SearchReply, limit: int) -> Iterator[tuple[str, Result
             yield key, result
 
 
-def _hit(key: str, found: Sequence[tuple[Query, Result]]) -> Hit:
-    results = [result for _, result in found]
+def _hit(key: str, occurrences: Sequence[tuple[Query, Result]]) -> Hit:
+    results = [result for _, result in occurrences]
     best = min(results, key=lambda result: result.rank)
     return Hit(
         key=key,
         url=best.url,
         title=best.title,
         snippet=best.snippet or next((result.snippet for result in results if result.snippet), ""),
-        found=tuple(HitOrigin(query=query.text, rank=row.rank, engines=row.engines) for query, row in found),
+        found=tuple(
+            HitOrigin(query=query.text, rank=row.rank, engines=row.engines) for query, row in occurrences
+        ),
         # fsum, because the order of the answers must not show in the last digit.
         score=math.fsum(1 / (RRF_K + result.rank) for result in results),
         published=next((result.published for result in results if result.published), None),

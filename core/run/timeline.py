@@ -201,15 +201,15 @@ def _clipped(interval: _Interval, whole: _Interval) -> _Interval:
 
 def _without(interval: _Interval, holes: Iterable[_Interval]) -> list[_Interval]:
     """What is left of an interval when others are taken out of it."""
-    left = []
+    remaining = []
     start, end = interval
     for first, last in sorted(holes):
         if first > start:
-            left.append((start, min(first, end)))
+            remaining.append((start, min(first, end)))
         start = max(start, last)
         if start >= end:
-            return left
-    return [*left, (start, end)]
+            return remaining
+    return [*remaining, (start, end)]
 
 
 def _length(intervals: Iterable[_Interval]) -> float:

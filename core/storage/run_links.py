@@ -55,7 +55,7 @@ class RunLinks:
             BadInput: when the run is not stored, or has too many links.
         """
         link = _PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
-        digest, made = _digest(link), datetime.now(UTC).isoformat(timespec="seconds")
+        digest, created = _digest(link), datetime.now(UTC).isoformat(timespec="seconds")
         self._store.flush()
         with self._store.transaction("The link was not made") as db:
             if not db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone():
@@ -63,8 +63,8 @@ class RunLinks:
             (count,) = db.execute("SELECT count(*) FROM run_links WHERE run = ?", (run_id,)).fetchone()
             if count >= LINK_LIMIT:
                 raise BadInput(f"This run has {LINK_LIMIT} links already.", hint="Take some of them back.")
-            db.execute("INSERT INTO run_links VALUES (?, ?, ?)", (digest, run_id, made))
-        return link, RunLink(id=digest[:16], made=made)
+            db.execute("INSERT INTO run_links VALUES (?, ?, ?)", (digest, run_id, created))
+        return link, RunLink(id=digest[:16], made=created)
 
     def of(self, run_id: str) -> tuple[RunLink, ...]:
         """The links to a run, oldest first."""
@@ -72,7 +72,7 @@ class RunLinks:
             rows = db.execute(
                 "SELECT substr(digest, 1, 16), made FROM run_links WHERE run = ? ORDER BY made", (run_id,)
             ).fetchall()
-        return tuple(RunLink(id=link_id, made=made) for link_id, made in rows)
+        return tuple(RunLink(id=link_id, made=created) for link_id, created in rows)
 
     def run_of(self, link: str) -> str:
         """The id of the run that the link leads to; empty: to none, or not any more."""

@@ -156,8 +156,8 @@ async def answer_questions(
         excerpts = (pages[page].article.text[start:end] for page, start, end in question.excerpts)
         return replace(result, references=question.answers or tuple(excerpts))
 
-    left = stream(question for question in data.questions if question.id not in done)
-    async with aclosing(map_concurrently(left, answered, at_once=AT_ONCE)) as results:
+    remaining = stream(question for question in data.questions if question.id not in done)
+    async with aclosing(map_concurrently(remaining, answered, at_once=AT_ONCE)) as results:
         async for result in results:
             yield result
 

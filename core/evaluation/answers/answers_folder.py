@@ -176,8 +176,8 @@ class AnswersFolder:
         file.begin(header)
         judged = self.answers.judged
         done = {answer.id for answer in judged.answers if not answer.failed} if judged else set()
-        left = [answer for answer in answers.answered if answer.id not in done]
-        async with aclosing(judge_answers(judge, left)) as results:
+        remaining = [answer for answer in answers.answered if answer.id not in done]
+        async with aclosing(judge_answers(judge, remaining)) as results:
             async for result in results:
                 file.add(result)
                 yield result

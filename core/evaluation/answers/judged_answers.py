@@ -236,8 +236,8 @@ async def judge_answers(judge: Judge, answers: Sequence[AnsweredQuestion]) -> As
         except ChatFailed as error:
             return JudgedAnswer(id=answer.id, failed=str(error))
 
-    given = stream(answer for answer in answers if not (answer.refused or answer.failed))
-    async with aclosing(map_concurrently(given, judged, at_once=AT_ONCE)) as results:
+    to_judge = stream(answer for answer in answers if not (answer.refused or answer.failed))
+    async with aclosing(map_concurrently(to_judge, judged, at_once=AT_ONCE)) as results:
         async for result in results:
             yield result
 

@@ -37,7 +37,7 @@ async def fetch_texts(recorded: RecordedRun, ports: Ports) -> RecordedRun:
     if not lacking:
         raise BadInput("No texts were left out of this run.", hint="It can be read and ranked as it is.")
     hits = {hit.key: replace(hit, snippet="") for hit in run.hits}
-    wanted = [
+    lacking_hits = [
         hits.get(key) or Hit(key=key, url=page.url, title=page.title, snippet="", found=(), score=0.0)
         for key, page in lacking.items()
     ]
@@ -50,7 +50,7 @@ async def fetch_texts(recorded: RecordedRun, ports: Ports) -> RecordedRun:
     )
     events: list[e.Event] = []
     with suppress(ReadFailed):  # then every page has its reason
-        await collected(read(stream(wanted), knobs, ports.web, ports.extract, events.append))
+        await collected(read(stream(lacking_hits), knobs, ports.web, ports.extract, events.append))
     fetched = {event.page.key: event.page.article for event in events if isinstance(event, e.PageRead)}
     reasons = {
         event.skip.key: f"{event.skip.reason}{event.skip.detail and f', {event.skip.detail}'}"

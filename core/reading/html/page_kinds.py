@@ -52,7 +52,7 @@ def page_signs(html: str, url: str, blocks: Sequence[Block], said: Matrix) -> di
     """The signs of a page, by name, each from 0 (absent) to 1."""
     head = html[:600_000]
     signs: dict[str, float] = {}
-    types = Counter(_TYPES.get(name, "") for found in (_TYPE, _ITEM_TYPE) for name in found.findall(head))
+    types = Counter(_TYPES.get(name, "") for pattern in (_TYPE, _ITEM_TYPE) for name in pattern.findall(head))
     for name, number in types.items():
         if name:
             signs[f"type {name}"] = 1.0

@@ -80,8 +80,8 @@ class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
             OSError: when it cannot be written.
         """
         self._quotas.require_budget(access.quota_subject)
-        default, given = Knobs(), knobs or Knobs()
-        setting = replace(default, **{group: getattr(given, group) for group in CHANGED})
+        default, chosen = Knobs(), knobs or Knobs()
+        setting = replace(default, **{group: getattr(chosen, group) for group in CHANGED})
         plan = AnswerPlan(
             data=data,
             changes=tuple(changes(default, setting)),

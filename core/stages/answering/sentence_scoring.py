@@ -153,8 +153,10 @@ def score_sentences_by_words(question: str, sources: Sequence[Source]) -> Senten
     return _sorted(candidates, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
 
 
-def _sorted(found: Sequence[ScoredSentence], values: Floats, threshold: float) -> SentenceScores:
-    scored = (replace(sentence, score=float(value)) for sentence, value in zip(found, values, strict=True))
+def _sorted(sentences: Sequence[ScoredSentence], values: Floats, threshold: float) -> SentenceScores:
+    scored = (
+        replace(sentence, score=float(value)) for sentence, value in zip(sentences, values, strict=True)
+    )
     return SentenceScores(tuple(sorted(scored, key=_best_first)), threshold)
 
 
@@ -169,10 +171,10 @@ def _with_coverage(
     question_tokens = [tokens(word, language) for word in words]
 
     def coverage(text: str) -> float:
-        there = set(tokens(text, language))
+        text_tokens = set(tokens(text, language))
         return float(
             sum(
-                w * sum(t in there for t in ts) / max(1, len(ts))
+                w * sum(t in text_tokens for t in ts) / max(1, len(ts))
                 for w, ts in zip(weights, question_tokens, strict=True)
             )
         )

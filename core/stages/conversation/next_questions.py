@@ -160,9 +160,9 @@ def _headings(index: Index, ranking: Ranking, pages: Mapping[str, Page]) -> Iter
     seen = set(map(section, ranking.context))
     seen |= {(key, _title(pages[key])) for key, _ in seen if key in pages}
     for row in _beyond_context(index, ranking, pages):
-        if (found := section(row)) not in seen:
-            seen.add(found)
-            yield found[1], pages[found[0]]
+        if (page_section := section(row)) not in seen:
+            seen.add(page_section)
+            yield page_section[1], pages[page_section[0]]
 
 
 def _title(page: Page) -> str:

@@ -24,8 +24,8 @@ NO_NEW_PAGE = "The searches found no new page."
 def add_pages_in_hand(earlier: Run, recorder: Recorder) -> None:
     """Give the run the pages of an earlier one, as the results of a query that stands for them. Nothing is fetched."""
     query = Query(text=PAGES_IN_HAND, author=Author.CONVERSATION)
-    here = {page.key for page in earlier.ranked_pages}
-    hits = [hit for hit in earlier.hits if hit.key in here]
+    keys_in_hand = {page.key for page in earlier.ranked_pages}
+    hits = [hit for hit in earlier.hits if hit.key in keys_in_hand]
     results = (
         Result(
             url=hit.url,

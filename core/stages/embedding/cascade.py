@@ -72,8 +72,8 @@ def _needs_all(knobs: RankKnobs) -> bool:
 def _last_admitted(ranking: Ranking, knobs: RankKnobs) -> int | None:
     """The row that a waiting passage would have to beat; None where any could enter."""
     rows = ranking.order[:RERANK_DEPTH].tolist() if knobs.rerank else list(ranking.context)
-    wanted = RERANK_DEPTH if knobs.rerank else knobs.top_k
-    return int(rows[-1]) if rows and len(rows) >= wanted else None
+    depth = RERANK_DEPTH if knobs.rerank else knobs.top_k
+    return int(rows[-1]) if rows and len(rows) >= depth else None
 
 
 def _chance_to_enter(ranking: Ranking, estimate: CosineEstimate, share: Scores, last: int) -> Scores:

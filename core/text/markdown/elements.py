@@ -45,10 +45,10 @@ def _tree(tokens: Sequence[Token], numbers: Collection[int]) -> list[Element]:
     words: list[str] = []
     targets: list[str] = []
 
-    def add(*made: Element) -> None:
+    def add(*elements: Element) -> None:
         inside[-1].extend(_cited("".join(words), numbers))
         words.clear()
-        inside[-1].extend(made)
+        inside[-1].extend(elements)
 
     for token in tokens:
         tag = None if token.hidden else TAGS.get(token.tag)

@@ -215,16 +215,20 @@ def _knobs(
     """What one changed knob does to the rank of a relevant text and to the metric, the best rank first."""
     own = values_of(compared.setting)
 
-    def row(neighbour: Neighbour, there: RelevantText | None) -> Element:
+    def row(neighbour: Neighbour, relevant_text: RelevantText | None) -> Element:
         values = compared.results.setting(neighbour.setting).values.get(question, {})
         figure = values.get(compared.metric)
         link = markup.pick_link("setting", neighbour.setting)[column(neighbour.path)]
         return tr[
             td[link],
             td[f"{value_text(own[neighbour.path])} → ", b[value_text(neighbour.value)]],
-            td(".n")[f"{there.rank:,}" if there and there.rank else "–"],
+            td(".n")[f"{relevant_text.rank:,}" if relevant_text and relevant_text.rank else "–"],
             td(".n")["" if figure is None else metric_text(figure)],
-            td[f"source {there.number}" if there and there.number else "not in the context"],
+            td[
+                f"source {relevant_text.number}"
+                if relevant_text and relevant_text.number
+                else "not in the context"
+            ],
         ]
 
     best_first = sorted(ranked, key=lambda pair: (pair[1] and pair[1].rank) or sys.maxsize)
@@ -241,7 +245,7 @@ def _knobs(
                 *(th(".n", scope="col")[name] for name in ("rank", compared.metric)),
                 "context",
             ),
-            (row(neighbour, there) for neighbour, there in best_first),
+            (row(neighbour, relevant_text) for neighbour, relevant_text in best_first),
         ),
     ]
 

@@ -48,7 +48,7 @@ def _title(answers: tuple[AnswerVersion, ...], index: int, *, long: bool = False
     if not long:
         return name
     version = answers[index]
-    return f"{name}: {pluralize(len(version.sources), 'source')}{f', {who}' if (who := answer_author(version.answer)) else ''}"
+    return f"{name}: {pluralize(len(version.sources), 'source')}{f', {author}' if (author := answer_author(version.answer)) else ''}"
 
 
 def _side(run: Run, name: str, index: int, answers: tuple[AnswerVersion, ...]) -> answer_diff.AnswerSide:

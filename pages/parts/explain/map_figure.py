@@ -36,7 +36,7 @@ def map_figure(
     figure = go.Figure()
     points = projected.projection.points
 
-    def trace(some: Sequence[int], name: str, **given: Any) -> None:
+    def trace(some: Sequence[int], name: str, **options: Any) -> None:
         figure.add_scatter(
             x=points[list(some), 0].tolist(),
             y=points[list(some), 1].tolist(),
@@ -45,7 +45,7 @@ def map_figure(
             customdata=[f"point/{row}" for row in some],
             hovertemplate="%{text}<extra></extra>",
             showlegend=bool(some),
-            **given,
+            **options,
         )
 
     for name, some, marker in _groups(run, passages, by, dark=dark):

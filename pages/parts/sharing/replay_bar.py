@@ -58,13 +58,13 @@ def replayed(replay: Replay | None, run: Run) -> Run:
 def replay_bar(replay: Replay, *, paused: bool) -> None:
     """Draw what is replayed and how fast, and the controls of the replay."""
     run, playhead = replay.recorded.run, replay.playhead
-    what = f"Replay of the run of {browser.local_time(run.started)}"
+    title = f"Replay of the run of {browser.local_time(run.started)}"
     with st.container(key="replay", horizontal=True, vertical_alignment="center", gap="small"):
         if replay.ended:
-            state = f"{what}: it has ended."
+            state = f"{title}: it has ended."
         else:
             now = f"paused at {markup.duration(playhead.position)}" if paused else "running"
-            state = f"{what}, {_times(playhead.speed)}, {now}."
+            state = f"{title}, {_times(playhead.speed)}, {now}."
         markup.show(div(".oq-status-line")[markup.icon("replay"), span[state]])
         if replay.ended:
             widgets.button("Replay again", "replay", start, run.id, key="replay_again")
