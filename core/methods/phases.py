@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from core.config.knobs import Knobs, Strategy
 from core.methods.filling import filling, settle
-from core.model import Answer, AnswerFrom, Index, Page, Phase, Ranking, Source, source_numbers
+from core.model import Answer, AnswerFrom, Index, Page, Passage, Phase, Ranking, Rows, Source, source_numbers
 from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Recorder
@@ -16,8 +16,7 @@ from core.stages.check import check
 from core.stages.chunk import chunk
 from core.stages.conversation.pages_in_hand import unread, with_pages_in_hand
 from core.stages.egress import admitted_history, admitted_reranking, admitted_sources, embeddable_pages
-from core.stages.embed import First
-from core.stages.embedding.cascade import FIRST, cascades, first_rows
+from core.stages.embedding.cascade import FIRST, First, cascades, first_rows
 from core.stages.embedding.language_choice import embed_in_one_space
 from core.stages.partial_results import written_so_far
 from core.stages.plan import plan
@@ -108,7 +107,10 @@ def _first_embedded(question: str, recorder: Recorder) -> First:
         expected = len(run.hits) * len(run.queries) / max(replied, 1)
         return int(FIRST * min((len(run.pages) + len(run.skips)) / max(expected, 1), 1))
 
-    return First(lambda passages: first_rows(question, passages, recorder.run.pages), early_limit)
+    def rows(passages: tuple[Passage, ...], complete: bool) -> Rows:  # a plain callable
+        return first_rows(question, passages, recorder.run.pages, keep=complete)
+
+    return First(rows, early_limit)
 
 
 async def rank_index(  # noqa: PLR0917

@@ -12,7 +12,7 @@ import numpy as np
 
 from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
-from core.model import Index, Passage, Phase, Rows, Severity
+from core.model import Index, Passage, Phase, Severity
 from core.ports import Embed
 from core.run.events import (
     BatchFailed,
@@ -25,19 +25,10 @@ from core.run.events import (
 )
 from core.stages.chunk import folded
 from core.stages.embedding.batching import batched
+from core.stages.embedding.cascade import First
 from core.stages.embedding.embedding_calls import vectors_of
 from core.stages.embedding.vector_buffer import VectorBuffer, Vectors
 from core.stages.time_budget import UNLIMITED, TimeBudget
-
-
-@dataclass(frozen=True, slots=True)
-class First:
-    """Which passages are embedded before others."""
-
-    rows: Callable[[tuple[Passage, ...]], Rows]
-    """Their rows among the passages in hand, the most promising first."""
-    early_limit: Callable[[], int]
-    """How many are embedded at most while pages are missing, which may hold more promising ones."""
 
 
 async def embed(
@@ -126,13 +117,18 @@ class _Work:
     """Those that were chosen last; None: no choice was made."""
     sent: set[str] = field(default_factory=set)
     """Texts of passages that were chosen."""
+    in_hand: tuple[Passage, ...] = ()
+    """Those that the last choice was made from."""
+    complete: bool = False
+    """Whether they are the passages of the index."""
     known: VectorBuffer = field(default_factory=VectorBuffer)
     fault: EmbedFailed | None = None
     numbers: count[int] = field(default_factory=lambda: count(1))
 
-    async def chosen(self, first: First, passages: tuple[Passage, ...], size: int) -> tuple[Passage, ...]:
+    async def chosen(self, first: First, size: int) -> tuple[Passage, ...]:
         """The next passages to be embedded, at most so many; none when all that are to come first were sent."""
-        self.first = [passages[row] for row in (await asyncio.to_thread(first.rows, passages)).tolist()]
+        rows = await asyncio.to_thread(first.rows, self.in_hand, self.complete)
+        self.first = [self.in_hand[row] for row in rows.tolist()]
         new = tuple(passage for passage in self.first if passage.text not in self.sent)[:size]
         self.sent.update(passage.text for passage in new)
         return new
@@ -180,8 +176,6 @@ async def _best_first(
     """Embed what `first` chooses, in calls of the best that are in hand when each begins; a call is full while pages are
     missing."""
     arrived, choosing = asyncio.Event(), asyncio.Lock()
-    in_hand: tuple[Passage, ...] = ()
-    complete = False
 
     async def arrive() -> None:
         try:
@@ -194,18 +188,17 @@ async def _best_first(
 
     async def next_call() -> tuple[Passage, ...]:
         """The passages of the next call; none when all that come first were sent."""
-        nonlocal in_hand, complete
         while True:
             arrived.clear()
-            if arriving.done() and not complete:
+            if not work.complete and arriving.done():
                 arriving.result()
-                in_hand, complete = folded(_ordered(work, page_order)), True
-            if not complete and first.early_limit() < len(work.sent) + size:
-                await arrived.wait()
-                continue
-            if not complete and len(in_hand) < len(work.passages):
-                in_hand = tuple(work.passages)
-            if (chosen := await work.chosen(first, in_hand, size)) or complete:
+                work.in_hand, work.complete = folded(_ordered(work, page_order)), True
+            if not work.complete:
+                if first.early_limit() < len(work.sent) + size:
+                    await arrived.wait()
+                    continue
+                work.in_hand = tuple(work.passages)
+            if (chosen := await work.chosen(first, size)) or work.complete:
                 return chosen
             if not arriving.done():
                 await arrived.wait()
@@ -270,7 +263,12 @@ def _with_vectors(work: _Work, page_order: Callable[[str], int]) -> Index:
     failed = {text for passage in ordered if (text := passage.text) not in work.known}
     if first is not None:
         failed &= first
-    in_index = folded(passage for passage in ordered if passage.text not in failed)
+    # The very tuple of the last choice, whose BM25 index is there already, where no passage is lost.
+    in_index = (
+        folded(passage for passage in ordered if passage.text not in failed)
+        if failed or not work.complete
+        else work.in_hand
+    )
     not_embedded = folded(passage for passage in ordered if passage.text in failed)
     chosen = [row for row, passage in enumerate(in_index) if first is None or passage.text in first]
     texts = [in_index[row].text for row in chosen]

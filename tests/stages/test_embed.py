@@ -12,8 +12,9 @@ from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
 from core.model import Index, Passage, Phase, Place
 from core.run.events import BatchFailed, Embedded, EmbedStarted, Event, Note, PhaseEnded, PhaseStarted
-from core.stages.embed import First, embed
+from core.stages.embed import embed
 from core.stages.embedding import batching
+from core.stages.embedding.cascade import First
 from tests.services.openai_server import vector
 from tests.stages.fakes import FakeEmbed
 
@@ -174,7 +175,7 @@ async def test_passages_that_come_first_are_embedded_early_up_to_the_limit() -> 
             calls_at_arrival.append(list(embedder.calls))
 
     first = First(
-        lambda passages: np.array(
+        lambda passages, _: np.array(
             [row for row, entry in enumerate(passages) if entry.text != "red fish"][:3]
         ),
         lambda: limits[arrived[-1]] if arrived else 0,

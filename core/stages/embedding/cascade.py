@@ -5,7 +5,8 @@ embedded; from their cosines and words those of the others are estimated, and th
 round, until none that waits is expected to enter the context. Decision 0075 has the figures.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,6 +29,16 @@ MOST_ENTERING = 0.1
 """The expected number of waiting passages that belong into the context, below which it counts as settled."""
 
 
+@dataclass(frozen=True, slots=True)
+class First:
+    """Which passages are embedded before others."""
+
+    rows: Callable[[tuple[Passage, ...], bool], Rows]
+    """Their rows among the passages in hand, the most promising first; and whether these are all of the index."""
+    early_limit: Callable[[], int]
+    """How many are embedded at most while pages are missing, which may hold more promising ones."""
+
+
 def cascades(embed: EmbedKnobs, rank: RankKnobs, port: Embed) -> bool:
     """Whether some passages are embedded before others: where that is done on this machine, and by a ranking in which words
     count."""
@@ -35,9 +46,14 @@ def cascades(embed: EmbedKnobs, rank: RankKnobs, port: Embed) -> bool:
     return is_local and not embed.everything_first and not _needs_all(rank)
 
 
-def first_rows(question: str, passages: tuple[Passage, ...], pages: Mapping[str, Page] = NO_PAGES) -> Rows:
-    """The rows that are embedded first, the best by BM25 first: `FIRST` of them, or all where there are fewer."""
-    return best_first(bm25(question, passages, pages))[:FIRST]
+def first_rows(
+    question: str, passages: tuple[Passage, ...], pages: Mapping[str, Page] = NO_PAGES, *, keep: bool = True
+) -> Rows:
+    """The rows that are embedded first, the best by BM25 first: `FIRST` of them, or all where there are fewer.
+
+    `keep` says whether the BM25 index of these passages is needed again.
+    """
+    return best_first(bm25(question, passages, pages, keep=keep))[:FIRST]
 
 
 def next_rows(

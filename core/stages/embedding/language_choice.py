@@ -13,7 +13,8 @@ from core.config.knobs import EmbedKnobs
 from core.model import Index, Page, Passage
 from core.ports import Embed, Ports
 from core.run.events import Emit
-from core.stages.embed import First, embed
+from core.stages.embed import embed
+from core.stages.embedding.cascade import First
 from core.stages.ranking.bm25 import bm25_index
 from core.stages.streams import stream
 from core.stages.time_budget import TimeBudget
