@@ -42,6 +42,13 @@ class BadInput(OpenQueryError):
     exit_code = 2
 
 
+class NotConnected(OpenQueryError):
+    """A method needs a server that is not connected."""
+
+    part = "connection"
+    exit_code = 2
+
+
 class NotAllowed(OpenQueryError):
     """An action that `core.config.permissions` does not allow to whoever asked for it."""
 

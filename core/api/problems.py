@@ -24,6 +24,7 @@ CLIENT_GONE = 499
 
 STATUS_OF_PART: Mapping[str, int] = {
     "input": 422,
+    "connection": 409,
     "permission": 403,
     "search": 502,
     "read": 502,

@@ -11,7 +11,7 @@ from contextlib import aclosing
 
 from core.config.knobs import Knobs
 from core.config.questions import QUERY_LIMIT
-from core.errors import BadInput, ChatFailed, ToolsRefused
+from core.errors import ChatFailed, NotConnected, ToolsRefused
 from core.methods.agent_messages import messages
 from core.methods.phases import find_passages
 from core.methods.tools import Toolbox, ToolResult
@@ -53,14 +53,16 @@ async def find_passages_by_steps(
     step is stored before the next begins. A budget that runs out ends the loop, with a note, and not the run.
 
     Raises:
-        BadInput: when no chat model is connected.
+        NotConnected: when no chat model is connected.
         ChatFailed: when it calls no tools, does not answer, or refuses.
         SearchFailed: when nothing was opened and nothing is found for the question.
         ReadFailed: when nothing was opened and nothing can be read.
     """
     emit = recorder.emit
     if ports.chat is None:
-        raise BadInput("The method agent needs a chat model, and none is connected.", hint=CHOOSE_PIPELINE)
+        raise NotConnected(
+            "The method agent needs a chat model, and none is connected.", hint=CHOOSE_PIPELINE
+        )
     tools = Toolbox(question, knobs, ports, recorder, budget)
     emit(e.PhaseStarted(Phase.PLAN))
     if recorder.run.pages:

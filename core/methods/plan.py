@@ -8,7 +8,7 @@ from core.config.knobs import Knobs, Length
 from core.config.prices import Prices
 from core.config.questions import MOST_SUB_QUESTIONS, SUB_QUESTION_LIMIT
 from core.config.run_knobs import Method
-from core.errors import BadInput, ChatFailed
+from core.errors import ChatFailed, NotConnected
 from core.model import Message, Phase, Severity, Usage
 from core.ports import Chat, Ports
 from core.run.events import Note, PhaseEnded, PhaseStarted
@@ -48,11 +48,11 @@ async def propose_plan(
     what the estimate goes by.
 
     Raises:
-        BadInput: when no chat model is connected.
+        NotConnected: when no chat model is connected.
     """
     emit, chat = recorder.emit, ports.chat
     if chat is None:
-        raise BadInput(
+        raise NotConnected(
             "The method deep needs a chat model, and none is connected.",
             hint="Connect one, or choose pipeline as the method.",
         )

@@ -119,7 +119,7 @@ async def test_without_a_chat_model_the_method_is_refused(warm_folder: Path) -> 
     async with Engine(settings(warm_folder)) as engine:
         run = await research(QUESTION, DEEP, await engine.ports(DEEP))
     assert run.error
-    assert (run.status, run.error.part) == (RunStatus.FAILED, "input")
+    assert (run.status, run.error.part) == (RunStatus.FAILED, "connection")
     assert "choose pipeline as the method" in run.error.hint
 
 

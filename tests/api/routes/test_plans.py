@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.conftest import QUESTION, Visitor
+from tests.api.conftest import QUESTION, Api, Visitor
 from tests.services.openai_server import streamed
 
 pytestmark = pytest.mark.slow
@@ -24,3 +24,11 @@ def test_a_plan_is_returned_approved_once_and_researched(visitor: Visitor) -> No
     assert report["sections"] == [section]
     assert visitor.post(path, json={"sub_questions": [QUESTION]}).status_code == 409
     assert visitor.post("/runs/nothing/plan", json={"sub_questions": [QUESTION]}).status_code == 404
+
+
+@pytest.mark.parametrize("method", ["agent", "deep"])
+def test_a_method_that_needs_a_chat_model_conflicts_with_a_server_without_one(method: str, api: Api) -> None:
+    reply = api.post("/research", json={"question": QUESTION, "method": method})
+    assert reply.status_code == 409
+    assert reply.json()["detail"] == f"The method {method} needs a chat model, and none is connected."
+    assert reply.json()["hint"]
