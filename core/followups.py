@@ -4,7 +4,8 @@ Each takes the run and returns its new state. Errors are in the returned run, no
 cancelled leaves the ranking and the answer that the run had, where it has made no new ones.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from core.config.knobs import Knobs, ReadKnobs
@@ -32,14 +33,21 @@ NOT_KEPT = "The text was not kept: the page, as it was fetched, has no block of 
 """What a run says that could not keep a text in an article."""
 
 
+@asynccontextmanager
+async def _resumed(run: Run, listen: Listener | None, knobs: Knobs | None = None) -> AsyncGenerator[Recorder]:
+    """The recorder of work that continues an ended run, under its own knobs or others, and that ends with the work."""
+    recorder = Recorder(listen, run)
+    recorder.emit(e.RunResumed(knobs or run.knobs))
+    async with run_outcome(recorder):
+        yield recorder
+
+
 async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:
     """Rank the run's pages under other knobs. Nothing is planned, searched, fetched or answered.
 
     Chunking and embedding run again only when the chunk knobs differ, and only new texts reach the embedder.
     """
-    recorder = Recorder(listen, run)
-    recorder.emit(e.RunResumed(knobs))
-    async with run_outcome(recorder):
+    async with _resumed(run, listen, knobs) as recorder:
         if run.index is not None and knobs.chunk == run.knobs.chunk and not run.part and not _left_texts(run):
             await rank_index(run.question, None, knobs, ports, recorder, previous=run.ranking)
         else:
@@ -55,9 +63,7 @@ def _left_texts(run: Run) -> bool:
 
 async def reembed(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:
     """Chunk, embed and rank the run's pages again, such as by another embedder."""
-    recorder = Recorder(listen, run)
-    recorder.emit(e.RunResumed(knobs))
-    async with run_outcome(recorder):
+    async with _resumed(run, listen, knobs) as recorder:
         await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
     return recorder.run
 
@@ -86,9 +92,7 @@ async def read_more(run: Run, keys: Iterable[str], ports: Ports, listen: Listene
     """
     wanted_keys = set(keys)
     hits = [hit for hit in run.hits if hit.key in wanted_keys and not run.has_full_page(hit.key)]
-    recorder = Recorder(listen, run)
-    recorder.emit(e.RunResumed(run.knobs))
-    async with run_outcome(recorder):
+    async with _resumed(run, listen) as recorder:
         await _read_and_rank(recorder, hits, run.knobs.read, ports)
     return recorder.run
 
@@ -103,10 +107,8 @@ async def search_more(run: Run, text: str, ports: Ports, listen: Listener | None
         BadInput: as `added_query` does.
     """
     query = added_query(run, text)
-    recorder = Recorder(listen, run)
-    emit = recorder.emit
-    emit(e.RunResumed(run.knobs))
-    async with run_outcome(recorder):
+    async with _resumed(run, listen) as recorder:
+        emit = recorder.emit
         emit(e.QueryPlanned(query))
         try:
             hits = await collected(search(stream([query]), run.knobs.search, ports.search, emit))
@@ -137,15 +139,13 @@ async def read_as(
     """
     hits = [hit for hit in run.hits if hit.key == key]
     knobs = replace(run.knobs.read, extractor=extractor, fresh=False)
-    recorder = Recorder(listen, run)
-    recorder.emit(e.RunResumed(run.knobs))
     known = kept_texts(run, key)
     wanted = known if kept is None else tuple(kept)
 
     async def extract(document: Document, extractor: Extractor) -> Article:
         return await ports.extract(replace(document, kept=wanted), extractor)
 
-    async with run_outcome(recorder):
+    async with _resumed(run, listen) as recorder:
         await _read_and_rank(recorder, hits, knobs, replace(ports, extract=extract))
         is_read = recorder.run.pages.get(key) is not run.pages.get(key)
         if is_read and len(wanted) > len(known) >= len(kept_texts(recorder.run, key)):
@@ -177,12 +177,11 @@ async def answer_again(
 
     A run that ended before its passages were ranked is answered from the pages that it has.
     """
-    recorder, knobs = Recorder(listen, run), (retuned or run).knobs
-    recorder.emit(e.RunResumed(knobs))
-    if retuned is not None and retuned.index is not None and retuned.ranking is not None:
-        recorder.emit(index_event(retuned.index))
-        recorder.emit(e.Ranked(retuned.ranking))
-    async with run_outcome(recorder):
+    knobs = (retuned or run).knobs
+    async with _resumed(run, listen, knobs) as recorder:
+        if retuned is not None and retuned.index is not None and retuned.ranking is not None:
+            recorder.emit(index_event(retuned.index))
+            recorder.emit(e.Ranked(retuned.ranking))
         if (run.part or recorder.run.ranking is None) and run.pages:
             await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
         await answer_and_check(run.question, knobs, ports, recorder)
@@ -234,9 +233,7 @@ async def go_on(run: Run, ports: Ports, listen: Listener | None = None) -> Run:
         BadInput: as `require_unfinished` does.
     """
     require_unfinished(run)
-    recorder = Recorder(listen, run)
-    recorder.emit(e.RunResumed(run.knobs))
-    async with run_outcome(recorder):
+    async with _resumed(run, listen) as recorder:
         if run.sections:
             await research_sections(ports, recorder)
         elif run.knobs.run.method is Method.DEEP:
