@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from core.errors import BadInput
+from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.lines import objects
 from core.evaluation.data_sets.source import Source
+from core.evaluation.sweep_cost import summarize
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -34,6 +36,12 @@ class RecordHeader:
     digest: str = ""
     """Of the documents and questions; empty where it is not known."""
 
+    @classmethod
+    def of(cls, data: DataSet, **fields: str) -> Self:
+        """The header of records of a data set; `fields` are its others."""
+        questions = {question.id: question.text for question in data.questions}
+        return cls(data=data.name, questions=questions, digest=summarize(data).digest, **fields)
+
 
 Header = TypeVar("Header", bound=RecordHeader)
 Record = TypeVar("Record", bound="DataclassInstance")
@@ -48,12 +56,12 @@ class RecordFile(Generic[Header, Record]):
         self._header, self._record = TypeAdapter(header), TypeAdapter(record)
         self._hint = hint
 
-    def begin(self, header: Header) -> Header:
-        """Write the header of a new file, or cut off the unfinished line of an earlier process. Returns the header on
-        disk.
+    def begin(self, header: Header, wrong: Callable[[Header], str] = lambda earlier: "") -> None:
+        """Write the header of a new file, or cut off the unfinished line of an earlier process. `wrong` says, of the
+        header on disk, why what is to be recorded cannot go on there; empty: it can.
 
         Raises:
-            BadInput: when the file is damaged.
+            BadInput: when the file is damaged, is of something else, or is of a data set that has changed since.
             OSError: when it cannot be written.
         """
         path = self.source.path
@@ -64,7 +72,14 @@ class RecordFile(Generic[Header, Record]):
             file.truncate(complete)
         if not complete:
             self.add(header)
-        return self.read()[0]
+        earlier = self.read()[0]
+        if reason := wrong(earlier):
+            raise BadInput(f"{path.parent} has {reason}.", hint="Choose another folder.")
+        if earlier.digest not in ("", header.digest):
+            raise BadInput(
+                f"{header.data} has changed since the first of its questions was measured.",
+                hint="Start anew: figures from different documents or judgements cannot be compared.",
+            )
 
     @property
     def is_begun(self) -> bool:

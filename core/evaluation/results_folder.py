@@ -16,7 +16,6 @@ from core.evaluation.experiment import Result
 from core.evaluation.record_file import RecordFile, RecordHeader
 from core.evaluation.results import Results
 from core.evaluation.sweep import PREFIX
-from core.evaluation.sweep_cost import summarize
 from core.text.display import embedder_name
 
 if TYPE_CHECKING:
@@ -36,24 +35,14 @@ class ResultsFolder:
             BadInput: when the folder holds results of other questions or of another embedder, or its file is damaged.
             OSError: when it cannot be written.
         """
-        header = RecordHeader(
-            data=data.name,
-            embedder=embedder,
-            questions={question.id: question.text for question in data.questions},
-            digest=summarize(data).digest,
-        )
+        header = RecordHeader.of(data, embedder=embedder)
+
+        def wrong(earlier: RecordHeader) -> str:
+            is_same = (earlier.questions, earlier.embedder) == (header.questions, header.embedder)
+            return "" if is_same else f"results of {earlier.data} with {embedder_name(earlier.embedder)}"
+
         self._file = _record_file(Source(folder / FILE))
-        earlier = self._file.begin(header)
-        if (earlier.questions, earlier.embedder) != (header.questions, header.embedder):
-            raise BadInput(
-                f"{folder} has results of {earlier.data} with {embedder_name(earlier.embedder)}.",
-                hint="Choose another folder.",
-            )
-        if earlier.digest not in ("", header.digest):
-            raise BadInput(
-                f"{data.name} has changed since the first of these settings was measured.",
-                hint="Start a new experiment: figures over different documents or judgements cannot be compared.",
-            )
+        self._file.begin(header, wrong)
 
     @property
     def results(self) -> Results:

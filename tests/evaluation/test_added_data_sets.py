@@ -125,7 +125,7 @@ def test_documents_that_change_while_they_are_measured_or_before_the_rest_is_are
     path.write_text(f"{document('a', 'Gulls rest.')}\n{question(1)}\n")
     with pytest.raises(BadInput, match="have changed since they were checked"):
         document_pages(data)
-    with pytest.raises(BadInput, match="has changed since the first of these settings"):
+    with pytest.raises(BadInput, match="has changed since the first of its questions"):
         ResultsFolder(tmp_path / "results", load_data_set(path), "embedder")
     document_pages(load_data_set(path))
 

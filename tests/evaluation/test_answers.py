@@ -233,7 +233,7 @@ def test_documents_that_changed_are_not_mixed(command: Command) -> None:
     (command.folder / "mill.txt").write_text(TEXTS["mill.txt"] + " It burned down.")
     code, _, err = command.run()
     assert code == BadInput.exit_code
-    assert "has changed since the first of these questions was answered" in err
+    assert "has changed since the first of its questions was measured" in err
 
 
 def test_a_model_that_fails_leaves_its_questions_out_and_says_so(command: Command, model: FakeOpenAI) -> None:

@@ -128,9 +128,7 @@ async def _judge(
     judge: Judge, labelled: Sequence[LabelledClaim], folder: AnswersFolder
 ) -> JudgedAnswers | None:
     print_note(f"{judge.identity} judges {pluralize(len(labelled), 'labelled claim')} and the answers.")
-    async with aclosing(folder.judge(judge, labelled)) as verdicts:
-        async for _ in verdicts:
-            pass
+    await folder.judge(judge, labelled)
     judged = folder.answers.judged
     if judged is None:
         return None

@@ -4,7 +4,7 @@ beside them in a file of the same form."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,7 +15,6 @@ from typing import Self
 from core.analysis.answers.llm_judge import Judge
 from core.config.knob_changes import apply_changes
 from core.config.knobs import Knobs
-from core.errors import BadInput
 from core.evaluation.answers.answering import CHANGED, METRICS, AnsweredQuestion
 from core.evaluation.answers.judged_answers import (
     JudgedAnswer,
@@ -37,7 +36,6 @@ from core.evaluation.statistics.significance import (
     randomization_test,
 )
 from core.evaluation.sweep import DEFAULTS
-from core.evaluation.sweep_cost import summarize
 from core.text.display import embedder_name
 
 FILE, JUDGED = "answers.jsonl", "judged.jsonl"
@@ -118,27 +116,15 @@ class AnswersFolder:
             BadInput: when the folder holds answers to other questions, of another model or under another setting.
             OSError: when it cannot be written.
         """
-        header = AnswersHeader(
-            data=data.name,
-            setting=setting,
-            embedder=embedder,
-            chat=chat,
-            questions={question.id: question.text for question in data.questions},
-            digest=summarize(data).digest,
-        )
+        header = AnswersHeader.of(data, setting=setting, embedder=embedder, chat=chat)
+
+        def wrong(earlier: AnswersHeader) -> str:
+            author = f"{earlier.chat or 'quotation'} with {embedder_name(earlier.embedder)}"
+            is_same = replace(earlier, digest=header.digest) == header
+            return "" if is_same else f"answers to {earlier.data} by {author}, under {earlier.setting}"
+
         self._folder, self._file = folder, _answers_file(folder)
-        earlier = self._file.begin(header)
-        if replace(earlier, digest=header.digest) != header:
-            raise BadInput(
-                f"{folder} has answers to {earlier.data} by {earlier.chat or 'quotation'} with {embedder_name(earlier.embedder)}, "
-                f"under {earlier.setting}.",
-                hint=_HINT,
-            )
-        if earlier.digest not in ("", header.digest):
-            raise BadInput(
-                f"{data.name} has changed since the first of these questions was answered.",
-                hint="Start a new evaluation: answers from different documents cannot be compared.",
-            )
+        self._file.begin(header, wrong)
 
     @property
     def answers(self) -> Answers:
@@ -149,10 +135,8 @@ class AnswersFolder:
         """Write an answer, which takes the place of an earlier one. It is on disk when this returns."""
         self._file.add(answer)
 
-    async def judge(
-        self, judge: Judge, labelled: Sequence[LabelledClaim] = ()
-    ) -> AsyncGenerator[JudgedAnswer]:
-        """Have the answers judged that are not yet, after the labelled claims; the verdicts as they are written.
+    async def judge(self, judge: Judge, labelled: Sequence[LabelledClaim] = ()) -> None:
+        """Have the answers judged that are not yet, after the labelled claims. A verdict is on disk before the next comes.
 
         Verdicts of another judge, or beside another agreement, are replaced.
 
@@ -180,7 +164,6 @@ class AnswersFolder:
         async with aclosing(judge_answers(judge, remaining)) as results:
             async for result in results:
                 file.add(result)
-                yield result
 
 
 def has_answers(folder: Path) -> bool:

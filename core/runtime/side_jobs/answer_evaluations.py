@@ -165,9 +165,7 @@ class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
             if plan.repeats and chat:
                 labelled = read_labels(path / LABELS) if (path / LABELS).exists() else ()
                 judge = Judge(chat, plan.repeats, self._engine.cache)
-                async with aclosing(folder.judge(judge, labelled)) as verdicts:
-                    async for _ in verdicts:
-                        pass
+                await folder.judge(judge, labelled)
 
 
 async def answering_ports(engine: Engine, setting: Knobs, data: DataSet, access: Access = NO_ACCESS) -> Ports:
