@@ -122,9 +122,10 @@ def _wired(world: World) -> dict[str, str]:
     }
 
 
-def connected(world: World, folder: Path) -> AbstractContextManager[Site]:
-    """A server that uses this world, with its data in the folder."""
-    variables = {variable(Settings.model_fields[name]): value for name, value in _wired(world).items()}
+def connected(world: World, folder: Path, **settings: str) -> AbstractContextManager[Site]:
+    """A server that uses this world, with its data in the folder. `settings` are its own, by name."""
+    wired = _wired(world) | settings
+    variables = {variable(Settings.model_fields[name]): value for name, value in wired.items()}
     return serving(folder, **variables)
 
 

@@ -52,6 +52,8 @@ class Seed:
     runs: int = 1
     repeats: float = 0.1
     """The share of results that an earlier query of the run has named already."""
+    pace: float = 1.0
+    """How many times as long the chat model takes for a token of an answer."""
 
 
 @dataclass(frozen=True, slots=True)

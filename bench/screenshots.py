@@ -13,7 +13,11 @@ from markdown_it import MarkdownIt
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from core.config.settings import HANDBOOK
+from bench.browsing import connected
+from bench.schedule import Seed
+from bench.schedule import question as world_question
+from bench.world import World
+from core.config.settings import HANDBOOK, LOCAL
 from tests.browser.conftest import CHROMIUM, FLAGS, QUESTION, App
 from tests.browser.server import ROOT, Site, serving
 
@@ -33,6 +37,8 @@ COMPARED = (
     "What does nDCG measure?",
 )
 """Questions of the pictures of labels."""
+LARGE = {"plan_queries": 10, "search_results": 20}
+"""Knobs of a run over some 4,000 passages."""
 GERMAN = "Wann ist hybride Suche besser als eine Suche mit Vektoren allein?"
 PATIENCE = 60_000
 """Milliseconds."""
@@ -71,6 +77,7 @@ def main() -> None:
         _evaluate(browser, site, folder)
         _compared(browser, site, folder)
         _library(browser, site, folder)
+        _filled(browser, folder)
 
 
 def _research(browser: Browser, site: Site, folder: Path) -> str:
@@ -214,6 +221,44 @@ def _library(browser: Browser, site: Site, folder: Path) -> None:
     expect(book.get_by_test_id("stImage").locator("img")).to_be_visible()
     pictured(book, folder / "library.png")
     page.context.close()
+
+
+def _filled(browser: Browser, folder: Path) -> None:
+    """A large run with the embedder that is shipped: while its answer is written, and when every passage is embedded.
+
+    The chat model of the loopback world writes as slowly as one on this machine.
+    """
+    with (
+        World(Seed(1, LARGE["plan_queries"], LARGE["search_results"], pace=30)) as world,
+        tempfile.TemporaryDirectory() as data,
+        connected(world, Path(data), embedding_model=LOCAL, embedding_base_url="") as site,
+    ):
+        page = opened(browser, WIDE)
+        app = App(page, site)
+        app.open()
+        for knob, value in LARGE.items():
+            group = app.keyed(f"group_{knob.partition('_')[0]}").locator("summary")
+            group.click()
+            app.type_number(knob, str(value))
+            app.at_rest()
+            group.click()
+        app.field("question").fill(world_question(0))
+        app.field("question").press("Enter")
+        writing = app.own("status-line").filter(has_text="Writing the answer")
+        writing.filter(has_text="the rest follow").wait_for()
+        first = writing.inner_text()
+        expect(writing.filter(has_not_text=first.partition(",")[2])).to_be_visible()
+        expect(page.get_by_test_id("data-grid-canvas").first).to_be_visible()
+        page.mouse.move(0, 0)
+        page.get_by_test_id("stSidebarContent").evaluate("element => element.scrollTo(0, 0)")
+        pictured(page, folder / "filling.png")
+        expect(app.own("tuned").or_(app.own("status-line"))).not_to_contain_text(
+            "follow", timeout=5 * PATIENCE
+        )
+        settled(app)
+        page.get_by_test_id("stSidebarContent").evaluate("element => element.scrollTo(0, 0)")
+        pictured(page, folder / "filled.png")
+        page.context.close()
 
 
 def _printed(browser: Browser) -> bytes:

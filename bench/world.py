@@ -192,18 +192,18 @@ class _Server:
     async def _chat(self, request: dict[str, Any], began: float) -> AsyncIterator[bytes]:
         """A plan with the wanted queries of the asked case, or the answer; token by token."""
         said = " ".join(message["content"] for message in request["messages"])
-        text = ANSWER
+        text, seconds = ANSWER, self.plan.token * self.plan.seed.pace
         if wanted := WANTED.search(said):
             case = _CASE.search(said)
             queries = self.plan.runs[int(case[1]) if case else 0][: int(wanted[1])]
-            text = "".join(f"{query.text}\n" for query in queries)
+            text, seconds = "".join(f"{query.text}\n" for query in queries), self.plan.token
         yield (
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
             b"Cache-Control: no-store\r\n\r\n"
         )
         pieces = tokens(text)
         for n, token in enumerate(pieces):
-            await _until(began + self.plan.first_token + self.plan.token * n)
+            await _until(began + self.plan.first_token + seconds * n)
             yield _event({"content": token})
         yield _event({}, "stop")
         yield _chunked(b"data: [DONE]\n\n") + b"0\r\n\r\n"
@@ -284,6 +284,7 @@ if __name__ == "__main__":
     parser.add_argument("--real", type=lambda text: text == "True", default=True)
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--repeats", type=float, default=0.1)
+    parser.add_argument("--pace", type=float, default=1.0)
     parser.add_argument("--pages", type=Path)
     given = vars(parser.parse_args())
     where = given.pop("pages")

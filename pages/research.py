@@ -3,7 +3,6 @@
 import streamlit as st
 
 from core.analysis.progress import RunStage, run_stage, spoken_state
-from core.analysis.run_activity import embedded_so_far
 from core.run.state import Run
 from core.storage.run_links import is_link
 from pages.parts import address, browser, page_frame, runtime
@@ -103,6 +102,7 @@ def latest() -> Run:
         or (replay is not None and not replay.ended and replay.playhead.halted is not paused)
         or run_stage(run) is not now
         or (now is RunStage.ENDED and run is not asked)
+        or (answering and run.ranking is not asked.ranking)
         or (filling and not runtime.runs().is_filling(run_id))
         or tuning.outdated(asked)
         or st.session_state.get("cited") != cited
@@ -135,9 +135,7 @@ def answer_column() -> None:
     answer_sources.notes(run)
 
 
-@st.fragment(
-    run_every=every(0.4 if gathering else 2.0 if answering and embedded_so_far(run) else None), key="results"
-)
+@st.fragment(run_every=every(0.4 if gathering else None), key="results")
 def results_column() -> None:
     """Passages, hits, pages, timeline and prompt."""
     run = latest()

@@ -2,14 +2,14 @@
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.basedatatypes import BaseFigure
 
-from core.analysis.embedding_map.embedding_map import Projection, project
+from core.analysis.embedding_map.embedding_map import Projection, project, project_more
 from core.analysis.rankings.ranked_passages import SNIPPET, RankedPassage, sampled
 from core.analysis.rankings.score_curve import ScoreCurve
 from core.model import Index
@@ -52,11 +52,15 @@ CONFIG = {"displayModeBar": False, "scrollZoom": True, "doubleClick": "reset"}
 
 
 @functools.lru_cache(maxsize=4)
-def projection(index: Index) -> Projection | None:
-    """PCA projection of an index, cached while its ranking is tuned."""
+def projection(index: Index, first: Collection[str]) -> Projection | None:
+    """PCA projection of an index, cached while its ranking is tuned. Passages with the ids `first`, those that were
+    embedded before the others, stay where they are while others are added."""
     if index.vectors is None or index.question is None:
         return None
-    return project(index.vectors, index.question)
+    ids = frozenset(first)
+    rows = [row for row, passage in enumerate(index.passages) if passage.id in ids]
+    more = functools.partial(project_more, first=rows) if rows else project
+    return more(index.vectors, index.question)
 
 
 def _rounded(values: Iterable[float | None]) -> list[float | None]:
@@ -64,9 +68,9 @@ def _rounded(values: Iterable[float | None]) -> list[float | None]:
     return [None if value is None or math.isnan(value) else round(float(value), 4) for value in values]
 
 
-def shown_points(rows: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
-    """The passages that are drawn on a map, at most `MOST_POINTS`."""
-    return sampled(rows, MOST_POINTS)
+def shown_points(rows: Sequence[RankedPassage], projected: Projection) -> tuple[RankedPassage, ...]:
+    """The passages that are drawn on a map, at most `MOST_POINTS`: those that wait for their vectors have no place there."""
+    return tuple(row for row in sampled(rows, MOST_POINTS) if not math.isnan(projected.points[row.row, 0]))
 
 
 class Chart(BaseFigure):  # type: ignore[misc]
@@ -83,7 +87,7 @@ class Chart(BaseFigure):  # type: ignore[misc]
 
 def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection, *, dark: bool) -> Chart:
     """Passages coloured by page; those in the context are larger, ringed and joined to the question."""
-    points = shown_points(rows)
+    points = shown_points(rows, projected)
     keys = {key: place for place, key in enumerate(dict.fromkeys(row.key for row in rows if row.number))}
     colours = SITES[dark]
 

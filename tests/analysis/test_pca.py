@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.analysis.embedding_map.embedding_map import project
+from core.analysis.embedding_map.embedding_map import project, project_more
 
 
 def cloud(rows: int, width: int, seed: int = 3) -> NDArray[np.float32]:
@@ -31,6 +31,29 @@ def test_the_picture_does_not_flip_between_two_looks() -> None:
     again = project(vectors.copy(), vectors[0]).points
     assert np.array_equal(project(vectors, vectors[0]).points, again)
     assert (again[np.abs(again).argmax(axis=0), [0, 1]] > 0).all()
+
+
+def test_points_stay_where_they_are_while_others_are_added() -> None:
+    vectors = cloud(900, 32)
+    vectors[300:] = np.roll(vectors[300:], 1, axis=1) + 0.4  # others, for which the axes point elsewhere
+    first = list(range(100))
+    alone = project(vectors[first], vectors[0]).points
+    spread = np.linalg.norm(alone - alone.mean(axis=0))
+
+    def moved(points: NDArray[np.float32]) -> float:
+        points = points[first]
+        return float(np.linalg.norm(points - points.mean(axis=0) - alone + alone.mean(axis=0)) / spread)
+
+    added = project_more(vectors, vectors[0], first)
+    mirrored = [project(vectors, vectors[0]).points * signs for signs in ((1, 1), (1, -1), (-1, 1), (-1, -1))]
+    assert moved(added.points) <= min(map(moved, mirrored)) + 1e-4
+    assert np.allclose(added.question, added.points[0], atol=1e-4)
+    assert np.allclose(
+        np.linalg.norm(added.points, axis=1),
+        np.linalg.norm(project(vectors, vectors[0]).points, axis=1),
+        atol=1e-4,
+    ), "it is turned, not stretched"
+    assert np.allclose(project_more(vectors[first], vectors[0], first).points, alone, atol=1e-4)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 3])

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -11,12 +12,15 @@ from core.config.knobs import Backend, Knobs
 from core.config.run_knobs import Method
 from core.config.schema import parameters
 from core.run import events as e
+from core.run.recorded_run import RecordedRun
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
+from core.stages.rank import rank
 from pages.parts import markup, runtime
 from pages.parts.research.results_pane import TABS
 from pages.parts.sidebar.knob_control import key as control_key
 from tests import samples
+from tests.export.synthetic_runs import synthetic_run
 from tests.methods.agent_runs import KNOBS, OVERLAP
 from tests.pages.conftest import answered, opened
 from tests.runtime.waiting import finished, until
@@ -159,6 +163,33 @@ def test_a_slider_tunes_the_finished_run_and_leaves_its_sources(registry: RunReg
     assert kept.sources == run.sources
     app.button(key="reset").click().run()
     assert app.slider(key="knob_rank_top_k").value == 6
+
+
+def test_a_run_that_was_filled_after_its_answer_says_so_in_place_of_figures_of_tuning(
+    registry: RunRegistry,
+) -> None:
+    run = synthetic_run(60, waiting=True)
+    assert run.index is not None and run.index.question is not None
+    waiting = run.index.waiting
+    filled = run.index.with_vectors(waiting, np.tile(run.index.question, (len(waiting), 1)))
+    run = replace(
+        run,
+        index=filled,
+        ranking=rank(run.question, filled, run.knobs.rank, run.pages),
+        embedded_for_answer=tuple(
+            passage.id for row, passage in enumerate(filled.passages) if row not in waiting
+        ),
+    )
+    run = replace(run, id=registry.import_run(RecordedRun.folded((), run)))
+    app = opened(run=run.id)
+    assert not app.exception
+    shown = html(app)
+    assert "Context vs. this answer" in shown and f"{len(waiting)}</b> embedded since the answer" in shown
+    assert "vectors computed" not in shown
+    app.slider(key="knob_rank_top_k").set_value(3).run()
+    tuned(registry, app, run, top_k=3)
+    app.run()
+    assert "vectors computed" in html(app)
 
 
 def test_an_address_of_no_run_is_a_message(registry: RunRegistry) -> None:

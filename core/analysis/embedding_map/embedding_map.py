@@ -1,5 +1,6 @@
 """Embedding map: question, passages, queries and answer sentences, projected to two dimensions by PCA."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -64,6 +65,18 @@ def project(vectors: NDArray[np.float32], question: NDArray[np.float32]) -> Proj
     )
 
 
+def project_more(
+    vectors: NDArray[np.float32], question: NDArray[np.float32], first: Sequence[int]
+) -> Projection:
+    """As `project`, turned or mirrored so that the rows `first` lie as near as they can to where they lie without the
+    others (orthogonal Procrustes): a map to which points are added stays in place."""
+    projected, alone = project(vectors, question), project(vectors[first], question).points
+    points = projected.points[first]
+    left, _, right = np.linalg.svd((points - points.mean(axis=0)).T @ (alone - alone.mean(axis=0)))
+    turn = left @ right
+    return replace(projected, points=projected.points @ turn, question=projected.question @ turn)
+
+
 def _flat(rows: int) -> Projection:
     return Projection(
         points=np.zeros((rows, 2), np.float32), question=np.zeros(2, np.float32), explained=(0.0, 0.0)
@@ -123,10 +136,10 @@ async def embedding_map(run: Run, embed: Embed) -> EmbeddingMap | None:
         for number, sentence in enumerate(run.check.sentences, 1)
     ]
     other_vectors = await embed_texts([point.text for point in (*queries, *sentences)], embed, index=index)
-    vectors = np.nan_to_num(np.concatenate([index.vectors, other_vectors, index.question[None]]))
+    vectors = np.concatenate([index.vectors, other_vectors, index.question[None]])
     return EmbeddingMap(
         points=(*passages, *queries, *sentences, Point(kind=PointKind.QUESTION, text=run.question)),
-        vectors=vectors,
+        vectors=np.nan_to_num(vectors),
         projection=project(vectors, index.question),
     )
 

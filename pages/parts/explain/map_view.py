@@ -35,7 +35,8 @@ def view(run: Run) -> None:
         return
     projected, note = _projected(run, projected)
     table = ranked_passages(run)
-    plotted = sampled(table, MAX_POINTS)
+    waiting = set(run.index.waiting.tolist())
+    plotted = [row for row in sampled(table, MAX_POINTS) if row.row not in waiting]
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
         if len(plotted) < len(table):

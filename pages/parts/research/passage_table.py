@@ -66,12 +66,12 @@ def _listed(answered: Run, tuned: Callable[[], Run]) -> None:
 def _charts(tuned: Callable[[], Run]) -> None:
     table, dark = ranked_passages(run := tuned()), st.context.theme.type == "dark"
     left, right = st.columns([1.6, 1], gap="small")
-    projected = passage_charts.projection(run.index) if run.index else None
+    projected = passage_charts.projection(run.index, run.embedded_for_answer) if run.index else None
     with left:
         if projected is None:
             markup.show_empty("No map: the passages have no vectors.", "scatter_plot")
         else:
-            points = passage_charts.shown_points(table)
+            points = passage_charts.shown_points(table, projected)
             note = f"{sum(projected.explained):.0%} of variance"
             if len(points) < len(table):
                 note += f"; {len(points):,} of {len(table):,} passages drawn"

@@ -44,7 +44,7 @@ def status_line(run: Run, tuned: Run, job: Job | None, now: float) -> None:
         elif offer := answer_offer(run):
             _offer(run, tuned, offer)
         elif (diff := context_diff(run, tuned)) and (
-            tuned is not run or (not run.sections and context_differs(run, tuned))
+            tuned is not run or not (run.sections or _filling(run) or not context_differs(run, tuned))
         ):  # the sources of a report are those of its sections
             tuning_bar.tuning(run, tuned, diff)
         else:
@@ -127,12 +127,20 @@ def _summary(run: Run) -> str:
         return f"{ENDS.get(run.status, '')} No passages were ranked.".strip()
     counts = passage_counts(run)
     merged = f", {counts.merged:,} identical {plural(counts.merged, 'one')} merged" if counts.merged else ""
-    vectors = embedded_so_far(run)
-    vectors += ", the rest follow" if vectors and runtime.runs().is_filling(run.id) else ""
+    vectors, entered = embedded_so_far(run), ""
+    if _filling(run):
+        vectors += ", the rest follow"
+        diff = context_diff(run, run)
+        entered = f", {len(diff.entered):,} of them new since the answer" if diff and diff.entered else ""
     return (
         f"{pluralize(counts.found, 'passage')}{merged}{vectors and f', {vectors}'}; ranked by {_strategy(run.ranking.strategy)}, "
-        f"{len(run.ranking.context):,} in the context"
+        f"{len(run.ranking.context):,} in the context{entered}"
     )
+
+
+def _filling(run: Run) -> bool:
+    """Whether passages that wait for their vectors are being embedded, so that the context may change once more."""
+    return bool(embedded_so_far(run)) and runtime.runs().is_filling(run.id)
 
 
 def _strategy(name: str) -> str:

@@ -4,6 +4,7 @@ import streamlit as st
 from htpy import Node, div, span
 
 from core.analysis.rankings.context_diff import ContextDiff, context_differs
+from core.analysis.run_activity import passage_counts
 from core.run.state import Run
 from core.storage.run_links import is_link
 from pages.parts import markup, runtime, widgets
@@ -42,7 +43,9 @@ class Tuning:
 
 def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
     """Draw the difference of the tuned context from the answer's, in the line under the stepper."""
-    markup.show(div(".oq-tuned")[markup.icon("tune"), _facts(diff)])
+    before = len(run.embedded_for_answer) if tuned is run else 0
+    filled = passage_counts(run).embedded - before if before else 0
+    markup.show(div(".oq-tuned")[markup.icon("tune"), _facts(diff, filled)])
     if context_differs(run, tuned) and not is_link(run.id):
         widgets.button(
             "Answer again", "refresh", answer_again, run.id, tuned, key="answer_again", type="primary"
@@ -56,7 +59,8 @@ def answer_again(run_id: str, tuned: Run | None) -> None:
     runtime.continue_run(run_id, runtime.runs().answer_again, tuned)
 
 
-def _facts(diff: ContextDiff) -> Node:
+def _facts(diff: ContextDiff, filled: int) -> Node:
+    """The difference, and what was done for it; of the passages `filled` since the answer, how many they are."""
     context: Node = span["Context unchanged from this answer."]
     if not diff.same_context:
         moved = ", ".join(f"{before}→{after}" for before, after in diff.moved[:6])
@@ -70,6 +74,10 @@ def _facts(diff: ContextDiff) -> Node:
             markup.fact(f"{len(diff.moved)}", "reordered", moved),
             diff.resized and markup.fact(f"{len(diff.resized)}", "longer or shorter", resized),
         )
+    tokens = markup.fact(f"≈{diff.tokens:,}", "context tokens", "Estimated: four characters a token")
+    if filled:
+        why = "Passages that had no vector when the context of the answer was chosen"
+        return context, markup.fact(f"{filled:,}", "embedded since the answer", why), tokens
     vectors = "The pages were chunked again" if diff.rechunked else "Same passages as before"
     milliseconds = f"{diff.milliseconds:.0f} ms" if diff.milliseconds >= 1 else "<1 ms"
     return (
@@ -77,5 +85,5 @@ def _facts(diff: ContextDiff) -> Node:
         markup.fact(f"{diff.reused:,}", "vectors reused", vectors),
         markup.fact(f"{diff.computed:,}", "vectors computed"),
         markup.fact(milliseconds, "", "Time that the latest change took"),
-        markup.fact(f"≈{diff.tokens:,}", "context tokens", "Estimated: four characters a token"),
+        tokens,
     )

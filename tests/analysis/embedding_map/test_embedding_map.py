@@ -42,6 +42,17 @@ async def test_everything_that_has_a_meaning_is_in_one_space() -> None:
     assert neighbours(projected, boat, count=1)[0][0] in (0, 1)
 
 
+async def test_passages_that_wait_for_their_vectors_turn_no_axis() -> None:
+    assert RUN.index is not None and RUN.index.vectors is not None
+    waiting = RUN.index.with_vectors(
+        np.array([1]), np.full((1, RUN.index.vectors.shape[1]), np.nan, np.float32)
+    )
+    projected = await embedding_map(replace(RUN, index=waiting), WordEmbed())
+    assert projected is not None
+    assert np.flatnonzero(np.isnan(projected.projection.points[:, 0])).tolist() == [1]
+    assert np.isfinite(projected.vectors).all()
+
+
 async def test_equal_texts_fall_on_each_other_and_are_nearest_neighbours() -> None:
     projected = await embedding_map(run_of(TEXTS, question=PASSAGES[0], answer=PASSAGES[0]), WordEmbed())
     assert projected is not None
