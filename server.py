@@ -30,6 +30,7 @@ from core.runtime.static_files import REINSTALL, altered_files
 from pages.parts import runtime
 from pages.parts.serving import streamlit_patches
 from pages.parts.serving.index_page import IndexPage, inline_scripts
+from pages.parts.serving.packed_scripts import PackedScripts
 from pages.parts.serving.upload_limit import UploadLimit
 
 log = logging.getLogger(__name__)
@@ -129,6 +130,7 @@ SERVING: dict[str, Any] = {
         Middleware(SecurityHeaders, policy=policy()),
         Middleware(HostCheck, hosts=public_hosts),
         Middleware(UploadLimit, limit=room_for_uploads),
+        Middleware(PackedScripts),
         Middleware(IndexPage),
     ],
 }

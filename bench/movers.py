@@ -2,7 +2,8 @@
 
 Without a browser, in Streamlit's own messages over websockets: CPU of the server and bytes of one move, at about 60 and
 3,200 passages, with the groups of the sidebar closed and open; then the seconds of the moves of many people. In Chromium,
-over a slow line: from a key on the slider to the new number and to the page at rest.
+over a slow line: from a key on the slider to the new number and to the page at rest, until a visitor can type a question,
+and from asking it to the first words of the answer.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from bench.measure import cpu_of
 from bench.openquery import knobs
 from bench.schedule import Seed, question
 from bench.slow_line import slow_line
-from bench.world import World
+from bench.world import ANSWER, World
 from tests.alone.visitors import Visitor
 from tests.browser.conftest import CHROMIUM, FLAGS, App
 from tests.browser.server import Site
@@ -154,12 +155,33 @@ def slow(browser: Browser, site: Site, run: str) -> list[tuple[float, float]]:
     return took
 
 
+def visit(browser: Browser, url: str, asked: str) -> tuple[float, float, float]:
+    """Seconds until a visitor can type a question, for the first time and with the browser's cache; and from asking it to
+    the first words of the answer on the screen."""
+    page = new_page(browser)
+    box = page.locator(".st-key-question input")
+    loads = []
+    for _ in range(2):
+        began = time.perf_counter()
+        page.goto(url, wait_until="commit")
+        box.press_sequentially("H")
+        loads.append(time.perf_counter() - began)
+    box.fill(asked)
+    began = time.perf_counter()
+    box.press("Enter")
+    page.locator(".st-key-answer_body").filter(has_text=ANSWER[:10]).wait_for()
+    words = time.perf_counter() - began
+    page.context.close()
+    return loads[0], loads[1], words
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--people", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--visits", type=int, default=3, help="visits over each line")
     parser.add_argument("--pause", type=float, default=3, help="seconds between two moves of a person")
     args = parser.parse_args()
     with (
@@ -189,6 +211,17 @@ def main() -> None:
                         f"{passages} passages, 500 ms and 2 Mbit/s: number {median(shown):.0f} ms, "
                         f"page at rest {median(rest):.0f} ms"
                     )
+                print(
+                    "\n| line | question field, first visit: s | with the cache: s | first words: s |\n|---|---|---|---|"
+                )
+                with slow_line(urlsplit(site.url).port or 0, delay=DELAY, rate=RATE) as port:
+                    for _ in range(args.visits):  # in turns
+                        for line, number in (
+                            ("loopback", urlsplit(site.url).port),
+                            ("500 ms and 2 Mbit/s", port),
+                        ):
+                            seconds = visit(browser, f"http://127.0.0.1:{number}", question(1))
+                            print(f"| {line} |" + "".join(f" {value:.1f} |" for value in seconds), flush=True)
                 browser.close()
 
 

@@ -25,7 +25,7 @@ def slow_line(port: int, *, delay: float, rate: float) -> Iterator[int]:
             while True:
                 at, data = await late.get()
                 await asyncio.sleep(at - loop.time())
-                if not data:
+                if not data or writer.is_closing():
                     writer.close()
                     return
                 writer.write(data)
@@ -48,11 +48,12 @@ def slow_line(port: int, *, delay: float, rate: float) -> Iterator[int]:
                 pass_on(reader, asks, "up"), pass_on(answers, writer, "down"), return_exceptions=True
             )
 
-    async def listen() -> int:
-        server = await asyncio.start_server(connect, "127.0.0.1", 0)
-        return int(server.sockets[0].getsockname()[1])
+    async def listen() -> asyncio.Server:
+        return await asyncio.start_server(connect, "127.0.0.1", 0)
 
-    async def hang_up() -> None:
+    async def hang_up(server: asyncio.Server) -> None:
+        server.close()
+        await asyncio.sleep(0)  # a connection that was just made has its task
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
@@ -61,8 +62,9 @@ def slow_line(port: int, *, delay: float, rate: float) -> Iterator[int]:
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:
-        yield asyncio.run_coroutine_threadsafe(listen(), loop).result(10)
+        server = asyncio.run_coroutine_threadsafe(listen(), loop).result(10)
+        yield int(server.sockets[0].getsockname()[1])
     finally:
-        asyncio.run_coroutine_threadsafe(hang_up(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(hang_up(server), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)

@@ -1,5 +1,6 @@
 """How the product is served: headers, and both ways to start it."""
 
+import gzip
 import re
 import urllib.request
 from pathlib import Path
@@ -100,6 +101,22 @@ def test_styles_and_scripts_are_cached_by_their_digest_and_a_page_is_not(demo_si
     for address in addresses:
         assert "immutable" in headers(f"{demo_site.url}/{address}")["cache-control"]
     assert "cache-control" not in headers(f"{demo_site.url}/app/static/styles/theme.css")
+
+
+def test_scripts_of_streamlit_are_compressed_for_browsers_that_unpack_them(demo_site: Site) -> None:
+    with urllib.request.urlopen(demo_site.url, timeout=10) as reply:
+        scripts = re.findall(r'(?:src|href)="\./(static/js/[^"]+)"', reply.read().decode())
+    assert len(scripts) > 10
+    for script in scripts:
+        asked = urllib.request.Request(f"{demo_site.url}/{script}", headers={"Accept-Encoding": "gzip"})
+        with urllib.request.urlopen(asked, timeout=10) as reply:
+            packed, sent = reply.read(), reply.headers
+        assert (sent["content-encoding"], sent["vary"]) == ("gzip", "Accept-Encoding")
+        assert "immutable" in sent["cache-control"] and "javascript" in sent["content-type"]
+        assert "default-src 'self'" in sent["content-security-policy"]
+        with urllib.request.urlopen(f"{demo_site.url}/{script}", timeout=10) as reply:
+            assert reply.headers["content-encoding"] is None
+            assert gzip.decompress(packed) == reply.read()
 
 
 def test_every_script_is_loaded_without_an_error(app: App) -> None:
