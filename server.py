@@ -29,8 +29,7 @@ from core.runtime.hardening import harden
 from core.runtime.static_files import REINSTALL, altered_files
 from pages.parts import runtime
 from pages.parts.serving import streamlit_patches
-from pages.parts.serving.index_page import IndexPage, inline_scripts
-from pages.parts.serving.packed_scripts import PackedScripts
+from pages.parts.serving.index_page import IndexPage, PackedScripts, inline_scripts
 from pages.parts.serving.upload_limit import UploadLimit
 
 log = logging.getLogger(__name__)

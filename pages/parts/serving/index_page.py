@@ -1,17 +1,22 @@
-"""The HTML page that every address of the pages is served as: Streamlit's, with this project's styles and scripts."""
+"""The HTML page that every address of the pages is served as: Streamlit's, with this project's styles and scripts; and
+Streamlit's own scripts, compressed."""
 
+import asyncio
 import base64
 import functools
+import gzip
 import hashlib
 import re
 from pathlib import Path
 
 import streamlit as st
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 STATIC = Path(__file__).parents[3] / "static"
+SCRIPTS = Path(st.__file__).parent / "static" / "static" / "js"
+SCRIPT_NAMES = frozenset(path.name for path in SCRIPTS.glob("*.js"))
 STYLES = ("theme", "research", "pages", "explain", "evaluate", "labels")
 """The names of the style sheets, in the order in which they apply."""
 BASE_SCRIPT = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
@@ -86,3 +91,26 @@ class IndexPage:
             conditions = (b"if-none-match", b"if-modified-since")
             scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in conditions]}
         await self.app(scope, receive, with_index)
+
+
+@functools.cache
+def _packed(script: str) -> bytes:
+    """A script of Streamlit with gzip, made once in a process: Streamlit would do it for each request, and does not."""
+    return gzip.compress((SCRIPTS / script).read_bytes(), 6, mtime=0)
+
+
+class PackedScripts:
+    """ASGI middleware that serves Streamlit's scripts to browsers that unpack gzip."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request for a script, and pass any other on."""
+        app, (folder, _, name) = self.app, scope.get("path", "").rpartition("/")
+        wanted = folder.endswith("/static/js") and name in SCRIPT_NAMES and scope.get("method") == "GET"
+        if wanted and "gzip" in Headers(scope=scope).get("accept-encoding", ""):
+            body = await asyncio.to_thread(_packed, name)
+            headers = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding", "Cache-Control": CACHED}
+            app = Response(body, media_type="text/javascript", headers=headers)
+        await app(scope, receive, send)
