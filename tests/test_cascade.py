@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from core.analysis.run_activity import current_activity
 from core.config.knobs import ChunkKnobs, EmbedKnobs, Knobs, RankKnobs, ReadKnobs, SearchKnobs, Strategy
 from core.export.bundle import from_bundle, to_bundle
+from core.export.run_parts import run_parts
 from core.followups import complete, retune
+from core.notebook.plots import map_plot
 from core.pipeline import research
 from core.ports import Ports
 from core.run import events as e
@@ -131,6 +133,15 @@ async def test_a_run_with_passages_that_wait_leaves_and_returns(ports: Ports) ->
         assert copy.index is not None and run.index is not None
         np.testing.assert_array_equal(copy.index.vectors, run.index.vectors)
         assert copy.embedded_for_answer == run.embedded_for_answer
+
+
+async def test_maps_of_files_and_notebooks_have_no_point_for_passages_that_wait(ports: Ports) -> None:
+    run = await research(QUESTION, KNOBS, ports)
+    assert run.index is not None and len(run.index.waiting)
+    points = run_parts(run)["map"]["points"]
+    assert [row for row, point in enumerate(points) if point is None] == run.index.waiting.tolist()
+    embedded = len(run.index.passages) - len(run.index.waiting)
+    assert f"{embedded} passages and the question" in repr(map_plot(run))
 
 
 async def test_an_embedder_elsewhere_embeds_everything_first(ports: Ports) -> None:

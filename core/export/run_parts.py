@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
+from math import isnan
 from typing import Any
-
-import numpy as np
 
 from core import __version__
 from core.analysis.answers.answer_stats import answer_seconds, answer_stats, partial_version
-from core.analysis.embedding_map.embedding_map import project
+from core.analysis.embedding_map.embedding_map import passage_projection
 from core.analysis.progress import hit_progress, phase_progress
 from core.analysis.rankings.ranked_passages import passage_in_context
 from core.analysis.steps import step_rows
@@ -173,17 +172,13 @@ def _pieces(run: Run, key: str, places: list[Place]) -> Iterator[tuple[int, str]
 
 def _map(run: Run) -> dict[str, Any] | None:
     index = run.index
-    if (
-        index is None
-        or run.ranking is None
-        or index.vectors is None
-        or index.question is None
-        or not index.passages
-    ):
+    if index is None or run.ranking is None or not index.passages:
         return None
-    projection = project(np.nan_to_num(index.vectors), index.question)
+    if (projection := passage_projection(index, run.embedded_for_answer)) is None:
+        return None
+    points = projection.points.astype(float).round(4).tolist()
     return {
-        "points": projection.points.astype(float).round(4).tolist(),
+        "points": [None if isnan(point[0]) else point for point in points],
         "question": projection.question.astype(float).round(4).tolist(),
         "explained": sum(projection.explained),
     }

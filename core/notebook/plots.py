@@ -9,7 +9,7 @@ from htpy import Element, Node, b, circle, div, figure, line, polyline, svg, tit
 from htpy import text as svg_text
 
 from core.analysis.answers.attribution import Attribution, Cell
-from core.analysis.embedding_map.embedding_map import Projection, project
+from core.analysis.embedding_map.embedding_map import Projection, passage_projection
 from core.analysis.rankings.ranked_passages import ranked_passages, sampled
 from core.analysis.rankings.score_curve import ScoreCurve, elbow, score_curve
 from core.analysis.retrieval.attrition import Attrition, attrition
@@ -65,10 +65,11 @@ def score_plot(run: Run) -> Display[ScoreCurve | None]:
 
 def map_plot(run: Run) -> Display[Projection | None]:
     """Question and passages, projected to two dimensions; pages of the context have colours."""
-    if run.index is None or run.index.vectors is None or run.index.question is None or run.ranking is None:
+    projected = passage_projection(run.index, run.embedded_for_answer) if run.index and run.ranking else None
+    if projected is None:
         return empty(None, "The passages have no vectors, so there is no map.")
-    projected = project(np.nan_to_num(run.index.vectors), run.index.question)
-    rows = sampled(ranked_passages(run), MOST_POINTS)
+    has_point = ~np.isnan(projected.points[:, 0])
+    rows = [row for row in sampled(ranked_passages(run), MOST_POINTS) if has_point[row.row]]
     places = np.vstack([projected.points[[row.row for row in rows]], projected.question[None]])
     low, spread = places.min(axis=0), np.ptp(places, axis=0)
     shares = (places - low) / np.where(spread > 0, spread, 1)

@@ -2,17 +2,16 @@
 
 import functools
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.basedatatypes import BaseFigure
 
-from core.analysis.embedding_map.embedding_map import Projection, project, project_more
+from core.analysis.embedding_map.embedding_map import Projection, passage_projection
 from core.analysis.rankings.ranked_passages import SNIPPET, RankedPassage, sampled
 from core.analysis.rankings.score_curve import ScoreCurve
-from core.model import Index
 from core.run.state import Run
 from core.text.display import decimal
 from core.text.sanitize import one_line
@@ -51,16 +50,8 @@ ACROSS = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1}
 CONFIG = {"displayModeBar": False, "scrollZoom": True, "doubleClick": "reset"}
 
 
-@functools.lru_cache(maxsize=4)
-def projection(index: Index, first: Collection[str]) -> Projection | None:
-    """PCA projection of an index, cached while its ranking is tuned. Passages with the ids `first`, those that were
-    embedded before the others, stay where they are while others are added."""
-    if index.vectors is None or index.question is None:
-        return None
-    ids = frozenset(first)
-    rows = [row for row, passage in enumerate(index.passages) if passage.id in ids]
-    more = functools.partial(project_more, first=rows) if rows else project
-    return more(index.vectors, index.question)
+projection = functools.lru_cache(maxsize=4)(passage_projection)
+"""Cached while a ranking is tuned."""
 
 
 def _rounded(values: Iterable[float | None]) -> list[float | None]:

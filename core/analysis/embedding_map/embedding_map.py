@@ -1,6 +1,6 @@
 """Embedding map: question, passages, queries and answer sentences, projected to two dimensions by PCA."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.embedding_map.text_vectors import Vectors, embed_texts
+from core.model import Index
 from core.ports import Embed
 from core.run.state import Run
 
@@ -63,6 +64,18 @@ def project(vectors: NDArray[np.float32], question: NDArray[np.float32]) -> Proj
         question=((question - centre) @ axes * signs).astype(np.float32),
         explained=(float(shares[0]), float(shares[1])),
     )
+
+
+def passage_projection(index: Index, first: Collection[str]) -> Projection | None:
+    """The passages of an index and its question; None without vectors. Passages with the ids `first`, those that were
+    embedded before the others, stay where they are while others are added."""
+    if index.vectors is None or index.question is None:
+        return None
+    ids = frozenset(first)
+    rows = [row for row, passage in enumerate(index.passages) if passage.id in ids]
+    if rows:
+        return project_more(index.vectors, index.question, rows)
+    return project(index.vectors, index.question)
 
 
 def project_more(

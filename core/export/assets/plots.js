@@ -5,30 +5,31 @@
 const MAP = { width: 350, height: 240, margin: 16 };
 const CURVE = { width: 210, height: 250, left: 36, right: 8, bottom: 26, top: 10 };
 
-/** A map whose points stay; `draw` puts the context and what left it on top of them. */
+/** A map whose points stay, those of passages with a vector; `draw` puts the context and what left it on top of them. */
 function mapView({ points, question }, choose) {
-  const { width, height, margin } = MAP, all = [...points, question];
+  const { width, height, margin } = MAP, all = [...points.filter(Boolean), question];
   const reach = axis => [Math.min(...all.map(point => point[axis])), Math.max(...all.map(point => point[axis]))];
   const [left, right] = reach(0), [low, high] = reach(1);
   const x = ([value]) => margin + ((value - left) / (right - left || 1)) * (width - 2 * margin);
   const y = ([, value]) => height - margin - ((value - low) / (high - low || 1)) * (height - 2 * margin);
   const on = event => { const row = event.target.closest("[data-row]")?.dataset.row; if (row) choose(+row); };
-  const dots = points.map((point, row) => el("circle", { class: "dot", "data-row": row, cx: x(point).toFixed(1), cy: y(point).toFixed(1), r: points.length > 500 ? 2 : 3.4 }));
+  const dots = points.flatMap((point, row) => point ? el("circle", { class: "dot", "data-row": row, cx: x(point).toFixed(1), cy: y(point).toFixed(1), r: points.length > 500 ? 2 : 3.4 }) : []);
   const top = el("g");
   const picture = el("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "map", click: on }, dots, top);
 
   function draw({ context, lost, number, chosen }) {
-    const rows = [...context, ...lost, ...(chosen === null ? [] : [chosen])];
+    const placed = rows => rows.filter(row => points[row]), inContext = placed(context), out = placed(lost);
+    const marked = placed(chosen === null ? [] : [chosen]), rows = [...inContext, ...out, ...marked], [ringed] = marked;
     const places = new Map(rows.map(row => [row, [x(points[row]), y(points[row])]]));
     moveApart([...places.values()]);
     const centre = [x(question), y(question)];
-    const lines = context.map(row => el("line", { class: "ray", x1: centre[0], y1: centre[1], x2: places.get(row)[0], y2: places.get(row)[1] }));
+    const lines = inContext.map(row => el("line", { class: "ray", x1: centre[0], y1: centre[1], x2: places.get(row)[0], y2: places.get(row)[1] }));
     const mark = row => {
       const [cx, cy] = places.get(row), isLost = lost.includes(row), name = isLost ? "lost" : number(row) ? "in" : "new";
       return el("g", { class: `point ${name}`, "data-row": row }, el("circle", { cx, cy, r: 9 }), el("text", { x: cx, y: cy + 3.8, "text-anchor": "middle" }, String(number(row) || "+")));
     };
-    const ring = chosen !== null && el("circle", { class: "ring", cx: places.get(chosen)[0], cy: places.get(chosen)[1], r: 13 });
-    top.replaceChildren(...lines, star(...centre, 11), ...[...lost, ...context].map(mark), ...(ring ? [ring] : []));
+    const ring = ringed !== undefined && el("circle", { class: "ring", cx: places.get(ringed)[0], cy: places.get(ringed)[1], r: 13 });
+    top.replaceChildren(...lines, star(...centre, 11), ...[...out, ...inContext].map(mark), ...(ring ? [ring] : []));
     picture.setAttribute("aria-label", `Embedding map: ${plural(context.length, "passage")} in the context around the question`);
   }
   return { picture, draw };
