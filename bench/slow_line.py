@@ -42,8 +42,8 @@ def slow_line(port: int, *, delay: float, rate: float) -> Iterator[int]:
         await task
 
     async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answers, asks = await asyncio.open_connection("127.0.0.1", port)
         with suppress(asyncio.CancelledError):  # by `hang_up`; asyncio would print it
+            answers, asks = await asyncio.open_connection("127.0.0.1", port)
             await asyncio.gather(
                 pass_on(reader, asks, "up"), pass_on(answers, writer, "down"), return_exceptions=True
             )
