@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from core.analysis.embedding_map.embedding_map import passage_projection
 from core.analysis.run_activity import current_activity
 from core.config.knobs import ChunkKnobs, EmbedKnobs, Knobs, RankKnobs, ReadKnobs, SearchKnobs, Strategy
 from core.export.bundle import from_bundle, to_bundle
 from core.export.run_parts import run_parts
 from core.followups import complete, retune
+from core.model import Author, Query
 from core.notebook.plots import map_plot
 from core.pipeline import research
 from core.ports import Ports
@@ -22,7 +24,7 @@ from core.run.importer import run_from_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
-from core.stages.embedding.cascade import FIRST
+from core.stages.embedding.cascade import FIRST, early_limit
 from tests.services.openai_server import vector
 from tests.stages.fakes import FakeEmbed
 
@@ -142,6 +144,30 @@ async def test_maps_of_files_and_notebooks_have_no_point_for_passages_that_wait(
     assert [row for row, point in enumerate(points) if point is None] == run.index.waiting.tolist()
     embedded = len(run.index.passages) - len(run.index.waiting)
     assert f"{embedded} passages and the question" in repr(map_plot(run))
+
+
+async def test_a_map_can_be_drawn_while_passages_of_the_answer_wait_again(ports: Ports) -> None:
+    run = await research(QUESTION, KNOBS, ports)
+    assert run.index is not None and run.index.vectors is not None
+    vectors = run.index.vectors.copy()
+    row = next(row for row, passage in enumerate(run.index.passages) if passage.id in run.embedded_for_answer)
+    vectors[row] = np.nan
+    projected = passage_projection(replace(run.index, vectors=vectors), run.embedded_for_answer)
+    assert projected is not None
+    without_point = np.flatnonzero(np.isnan(projected.points[:, 0]))
+    assert without_point.tolist() == sorted([row, *run.index.waiting.tolist()])
+
+
+async def test_while_pages_are_missing_the_limit_is_their_share_of_the_first_passages(ports: Ports) -> None:
+    states: list[Run] = []
+    run = await research(QUESTION, KNOBS, ports, lambda _, state: states.append(state))
+    hits = len(run.hits)
+    assert hits > 4
+    limits = {len(state.pages): early_limit(state) for state in states if state.hits}
+    assert limits == {pages: FIRST * pages // hits for pages in range(hits + 1)}
+    other = Query(text="Another query", author=Author.MODEL)
+    assert early_limit(replace(run, queries=(*run.queries, other))) == FIRST // 2
+    assert early_limit(states[0]) == 0
 
 
 async def test_an_embedder_elsewhere_embeds_everything_first(ports: Ports) -> None:

@@ -16,7 +16,7 @@ from core.stages.check import check
 from core.stages.chunk import chunk
 from core.stages.conversation.pages_in_hand import unread, with_pages_in_hand
 from core.stages.egress import admitted_history, admitted_reranking, admitted_sources, embeddable_pages
-from core.stages.embedding.cascade import FIRST, First, cascades, first_rows
+from core.stages.embedding.cascade import First, cascades, early_limit, first_rows
 from core.stages.embedding.language_choice import embed_in_one_space
 from core.stages.partial_results import written_so_far
 from core.stages.plan import plan
@@ -98,19 +98,12 @@ async def index_and_rank(  # noqa: PLR0917
 
 
 def _first_embedded(question: str, recorder: Recorder) -> First:
-    """The passages that the cascade embeds first. While pages are missing, their limit grows with the share of the expected
-    pages that are in: searches that have not replied are expected to find as many as the others."""
+    """The passages that the cascade embeds first, and how many of them while pages are missing."""
 
-    def early_limit() -> int:
-        run = recorder.run
-        replied = len(run.replies) + len(run.search_faults)
-        expected = len(run.hits) * len(run.queries) / max(replied, 1)
-        return int(FIRST * min((len(run.pages) + len(run.skips)) / max(expected, 1), 1))
-
-    def rows(passages: tuple[Passage, ...], complete: bool) -> Rows:  # a plain callable
+    def rows(passages: tuple[Passage, ...], complete: bool) -> Rows:
         return first_rows(question, passages, recorder.run.pages, keep=complete)
 
-    return First(rows, early_limit)
+    return First(rows, lambda: early_limit(recorder.run))
 
 
 async def rank_index(  # noqa: PLR0917

@@ -71,8 +71,8 @@ def passage_projection(index: Index, first: Collection[str]) -> Projection | Non
     embedded before the others, stay where they are while others are added."""
     if index.vectors is None or index.question is None:
         return None
-    ids = frozenset(first)
-    rows = [row for row, passage in enumerate(index.passages) if passage.id in ids]
+    ids, waiting = frozenset(first), frozenset(index.waiting.tolist())
+    rows = [row for row, passage in enumerate(index.passages) if passage.id in ids and row not in waiting]
     if rows:
         return project_more(index.vectors, index.question, rows)
     return project(index.vectors, index.question)

@@ -15,6 +15,7 @@ from core.model import Index, Page, Passage, Ranking
 from core.model.arrays import Rows
 from core.ports import RERANK_DEPTH, Embed
 from core.run.hit_merging import RRF_K
+from core.run.state import Run
 from core.stages.rank import best_first, cosine_share
 from core.stages.ranking.bm25 import NO_PAGES, bm25
 from core.stages.ranking.context_selection import least_cosine
@@ -54,6 +55,13 @@ def first_rows(
     `keep` says whether the BM25 index of these passages is needed again.
     """
     return best_first(bm25(question, passages, pages, keep=keep))[:FIRST]
+
+
+def early_limit(run: Run) -> int:
+    """How many passages are embedded at most while pages are missing: `FIRST` times the share of the expected pages that were
+    read or skipped. Searches that have not replied are expected to find as many as the others."""
+    ended = (len(run.pages) + len(run.skips)) * (len(run.replies) + len(run.search_faults))
+    return min(FIRST, FIRST * ended // max(len(run.hits) * len(run.queries), 1))
 
 
 def next_rows(
