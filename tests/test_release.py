@@ -19,7 +19,12 @@ ROOT = Path(__file__).parent.parent
 
 def locked() -> dict[str, str]:
     """The exact versions of requirements.lock by canonical name."""
-    lines = (ROOT / "requirements.lock").read_text("utf-8").splitlines()
+    return versions("requirements.lock")
+
+
+def versions(*locks: str) -> dict[str, str]:
+    """The exact versions that locks name, by canonical name; of a package with several versions one."""
+    lines = [line for lock in locks for line in (ROOT / lock).read_text("utf-8").splitlines()]
     pins = (re.match(r"([\w.-]+)==([\w.!+]+)", line) for line in lines)
     return {canonicalize_name(pin[1]): pin[2] for pin in pins if pin}
 
@@ -67,10 +72,14 @@ def test_two_builds_of_one_commit_give_the_same_files(tracked_tree: Path, tmp_pa
     assert all(part["externalReferences"][0]["hashes"] for part in bill["components"])
 
 
-def test_the_lock_has_a_version_that_is_allowed_for_every_dependency() -> None:
-    lines = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
+@pytest.mark.parametrize("group", ["", "umap", "dask", "notebook", "local", "rerank", "dev"])
+def test_locks_have_an_allowed_version_of_every_requirement(group: str) -> None:
+    file, lock = {"": ("requirements.txt", ""), "dev": ("requirements-dev.txt", "locks/tests.lock")}.get(
+        group, (f"requirements-{group}.txt", f"locks/{group}.lock")
+    )
+    lines = (ROOT / file).read_text("utf-8").splitlines()
     required = [Requirement(line.partition("#")[0]) for line in lines if re.match(r"\w", line)]
-    pins = locked()
+    pins = versions("requirements.lock", *([lock] if lock else []))
     assert required
     for requirement in required:
         assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)]), requirement.name
