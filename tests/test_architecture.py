@@ -106,8 +106,8 @@ def test_html_reaches_streamlit_through_one_function() -> None:
     assert callers == {"pages/parts/markup.py"}
 
 
-def test_no_file_has_more_than_300_lines() -> None:
-    assert [path for path in SOURCES if (ROOT / path).read_text("utf-8").count("\n") > 300] == []
+def test_no_file_has_more_than_500_lines() -> None:
+    assert [path for path in SOURCES if (ROOT / path).read_text("utf-8").count("\n") > 500] == []
 
 
 def test_no_folder_has_more_than_15_modules() -> None:
