@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Generic, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,6 +21,7 @@ from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.lines import objects
 from core.evaluation.data_sets.source import Source
 from core.evaluation.sweep_cost import summarize
+from core.storage.process_lock import is_locked, lock_file
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -55,21 +58,32 @@ class RecordFile(Generic[Header, Record]):
         self.source = source
         self._header, self._record = TypeAdapter(header), TypeAdapter(record)
         self._hint = hint
+        self._written: IO[bytes] | None = None
+        """The file while it is being written; other processes cannot write it meanwhile."""
 
     def begin(self, header: Header, wrong: Callable[[Header], str] = lambda earlier: "") -> None:
         """Write the header of a new file, or cut off the unfinished line of an earlier process. `wrong` says, of the
         header on disk, why what is to be recorded cannot go on there; empty: it can.
 
+        The file is locked against other processes until `close`.
+
         Raises:
-            BadInput: when the file is damaged, is of something else, or is of a data set that has changed since.
+            BadInput: when the file is damaged, is of something else, is of a data set that has changed since, or is
+                being written by another process.
             OSError: when it cannot be written.
         """
         path = self.source.path
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+b") as file:
-            file.seek(0)
-            complete = file.read().rfind(b"\n") + 1
-            file.truncate(complete)
+        file = self._written = path.open("a+b")
+        if not lock_file(file.fileno()):
+            self.close()
+            raise BadInput(
+                f"{path.parent} is being measured by another OpenQuery.",
+                hint="Wait until it has ended, or stop it there.",
+            )
+        file.seek(0)
+        complete = file.read().rfind(b"\n") + 1
+        file.truncate(complete)
         if not complete:
             self.add(header)
         earlier = self.read()[0]
@@ -111,9 +125,22 @@ class RecordFile(Generic[Header, Record]):
             ) from error
         return header, records
 
+    def close(self) -> None:
+        """Let other processes write the file."""
+        if self._written:
+            self._written.close()
+            self._written = None
+
     def add(self, record: Header | Record) -> None:
         """Write a record. It is on disk when this returns."""
         with self.source.path.open("a", encoding="utf-8", errors="replace") as file:
             file.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether a process is writing the record file at `path`."""
+    with suppress(OSError):
+        return is_locked(path)
+    return False

@@ -49,6 +49,10 @@ class ResultsFolder:
         """What is on disk. Raises `BadInput` when the file is damaged."""
         return _results(self._file)
 
+    def close(self) -> None:
+        """Let other processes go on with the experiment."""
+        self._file.close()
+
     def add(self, result: Result) -> None:
         """Write a result. It is on disk when this returns."""
         self._file.add(result)

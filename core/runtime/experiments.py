@@ -4,7 +4,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -191,7 +191,8 @@ class Experiments(WorkFolders[Experiment]):
         try:
             plan = json.loads(path.read_text("utf-8"))
             work, progress = self._work.get(path.parent.name), self._progress.get(path.parent.name)
-            status = work.status if work else None  # before what it may still write
+            # Before what it may still write.
+            status = work.status if work else self._status_elsewhere(path.parent.name, FILE)
             results = path.parent / FILE
             done = _lines(results, results.stat().st_size) - 1 if results.exists() else 0
             ended = ExperimentStatus.DONE if done >= plan["settings"] else ExperimentStatus.STOPPED
@@ -221,22 +222,23 @@ class Experiments(WorkFolders[Experiment]):
                 self.settings, swept, plan.get("sample", 0), plan.get("grid", False)
             )
             embed = await data_embedder(self._engine, loaded)
-            folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)
-            done = await asyncio.to_thread(lambda: folder.results.by_setting)
-            progress = self._progress[name] = SweepProgress()
             rerank = sweep_reranker(self._engine, tried, loaded)
-            count, scheduler = (
-                plan.get("processes") or self._engine.settings.workers,
-                plan.get("scheduler", ""),
-            )
-            async with sweep_workers(loaded, tried, scheduler, count=count, niceness=_NICENESS) as workers:
-                embed = sweep_embedder(embed, self._engine, workers)
-                results = run_experiment(
-                    loaded, tried, embed, workers, rerank=rerank, done=done, progress=progress
-                )
-                async with aclosing(results):
-                    async for result in results:
-                        await asyncio.to_thread(folder.add, result)
+            count = plan.get("processes") or self._engine.settings.workers
+            scheduler = plan.get("scheduler", "")
+            path = self._folder / name
+            with closing(await asyncio.to_thread(ResultsFolder, path, loaded, embed.identity)) as folder:
+                done = await asyncio.to_thread(lambda: folder.results.by_setting)
+                progress = self._progress[name] = SweepProgress()
+                async with sweep_workers(
+                    loaded, tried, scheduler, count=count, niceness=_NICENESS
+                ) as workers:
+                    embed = sweep_embedder(embed, self._engine, workers)
+                    results = run_experiment(
+                        loaded, tried, embed, workers, rerank=rerank, done=done, progress=progress
+                    )
+                    async with aclosing(results):
+                        async for result in results:
+                            await asyncio.to_thread(folder.add, result)
 
 
 @lru_cache(maxsize=32)

@@ -33,12 +33,12 @@ class ProcessLock:
 
     def is_alive(self, name: str) -> bool:
         """Whether the process with this name is running."""
-        return name == self.name or (name.isalnum() and _is_locked(self.folder / f"{name}{SUFFIX}"))
+        return name == self.name or (name.isalnum() and _is_held(self.folder / f"{name}{SUFFIX}"))
 
     def sweep(self) -> None:
         """Delete the files of processes that are gone."""
         for path in self.folder.glob(f"*{SUFFIX}"):
-            if path != self._path and not _is_locked(path):
+            if path != self._path and not _is_held(path):
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -48,30 +48,45 @@ class ProcessLock:
         os.close(self._file)
 
 
+def lock_file(descriptor: int, *, shared: bool = False) -> bool:
+    """Lock an open file until it is closed; False when another process has it locked.
+
+    On a system without such locks it is always True.
+    """
+    if not LOCKS:
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def locked(path: Path, flags: int = os.O_RDWR, *, shared: bool = False) -> int | None:
     """A descriptor that keeps the file locked until it is closed; None when another process has it locked.
 
     Raises:
         OSError: when the file cannot be opened with these flags.
     """
-    import fcntl
-
     file = os.open(path, flags, 0o600)
-    try:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not lock_file(file, shared=shared):
         os.close(file)
         return None
     return file
 
 
-def _is_locked(path: Path) -> bool:
-    if not LOCKS:
-        return path.exists()
+def is_locked(path: Path) -> bool:
+    """Whether a process has the file locked; False if there is no such file."""
     try:
-        file = locked(path, shared=True)  # two processes that check at once see the same
+        file = locked(path, os.O_RDONLY, shared=True)  # two processes that check at once see the same
     except FileNotFoundError:
         return False
     if file is not None:
         os.close(file)
     return file is None
+
+
+def _is_held(path: Path) -> bool:
+    return is_locked(path) if LOCKS else path.exists()

@@ -1,5 +1,6 @@
 """Experiments over settings: what is embedded, what a failure does, what a folder keeps, what the command prints."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,14 +18,16 @@ from core.evaluation import load
 from core.evaluation.data_sets.corpus import document_pages, document_passages
 from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.evaluation.experiment import Result, run_experiment
-from core.evaluation.experiment_state import SweepProgress
+from core.evaluation.experiment_state import ExperimentStatus, SweepProgress
 from core.evaluation.metrics.retrieval_metrics import measure_ranking
+from core.evaluation.record_file import is_being_written
 from core.evaluation.results import Change
 from core.evaluation.results_folder import ResultsFolder, read_results
 from core.evaluation.statistics.significance import Verdict
 from core.evaluation.sweep import name_of, settings
 from core.model import Index, RerankScores
 from core.ports import RERANK_DEPTH, Embed, Rerank
+from core.runtime.registry import RunRegistry
 from core.stages.rank import rank
 from tests.services.openai_server import FakeOpenAI, failure
 from tests.stages.fakes import FakeEmbed
@@ -136,6 +139,7 @@ async def test_results_are_kept_and_an_experiment_goes_on_where_it_was_killed(tm
     folder.add(first)
     with (tmp_path / "results.jsonl").open("a") as file:
         file.write('{"setting": "half a li')  # the process was killed here
+    folder.close()
     again = ResultsFolder(tmp_path, data_set(), "letters")
     assert [result.setting for result in again.results.results] == ["defaults"]
     left = await run(LetterEmbedder(), swept, done=list(again.results.by_setting))
@@ -155,6 +159,40 @@ def test_a_question_with_another_mark_for_the_end_of_a_line_is_on_one_line(tmp_p
     folder.add(Result(setting="defaults", values={}))
     assert folder.results.questions == {"q": "Who\u2028nests?\x85"}
     assert len(folder.results.results) == 1
+
+
+def test_experiment_that_another_process_measures_is_refused_and_unchanged(tmp_path: Path) -> None:
+    first = ResultsFolder(tmp_path, data_set(), "letters")
+    assert is_being_written(tmp_path / "results.jsonl")
+    with (tmp_path / "results.jsonl").open("a") as file:
+        file.write('{"setting": "half a li')  # the other process is writing it
+    with pytest.raises(BadInput, match="is being measured by another OpenQuery"):
+        ResultsFolder(tmp_path, data_set(), "letters")
+    assert (tmp_path / "results.jsonl").read_text().endswith('{"setting": "half a li')
+    first.close()
+    assert not is_being_written(tmp_path / "results.jsonl")
+    assert ResultsFolder(tmp_path, data_set(), "letters").results.results == ()
+
+
+def status_of(runs: RunRegistry, name: str) -> ExperimentStatus:
+    experiment = runs.experiments.get(name)
+    assert experiment
+    return experiment.status
+
+
+def test_experiment_of_another_process_is_running_and_cannot_be_stopped_here(runs: RunRegistry) -> None:
+    folder = runs.settings.folder / "experiments" / "theirs"
+    folder.mkdir(parents=True)
+    plan = {"data": "materials", "swept": {}, "settings": 3, "started": "2026-01-02T03:04:05+00:00"}
+    (folder / "plan.json").write_text(json.dumps(plan))
+    assert status_of(runs, "theirs") is ExperimentStatus.STOPPED
+    theirs = ResultsFolder(folder, data_set(), "letters")
+    assert status_of(runs, "theirs") is ExperimentStatus.RUNNING
+    runs.experiments.resume("theirs")
+    with pytest.raises(BadInput, match="another OpenQuery"):
+        runs.experiments.delete("theirs")
+    theirs.close()
+    assert status_of(runs, "theirs") is ExperimentStatus.STOPPED
 
 
 def test_an_experiment_that_was_killed_in_its_first_line_begins_anew(tmp_path: Path) -> None:

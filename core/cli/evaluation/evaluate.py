@@ -195,16 +195,17 @@ async def _measure(
         async with sweep_workers(data, tried, scheduler, count=connections.workers) as workers:
             engine.egress.require(CLUSTER, workers.host, data.origins)
             embed = sweep_embedder(await _embedder(engine, data), engine, workers)
-            folder = ResultsFolder(out, data, embed.identity)
-            earlier = folder.results
-            for result in earlier.results:
-                print_text(_line(earlier, result))
-            results = run_experiment(data, tried, embed, workers, rerank=rerank, done=earlier.by_setting)
-            async with aclosing(results):
-                async for result in results:
-                    folder.add(result)
+            with closing(ResultsFolder(out, data, embed.identity)) as folder:
+                earlier = folder.results
+                for result in earlier.results:
                     print_text(_line(earlier, result))
-    failed = {name for result in folder.results.results for name in result.failed}
+                results = run_experiment(data, tried, embed, workers, rerank=rerank, done=earlier.by_setting)
+                async with aclosing(results):
+                    async for result in results:
+                        folder.add(result)
+                        print_text(_line(earlier, result))
+                measured = folder.results.results
+    failed = {name for result in measured for name in result.failed}
     print_failed(len(failed))
     return int(bool(failed))
 

@@ -5,7 +5,7 @@ beside them in a file of the same form."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -131,6 +131,10 @@ class AnswersFolder:
         """What is on disk. Raises `BadInput` when a file is damaged."""
         return read_answers(self._folder)
 
+    def close(self) -> None:
+        """Let other processes go on with the answers."""
+        self._file.close()
+
     def add(self, answer: AnsweredQuestion) -> None:
         """Write an answer, which takes the place of an earlier one. It is on disk when this returns."""
         self._file.add(answer)
@@ -157,13 +161,14 @@ class AnswersFolder:
         )
         if answers.judged and answers.judged.header != header:
             file.source.path.unlink()
-        file.begin(header)
-        judged = self.answers.judged
-        done = {answer.id for answer in judged.answers if not answer.failed} if judged else set()
-        remaining = [answer for answer in answers.answered if answer.id not in done]
-        async with aclosing(judge_answers(judge, remaining)) as results:
-            async for result in results:
-                file.add(result)
+        with closing(file):
+            file.begin(header)
+            judged = self.answers.judged
+            done = {answer.id for answer in judged.answers if not answer.failed} if judged else set()
+            remaining = [answer for answer in answers.answered if answer.id not in done]
+            async with aclosing(judge_answers(judge, remaining)) as results:
+                async for result in results:
+                    file.add(result)
 
 
 def has_answers(folder: Path) -> bool:

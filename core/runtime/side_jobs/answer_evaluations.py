@@ -4,7 +4,7 @@ import asyncio
 import json
 import secrets
 import time
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -121,7 +121,8 @@ class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
             BadInput: when its answers are damaged.
         """
         work = self._work.get(name)
-        status = work.status if work else ExperimentStatus.STOPPED  # before what it may still write
+        # Before what it may still write.
+        status = work.status if work else self._status_elsewhere(name, FILE) or ExperimentStatus.STOPPED
         stored, file = self.path(name), self.path(name, FILE)
         answers = _latest(file.parent) if file else None
         if stored:
@@ -143,7 +144,12 @@ class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
             else None,
         )
         all_answered = evaluation.done >= plan.questions
-        if work is None and all_answered and (not plan.repeats or evaluation.judged >= evaluation.to_judge):
+        if (
+            status is ExperimentStatus.STOPPED
+            and work is None
+            and all_answered
+            and (not plan.repeats or evaluation.judged >= evaluation.to_judge)
+        ):
             return replace(evaluation, status=ExperimentStatus.DONE)
         return evaluation
 
@@ -156,16 +162,16 @@ class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
             if chat:
                 chat = MeteredChat(chat, Phase.ANSWER, partial(self._quotas.charge, access.quota_subject))
             ports = replace(ports, chat=chat)
-            folder = await asyncio.to_thread(answers_folder, path, data, plan.knobs, ports)
-            done = {answer.id for answer in folder.answers.answered}
-            work.began, work.done_before = time.monotonic(), len(folder.answers.answers)
-            async with aclosing(answer_questions(data, plan.knobs, ports, done=done)) as answers:
-                async for answer in answers:
-                    await asyncio.to_thread(folder.add, answer)
-            if plan.repeats and chat:
-                labelled = read_labels(path / LABELS) if (path / LABELS).exists() else ()
-                judge = Judge(chat, plan.repeats, self._engine.cache)
-                await folder.judge(judge, labelled)
+            with closing(await asyncio.to_thread(answers_folder, path, data, plan.knobs, ports)) as folder:
+                done = {answer.id for answer in folder.answers.answered}
+                work.began, work.done_before = time.monotonic(), len(folder.answers.answers)
+                async with aclosing(answer_questions(data, plan.knobs, ports, done=done)) as answers:
+                    async for answer in answers:
+                        await asyncio.to_thread(folder.add, answer)
+                if plan.repeats and chat:
+                    labelled = read_labels(path / LABELS) if (path / LABELS).exists() else ()
+                    judge = Judge(chat, plan.repeats, self._engine.cache)
+                    await folder.judge(judge, labelled)
 
 
 async def answering_ports(engine: Engine, setting: Knobs, data: DataSet, access: Access = NO_ACCESS) -> Ports:

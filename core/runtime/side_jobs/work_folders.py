@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError, disk_failure
 from core.evaluation.experiment_state import ExperimentStatus, KeptWork
+from core.evaluation.record_file import is_being_written
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
 
 log = logging.getLogger(__name__)
@@ -75,8 +76,17 @@ class WorkFolders(ABC, Generic[K]):
         return path if _ID.fullmatch(name) and path.is_file() else None
 
     def stop(self, name: str, seconds: float = 5.0) -> None:
-        """Stop the work, and wait at most so long for its end; what is there stays."""
+        """Stop the work, and wait at most so long for its end; what is there stays.
+
+        Raises:
+            BadInput: when another process works on it.
+        """
         work = self._work.get(name)
+        if work is None and self.path(name) and (kept := self.get(name)) and kept.live:
+            raise BadInput(
+                "This is under way in another OpenQuery that uses the same data folder.",
+                hint="Stop it there.",
+            )
         if work and work.task:
             work.task.cancel()
             work.ended.wait(seconds)
@@ -89,6 +99,10 @@ class WorkFolders(ABC, Generic[K]):
             self._purge()
             self._deleted.mkdir(parents=True)
             (self._folder / name).rename(self._deleted / name)
+
+    def _status_elsewhere(self, name: str, records: str) -> ExperimentStatus | None:
+        """Return RUNNING if another process writes the records of the folder, else None."""
+        return ExperimentStatus.RUNNING if is_being_written(self._folder / name / records) else None
 
     def is_restorable(self, name: str) -> bool:
         """Whether it was deleted and can be restored."""
