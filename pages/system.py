@@ -111,7 +111,7 @@ with st.container(key="system", width=920):
         markup.show(markup.kicker("Connected services"), width="stretch")
         widgets.button("Re-check", "refresh", key="probe", type="tertiary")
     with shown, st.spinner("Checking …"):
-        markup.show(map(probe, registry.call(probes(registry.engine, runtime.access()), timeout=30)))
+        markup.show(map(probe, registry.call(probes(registry.engine, registry.store, runtime.access()), timeout=30)))
 
     markup.show(markup.kicker("Limits"))
     markup.show(

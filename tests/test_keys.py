@@ -172,9 +172,9 @@ def test_no_key_is_written_told_or_sent_to_anyone_but_its_own_server(planted: Pl
     )
     runs.append(planted.run(wrong))
     assert sum(run.status is RunStatus.FAILED for run in runs) >= 6, "the troubles are real"
-    checked = planted.runs.call(probes(planted.runs.engine, planted.theirs))
+    checked = planted.runs.call(probes(planted.runs.engine, planted.runs.store, planted.theirs))
     planted.qdrant.faults.append(Reply((f"bad key {SHELF}".encode(),), status=403))
-    checked += planted.runs.call(probes(planted.runs.engine, planted.theirs))
+    checked += planted.runs.call(probes(planted.runs.engine, planted.runs.store, planted.theirs))
     planted.runs.store.flush()
 
     # What is told and exported.

@@ -1,6 +1,7 @@
 """`openquery watch`: the real pipeline on loopback, over a small web that is noisy by a seed, and a clock of the test."""
 
 import json
+import os
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -190,6 +191,35 @@ async def test_a_question_is_asked_when_it_is_due_also_by_a_process_that_starts_
             await follow(world.watch(), [QUESTION], timedelta(hours=6), world.clock, told.append)
         assert world.clock.waits[-1] == 2 * 3600
         assert len(told) == 1, "how noisy it is"
+
+
+async def test_question_with_an_ask_in_the_future_is_asked_now(tmp_path: Path) -> None:
+    async with watching(tmp_path) as world:
+        await world.look()
+        world.clock.time -= timedelta(days=30)
+        world.clock.ends = world.clock.time + timedelta(hours=1)
+        told: list[Report] = []
+        with pytest.raises(TimeoutError):
+            await follow(world.watch(), [QUESTION], timedelta(hours=6), world.clock, told.append)
+        assert "the clock was set back" in told[0].message
+        assert world.watch().asked(QUESTION) == world.clock.time - timedelta(hours=6)
+
+
+@pytest.mark.parametrize("asked", ['"yesterday"', '"2026-01-02T03:04:05"'])
+def test_state_with_a_wrong_time_is_refused(tmp_path: Path, asked: str) -> None:
+    state = tmp_path / "state.json"
+    question = '{"question": "What is BM25?", "knobs": {}}'
+    state.write_text(f'[{{"watched": {question}, "run": "a", "asked": {asked}}}]')
+    with pytest.raises(BadInput, match="Move it away"):
+        read_states(state)
+
+
+def test_pipe_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BadInput, match="is not a file"):
+        read_questions(tmp_path / "pipe", Settings())
+    with pytest.raises(BadInput, match="is not a file"):
+        read_states(tmp_path / "pipe")
 
 
 def test_a_file_has_questions_with_their_own_knobs(tmp_path: Path) -> None:

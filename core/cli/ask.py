@@ -14,7 +14,7 @@ from core.analysis.answers.source_cards import passages_of_documents, source_car
 from core.analysis.progress import phase_progress
 from core.analysis.run_usage import RunUsage, run_usage
 from core.cli.plan_approval import approved, require_terminal
-from core.cli.printing import print_line, print_note, print_text
+from core.cli.printing import print_json_line, print_note, print_text
 from core.cli.progress_lines import PhaseLines, counts, detail, phase_times
 from core.config.knobs import Backend, Knobs
 from core.config.prices import Prices
@@ -73,7 +73,7 @@ async def answer_in_terminal(question: str, knobs: Knobs, settings: Settings, op
 def print_outcome(engine: Engine, run: Run, terminal: Terminal, output: Output) -> None:
     """Print the whole run as JSON, or what is left to print below its answer."""
     if output is Output.RUN:
-        print_line(run_to_json(run))
+        print_json_line(run_to_json(run))
     else:
         terminal.finish(run, other_backends(engine, run))
 

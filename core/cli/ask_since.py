@@ -9,7 +9,7 @@ import orjson
 from core.analysis.change_document import change_document, change_lines
 from core.analysis.run_changes import run_changes
 from core.cli.ask import AskOptions, Output, ask_showing_progress, other_backends
-from core.cli.printing import print_line, print_note, print_text
+from core.cli.printing import print_json_line, print_note, print_text
 from core.cli.sharing.export import run_of_file
 from core.config.knobs import Knobs
 from core.config.settings import Settings
@@ -88,4 +88,4 @@ def save(run: Run, store: RunStore) -> None:
 
 def print_json(value: object) -> None:
     """Print a JSON value on one line of stdout."""
-    print_line(orjson.dumps(json_without_surrogates(value)))
+    print_json_line(orjson.dumps(json_without_surrogates(value)))

@@ -1,17 +1,21 @@
 """`openquery check`: which connections and parts work, one line each."""
 
 import argparse
+from contextlib import closing
 
 from core.cli.printing import print_text
 from core.cli.shared_arguments import settings_of
 from core.runtime.engine import Engine
 from core.runtime.health import ProbeState, probes
+from core.storage.run_store import RUNS, RunStore
 
 
 async def check_in_terminal(options: argparse.Namespace) -> int:
     """Print the result of every probe. Returns 0 when nothing is broken, else 1."""
-    async with Engine(settings_of(options)) as engine:
-        results = await probes(engine)
+    settings = settings_of(options)
+    with closing(RunStore(settings.folder / RUNS)) as store:
+        async with Engine(settings) as engine:
+            results = await probes(engine, store)
     width = max(len(probe.part) for probe in results)
     for probe in results:
         print_text(f"{probe.part:<{width}}  {probe.state:<6}  {probe.detail}")

@@ -27,7 +27,11 @@ def print_note(text: str, *, end: str = "\n") -> None:
     print_text(text, end=end, to=sys.stderr)
 
 
-def print_line(body: bytes) -> None:
-    """Print one line of bytes on stdout, at once, as they are."""
-    sys.stdout.buffer.write(body + b"\n")
+def print_json_line(body: bytes) -> None:
+    """Print a JSON value on one line of stdout, at once.
+
+    Characters that a terminal obeys, such as bidirectional marks, are written as their JSON escapes.
+    """
+    text = _CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", body.decode())
+    sys.stdout.buffer.write(text.encode() + b"\n")
     sys.stdout.flush()

@@ -26,6 +26,7 @@ from core.storage.watch_state import QuestionState, WatchedQuestion, read_states
 from core.text.sanitize import one_line
 
 STATE_SUFFIX = ".state.json"
+IN_THE_FUTURE = "asked now: the clock was set back, since the last ask is dated after it"
 Ask = Callable[[Repeat], Awaitable[Run]]
 """Asks a question; raises OpenQueryError when the run fails."""
 
@@ -85,7 +86,7 @@ class Watch:
     def asked(self, watched: WatchedQuestion) -> datetime | None:
         """When the question was last asked without a failure; None: never."""
         state = self._states.get(watched)
-        return datetime.fromisoformat(state.asked) if state else None
+        return state.asked if state else None
 
     async def look(self, watched: WatchedQuestion) -> AsyncGenerator[Report]:
         """Ask the question, and tell what exceeds its noise. A run that fails leaves the state as it was.
@@ -151,7 +152,7 @@ class Watch:
         return self._write(state)
 
     def _write(self, state: QuestionState) -> QuestionState:
-        state = replace(state, asked=self._clock.now().isoformat())
+        state = replace(state, asked=self._clock.now())
         states = {**self._states, state.watched: state}
         write_states(self._path, states)
         self._states = states
@@ -208,8 +209,11 @@ async def follow(
     failed = False
     due = {}
     for watched in questions:
-        last = watch.asked(watched)
-        due[watched] = last + every if last and every else clock.now()
+        last, now = watch.asked(watched), clock.now()
+        if last and last > now:
+            tell(Report(question=watched.question, message=f"{IN_THE_FUTURE} ({last:%Y-%m-%d %H:%M} UTC)."))
+            last = None
+        due[watched] = last + every if last and every else now
     while True:
         for watched in questions:
             if due[watched] > clock.now():

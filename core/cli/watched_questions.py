@@ -25,6 +25,8 @@ def read_questions(file: Path, settings: Settings) -> tuple[WatchedQuestion, ...
         BadInput: when the file is too large or has none, or a line is wrong, with its number.
         OSError: when the file cannot be read.
     """
+    if file.exists() and not file.is_file():
+        raise BadInput(f"{file} is not a file.", hint="Name a text file with a question a line.")
     with file.open("rb") as body:
         text = body.read(FILE_LIMIT + 1)
     lines = [line.strip() for line in text.decode("utf-8-sig", "replace").splitlines()]

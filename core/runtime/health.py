@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from urllib.parse import urlsplit
 
 from core.adapters.qdrant.server_collections import ServerCollections
@@ -18,6 +19,7 @@ from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
 from core.runtime.hardening import protection
 from core.runtime.static_files import REINSTALL, altered_files
+from core.storage.run_store import RunStore
 from core.text.display import embedder_name
 from core.text.sanitize import pluralize
 
@@ -57,11 +59,18 @@ class Probe:
 
 
 async def probes(
-    engine: Engine, access: Access = NO_ACCESS, collections: Sequence[str] | None = None
+    engine: Engine,
+    store: RunStore | None = None,
+    access: Access = NO_ACCESS,
+    collections: Sequence[str] | None = None,
 ) -> tuple[Probe, ...]:
     """Run every probe concurrently, each within `PROBE_SECONDS`.
 
-    `collections` are those that questions search by default, the operator's when None.
+    Args:
+        engine: the services.
+        store: the history; None: it is not asked.
+        access: the visitor's own servers and keys.
+        collections: those that questions search by default; None: the operator's.
     """
     chosen = engine.settings.knobs["search.collections"] if collections is None else collections
     checks = (
@@ -77,6 +86,7 @@ async def probes(
         ("Qdrant", lambda: _qdrant(engine)),
         ("Collections", lambda: _collections(engine, access, chosen)),
         ("Data folder", lambda: _data(engine)),
+        *((("History", partial(_history, store)),) if store else ()),
         ("Page fetching", lambda: _fetching(engine)),
         ("Prices", lambda: _prices(engine)),
         ("Static files", _static_files),
@@ -275,6 +285,12 @@ async def _data(engine: Engine) -> ProbeReport:
     cached = sum(size for _entries, size in engine.cache.size().values())
     limit = engine.settings.cache_megabytes
     return ProbeState.WORKS, f"{engine.settings.folder}, {cached / 1e6:.1f} of {limit} MB cached", ""
+
+
+async def _history(store: RunStore) -> ProbeReport:
+    if store.problem:
+        return ProbeState.BROKEN, store.problem, ""
+    return ProbeState.WORKS, f"runs are stored in {store.path}", ""
 
 
 async def _fetching(engine: Engine) -> ProbeReport:

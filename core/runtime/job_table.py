@@ -15,7 +15,8 @@ IDLE_RUNS = 50
 """Ended runs in memory. Older ones are read from the store when they are asked for."""
 
 UNSAVED_RUNS = 200
-"""Ended runs in memory that could not be stored, at most. They are tried again whenever a run begins or is asked for."""
+"""Ended runs in memory that could not be stored, at most. They are tried again when a write succeeds, when they
+are asked for, and at the end."""
 
 LINKED_RUNS = 200
 """Copies of runs in memory that links show. They share all but their ids with the runs."""
@@ -37,6 +38,7 @@ class JobTable:
         self._linked: LRUCache[str, tuple[Run, Job]] = LRUCache(LINKED_RUNS)
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
+        store.next_unsaved = self._next_unsaved
 
     def add(self, run_id: str, job: Job) -> None:
         """Keep the job of a new run."""
@@ -68,8 +70,12 @@ class JobTable:
         if is_link(run_id):
             return self._linked_job(run_id)
         with self._lock:
-            if run_id in self._jobs:
-                return self._jobs[run_id]
+            present = self._jobs.get(run_id)
+        if present and (present.live or not self._store.is_deleted(run_id)):
+            return present
+        if present:
+            self.remove(run_id)
+            return None
         run = self._store.load(run_id)
         if run is None:
             return None
@@ -114,13 +120,26 @@ class JobTable:
             reason = self._store.unsaved(run_id)
         return reason and f"This run is in memory only, and is lost when OpenQuery ends. {reason}"
 
+    def save_unsaved(self) -> None:
+        """Queue all ended runs that could not be stored for storing once more."""
+        with self._lock:
+            unsaved = self._unsaved()
+        for run in unsaved:
+            self._store.save(run)
+
+    def _next_unsaved(self) -> Run | None:
+        with self._lock:
+            return next(iter(self._unsaved()), None)
+
+    def _unsaved(self) -> list[Run]:
+        """Return the ended runs that could not be stored, oldest first. The caller has the lock."""
+        idle = (job for job in self._jobs.values() if not job.live)
+        return [job.run for job in idle if self._store.unsaved(job.run.id)]
+
     def _evict_idle(self) -> None:
-        """Evict the oldest ended runs, and try to store those that are not stored. The caller has the lock."""
+        """Evict the oldest ended runs that are stored. The caller has the lock."""
         idle = [run_id for run_id, job in self._jobs.items() if not job.live]
-        unsaved = [run_id for run_id in idle if self._store.unsaved(run_id)]
-        for run_id in unsaved[:1] if self._store.problem else unsaved:
-            self._store.save(self._jobs[run_id].run)
-        kept_in_memory = set(unsaved[-UNSAVED_RUNS:])
+        kept_in_memory = {run.id for run in self._unsaved()[-UNSAVED_RUNS:]}
         for run_id in idle[:-IDLE_RUNS]:
             if run_id not in kept_in_memory:
                 del self._jobs[run_id]

@@ -268,11 +268,16 @@ class RunRegistry(StoredWork):
         return user if self.settings.shared else ""
 
     def delete(self, run_id: str) -> None:
-        """Stop the run, and delete it from memory and store, with the links to it."""
+        """Stop the run, and delete it from memory and store, with the links to it.
+
+        Raises:
+            NotAllowed: when it is a read-only link.
+            StoreFailed: when the deletion could not be committed; the run is then still there.
+        """
         refuse_link(run_id)
         self.stop(run_id)
-        self._jobs.remove(run_id)
         self.store.delete(run_id)
+        self._jobs.remove(run_id)
 
     def close(self) -> None:
         """Stop every run, close connections, workers and the store, end the loop."""
@@ -285,4 +290,5 @@ class RunRegistry(StoredWork):
         self.experiments.close()
         self.call(self.engine.aclose())
         self._loop.close()
+        self._jobs.save_unsaved()
         self.store.close()

@@ -70,10 +70,15 @@ class StoredWork:
         """Start a follow-up of a finished run. False, and nothing happens, while other work on it is under way.
 
         It waits until `queue` lets it in. `bind` gets the run once no other work can change it, and may refuse by raising.
+
+        Raises:
+            BadInput: when there is no such run any more.
         """
         refuse_link(run_id)
         job = self._jobs.get(run_id)
-        if job is None or not job.claim():
+        if job is None:
+            raise BadInput("This run was deleted.", hint="Ask the question again.")
+        if not job.claim():
             return False
         try:
             follow_up = bind(job.run)

@@ -53,7 +53,11 @@ class RunProcesses:
         ).fetchall()
         for run_id, process in live_runs:
             if not self.is_elsewhere(process):
-                db.execute("UPDATE runs SET status = ? WHERE id = ?", (RunStatus.INTERRUPTED, run_id))
+                # Its process may have ended it since, and then closed.
+                db.execute(
+                    "UPDATE runs SET status = ? WHERE id = ? AND status IN (?, ?)",
+                    (RunStatus.INTERRUPTED, run_id, *_LIVE),
+                )
                 db.execute("DELETE FROM run_processes WHERE run = ?", (run_id,))
         self._lock.sweep()
 

@@ -7,7 +7,7 @@ is always a prefix of it.
 
 import logging
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from core.run.state import Run
 from core.storage import migrations, run_records, run_schema, run_summaries
 from core.storage.run_processes import RunProcesses
 from core.storage.run_summaries import RunSummary
-from core.storage.run_writer import NO_RUN, Change, RunWriter, not_saved_message
+from core.storage.run_writer import NO_RUN, Change, RunWriter, not_saved_message, storage_hint
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +52,8 @@ class RunStore:
         """Of runs of this process, for one that has to be stored as a whole."""
         self._database: _Database | None = None
         """None when the file cannot be used, or was closed."""
+        self.next_unsaved: Callable[[], Run | None] = lambda: None
+        """Returns an ended run that could not be stored. It is stored once a write succeeds again."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
@@ -74,7 +76,7 @@ class RunStore:
             self._unusable = not_saved_message(path, error)
             log.warning("store: %s", self._unusable)
         else:
-            self._database = _Database(RunWriter(path, self._connect), processes)
+            self._database = _Database(RunWriter(path, self._connect, self._save_next), processes)
 
     @property
     def problem(self) -> str:
@@ -86,6 +88,9 @@ class RunStore:
         if self._database is None or run.id in self._deleted:
             return
         writer, processes = self._database
+        if writer.failed(run.id) and not run.live:
+            self.save(run)
+            return
         if (number := self._next_numbers.get(run.id)) is None:
             number = self._read_next_number(writer, run.id)
         self._next_numbers[run.id] = number + 1
@@ -213,17 +218,43 @@ class RunStore:
         self._put(write)
 
     def delete(self, run_id: str) -> None:
-        """Delete the run, after everything that was appended to it so far."""
-        self._deleted.add(run_id)
-        self._next_numbers.pop(run_id, None)
-        if self._database:
-            self._database.processes.forget(run_id)
+        """Delete the run, after everything that was appended to it so far. It is deleted when this returns.
+
+        Raises:
+            StoreFailed: when the deletion could not be committed; the run is then still stored.
+        """
 
         def delete(db: sqlite3.Connection) -> None:
             for statement in run_schema.DELETE_RUN:
                 db.execute(statement, (run_id,))
 
-        self._put(delete)
+        if self._database:
+            writer, processes = self._database
+            try:
+                writer.commit(delete)
+            except sqlite3.Error as error:
+                raise StoreFailed(
+                    f"The run was not deleted: {error}.",
+                    hint=storage_hint(self.path, error),
+                ) from error
+            processes.forget(run_id)
+        self._deleted.add(run_id)
+        self._next_numbers.pop(run_id, None)
+
+    def is_deleted(self, run_id: str) -> bool:
+        """Whether a run of this process is stored no more, because another process has deleted it."""
+        if self._database is None or self._is_stored(run_id):
+            return False
+        self.flush()  # its first event may have been queued
+        return not self.unsaved(run_id) and not self._is_stored(run_id)
+
+    def _is_stored(self, run_id: str) -> bool:
+        """Whether the run is in the file; True if the file cannot be read."""
+        try:
+            with closing(self._connect()) as db:
+                return bool(db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone())
+        except sqlite3.Error:
+            return True
 
     def flush(self) -> None:
         """Wait until everything appended so far is on disk."""
@@ -254,9 +285,7 @@ class RunStore:
             with closing(self._connect()) as db, db:
                 yield db
         except sqlite3.Error as error:
-            raise StoreFailed(
-                f"{failed}: {error}.", hint=f"Check the space and rights of {self.path.parent}."
-            ) from error
+            raise StoreFailed(f"{failed}: {error}.", hint=storage_hint(self.path, error)) from error
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -268,6 +297,10 @@ class RunStore:
             if migrations.is_damaged(error):
                 hint = "If it stays so, stop OpenQuery, move the file away, and start again."
             raise StoreFailed(f"{self.path} cannot be read: {error}.", hint=hint) from error
+
+    def _save_next(self) -> None:
+        if run := self.next_unsaved():
+            self.save(run)
 
     def _put(self, change: Change, whole_run: str = NO_RUN) -> None:
         """Queue a change, if the file can be used; one that stores the whole of a run with its id."""

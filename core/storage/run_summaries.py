@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from core.config.knobs import Knobs
 from core.errors import BadInput
@@ -93,7 +93,7 @@ def summary(row: Sequence[Any]) -> RunSummary:
         id=run_id,
         question=question,
         started=started,
-        status=RunStatus(status),
+        status=_status(status),
         seconds=seconds,
         knobs=_knobs(knobs),
         pages=pages,
@@ -106,6 +106,14 @@ def summary(row: Sequence[Any]) -> RunSummary:
         model_usage=_model_usage(model_usage) if model_usage else (),
         tags=tuple(json.loads(tags)),
     )
+
+
+def _status(text: str) -> RunStatus:
+    """The status in a row. A word of another version is a run that did not end in a way that is known here."""
+    try:
+        return RunStatus(text)
+    except ValueError:
+        return RunStatus.INTERRUPTED
 
 
 def checked_tag(tag: str) -> str:
@@ -167,7 +175,7 @@ def _knobs(knobs_json: str) -> Knobs | None:
     """The knobs in a summary; None when this version does not know them. Cached: most runs share a few."""
     try:
         return Knobs.parse(json.loads(knobs_json))
-    except BadInput:
+    except (BadInput, ValueError, TypeError):
         return None
 
 
@@ -179,5 +187,8 @@ def _model_usage_json(model_usage: tuple[ModelUsed, ...]) -> str:
 
 @functools.lru_cache(1024)
 def _model_usage(text: str) -> tuple[ModelUsed, ...]:
-    """Cached: the history is read again and again."""
-    return _MODEL_USAGE.validate_json(text)
+    """The usage in a summary; empty when this version cannot read it. Cached: the history is read again and again."""
+    try:
+        return _MODEL_USAGE.validate_json(text)
+    except ValidationError:
+        return ()

@@ -6,6 +6,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,8 @@ class _Write:
     run: str
     change: Change
     whole: bool = False
+    committed: Future[None] | None = None
+    """Is resolved when the change is on disk, or has failed."""
 
 
 class RunWriter:
@@ -35,9 +38,16 @@ class RunWriter:
     the whole of it could be stored.
     """
 
-    def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        connect: Callable[[], sqlite3.Connection],
+        written: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`written` is called after a change was made while changes to other runs have failed: there may be room now."""
         self._path = path
         self._connect = connect
+        self._written = written
         self.problem = ""
         """Why the latest change failed; empty when it succeeded."""
         self._db: sqlite3.Connection | None = None
@@ -50,6 +60,16 @@ class RunWriter:
     def put(self, run_id: str, change: Change, *, whole: bool = False) -> None:
         """Queue a change, and return at once. `whole`: it stores all of the run."""
         self._queue.put(_Write(run_id, change, whole))
+
+    def commit(self, change: Change) -> None:
+        """Make a change after everything queued so far, and wait until it is committed.
+
+        Raises:
+            Exception: what SQLite or the change raised; nothing was changed then.
+        """
+        committed: Future[None] = Future()
+        self._queue.put(_Write(NO_RUN, change, committed=committed))
+        committed.result()
 
     def failed(self, run_id: str) -> bool:
         """Whether a change to the run could not be made, and the whole run was not stored since."""
@@ -74,7 +94,8 @@ class RunWriter:
         log.error("store: %s", self.problem, exc_info=None if expected else error)
 
     def _work(self) -> None:
-        while True:
+        closing = False
+        while not (closing and self._queue.empty()):  # what is written last may queue runs that wait for room
             batch = [self._queue.get()]
             while not self._queue.empty():
                 batch.append(self._queue.get())
@@ -84,10 +105,9 @@ class RunWriter:
                 for item in batch:
                     if isinstance(item, threading.Event):
                         item.set()
-            if None in batch:
-                if self._db is not None:
-                    self._db.close()
-                return
+            closing = closing or None in batch
+        if self._db is not None:
+            self._db.close()
 
     def _commit(self, writes: list[_Write]) -> None:
         writes = [write for write in writes if write.whole or write.run not in self._failed_runs]
@@ -108,11 +128,35 @@ class RunWriter:
                 return
             self._failed_runs |= {write.run for write in writes} - {NO_RUN}
             self.record_failure(error)
+            for write in writes:
+                if write.committed:
+                    write.committed.set_exception(error)
         else:
             self._failed_runs -= {write.run for write in writes if write.whole}
             self.problem = ""
+            for write in writes:
+                if write.committed:
+                    write.committed.set_result(None)
+            if self._failed_runs:
+                self._written()
 
 
 def not_saved_message(path: Path, error: Exception) -> str:
     """What is shown when runs cannot be written to `path`."""
-    return f"Runs are not being saved: {error}. Check the space and rights of {path.parent}."
+    return f"Runs are not being saved: {error}. {storage_hint(path, error)}"
+
+
+_IN_USE = frozenset((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED))
+
+
+def storage_hint(path: Path, error: Exception) -> str:
+    """Return what to do about an error of the file at `path`."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _IN_USE:
+        return f"Another process keeps {path.name} locked; try again in a moment."
+    if code == sqlite3.SQLITE_ERROR:  # a statement does not fit the tables
+        return (
+            f"{path} does not have the tables that this version writes. Nothing was changed: move it away, or restore "
+            f"a backup ({path.name}.v….bak) in its place."
+        )
+    return f"Check the space and rights of {path.parent}."

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
 from core.config.knobs import Knobs
 from core.errors import BadInput
@@ -30,8 +30,8 @@ class QuestionState:
     """The id of the run that later ones are compared with."""
     earlier: str = ""
     """The id of the run before the latest change that was told; empty before the first."""
-    asked: str = ""
-    """When it was last asked without a failure: ISO 8601, UTC."""
+    asked: AwareDatetime | None = None
+    """When it was last asked without a failure."""
     noise: tuple[tuple[float, ...], ...] = ()
     """The change scores of repeats against `run`, oldest first."""
 
@@ -48,6 +48,8 @@ def read_states(path: Path) -> dict[WatchedQuestion, QuestionState]:
     """
     if not path.exists():
         return {}
+    if not path.is_file():
+        raise BadInput(f"{path} is not a file.", hint="Move it away, or watch another file of questions.")
     try:
         with path.open("rb") as file:
             states = _STATES.validate_json(file.read(LIMIT))

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from core.config.access import Access
 from core.config.knobs import ChunkKnobs, Knobs, PlanKnobs, RankKnobs, SearchKnobs
 from core.config.settings import Settings
-from core.errors import BadInput, TookTooLong
+from core.errors import BadInput, StoreFailed, TookTooLong
 from core.model import AnswerKind
 from core.run.state import RunStatus
 from core.runtime.job_table import IDLE_RUNS
@@ -334,6 +334,45 @@ def test_a_forgotten_run_is_gone(runs: RunRegistry) -> None:
     runs.delete(run_id)
     assert runs.get(run_id) is None
     assert runs.history() == ()
+
+
+def test_run_that_another_process_deletes_is_gone_here_too(runs: RunRegistry) -> None:
+    run_id = runs.start(QUESTION, DEMO)
+    until(lambda: _finished(runs, run_id))
+    runs.store.flush()
+    other = RunStore(runs.store.path)
+    other.delete(run_id)
+    other.close()
+    assert runs.get(run_id) is None
+    with pytest.raises(BadInput):
+        runs.answer_again(run_id)
+
+
+def test_run_that_cannot_be_deleted_is_still_there(runs: RunRegistry) -> None:
+    run_id = runs.start(QUESTION, DEMO)
+    until(lambda: _finished(runs, run_id))
+    runs.store.flush()
+    with closing(sqlite3.connect(runs.store.path)) as db, db:
+        db.execute("CREATE TRIGGER full BEFORE DELETE ON runs BEGIN SELECT RAISE(FAIL, 'disk full'); END")
+    with pytest.raises(StoreFailed):
+        runs.delete(run_id)
+    assert runs.get(run_id) is not None
+    assert [line.id for line in runs.history()] == [run_id]
+
+
+def test_unsaved_runs_are_stored_when_the_registry_closes(warm_folder: Path) -> None:
+    runs = RunRegistry(Settings(data=warm_folder, ollama_url=""))
+    with closing(sqlite3.connect(runs.store.path)) as db, db:
+        db.execute("CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(FAIL, 'disk full'); END")
+    ids = {runs.start(QUESTION, DEMO) for _ in range(3)}
+    until(lambda: all(_finished(runs, run_id) for run_id in ids))
+    runs.store.flush()
+    with closing(sqlite3.connect(runs.store.path)) as db, db:
+        db.execute("DROP TRIGGER full")
+    runs.close()
+    again = RunStore(warm_folder / "runs.sqlite")
+    assert {line.id for line in again.history(10)} == ids
+    again.close()
 
 
 def test_a_run_that_cannot_be_stored_says_so_and_stays_until_it_can(

@@ -5,16 +5,22 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.config.knobs import Knobs
+from core.errors import StoreFailed
 from core.run import events as e
 from core.run.state import Run, RunStatus
+from core.storage.run_processes import RunProcesses
 from core.storage.run_store import RunStore
 from core.storage.run_writer import RunWriter
 from tests.samples import EVENTS, records, until
+
+END = e.Record(at=9.0, event=e.RunStopped())
 
 
 def _kept(store: RunStore, *events: e.Event) -> Run:
@@ -283,3 +289,105 @@ def test_an_owner_sees_only_their_runs_and_the_operator_all(tmp_path: Path) -> N
     store.delete("a-1")
     assert {line.id for line in store.history(10, "anna")} == {"a-2"}
     store.close()
+
+
+def test_deletion_that_cannot_be_committed_raises_and_keeps_the_run(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "runs.sqlite")
+    run = _kept(store, *until(e.RunDone))
+    store.flush()
+    with sqlite3.connect(store.path) as db:
+        db.execute("CREATE TRIGGER full BEFORE DELETE ON runs BEGIN SELECT RAISE(FAIL, 'disk full'); END")
+    with pytest.raises(StoreFailed, match=r"The run was not deleted: disk full\."):
+        store.delete("run-1")
+    store.append(run, e.Record(at=9.0, event=e.RunResumed(run.knobs)))
+    again = store.load("run-1")
+    assert again is not None
+    assert again.seconds == 9.0, "what follows a failed deletion is stored"
+    with sqlite3.connect(store.path) as db:
+        db.execute("DROP TRIGGER full")
+    store.delete("run-1")
+    store.close()
+    assert RunStore(tmp_path / "runs.sqlite").history(10) == ()
+
+
+def test_deletion_is_on_disk_when_it_returns(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "runs.sqlite")
+    _kept(store, *until(e.RunDone))
+    store.delete("run-1")
+    with sqlite3.connect(store.path) as db:
+        assert db.execute("SELECT count(*) FROM runs").fetchone() == (0,)
+    store.close()
+
+
+def test_run_that_ends_while_another_process_starts_stays_done(tmp_path: Path) -> None:
+    """The other process has read that the run is live, and finds its process gone."""
+    first = RunStore(tmp_path / "runs.sqlite")
+    run = _kept(first, *until(e.TokensWritten))
+    first.flush()
+    processes = RunProcesses(tmp_path)
+
+    class EndsFirst(sqlite3.Connection):
+        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+            rows = super().execute(sql, *values)
+            if sql.startswith("SELECT id"):
+                read = rows.fetchall()
+                first.append(run.apply(END), END)
+                first.close()
+                return super().execute(f"VALUES {', '.join(map(str, read))}")
+            return rows
+
+    with closing(sqlite3.connect(tmp_path / "runs.sqlite", factory=EndsFirst)) as db, db:
+        processes.mark_interrupted(db)
+    processes.close()
+    second = RunStore(tmp_path / "runs.sqlite")
+    assert [line.status for line in second.history(10)] == [RunStatus.STOPPED]
+    second.close()
+
+
+def test_row_of_another_version_does_not_hide_the_history(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "runs.sqlite")
+    _kept(store, *until(e.RunDone))
+    store.flush()
+    with sqlite3.connect(store.path) as db:
+        db.execute("UPDATE runs SET status = 'paused', knobs = '{', model_usage = '[7]'")
+    (line,) = store.history(10)
+    assert (line.status, line.knobs, line.model_usage) == (RunStatus.INTERRUPTED, None, ())
+    store.close()
+
+
+def test_file_without_the_expected_tables_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 5")
+        db.execute("CREATE TABLE runs (id TEXT, conversation TEXT)")
+    store = RunStore(path)
+    assert "does not have the tables that this version writes. Nothing was changed" in store.problem
+    store.close()
+
+
+def test_runs_that_could_not_be_written_are_stored_at_the_next_write(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "runs.sqlite")
+    waiting: list[Run] = []
+    store.next_unsaved = lambda: next((run for run in waiting if store.unsaved(run.id)), None)
+    with sqlite3.connect(store.path) as db:
+        db.execute("CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(FAIL, 'disk full'); END")
+    for number in range(3):
+        waiting.append(_kept_as(store, f"run-{number}"))
+    store.flush()
+    assert all("disk full" in store.unsaved(run.id) for run in waiting)
+    with sqlite3.connect(store.path) as db:
+        db.execute("DROP TRIGGER full")
+    _kept_as(store, "later")
+    store.close()
+    again = RunStore(tmp_path / "runs.sqlite")
+    assert {line.id for line in again.history(10)} == {"run-0", "run-1", "run-2", "later"}
+    again.close()
+
+
+def _kept_as(store: RunStore, run_id: str) -> Run:
+    run = Run()
+    started = e.RunStarted(run_id, "Q?", Knobs(), "2026-01-02T03:04:05+00:00")
+    for record in records(started, e.RunStopped()):
+        run = run.apply(record)
+        store.append(run, record)
+    return run

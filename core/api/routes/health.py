@@ -45,6 +45,7 @@ _NAMES: Mapping[str, str] = {
     "Parser isolation": "isolation",
     "This process": "process",
     "Data folder": "data",
+    "History": "history",
     "Page fetching": "fetching",
     "Static files": "static_files",
     "Qdrant": "qdrant",
@@ -153,7 +154,7 @@ async def _latest_probes(service: Service) -> tuple[datetime, tuple[Probe, ...]]
     async with service.probing:
         if service.probed is None or time.monotonic() - service.probed[0] > PROBE_CACHE_SECONDS:
             runs = service.runs
-            probing = probes(runs.engine, collections=service.own.knobs.search.collections)
+            probing = probes(runs.engine, runs.store, collections=service.own.knobs.search.collections)
             results = await asyncio.to_thread(runs.call, probing)
             service.probed = (time.monotonic(), datetime.now(UTC), results)
         return service.probed[1:]

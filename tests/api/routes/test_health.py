@@ -1,6 +1,9 @@
 """`GET /health` and `GET /metrics`."""
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -9,7 +12,7 @@ from pydantic import SecretStr
 from core.api.routes.health import HealthStatus, health_response
 from core.config.knobs import Backend, Origin, SearchKnobs
 from core.runtime.health import Probe, ProbeState
-from tests.api.conftest import DEMO, QUESTION, Api, Serve
+from tests.api.conftest import DEMO, QUESTION, Api, Serve, serving, settings
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 from tests.services.qdrant import FakeQdrant
 
@@ -44,6 +47,23 @@ def test_a_model_that_is_set_up_and_refuses_makes_it_unhealthy(serve: Serve, fak
     services = reply.json()["services"]
     assert (services["openai"], services["llm_service"], services["overall"]) == ("unavailable", False, False)
     assert "sk-wrong-key" not in reply.text
+
+
+def test_history_that_cannot_be_kept_makes_it_degraded(warm_folder: Path) -> None:
+    with closing(sqlite3.connect(warm_folder / "runs.sqlite")) as db:
+        db.execute("PRAGMA user_version = 99")
+    with serving(settings(warm_folder)) as api:
+        health = api.get("/health").json()
+    assert (health["status"], health["services"]["history"]) == ("degraded", "failed")
+    assert "was written by a newer OpenQuery" in health["details"]["history"]
+
+
+def test_damaged_history_that_was_set_aside_is_told(warm_folder: Path) -> None:
+    (warm_folder / "runs.sqlite").write_bytes(b"no database" * 1000)
+    with serving(settings(warm_folder)) as api:
+        health = api.get("/health").json()
+    assert health["status"] == "degraded"
+    assert "It was set aside as" in health["details"]["history"]
 
 
 def test_a_default_collection_that_does_not_exist_is_no_answer(serve: Serve) -> None:

@@ -29,6 +29,20 @@ def test_a_run_is_listed_newest_first_and_found_again(api: Api) -> None:
     assert (run["question"], run["status"]) == (QUESTION, "done")
 
 
+def test_deletion_that_the_store_refuses_is_503_and_the_run_stays(api: Api) -> None:
+    run_id = asked(api)
+    api.runs.store.flush()
+    with closing(sqlite3.connect(api.runs.store.path)) as db, db:
+        db.execute("CREATE TRIGGER full BEFORE DELETE ON runs BEGIN SELECT RAISE(FAIL, 'disk full'); END")
+    reply = api.delete(f"/runs/{run_id}")
+    with closing(sqlite3.connect(api.runs.store.path)) as db, db:
+        db.execute("DROP TRIGGER full")
+    assert reply.status_code == 503
+    assert "The run was not deleted: disk full." in reply.text
+    assert api.get(f"/runs/{run_id}").status_code == 200
+    assert api.delete(f"/runs/{run_id}").status_code == 204
+
+
 def test_a_deleted_run_is_not_found(api: Api) -> None:
     run_id = asked(api)
     assert api.delete(f"/runs/{run_id}").status_code == 204
