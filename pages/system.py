@@ -82,6 +82,7 @@ def _change(work: Callable[[], None]) -> None:
 
 ICONS = {
     ProbeState.WORKS: "check_circle",
+    ProbeState.PARTLY: "warning",
     ProbeState.OFF: "radio_button_unchecked",
     ProbeState.BROKEN: "error",
 }
@@ -111,7 +112,9 @@ with st.container(key="system", width=920):
         markup.show(markup.kicker("Connected services"), width="stretch")
         widgets.button("Re-check", "refresh", key="probe", type="tertiary")
     with shown, st.spinner("Checking …"):
-        markup.show(map(probe, registry.call(probes(registry.engine, registry.store, runtime.access()), timeout=30)))
+        markup.show(
+            map(probe, registry.call(probes(registry.engine, registry.store, runtime.access()), timeout=30))
+        )
 
     markup.show(markup.kicker("Limits"))
     markup.show(

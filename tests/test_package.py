@@ -14,6 +14,7 @@ import pytest
 
 import openquery
 from hatch_build import with_package
+from tests.services.health import once_started
 from tests.services.process import own_port, serving
 
 pytestmark = pytest.mark.slow
@@ -156,7 +157,8 @@ def test_the_installed_command_serves(
     url = f"http://127.0.0.1:{port}"
     with serving(command, ready=url + paths[0], folder=empty, env=environment, patience=60):
         for path in paths:
-            assert httpx.get(url + path, timeout=30, trust_env=False).status_code == 200
+            address = url + path
+            assert once_started(lambda: httpx.get(address, timeout=30, trust_env=False)).status_code == 200  # noqa: B023
 
 
 def test_the_space_serves_its_name_alone_and_answers_from_the_demo_library(

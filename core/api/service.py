@@ -3,6 +3,7 @@
 import asyncio
 import tempfile
 import threading
+import time
 from collections.abc import AsyncIterable, Callable
 from datetime import datetime
 from pathlib import Path
@@ -86,7 +87,9 @@ class Service:
         """The session of callers without one of their own."""
         self.probed: tuple[float, datetime, tuple[Probe, ...]] | None = None
         """The latest health probes, with their time by the monotonic and the wall clock."""
-        self.probing = asyncio.Lock()
+        self.probing: asyncio.Task[None] | None = None
+        """Asks the parts; requests that come meanwhile share it."""
+        self.began = time.monotonic()
 
     @property
     def runs(self) -> RunRegistry:

@@ -11,7 +11,7 @@ from core.storage.run_store import RUNS, RunStore
 
 
 async def check_in_terminal(options: argparse.Namespace) -> int:
-    """Print the result of every probe. Returns 0 when nothing is broken, else 1."""
+    """Print the result of every probe. Returns 0 when all that is set up works, else 1."""
     settings = settings_of(options)
     with closing(RunStore(settings.folder / RUNS)) as store:
         async with Engine(settings) as engine:
@@ -21,4 +21,4 @@ async def check_in_terminal(options: argparse.Namespace) -> int:
         print_text(f"{probe.part:<{width}}  {probe.state:<6}  {probe.detail}")
         if probe.hint:
             print_text(f"{'':<{width}}          {probe.hint}")
-    return int(any(probe.state is ProbeState.BROKEN for probe in results))
+    return int(any(probe.state in (ProbeState.BROKEN, ProbeState.PARTLY) for probe in results))

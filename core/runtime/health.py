@@ -43,6 +43,8 @@ class ProbeState(StrEnum):
     """The state of a service."""
 
     WORKS = "works"
+    PARTLY = "partly"
+    """It works, but not all that is set up."""
     OFF = "off"
     BROKEN = "broken"
 
@@ -56,6 +58,7 @@ class Probe:
     detail: str
     hint: str = ""
     seconds: float = 0.0
+    timed_out: bool = False
 
 
 async def probes(
@@ -104,15 +107,17 @@ ProbeReport = tuple[ProbeState, str, str]
 
 
 async def _probe(part: str, question: Callable[[], Awaitable[ProbeReport]]) -> Probe:
-    began = time.perf_counter()
+    began, timed_out = time.perf_counter(), False
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             state, detail, hint = await question()
     except TimeoutError:
         state, detail, hint = ProbeState.BROKEN, f"no answer within {PROBE_SECONDS:g} s", ""
+        timed_out = True
     except OpenQueryError as error:
         state, detail, hint = ProbeState.BROKEN, error.message, error.hint
-    return Probe(part=part, state=state, detail=detail, hint=hint, seconds=time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    return Probe(part=part, state=state, detail=detail, hint=hint, seconds=seconds, timed_out=timed_out)
 
 
 async def _searxng(engine: Engine) -> ProbeReport:
@@ -233,7 +238,8 @@ async def _collections(engine: Engine, access: Access, chosen: Sequence[str]) ->
     )
     reply = await search("health check", knobs)
     missing = "; ".join(f"{name}: {reason}" for name, reason in reply.unresponsive_engines)
-    return ProbeState.WORKS, f"questions search {', '.join(chosen) or 'all of them'}", missing
+    state = ProbeState.PARTLY if missing else ProbeState.WORKS
+    return state, f"questions search {', '.join(chosen) or 'all of them'}", missing
 
 
 async def _workers(engine: Engine) -> ProbeReport:

@@ -16,6 +16,7 @@ import uvicorn
 from core.api import create_app
 from core.config.settings import Settings
 from core.runtime.registry import RunRegistry
+from tests.services.health import once_started
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 from tests.services.openai_server import MODEL, FakeOpenAI
 
@@ -107,6 +108,11 @@ def serving(service_settings: Settings) -> Iterator[Api]:
         server.should_exit = True
         thread.join(PATIENCE)
         runs.close()
+
+
+def health(api: Api) -> httpx.Response:
+    """`GET /health`, once the parts have been asked."""
+    return once_started(lambda: api.get("/health"))
 
 
 @pytest.fixture(scope="package")

@@ -15,6 +15,7 @@ from core.api.middleware.security_headers import API_POLICY
 from core.api.middleware.single_worker import REFUSAL
 from tests.api.conftest import DEMO, QUESTION
 from tests.browser import server as pages
+from tests.services.health import once_started
 from tests.services.process import own_port, serving
 
 pytestmark = pytest.mark.slow
@@ -36,7 +37,10 @@ def test_the_service_runs_alone(tmp_path: Path) -> None:
     ]
     env = {"OPENQUERY_DATA": str(tmp_path / "data"), "OLLAMA_HOST": "", "OPENQUERY_WORKERS": "1"}
     with serving(command, ready=f"{url}/v1/models", folder=tmp_path, env=env, patience=60):
-        assert httpx.get(f"{url}/health", timeout=30, trust_env=False).json()["status"] == "healthy"
+        assert (
+            once_started(lambda: httpx.get(f"{url}/health", timeout=30, trust_env=False)).json()["status"]
+            == "healthy"
+        )
         assert httpx.get(url, follow_redirects=True, trust_env=False).json()["info"]["title"] == "OpenQuery"
         for path in ("/health", "/nothing", "/runs/nobody"):
             headers = httpx.get(f"{url}{path}", timeout=30, trust_env=False).headers
@@ -74,11 +78,9 @@ def test_keys_of_the_server_are_unreadable_however_it_starts_and_health_says_so(
     ready = f"tcp://127.0.0.1:{port}" if alone else f"{url}/_stcore/health"
     started = [sys.executable, "-m", *command, str(port)]
     with serving(started, ready=ready, folder=tmp_path, env=env, patience=60) as pid:
-        health = httpx.get(
-            f"{url}{'' if alone else '/api'}/health",
-            headers={"Authorization": "Bearer canary"},
-            timeout=60,
-            trust_env=False,
+        address, key = f"{url}{'' if alone else '/api'}/health", {"Authorization": "Bearer canary"}
+        health = once_started(
+            lambda: httpx.get(address, headers=key, timeout=60, trust_env=False),
         ).json()
         with suppress(PermissionError):  # root alone may look
             assert b"canary" not in Path(f"/proc/{pid}/environ").read_bytes()

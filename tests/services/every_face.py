@@ -17,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.services.health import once_started
+
 AUDITED = types.ModuleType("uvloop")
 AUDITED.new_event_loop = asyncio.new_event_loop  # type: ignore[attr-defined]
 QUESTION = "What drives a tide mill?"
@@ -113,7 +115,7 @@ def _use_the_server(use: Callable[[str, Callable[[], object]], None]) -> None:
     use("Research page", lambda: page(""))
     use("System page", lambda: page("system"))
     with TestClient(create_app(runs), "http://127.0.0.1", client=("127.0.0.1", 50_000)) as client:
-        use("GET /health", lambda: client.get("/health").json())
+        use("GET /health", lambda: once_started(lambda: client.get("/health")).json())
         use("POST /qa", lambda: client.post("/qa", json={"question": QUESTION}).text)
         use("POST /research", lambda: client.post("/research", json={"question": QUESTION}).text)
     runtime.close()

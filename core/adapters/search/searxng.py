@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from core.adapters.search.searxng_reply import (
     InstanceConfig,
-    InstanceConfigs,
+    Instances,
     line,
     read_json,
     results,
@@ -49,13 +49,13 @@ class SearxNG:
         password: SecretStr | None = None,
         timeout: float = 10.0,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        configs: InstanceConfigs | None = None,
+        configs: Instances | None = None,
     ) -> None:
         self._requests = SearxngRequests(
             url, client=client, username=username, password=password, timeout=timeout, pause=pause
         )
         self.url = self._requests.url
-        self._configs = configs or InstanceConfigs()
+        self._configs = configs or Instances()
 
     @property
     def identity(self) -> str:
@@ -75,9 +75,11 @@ class SearxNG:
                 reply = await self._page(query, knobs, page)
             except SearchFailed as error:
                 if page == 1:
+                    self._configs.failures[self.url] = error
                     raise
                 unresponsive[f"page {page}"] = error.message
                 break
+            self._configs.failures.pop(self.url, None)
             before = len(rows)
             for row in results(reply):
                 rows.setdefault(canonical_url(row.url), row)
@@ -104,8 +106,10 @@ class SearxNG:
         Where a limiter counts searches, no search is made.
 
         Raises:
-            SearchFailed: when it does not answer, or not in JSON.
+            SearchFailed: when it does not answer, or not in JSON, or the latest search of a question failed.
         """
+        if failure := self._configs.failures.get(self.url):
+            raise SearchFailed(f"The latest search failed: {failure.message}", hint=failure.hint)
         config = await self._config()
         if config and config.limiter:
             return f"SearXNG {config.version} at {self.url}, with its limiter on. {LIMITER_HINT}"

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from cachetools import LRUCache, TTLCache
 
 from core.config.knobs import SearchKnobs
+from core.errors import SearchFailed
 from core.model import Result
 from core.text.lenient_json import lenient_json
 from core.text.sanitize import one_line
@@ -117,17 +118,19 @@ class InstanceConfig:
         )
 
 
-class InstanceConfigs:
-    """The configuration of each instance by its address, asked for once and remembered for ten minutes."""
+class Instances:
+    """What is known of each instance by its address: its configuration, and whether its latest search failed."""
 
     def __init__(self) -> None:
         self._known: TTLCache[str, InstanceConfig | None] = TTLCache(INSTANCES, KEPT_SECONDS)
         self._asking: LRUCache[str, asyncio.Lock] = LRUCache(INSTANCES)
+        self.failures: TTLCache[str, SearchFailed] = TTLCache(INSTANCES, KEPT_SECONDS)
+        """Why the latest search failed, by address; none where it did not, or long ago."""
 
     async def get(
         self, url: str, ask: Callable[[], Awaitable[InstanceConfig | None]]
     ) -> InstanceConfig | None:
-        """What is remembered, else what `ask` returns; None where an instance does not tell."""
+        """Return the configuration, asked for once in ten minutes, or None if the instance does not tell."""
         async with self._asking.setdefault(url, asyncio.Lock()):
             if url not in self._known:
                 self._known[url] = await ask()

@@ -14,11 +14,16 @@ from core.api.problems import documented
 from core.api.service import Service, ServiceOf
 from core.config.knobs import Backend, Origin, SearchKnobs
 from core.runtime.health import EGRESS, Probe, ProbeState, probes
+from core.runtime.registry import RunRegistry
 
 router = APIRouter(tags=["operation"])
 
 PROBE_CACHE_SECONDS = 10.0
 """How long probe results are cached, in seconds."""
+FIRST_ANSWER_SECONDS = 0.04
+"""How long a request waits for the first probes before it is told that the service is starting."""
+STARTING_SECONDS = 30.0
+"""How long after the start a part that does not answer in time counts as starting."""
 
 _SERVER, _MODEL, _PROCESS = (
     ("connected", "disconnected"),
@@ -60,6 +65,8 @@ class HealthStatus(StrEnum):
     """Answers are had, but something that is set up does not work."""
     UNHEALTHY = "unhealthy"
     """No answer can be had."""
+    STARTING = "starting"
+    """The parts were not asked yet, or are being loaded."""
 
 
 class Health(BaseModel):
@@ -83,11 +90,21 @@ class Health(BaseModel):
     responses={503: {"model": Health, "description": "Unhealthy"}, **documented()},
 )
 async def get_health(service: ServiceOf, response: Response) -> Health:
-    """What is connected and whether it works; 503 when no answer can be had."""
-    health = health_response(*await _latest_probes(service), service.own.knobs.search)
-    if health.status is HealthStatus.UNHEALTHY:
+    """What is connected and whether it works; 503 while the service starts, and when no answer can be had."""
+    latest = await _latest_probes(service)
+    health = health_response(*latest, service.own.knobs.search) if latest else _starting()
+    if health.status in (HealthStatus.UNHEALTHY, HealthStatus.STARTING):
         response.status_code = 503
     return health
+
+
+def _starting() -> Health:
+    return Health(
+        status=HealthStatus.STARTING,
+        timestamp=datetime.now(UTC),
+        services={"api": "operational", "llm_service": False, "retriever_service": False, "overall": False},
+        details={"api": "The parts are being loaded and asked. Ask again in a few seconds."},
+    )
 
 
 @router.get(
@@ -107,15 +124,12 @@ def health_response(timestamp: datetime, results: Sequence[Probe], search: Searc
     # The names of private collections are for the operator.
     by_name = {_NAMES.get(probe.part, probe.part.lower()): probe for probe in results if probe.part != EGRESS}
     broken_parts = {name for name, probe in by_name.items() if probe.state is ProbeState.BROKEN}
-    works = {name for name, probe in by_name.items() if probe.state is ProbeState.WORKS}
+    works = {name for name, probe in by_name.items() if probe.state in (ProbeState.WORKS, ProbeState.PARTLY)}
+    fully = not broken_parts and not any(probe.state is ProbeState.PARTLY for probe in by_name.values())
     retrieval = _finds_passages(search, works, broken_parts)
     answers = retrieval and "openai" not in broken_parts
     status = (
-        HealthStatus.UNHEALTHY
-        if not answers
-        else HealthStatus.DEGRADED
-        if broken_parts
-        else HealthStatus.HEALTHY
+        HealthStatus.UNHEALTHY if not answers else HealthStatus.HEALTHY if fully else HealthStatus.DEGRADED
     )
     return Health(
         status=status,
@@ -146,15 +160,35 @@ def _finds_passages(search: SearchKnobs, works: Set[str], broken_parts: Set[str]
 
 def _state_word(name: str, state: ProbeState) -> str:
     works, fails = _STATE_WORDS.get(name, _PROCESS)
-    return {ProbeState.WORKS: works, ProbeState.BROKEN: fails, ProbeState.OFF: "off"}[state]
+    return {
+        ProbeState.WORKS: works,
+        ProbeState.PARTLY: works,
+        ProbeState.BROKEN: fails,
+        ProbeState.OFF: "off",
+    }[state]
 
 
-async def _latest_probes(service: Service) -> tuple[datetime, tuple[Probe, ...]]:
-    """Cached or new probe results. Concurrent requests share one probe."""
-    async with service.probing:
-        if service.probed is None or time.monotonic() - service.probed[0] > PROBE_CACHE_SECONDS:
-            runs = service.runs
-            probing = probes(runs.engine, runs.store, collections=service.own.knobs.search.collections)
-            results = await asyncio.to_thread(runs.call, probing)
-            service.probed = (time.monotonic(), datetime.now(UTC), results)
-        return service.probed[1:]
+async def _latest_probes(service: Service) -> tuple[datetime, tuple[Probe, ...]] | None:
+    """Return cached or new probe results, or None while the first ones are not there.
+
+    Concurrent requests share one probe. The service is starting, too, if a part has timed out in its first seconds:
+    everything is loaded then.
+    """
+    runs = await asyncio.to_thread(lambda: service.runs)  # the first access opens files
+    if service.probed is None or time.monotonic() - service.probed[0] > PROBE_CACHE_SECONDS:
+        if service.probing is None or service.probing.done():
+            service.probing = asyncio.create_task(_probe_all(service, runs))
+        await asyncio.wait([service.probing], timeout=None if service.probed else FIRST_ANSWER_SECONDS)
+        if service.probing.done():
+            service.probing.result()
+    if service.probed is None:
+        return None
+    _, timestamp, results = service.probed
+    is_starting = time.monotonic() - service.began < STARTING_SECONDS
+    return None if is_starting and any(probe.timed_out for probe in results) else (timestamp, results)
+
+
+async def _probe_all(service: Service, runs: RunRegistry) -> None:
+    probing = probes(runs.engine, runs.store, collections=service.own.knobs.search.collections)
+    results = await asyncio.to_thread(runs.call, probing)
+    service.probed = (time.monotonic(), datetime.now(UTC), results)

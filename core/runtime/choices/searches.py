@@ -8,7 +8,7 @@ from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.search.ddgs_search import Ddgs, DefaultBackend
 from core.adapters.search.demo_search import DemoSearch
 from core.adapters.search.searxng import SearxNG
-from core.adapters.search.searxng_reply import InstanceConfigs
+from core.adapters.search.searxng_reply import Instances
 from core.config.access import NO_ACCESS, Access, Admission
 from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.config.settings import HANDBOOK, Settings
@@ -49,7 +49,7 @@ class Searches:
         self._collections, self._client = collections, client
         self.demo_search = DemoSearch(HANDBOOK, multilingual)
         self._default = DefaultBackend()
-        self._searxng_configs = InstanceConfigs()
+        self._searxng_configs = Instances()
 
     async def port(
         self, knobs: Knobs, embed: CachedEmbed, access: Access = NO_ACCESS, *, may_be_missing: bool = False

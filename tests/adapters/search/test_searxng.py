@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from core.adapters.search.searxng import MAX_PAGES, SearxNG
-from core.adapters.search.searxng_reply import InstanceConfig, InstanceConfigs
+from core.adapters.search.searxng_reply import InstanceConfig, Instances
 from core.config.knobs import SafeSearch, SearchKnobs, TimeRange
 from core.errors import BadInput, SearchFailed
 from tests.services.loopback import Cut, Gate, Loopback, Reply, Request, html_reply, json_reply
@@ -377,7 +377,7 @@ ASKED = SearchKnobs(results=1, engines="a,b, nobody", categories="general,scienc
 
 
 async def test_all_adapters_ask_an_instance_once_what_it_has(client):
-    configs = InstanceConfigs()
+    configs = Instances()
     with Catalogue(json_reply(CONFIG)) as server:
         adapters = [SearxNG(server.url, client=client, configs=configs) for _ in range(3)]
         replies = await asyncio.gather(*(adapter("x", ASKED) for adapter in adapters))

@@ -12,7 +12,9 @@ from pydantic import SecretStr
 from core.api.routes.health import HealthStatus, health_response
 from core.config.knobs import Backend, Origin, SearchKnobs
 from core.runtime.health import Probe, ProbeState
-from tests.api.conftest import DEMO, QUESTION, Api, Serve, serving, settings
+from core.runtime.health import probes as probes_of
+from tests.api.conftest import DEMO, QUESTION, Api, Serve, health, serving, settings
+from tests.services.loopback import Loopback, Reply, Request, json_reply
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 from tests.services.qdrant import FakeQdrant
 
@@ -20,9 +22,9 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_machine_with_nothing_connected_is_healthy_and_says_what_is_off(api: Api) -> None:
-    reply = api.get("/health")
-    health = reply.json()
-    assert (reply.status_code, health["status"]) == (200, "healthy")
+    reply = health(api)
+    told = reply.json()
+    assert (reply.status_code, told["status"]) == (200, "healthy")
     for name, word in {
         "llm_service": False,
         "retriever_service": True,
@@ -34,15 +36,15 @@ def test_a_machine_with_nothing_connected_is_healthy_and_says_what_is_off(api: A
         "searxng": "off",
         "qdrant": "off",
     }.items():
-        assert health["services"][name] == word
-    assert "OPENROUTER_API_KEY" in health["details"]["openai"]
-    assert datetime.fromisoformat(health["timestamp"]).tzinfo
+        assert told["services"][name] == word
+    assert "OPENROUTER_API_KEY" in told["details"]["openai"]
+    assert datetime.fromisoformat(told["timestamp"]).tzinfo
 
 
 def test_a_model_that_is_set_up_and_refuses_makes_it_unhealthy(serve: Serve, fake_openai: FakeOpenAI) -> None:
     fake_openai.key = "sk-right"
     api = serve(base_url=fake_openai.base_url, openai_api_key=SecretStr("sk-wrong-key"), chat_model=MODEL)
-    reply = api.get("/health")
+    reply = health(api)
     assert (reply.status_code, reply.json()["status"]) == (503, "unhealthy")
     services = reply.json()["services"]
     assert (services["openai"], services["llm_service"], services["overall"]) == ("unavailable", False, False)
@@ -53,23 +55,23 @@ def test_history_that_cannot_be_kept_makes_it_degraded(warm_folder: Path) -> Non
     with closing(sqlite3.connect(warm_folder / "runs.sqlite")) as db:
         db.execute("PRAGMA user_version = 99")
     with serving(settings(warm_folder)) as api:
-        health = api.get("/health").json()
-    assert (health["status"], health["services"]["history"]) == ("degraded", "failed")
-    assert "was written by a newer OpenQuery" in health["details"]["history"]
+        told = health(api).json()
+    assert (told["status"], told["services"]["history"]) == ("degraded", "failed")
+    assert "was written by a newer OpenQuery" in told["details"]["history"]
 
 
 def test_damaged_history_that_was_set_aside_is_told(warm_folder: Path) -> None:
     (warm_folder / "runs.sqlite").write_bytes(b"no database" * 1000)
     with serving(settings(warm_folder)) as api:
-        health = api.get("/health").json()
-    assert health["status"] == "degraded"
-    assert "It was set aside as" in health["details"]["history"]
+        told = health(api).json()
+    assert told["status"] == "degraded"
+    assert "It was set aside as" in told["details"]["history"]
 
 
 def test_a_default_collection_that_does_not_exist_is_no_answer(serve: Serve) -> None:
     api = serve(origin=Origin.LIBRARY, collections="nowhere")
     api.runs.call(api.runs.engine.collections.create("reports", 384))
-    reply = api.get("/health")
+    reply = health(api)
     assert (reply.status_code, reply.json()["status"]) == (503, "unhealthy")
     services, details = reply.json()["services"], reply.json()["details"]
     assert (services["qdrant"], services["collections"], services["retriever_service"]) == (
@@ -80,16 +82,57 @@ def test_a_default_collection_that_does_not_exist_is_no_answer(serve: Serve) -> 
     assert "There is no collection nowhere. The library has: reports." in details["collections"]
 
 
+def test_one_of_two_collections_that_is_missing_makes_it_degraded(serve: Serve) -> None:
+    api = serve(origin=Origin.LIBRARY, collections="reports,nowhere")
+    api.runs.call(api.runs.engine.collections.create("reports", 384))
+    told = health(api).json()
+    assert (told["status"], told["services"]["overall"]) == ("degraded", True)
+    assert "nowhere: " in told["details"]["collections"]
+
+
+def test_searxng_whose_latest_search_failed_is_disconnected(serve: Serve) -> None:
+    broken = True
+
+    async def searxng(request: Request) -> Reply:
+        if request.path == "/config":
+            return json_reply({"version": "2026.11.1", "engines": []})
+        if not request.query.get("q"):
+            return json_reply({}, status=400)
+        return json_reply({}, status=500) if broken else json_reply({"query": "", "results": []})
+
+    def probe() -> tuple[ProbeState, str]:
+        results = api.runs.call(probes_of(api.runs.engine))
+        return next((result.state, result.detail) for result in results if result.part == "SearXNG")
+
+    with Loopback(searxng) as server:
+        api = serve(searxng_url=server.url)
+        assert probe()[0] is ProbeState.WORKS
+        api.post("/research", json={"question": QUESTION})
+        state, detail = probe()
+        assert state is ProbeState.BROKEN
+        assert detail.startswith("The latest search failed: ")
+        broken = False
+        api.post("/research", json={"question": QUESTION})
+        assert probe()[0] is ProbeState.WORKS
+
+
+def test_service_that_has_just_started_says_so_at_once(warm_folder: Path) -> None:
+    with serving(settings(warm_folder)) as api:
+        first = api.get("/health")
+        assert (first.status_code, first.json()["status"]) in ((503, "starting"), (200, "healthy"))
+        assert health(api).json()["status"] == "healthy"
+
+
 def test_asking_often_asks_the_parts_once(serve: Serve, fake_openai: FakeOpenAI) -> None:
     with FakeQdrant() as qdrant:
         model = {"base_url": fake_openai.base_url, "openai_api_key": SecretStr("sk-key"), "chat_model": MODEL}
         api = serve(**model, qdrant_url=qdrant.url)
-        first = api.get("/health").json()
+        first = health(api).json()
         request_counts = len(fake_openai.requests), len(qdrant.requests)
         connected = {"api": "operational", "qdrant": "connected", "openai": "available", "llm_service": True}
         assert first["services"].items() >= connected.items()
         assert min(request_counts) >= 1
-        assert api.get("/health").json() == first
+        assert health(api).json() == first
         assert (len(fake_openai.requests), len(qdrant.requests)) == request_counts
 
 
