@@ -5,7 +5,11 @@ from dataclasses import dataclass, replace
 from core.config.knobs import Knobs
 from core.config.questions import MOST_QUERIES, QUERY_LIMIT
 from core.config.run_knobs import Method
+from core.model import Author
 from core.run.state import Run
+
+NOT_SEARCHED = (Author.CONVERSATION, Author.AGENT)
+"""Authors of queries that stand for pages, and whose text was never sent to a search engine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,11 +25,13 @@ def repeat(run: Run, question: str = "", knobs: Knobs | None = None) -> Repeat:
     """The question of a run under its knobs, or another question or knobs, with every page fetched again.
 
     The queries are those that the run searched, so that only what they find differs. They are written anew for another
-    question, by other knobs of the plan, and by a method that decides on them as it goes.
+    question, by other knobs of the plan, by a method that decides on them as it goes, and for a follow-up that was
+    answered from pages of earlier questions alone.
     """
     question, knobs = question.strip() or run.question, knobs or run.knobs
     same_plan = question == run.question and knobs.plan == run.knobs.plan
-    searched = run.queries if same_plan and knobs.run.method is Method.PIPELINE else ()
+    repeats_queries = same_plan and knobs.run.method is Method.PIPELINE
+    searched = [query for query in run.queries if query.author not in NOT_SEARCHED] if repeats_queries else []
     return Repeat(
         question=question,
         knobs=replace(knobs, read=replace(knobs.read, fresh=True)),
