@@ -1,8 +1,8 @@
 """Deduplication of submitted questions: a double submission starts one run.
 
-Ctrl+Enter in the question box is both the form's Enter and the button's shortcut. The second event aborts
-the script run of the first, which may lose session state, and with it some settings. So submissions are
-remembered outside of the session, and the second returns the run of the first.
+A key that is pressed twice, or a click after Enter, submits the question twice. The second event aborts the script
+run of the first, which may lose session state, and with it some settings. So submissions are remembered outside of
+the session, and the second returns the run of the first.
 """
 
 import threading

@@ -16,16 +16,21 @@ THIRD = "How can a web page inject instructions into a prompt?"
 
 
 def _draft(app: App, written: str) -> None:
-    """Type a follow-up, and wait until it is there as it will run."""
+    """Type a follow-up, and wait until it is there as it will run.
+
+    Ctrl+Enter, so that the shortcut of another field would ask the question before it again.
+    """
+    before = app.shown_run()
     app.field("follow_up_line").fill(written)
-    app.field("follow_up_line").press("Enter")
+    app.field("follow_up_line").press("Control+Enter")
     expect(app.keyed("follow_up_card")).to_be_visible()
     app.at_rest()
+    assert app.shown_run() == before
 
 
 def _ask(app: App) -> None:
     before = app.shown_run()
-    app.button("follow_up_ask").click()
+    app.keyed("standalone").locator("textarea").press("Control+Enter")
     app.until(f"!location.search.includes('run={before}')")
     app.finished_turn()
 

@@ -112,45 +112,48 @@ def _draft(draft: FollowUpDraft) -> None:
             if draft.question != draft.turn.written:
                 as_written = partial(st.session_state.update, standalone=draft.turn.written)
                 widgets.button("Use my words", "", as_written, key="my_words", type="tertiary")
-        st.text_area("Runs as", key="standalone", label_visibility="collapsed", height="content")
-        if added := _added(draft):
-            markup.show(added)
-        for note in draft.turn.notes:
-            st.caption(f":material/info: {markdown_label(note, 400)}")
-        coverage = draft.coverage
-        markup.show(
-            markup.kicker(
-                "Answer from",
-                f"with a coverage of {decimal(ENOUGH_COVERAGE, 2)} or more no search is needed"
-                if coverage
-                else "",
-            )
-        )
-        widgets.choice(
+        # A form, so that Ctrl+Enter asks it from its own field alone.
+        with st.form("follow_up_draft_form", border=False):
+            st.text_area("Runs as", key="standalone", label_visibility="collapsed", height="content")
+            if added := _added(draft):
+                markup.show(added)
+            for note in draft.turn.notes:
+                st.caption(f":material/info: {markdown_label(note, 400)}")
+            _answer_from(draft)
+            with st.container(horizontal=True, horizontal_alignment="right", key="draft_actions"):
+                st.form_submit_button(
+                    "Ask",
+                    key="follow_up_ask",
+                    icon=":material/arrow_forward:",
+                    icon_position="right",
+                    type="primary",
+                    on_click=_ask,
+                    args=(draft,),
+                )
+                st.form_submit_button("Cancel", key="cancel_follow_up", type="tertiary", on_click=_cancel)
+
+
+def _answer_from(draft: FollowUpDraft) -> None:
+    coverage = draft.coverage
+    markup.show(
+        markup.kicker(
             "Answer from",
-            list(ANSWER_FROM),
-            format_func=lambda choice: (
-                f"{ANSWER_FROM[choice]} (suggested)"
-                if choice is draft.turn.answer_from
-                else ANSWER_FROM[choice]
-            ),
-            key="answer_from",
-            width="stretch",
+            f"with a coverage of {decimal(ENOUGH_COVERAGE, 2)} or more no search is needed"
+            if coverage
+            else "",
         )
-        if coverage:
-            markup.show(_coverage(coverage))
-        with st.container(horizontal=True, horizontal_alignment="right", key="draft_actions"):
-            _cancel_button()
-            widgets.button(
-                "Ask",
-                "arrow_forward",
-                _ask,
-                draft,
-                key="follow_up_ask",
-                icon_position="right",
-                type="primary",
-                shortcut="Ctrl+Enter",
-            )
+    )
+    widgets.choice(
+        "Answer from",
+        list(ANSWER_FROM),
+        format_func=lambda choice: (
+            f"{ANSWER_FROM[choice]} (suggested)" if choice is draft.turn.answer_from else ANSWER_FROM[choice]
+        ),
+        key="answer_from",
+        width="stretch",
+    )
+    if coverage:
+        markup.show(_coverage(coverage))
 
 
 def _added(draft: FollowUpDraft) -> Node:

@@ -82,7 +82,6 @@ def _form() -> None:
             icon=":material/arrow_forward:",
             icon_position="right",
             type="primary",
-            shortcut="Ctrl+Enter",
             on_click=_ask,
         )
 
