@@ -120,6 +120,7 @@ def shared_api(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> It
     folder = tmp_path_factory.mktemp("api")
     shutil.copy(demo_cache, folder)
     with serving(settings(folder)) as api:
+        health(api)
         yield api
 
 

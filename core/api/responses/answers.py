@@ -95,6 +95,8 @@ class AnswerMetadata(BaseModel):
 class QASource(BaseModel):
     """A source of an answer of `POST /qa`."""
 
+    number: int
+    """The number of its marks in the answer: [3] cites number 3. In a session a passage keeps its number."""
     content_snippet: Annotated[str, Field(max_length=SNIPPET)]
     score: Score
     """The similarity that Qdrant gave; of a page of the web its cosine. Negative values are 0."""
@@ -148,6 +150,8 @@ class QueryRequest(ResultRange):
 class Chunk(BaseModel):
     """A passage in the reply of `POST /query`."""
 
+    number: int
+    """As in QASource."""
     id: str
     """Of a passage of a collection, the id of its point in Qdrant."""
     content: Annotated[str, Field(max_length=CONTENT)]
@@ -256,6 +260,7 @@ def qa_response(run: Run, alternatives: Sequence[str] = (), unsaved: str = "") -
         answer=answer_of(run),
         sources=[
             QASource(
+                number=source.number,
                 content_snippet=source.passage.text[:SNIPPET],
                 score=(passage_score := scores.of(source.passage)).score,
                 similarity_score=passage_score.similarity,
@@ -282,6 +287,7 @@ def query_response(run: Run, unsaved: str = "") -> QueryResponse:
         answer=answer_of(run),
         retrieved_chunks=[
             Chunk(
+                number=source.number,
                 id=point_id(source),
                 content=truncate(source.passage.text, CONTENT),
                 truncated=len(source.passage.text) > CONTENT,

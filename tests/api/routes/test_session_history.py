@@ -49,6 +49,22 @@ def test_a_question_is_understood_by_those_before_it(
     assert [query["author"] for query in run["queries"]] == ["conversation"]
 
 
+@pytest.mark.parametrize(
+    ("path", "field", "sources"), [("/qa", "question", "sources"), ("/query", "query", "retrieved_chunks")]
+)
+def test_marks_of_a_follow_up_are_numbers_of_its_sources(
+    path: str, field: str, sources: str, asked: Visitor
+) -> None:
+    first = asked.get("/session").json()["messages"][-1]["run"]
+    taken = {source["number"] for source in full(asked, first)["sources"]}
+    body = {field: WRITTEN, "answer_from": "search"}
+    reply = asked.post(path, json=body).json()
+    run = full(asked, reply["run"])
+    numbers = [source["number"] for source in reply[sources]]
+    assert numbers == [source["number"] for source in run["sources"]]
+    assert max(numbers) > max(taken), "new passages get the numbers after those in use"
+
+
 def test_the_caller_may_have_the_web_searched_again_or_the_pages_in_hand_alone(asked: Visitor) -> None:
     body = {"question": WRITTEN, "answer_from": "search"}
     run = asked.post("/research", json=body).json()
