@@ -25,7 +25,7 @@ from core.reading.text_builder import TextBuilder
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})\s*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_DASHES = re.compile(r"(?=[^|]*\|)\s*+\|?(?:\s*+:?-++:?\s*+\|)*+\s*+(?::?-++:?\s*+)?+")
+_DASHES = re.compile(r"\s*:?-+:?\s*")
 _BAR = re.compile(r"(?<!\\)\|")
 _NO_PARAGRAPH = re.compile(r"\s*(?:$|[-*+>|#]|\d{1,9}[.)]\s)")
 _MAX_HEADINGS = 5_000
@@ -105,7 +105,7 @@ def _parts(lines: Sequence[str]) -> Iterator[tuple[StructureKind | None, list[st
             while place < len(lines) and not _closes(lines[place], fence[1]):
                 place += 1
             place += 1
-        elif "|" in lines[place] and place + 1 < len(lines) and _DASHES.fullmatch(lines[place + 1]):
+        elif "|" in lines[place] and place + 1 < len(lines) and _is_delimiter_row(lines[place + 1]):
             kind, place = StructureKind.TABLE, place + 2
             while place < len(lines) and "|" in lines[place]:
                 place += 1
@@ -117,6 +117,12 @@ def _parts(lines: Sequence[str]) -> Iterator[tuple[StructureKind | None, list[st
             part.append(lines[place])
             place += 1
     yield None, part
+
+
+def _is_delimiter_row(line: str) -> bool:
+    """Whether a line separates a table's heads from its rows. The bar at either end is optional."""
+    *cells, last = line.strip().removeprefix("|").split("|")
+    return "|" in line and all(map(_DASHES.fullmatch, cells if not last else (*cells, last)))
 
 
 def _closes(line: str, fence: str) -> bool:

@@ -34,7 +34,7 @@ _COMMENT = re.compile(
 )
 _JSON_KEY = re.compile(r"[\"'](\w{1,30})[\"']\s*:\s*")
 # A text that nothing closes runs to the end, so that its escaped quotes are not tried as beginnings too.
-_QUOTED = re.compile(r"(?s)\"(?P<text>(?:[^\"\\]|\\.)*+)(?:(?P<closed>\")(?P<key>\s*:)?|\\?\Z)")
+_QUOTED = re.compile(r"(?s)\"(?P<text>[^\"\\]*(?:\\.[^\"\\]*)*)(?:(?P<closed>\")(?P<key>\s*:)?|\\?\Z)")
 _WORD = re.compile(r"[^\W_]+")
 _STOP_WORDS = frozenset([
     "a", "an", "the", "of", "in", "on", "at", "for", "to", "from", "by", "with", "and", "or", "is", "are",

@@ -51,7 +51,7 @@ _TAG_LOOK_ALIKE = re.compile(
     re.IGNORECASE,
 )
 _GAP = "(…)"
-_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)++")
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 
 
 def sanitize(text: str) -> str:

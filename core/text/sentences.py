@@ -7,18 +7,20 @@ _SPACED = ".!?…؟۔։።"
 """Stops that need white space after them."""
 _BARE = "。！？｡．।॥။‼⁇⁈⁉"
 """Stops that do not."""
-_CLOSERS = r"[\"'»«”’›)\]}*_」』）】〉》]{0,8}+"
-_MARKS = r"(?>(?:[ \t\xa0]{0,2}(?:\[\^?\d{1,4}(?:[\s,;–-]{1,3}\d{1,4}){0,20}\]|【\d{1,4}[^】\n]{0,40}】))+)"
-_TAIL = rf"{_CLOSERS}(?:{_MARKS}{_CLOSERS})?+"
+_CLOSERS = r"[\"'»«”’›)\]}*_」』）】〉》]{0,8}"
+_MARK = r"[ \t\xa0]{0,2}(?:\[\^?\d{1,4}(?:[\s,;–-]{1,3}\d{1,4}){0,20}\]|【\d{1,4}[^】\n]{0,40}】)"
+# All of the citation marks or none: the blank before a mark is no end of the tail.
+_TAIL = rf"{_CLOSERS}(?:(?:{_MARK})+(?!{_MARK}){_CLOSERS}|(?!{_MARK}))"
 # Where a sentence may end: at a stop, or at a break that ends any sentence. One class of characters comes
 # first, so that the pattern engine passes over all others. What follows a spaced stop is looked at in the
-# same match and not consumed: it may hold a candidate of its own.
+# same match and not consumed: it may hold a candidate of its own. A row of stops is tried at its first only,
+# so that a long row takes linear time.
 _CANDIDATE = re.compile(
     rf"[{_SPACED}{_BARE}\n](?:"
-    rf"(?<=[{_SPACED}])[{_SPACED}]*+(?=(?P<tail>{_TAIL})(?:(?=\s)|\Z)"
-    r"\s*+[\"'“”‘«‹(\[{¿¡*_]{0,4}+(?P<initial>\w?+)(?P<rest>\w{0,12}+))"
-    rf"|(?<=[{_BARE}])[{_BARE}]*+{_TAIL}"
-    r"|(?<=\n)[^\S\n]*+(?:\n\s*+|(?=(?:[-*+•‣▪◦–—]|\d{1,3}[.)]|\#{1,6}|>|\|)\s|```)))"
+    rf"(?<=[{_SPACED}])(?<![{_SPACED}]{{2}})[{_SPACED}]*(?=(?P<tail>{_TAIL})(?:(?=\s)|\Z)"
+    r"\s*[\"'“”‘«‹(\[{¿¡*_]{0,4}(?P<initial>\w?)(?P<rest>\w{0,12}))"
+    rf"|(?<=[{_BARE}])[{_BARE}]*{_TAIL}"
+    r"|(?<=\n)[^\S\n]*(?:\n\s*|(?=(?:[-*+•‣▪◦–—]|\d{1,3}[.)]|\#{1,6}|>|\|)\s|```)))"
 )
 _LAST_WORD = re.compile(r"[^\W_][\w.’'-]{0,18}$")
 _LIST_NUMBER = re.compile(r"\s*\d{1,3}$")

@@ -168,6 +168,7 @@ def test_headings_rules_and_fences_are_no_sentences() -> None:
         "(Source 1: (",
         "[Source 1](x(",
         "[Source 1, Source 2",
+        "[Source 1" + " and Source 1" * 40,
         "[Source 1: a](http://b",
         "- a [1]\n",
         "| a [1] | b |\n",

@@ -95,3 +95,7 @@ def test_blank_lines_and_list_items_end_a_sentence_and_single_line_breaks_do_not
 )
 def test_time_grows_no_faster_than_the_text(work: Callable[[str], object], piece: str) -> None:
     assert growth(repeated(piece), work, 8_000, 80_000) < LINEAR
+
+
+def test_a_row_of_stops_inside_a_word_takes_linear_time() -> None:
+    assert growth(lambda size: "." * size + "a", sentences, 8_000, 80_000) < LINEAR

@@ -18,7 +18,7 @@ _WORDED = 25
 """A passage with fewer letters and digits is near-empty; a character of a script that writes a word in
 one or two of them counts as three."""
 
-_LETTERS = re.compile(r"(?:[\W_]*+[^\W_]){25}")
+_LETTERS = re.compile(r"(?:[\W_]*[^\W_]){25}")
 _UNSPACED = f"{UNSPACED}{TIBETAN}{YI}"
 _DENSE = re.compile(f"[{HANGUL}{_UNSPACED}]")
 _RUN_ON = re.compile(f"[{_UNSPACED}\u3000-\u303f\u30a0\u30fb\uff00-\uffef]")

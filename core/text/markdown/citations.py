@@ -6,20 +6,21 @@ from collections.abc import Container, Iterator
 from core.model import Citation
 
 _NUMBER = r"\^?\d{1,6}"
-_SOURCE = r"[Ss](?:ources?|OURCES?)[ \t]?:?[ \t]?#?"
-_NEXT = rf"[ \t]?(?:[,;&–—-]|,?[ \t]?and)[ \t]?(?:{_SOURCE})?{_NUMBER}"
+# No text is read by these in two ways: a long row that ends in no mark would be tried in every one of them.
+_SOURCE = r"[Ss](?:ources?|OURCES?)(?:[ \t]?:[ \t]?|[ \t]{0,2})#?"
+_NEXT = rf"(?:[ \t]?[,;&–—-]|[ \t]?,[ \t]?and|[ \t]{{0,2}}and)[ \t]?(?:{_SOURCE})?{_NUMBER}"
 # A title may have brackets of its own, escaped or one level deep.
-_TITLE = r"(?:[^\[\]\\\n]|\\[^\n]|\[[^\[\]\n]{0,100}+\]){0,400}+"
-_ASIDE = r"(?:[^()\n]|\([^()\n]{0,100}+\)){0,400}+"
-_TARGET = r"\((?:[^()\s]|\([^()\s]{0,300}\)){0,2000}+(?:[ \t]+\"[^\"\n]{0,300}\")?[ \t]*\)"
+_TITLE = r"(?:[^\[\]\\\n]|\\[^\n]|\[[^\[\]\n]{0,100}\]){0,400}"
+_ASIDE = r"(?:[^()\n]|\([^()\n]{0,100}\)){0,400}"
+_TARGET = r"\((?:[^()\s]|\([^()\s]{0,300}\)){0,2000}(?:[ \t]+\"[^\"\n]{0,300}\")?[ \t]*\)"
 # Marks in words are looked for together with the places where a bracketed number is no citation: code, link
 # definitions, links and images, tags, addresses. What begins first is what it is.
 _ELSEWHERE = re.compile(
     r"(?:^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z))"
-    r"|(?:(?<!`)(?P<ticks>`++).{1,2000}?(?<!`)(?P=ticks)(?!`))"
+    r"|(?:(?<!`)(?P<ticks>`+)(?!`).{1,2000}?(?<!`)(?P=ticks)(?!`))"
     r"|(?:^[ \t]{0,3}\[[^\[\]\n]{1,300}\]:[^\n]*)"
-    rf"|(?:(?<![\\!])\[\s?{_SOURCE}(?P<square>{_NUMBER}(?:{_NEXT}){{0,50}}+)\s?(?::{_TITLE})?\](?:{_TARGET})?)"
-    rf"|(?:(?<!\\)\({_SOURCE}(?P<round>{_NUMBER}(?:{_NEXT}){{0,50}}+)(?::{_ASIDE})?\))"
+    rf"|(?:(?<![\\!])\[\s?{_SOURCE}(?P<square>{_NUMBER}(?:{_NEXT}){{0,50}})\s?(?::{_TITLE})?\](?:{_TARGET})?)"
+    rf"|(?:(?<!\\)\({_SOURCE}(?P<round>{_NUMBER}(?:{_NEXT}){{0,50}})(?::{_ASIDE})?\))"
     rf"|(?:!?\[[^\[\]\n]{{0,300}}\]{_TARGET})"
     r"|(?:<[A-Za-z/][^<>\n]{0,500}>)"
     r"|(?:(?:https?|ftp)://(?:[^\s<>\[\]【】]|\[[^\s\[\]]{0,100}\](?=(?:\[\d{0,6}\]){0,4}[\w=/&%?#:]))+)",

@@ -24,9 +24,9 @@ LEAD_IN = 60
 _GROUPS = ("bullet_list", "ordered_list", "table", "blockquote")
 _MARK = "\ue000"
 """Stands for a citation mark while a sentence is cleaned. The text's own are dropped before."""
-_ROW_OF_MARKS = rf"{_MARK}(?:(?:[\s,;&–-]|and)*+{_MARK})*+"
-_SEVERAL_MARKS = re.compile(rf"\(\s*+{_ROW_OF_MARKS}\s*+\)|{_ROW_OF_MARKS}")
-_SPACED_MARKS = re.compile(rf"\s*(?:{_SEVERAL_MARKS.pattern})")
+_ROW_OF_MARKS = rf"{_MARK}(?:(?:[\s,;&–-]|and)*{_MARK})*"
+_SEVERAL_MARKS = re.compile(rf"\(\s*{_ROW_OF_MARKS}\s*\)|{_ROW_OF_MARKS}")
+_SPACED_MARKS = re.compile(rf"(?<!\s)\s*(?:{_SEVERAL_MARKS.pattern})")
 _TAG = re.compile(r"</?(?:br|su[bp]|[biu]|em|strong|mark|small)\s?/?>", re.IGNORECASE)
 _BULLET = re.compile(r"(?:[-*+•‣▪◦–—]|\d{1,3}[.)])\s+")
 _EMPHASIS = "*_~`"

@@ -12,10 +12,10 @@ LIMIT = 60_000
 # Runs of marks have no meaning to a reader; parsers and layouts pay for them more than once.
 _RUN = re.compile(r"([\[\]()!*_~<>|#`\\$:{}^=+-])\1{24,}")
 _LONGEST_RUN = 24
-_DEEP_LINE = re.compile(r"^[ \t]*+(?:(?:[>*+-]|\d{1,9}[.)])[ \t]*+){9,}", re.MULTILINE)
+_DEEP_LINE = re.compile(r"^[ \t]*(?:(?:[>*+-]|\d{1,9}[.)])[ \t]*){9,}", re.MULTILINE)
 _MANY_BRACKETS = re.compile(r"^(?=(?:[^\n\[]*\[){200})[^\n]*$", re.MULTILINE)
 _UNCITED_BRACKET = re.compile(r"\[(?!\^?\d{1,4}[\],])")
-_INDENT = re.compile(r"^((?:[ \t]*+>)*+)([ \t]{15,})", re.MULTILINE)
+_INDENT = re.compile(r"^((?:[ \t]*>)*)([ \t]{15,})(?![ \t>])", re.MULTILINE)
 _WIDEST_INDENT = 56
 """Columns. Lists nest at every second one, quotes eight times at most."""
 _NESTING = 70
