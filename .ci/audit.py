@@ -1,9 +1,10 @@
 """Audit of the installed packages for known vulnerabilities.
 
-Fails if a vulnerability is fixed in a version that requirements.txt allows. If the vulnerability service does not
-answer, it says so and passes.
+Fails if a vulnerability is fixed in a version that requirements.txt allows, or if pip-audit is not installed. If the
+vulnerability service does not answer, it says so and passes.
 """
 
+import importlib.util
 import json
 import re
 import subprocess
@@ -51,6 +52,10 @@ def verdict(report: Mapping[str, Any], requirements: Mapping[str, Requirement]) 
 
 def main() -> int:
     """Check the installed packages, and print what is vulnerable."""
+    if importlib.util.find_spec("pip_audit") is None:
+        print("Dependencies were NOT audited: pip-audit is missing.", file=sys.stderr)
+        print("Run: pip install -r requirements-dev.txt", file=sys.stderr)
+        return 1
     command = [sys.executable, "-m", "pip_audit", "--local", "--format", "json", "--progress-spinner", "off"]
     try:
         done = subprocess.run(  # noqa: S603 - the command is ours

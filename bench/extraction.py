@@ -185,7 +185,10 @@ def by_trafilatura(**options: Any) -> Read:
 
 
 def by_readability(page: LabelledPage) -> Reading:
-    from readability import Document as Readable
+    try:
+        from readability import Document as Readable
+    except ImportError as error:
+        raise SystemExit("readability-lxml is missing. Run: pip install readability-lxml") from error
 
     html = decode(page.body).replace("\x00", "")
     began = time.thread_time()

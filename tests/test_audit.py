@@ -56,3 +56,22 @@ def test_a_service_that_does_not_answer_is_said_and_not_passed_over() -> None:
     )
     assert done.returncode == 0
     assert "NOT audited" in done.stdout
+
+
+def test_audit_fails_if_its_tool_is_missing(tmp_path: Path) -> None:
+    """In an environment that has `packaging`, which the script needs, and no more."""
+    package = importlib.util.find_spec("packaging")
+    assert package is not None
+    assert package.origin is not None
+    (tmp_path / "packaging").symlink_to(Path(package.origin).parent)
+    done = subprocess.run(
+        [sys.executable, "-S", SCRIPT],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "pip-audit is missing" in done.stderr
+    assert "pip install" in done.stderr

@@ -8,7 +8,9 @@ import pytest
 
 from tests.test_architecture import ROOT, SOURCES
 
-_ELEMENT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<refused>(?:[*+?]|\{\d*,?\d*\})\+|\(\?>)|.", re.DOTALL)
+_ELEMENT = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<refused>(?:[*+?]|\{\d*,?\d*\})\+|\(\?>)|.", re.DOTALL
+)
 """An escaped character, a set, what is refused, or any other character."""
 
 
@@ -72,7 +74,9 @@ def test_possessive_quantifiers_and_atomic_groups_are_recognized(pattern: str, r
 
 
 def test_pattern_built_from_named_parts_is_found() -> None:
-    source = 'import re\n_PART = r"[ab]{2}+"\n_ROW = rf"{_PART}c"\n_OTHER = "a++"\n_USED = re.compile(rf"^{_ROW}")'
+    source = (
+        'import re\n_PART = r"[ab]{2}+"\n_ROW = rf"{_PART}c"\n_OTHER = "a++"\n_USED = re.compile(rf"^{_ROW}")'
+    )
     assert [text for text in _patterns(source) if _refused(text)] == [r"[ab]{2}+"]
 
 
