@@ -303,6 +303,14 @@ def test_a_refused_key_is_exit_code_6(folder: Path, fake_openai: FakeOpenAI, mod
     assert "sk-canary" not in result.err
 
 
+@pytest.mark.parametrize("command", [(), ("serve",), ("check",), ("ask", QUESTION)])
+def test_misspelt_setting_stops_every_command(folder: Path, command: tuple[str, ...]) -> None:
+    result = openquery(folder, *command, OPENQUERY_PRIVATE_COLLECTION="notes")
+    assert result.code == 2
+    assert "OPENQUERY_PRIVATE_COLLECTION (in the environment)" in result.err
+    assert "Did you mean OPENQUERY_PRIVATE_COLLECTIONS " in result.err
+
+
 def test_check_lists_what_is_connected(folder: Path) -> None:
     result = openquery(folder, "check")
     assert result.code == 0, result.out + result.err

@@ -14,12 +14,14 @@ from pydantic import (
     GetJsonSchemaHandler,
     StringConstraints,
     TypeAdapter,
+    ValidationError,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from core.config.knobs import Knobs
 from core.config.questions import MOST_QUERIES, QUERY_LIMIT, QUESTION_LIMIT
+from core.config.schema import former_names
 from core.model import AnswerFrom
 from core.text.sanitize import SEEN
 
@@ -92,9 +94,25 @@ def strict_knobs(values: Any) -> Knobs:
     """Knobs from JSON values by group, where a number is a number.
 
     Raises:
-        ValidationError: naming every field that is unknown, of another type or out of bounds.
+        ValidationError: naming every field that is unknown, of another type or out of bounds. One with a former name
+            is told its current name.
     """
+    renamed = [
+        InitErrorDetails(
+            type=PydanticCustomError("renamed", "It is called {name} now.", {"name": current}),
+            loc=tuple(former.split(".")),
+            input=None,
+        )
+        for former, current in former_names().items()
+        if _has(values, *former.split("."))
+    ]
+    if renamed:
+        raise ValidationError.from_exception_data("Knobs", renamed)
     return _KNOBS.validate_json(orjson.dumps(values), strict=True)
+
+
+def _has(values: Any, group: str, name: str) -> bool:
+    return isinstance(values, Mapping) and isinstance(knobs := values.get(group), Mapping) and name in knobs
 
 
 def plain(knobs: Knobs) -> dict[str, dict[str, Any]]:

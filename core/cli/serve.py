@@ -13,7 +13,11 @@ def serve_pages(options: argparse.Namespace) -> int:
     """Run Streamlit with `server.py` until it is stopped. Its other options are read from `.streamlit/config.toml`.
 
     Streamlit is run as a program, as `python -m streamlit` does, because the core does not import it.
+
+    Raises:
+        BadInput: when the settings are wrong.
     """
+    Settings.read()
     values = {"--server.address": options.host, "--server.port": options.port}
     flags = [f"{name}={value}" for name, value in values.items() if value is not None]
     # `server.py` prints the address in place of Streamlit's welcome, which asks a server for the public one.

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from core.config.knobs import Knobs
-from core.config.schema import Parameter, nested, parameters
+from core.config.schema import Parameter, former_names, nested, parameters
 from core.errors import BadInput
 
 SHOWN_CHARACTERS = 60
@@ -39,6 +39,7 @@ def apply_changes(original: Knobs, written_changes: Iterable[str], groups: Colle
     values: dict[str, Any] = {}
     for change in written_changes:
         path, colon, value = change.partition(":")
+        path = former_names().get(path, path)
         if not colon or path not in parameters_by_path:
             ignored.append(f"{_shortened(change)} (no such setting)")
         elif parameters_by_path[path].group not in groups:
@@ -75,6 +76,8 @@ def with_values(knobs: Knobs, values: Mapping[str, Any], groups: Collection[str]
     """
     by_name = {name: parameter for parameter in parameters() for name in (parameter.name, parameter.path)}
     for name in values:
+        if current := former_names().get(name):
+            raise BadInput(f"The setting {name} has another name.", hint=f"It is called {current} now.")
         if name not in by_name:
             near = get_close_matches(name, by_name, 3)
             raise BadInput(

@@ -20,7 +20,8 @@ MOST_COLLECTIONS = 20
 MOST_ANSWER_TOKENS = 32_000
 """The highest limit of an answer, in tokens."""
 
-# A knob with `AliasChoices` is also read under its former name, which stored runs and presets may have.
+# A knob with `AliasChoices` is also read under its former name, which stored runs and presets may have. The HTTP API,
+# command line and notebooks refuse that name (`core.config.schema.former_names`).
 
 
 class Backend(StrEnum):

@@ -2,10 +2,11 @@
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import AliasChoices, TypeAdapter
 
 from core.config.knobs import Knobs
 
@@ -45,6 +46,19 @@ def parameters() -> tuple[Parameter, ...]:
         for group, entry in schema["properties"].items()
         for name, field in _resolved(entry, kinds)["properties"].items()
     )
+
+
+@functools.cache
+def former_names() -> Mapping[str, str]:
+    """Paths of knobs in earlier versions, such as `read.quiet`, with the current path of each."""
+    former: dict[str, str] = {}
+    for group in fields(Knobs):
+        for name, field in type(getattr(Knobs(), group.name)).__pydantic_fields__.items():
+            if isinstance(names := field.validation_alias, AliasChoices):
+                former |= {
+                    f"{group.name}.{old}": f"{group.name}.{name}" for old in names.choices if old != name
+                }
+    return MappingProxyType(former)
 
 
 def nested(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

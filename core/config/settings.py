@@ -19,6 +19,7 @@ from pydantic_settings import (
 
 from core.config.knobs import MOST_COLLECTIONS, Backend, Origin
 from core.config.operator_keys import variables, withdraw, withdrawn
+from core.config.setting_names import refuse_unknown_names
 from core.errors import BadInput
 from core.model.library import checked_name
 from core.text.http_headers import host_and_port
@@ -284,8 +285,9 @@ class Settings(BaseSettings):
         """Settings as above, refused in words.
 
         Raises:
-            BadInput: naming every variable that is out of bounds, without its value.
+            BadInput: naming every variable that is out of bounds or no setting, without its value.
         """
+        refuse_unknown_names(cls)
         try:
             return cls(**values)
         except ValidationError as error:

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.config.knob_changes import apply_changes, changes
+from core.config.knob_changes import apply_changes, changes, with_values
 from core.config.knobs import Knobs
-from core.config.schema import parameters
+from core.config.schema import former_names, parameters
+from core.errors import BadInput
 
 LIVE = ("chunk", "rank")
 ALL = tuple(dict.fromkeys(one.group for one in parameters()))
@@ -64,3 +65,28 @@ def test_a_change_that_cannot_be_applied_is_named_and_the_others_apply(change: s
     applied = apply_changes(Knobs(), ("chunk.size:800", change, "rank.diversity:0.5"), LIVE)
     assert applied.ignored == (message,)
     assert changes(Knobs(), applied.knobs) == ("chunk.size:800", "rank.diversity:0.5")
+
+
+FORMER = {
+    "read.enough": "read.early_cut_percent",
+    "read.quiet": "read.early_cut_idle",
+    "answer.messages": "answer.prompt_layout",
+}
+
+
+def test_former_names_lead_to_knobs_that_exist() -> None:
+    assert former_names().items() >= FORMER.items()
+    assert set(former_names().values()) <= {knob.path for knob in parameters()}
+
+
+@pytest.mark.parametrize(("former", "current"), FORMER.items())
+def test_former_name_is_refused_with_the_current_one(former: str, current: str) -> None:
+    with pytest.raises(BadInput, match=former) as refused:
+        with_values(Knobs(), {former: 1})
+    assert current in refused.value.hint
+
+
+def test_links_of_earlier_versions_set_the_renamed_knob() -> None:
+    applied = apply_changes(Knobs(), ["answer.messages:three"], ["answer"])
+    assert changes(Knobs(), applied.knobs) == ("answer.prompt_layout:three",)
+    assert applied.ignored == ()

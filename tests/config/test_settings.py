@@ -112,3 +112,70 @@ def test_an_operator_sets_where_questions_look_that_do_not_say_where(monkeypatch
             wrong.setenv(name, value)
             with pytest.raises(BadInput, match=name):
                 Settings.read()
+
+
+def test_misspelt_setting_is_refused_with_the_nearest_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENQUERY_PRIVATE_COLLECTION", "canary")
+    with pytest.raises(BadInput, match="OPENQUERY_PRIVATE_COLLECTION") as refused:
+        Settings.read()
+    assert "Did you mean OPENQUERY_PRIVATE_COLLECTIONS " in refused.value.hint
+    assert "canary" not in f"{refused.value.message} {refused.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [(".env", "OPENQUERY_CHATMODEL=a"), (".streamlit/secrets.toml", 'OPENQUERY_CHATMODEL = "a"')],
+)
+def test_misspelt_setting_in_a_file_is_refused_with_its_place(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / file).write_text(f"{line}\n")
+    with pytest.raises(BadInput, match=rf"OPENQUERY_CHATMODEL \(in {file}\)") as refused:
+        Settings.read()
+    assert "OPENQUERY_CHAT_MODEL" in refused.value.hint
+
+
+def test_every_misspelt_setting_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENQUERY_HOST", "a")
+    monkeypatch.setenv("openquery_nothing_like_it_at_all", "a")
+    with pytest.raises(BadInput, match=r"OPENQUERY_HOST .*OPENQUERY_NOTHING_LIKE_IT_AT_ALL ") as refused:
+        Settings.read()
+    assert "OPENQUERY_HOSTS" in refused.value.hint
+    assert "docs/settings.md" in refused.value.hint
+
+
+def test_former_name_of_a_setting_is_refused_with_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENQUERY_OLLAMA_URL", "http://127.0.0.1:11434")
+    with pytest.raises(BadInput, match="OPENQUERY_OLLAMA_URL") as refused:
+        Settings.read()
+    assert "OPENQUERY_OLLAMA_URL is called OLLAMA_HOST now." in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "OPENQUERY_SERVICE_HOST",
+        "OPENQUERY_SERVICE_PORT",
+        "OPENQUERY_SERVICE_PORT_HTTP_API",
+        "OPENQUERY_PORT",
+        "OPENQUERY_PORT_8501_TCP",
+        "OPENQUERY_PORT_8501_TCP_PROTO",
+        "OPENQUERY_PORT_8501_TCP_PORT",
+        "OPENQUERY_PORT_8501_TCP_ADDR",
+        "OPENQUERY_QDRANT_SERVICE_HOST",
+        "OPENQUERY_QDRANT_PORT_6333_UDP_ADDR",
+        "OPENQUERY_CONTAINER_MEMORY",
+    ],
+)
+def test_variables_of_kubernetes_and_compose_are_ignored(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "tcp://10.0.0.7:8501")
+    Settings.read()
+
+
+@pytest.mark.parametrize("name", ["OPENQUERY_PORT_HTTP", "OPENQUERY_PORT_8501_TCP_HOST", "OPENQUERY_SERVICE"])
+def test_variables_that_kubernetes_never_sets_are_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(BadInput, match=name):
+        Settings.read()

@@ -15,7 +15,7 @@ from core.api.sessions import Method, method_knobs
 from core.api.strict_json import KnobsByName, Strict, StrictRoute, plain, with_knobs
 from core.config.knobs import Knobs
 from core.config.permissions import Action
-from core.config.schema import Parameter, nested, parameters
+from core.config.schema import Parameter, former_names, nested, parameters
 
 Kind = Literal["integer", "number", "string", "boolean", "array", "object", "null"]
 
@@ -212,7 +212,12 @@ def knobs_of(value: Mapping[str, Any], defaults: Knobs) -> Knobs:
     """
     names = {knob.path for knob in parameters()}
     wrong = [
-        Fault(field=f"value.{name}", message="There is no such parameter.")
+        Fault(
+            field=f"value.{name}",
+            message=f"It is called {former_names()[name]} now."
+            if name in former_names()
+            else "There is no such parameter.",
+        )
         for name in value
         if name not in names
     ]

@@ -60,6 +60,25 @@ def test_every_wrong_field_is_reported_at_once_and_nothing_is_set(api: Api) -> N
     assert api.get("/config").json() == before
 
 
+@pytest.mark.parametrize(
+    ("former", "current"),
+    [
+        ("read.enough", "read.early_cut_percent"),
+        ("read.quiet", "read.early_cut_idle"),
+        ("answer.messages", "answer.prompt_layout"),
+    ],
+)
+def test_former_name_of_a_knob_is_422_with_the_current_one(api: Api, former: str, current: str) -> None:
+    group, name = former.split(".")
+    value = "three" if group == "answer" else 1
+    set_reply = api.put("/config", json={"value": {former: value}})
+    asked = api.post("/research", json={"question": QUESTION, "knobs": {group: {name: value}}})
+    assert [set_reply.status_code, asked.status_code] == [422, 422]
+    (set_fault,), (asked_fault,) = set_reply.json()["errors"], asked.json()["errors"]
+    assert (set_fault["field"], asked_fault["field"]) == (f"value.{former}", f"knobs.{former}")
+    assert set_fault["message"] == asked_fault["message"] == f"It is called {current} now."
+
+
 def test_a_session_has_a_configuration_of_its_own(api: Api, fake_openai: FakeOpenAI) -> None:
     header = api.session(fake_openai)
     api.put("/config", json={"value": {**DEMO, "rank.top_k": 3}}, headers=header).raise_for_status()
