@@ -1,11 +1,14 @@
 """Markdown for a file is what was written, and nothing in it acts in a viewer that allows everything."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.text.markdown.file_markdown import file_link, file_markdown, file_text
 from core.text.markdown.tokens import LIMIT
+from core.text.sanitize import sanitize
 from tests.browser.payloads import PAYLOADS
 from tests.growth import LINEAR, growth, repeated
 from tests.services.openai_server import MARKDOWN_ANSWER
@@ -41,16 +44,53 @@ marks = st.sampled_from(
         "<b",
         "[1]: x",
         "---",
+        "<http://a.example>",
+        "a@b.example",
+        "www.a.example",
+        "ftp://a.example",
+        "mailto:",
+        "@",
     ]
 )
+
+BARE_ADDRESS = re.compile(r"(?:https?|ftp)://|www\.|[\w.+-]@[\w-]+\.[\w-]", re.IGNORECASE)
+"""What GitHub's Markdown makes a link of. It looks for mail addresses after escapes have become characters."""
 
 
 @given(st.lists(st.one_of(marks, st.text(max_size=4)), max_size=40).map("".join))
 def test_no_text_acts(text: str) -> None:
     assert_inert(file_markdown(text, ANCHORS))
     assert_inert(file_markdown(text))
-    assert_inert(f"- {file_text(text)}")
+    assert not loads_or_runs(f"- {file_text(text)}")
+    assert not links(f"- {file_text(text)}")
     assert not links(f"[{file_text(text)}")
+    assert not BARE_ADDRESS.search(file_text(text))
+
+
+@pytest.mark.parametrize(
+    ("title", "written"),
+    [
+        ("<http://a.example>", r"\<http\://a.example>"),
+        ("See HTTPS://a.example/x_y", r"See HTTPS\://a.example/x_y"),
+        ("ftp://a.example", r"ftp\://a.example"),
+        ("www.a.example", r"www\.a.example"),
+        ("a.b@c.example", "a.b\u2060@c.example"),
+        ("<mailto:a@b.example>", "\\<mailto:a\u2060@b.example>"),
+        ("model@test", "model@test"),
+        ("Half past 12:30 @ home", "Half past 12:30 @ home"),
+    ],
+)
+def test_address_in_a_title_is_no_link(title: str, written: str) -> None:
+    assert file_text(title) == written
+    assert not links(f"# {written}")
+    assert sanitize(file_text(title).replace("\\", "")) == title
+
+
+@pytest.mark.parametrize("address", ["a@b.example", "<a@b.example>", "ftp://a.example", "mailto:a@b.example"])
+def test_only_addresses_of_the_web_stay_links_in_an_answer(address: str) -> None:
+    written = file_markdown(f"See {address} and https://c.example/react@18/@me.")
+    assert not re.search(r"\w@b|ftp://", written)
+    assert written.endswith("https://c.example/react@18/@me.")
 
 
 @given(

@@ -1,7 +1,8 @@
 """Markdown of models and web pages as Markdown for a file: as it was written, and nothing that acts.
 
 Any viewer may show the file. It gets no raw HTML, no images, no reference definitions, and links to `http` and
-`https` only. Text is escaped only where it would otherwise be read as a mark.
+`https` only; bare mail and FTP addresses do not become links in GitHub's Markdown. Text is escaped only where it
+would otherwise be read as a mark.
 """
 
 import re
@@ -16,15 +17,21 @@ from core.text.markdown.tokens import LIMIT, shortened_runs
 
 # A mark between white space, or inside a word for `_`, is none. Brackets are one only before an address, a label
 # or a colon; a tag, an entity and an escape only in their whole form.
-_MARK = re.compile(
+_MARK = (
     r"\\(?=[!-/:-@\[-`{-~]|\Z)|`|\*(?=\S)|(?<=\S)\*|(?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_])|(?<=\S)~"
     r"|<(?=[A-Za-z/!?])|&(?=#?\w{1,32};)|\](?=[(:\[])|!(?=\[)"
 )
+_MAIL = r"(?P<mail>(?<=\S)@(?=[^\s@]{0,255}\.[\w-]))"
+_ADDRESS = r"(?P<address>(?<![^\W_])https?://[^\s<>\"`\\*~\[\](){}|&]+(?<![.,;:!?'_]))"
+# GitHub's Markdown makes links of bare addresses: of the web, of FTP, of mail and of what begins with `www.`.
+_LITERAL = re.compile(rf"{_ADDRESS}|{_MAIL}|{_MARK}|:(?=//)", re.IGNORECASE)
+_UNLINKED = re.compile(rf"{_MAIL}|{_MARK}|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_WORD_JOINER = "\u2060"
+"""Invisible. An escaped @ is an @ again before GitHub's Markdown looks for mail addresses."""
 _BLOCK_MARK = re.compile(
     r"^([ \t]*)(?:(#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|=+(?=\s*$)|-{2,}(?=\s*$)|\|)|(\d{1,9})([.)])(?=\s|$))",
     re.MULTILINE,
 )
-_ADDRESS = re.compile(r"https?://[^\s<>\"`\\*~\[\](){}|&]+(?<![.,;:!?'_])", re.IGNORECASE)
 
 
 def file_markdown(text: str, anchors: Mapping[int, str] | None = None, *, deeper: int | None = None) -> str:
@@ -46,8 +53,11 @@ def file_markdown(text: str, anchors: Mapping[int, str] | None = None, *, deeper
 
 
 def file_text(text: str) -> str:
-    """`text` as literal words inside a line of Markdown, such as a heading or the text of a link."""
-    return _in_link(" ".join(text.split()))
+    """Return `text` as literal words inside a line of Markdown.
+
+    For headings and the texts of links, which pages and users write: no address in them becomes a link.
+    """
+    return _without_brackets(_escaped(" ".join(text.split()), _UNLINKED))
 
 
 def file_link(label: str, url: str) -> str:
@@ -118,15 +128,26 @@ def _with_citations(text: str, anchors: Mapping[int, str]) -> Iterator[str]:
 
 
 def _in_link(text: str) -> str:
-    return re.sub(r"(?<!\\)([\[\]])", r"\\\1", _literal(text))
+    return _without_brackets(_literal(text))
+
+
+def _without_brackets(text: str) -> str:
+    return re.sub(r"(?<!\\)([\[\]])", r"\\\1", text)
 
 
 def _literal(text: str) -> str:
-    """Text with its marks escaped, addresses as they are."""
-    text = shortened_runs(text)
-    pieces: list[str] = []
-    start = 0
-    for address in _ADDRESS.finditer(text):
-        pieces += (_MARK.sub(r"\\\g<0>", text[start : address.start()]), address[0])
-        start = address.end()
-    return "".join((*pieces, _MARK.sub(r"\\\g<0>", text[start:])))
+    """Text with its marks escaped, addresses of the web as they are."""
+    return _escaped(text, _LITERAL)
+
+
+def _escaped(text: str, marks: re.Pattern[str]) -> str:
+    def escape(mark: re.Match[str]) -> str:
+        match mark.lastgroup:
+            case "address":
+                return mark[0]
+            case "mail":
+                return f"{_WORD_JOINER}@"
+            case _:
+                return f"\\{mark[0]}"
+
+    return marks.sub(escape, shortened_runs(text))

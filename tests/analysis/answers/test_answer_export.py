@@ -13,6 +13,7 @@ from core.config.knobs import Knobs
 from core.model import ModelUsage, Phase, Usage
 from core.run.events import ModelUsed
 from core.run.state import Run
+from core.text.markdown.file_markdown import file_text
 from tests.analysis.sample import TEXTS, run_of
 from tests.services.openai_server import MARKDOWN_ANSWER
 from tests.text.rendered import READER, links, loads_or_runs
@@ -50,7 +51,7 @@ def test_every_citation_leads_to_its_source_with_title_address_and_passage() -> 
         assert f"#source-{source.number}" in cited
         text = section(document, f"source-{source.number}")
         assert f"]({source.url})" in text
-        assert source.title in text
+        assert file_text(source.title) in text
         assert source.passage.text in text.replace("> ", "")
 
 
