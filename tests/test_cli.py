@@ -317,6 +317,7 @@ def test_check_lists_what_is_connected(folder: Path) -> None:
     for part in ("SearXNG", "Chat model", "Embedder", "Article extraction", "Data folder"):
         assert part in result.out
     assert "384 dimensions" in result.out
+    assert "8-bit kernels: " in result.out
 
 
 def test_check_fails_when_something_named_does_not_work(folder: Path) -> None:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import partial
 from urllib.parse import urlsplit
 
+from core.adapters.models.integers import integer_products
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.config.access import NO_ACCESS, Access
 from core.config.egress import Destination, described
@@ -157,9 +158,8 @@ async def _embedder(engine: Engine, access: Access) -> ProbeReport:
     server = await engine.models.servers.embedding_server(access)
     embedder = await engine.models.embedder(access)
     vectors = (await embedder(["health check"])).vectors
-    where = (
-        await server.file.describe() if server.file else "remote" if server.base_url else "inside OpenQuery"
-    )
+    where = "remote" if server.base_url else f"inside OpenQuery, {integer_products.describe()}"
+    where = await server.file.describe() if server.file else where
     return ProbeState.WORKS, f"{embedder_name(embedder.identity)}, {vectors.shape[1]} dimensions, {where}", ""
 
 

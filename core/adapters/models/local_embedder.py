@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from core.adapters.models.integers import integer_products
+from core.adapters.models.integers.onnx_runtime import onnx_runtime
 from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.errors import EmbedFailed
 from core.model import Embeddings, ModelUsage, Usage
@@ -192,20 +194,17 @@ class MiniLM:
 def _load(weights: PackagedFile, tokenizer_file: PackagedFile) -> _Model:
     # Our threads are the parallelism; the tokenizer's own pool would fight them and warn after a fork.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    # From 1.29 on, the package's builds for Linux and macOS send usage to Microsoft, with an identifier that they store
-    # on disk. They read this variable when they are loaded, and with it create neither.
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    import onnxruntime  # heavy, and not every command embeds
-    from tokenizers import Tokenizer
+    onnxruntime = onnx_runtime()
+    from tokenizers import Tokenizer  # heavy, as ONNX Runtime is
 
-    onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # a plan of memory for every length of text, which saves no time
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # CPUs without VNNI add products of 8 bits in 16, which overflows; so they take a slower way, with the same result.
-    options.add_session_config_entry("session.x64quantprecision", "1")
+    # Only where it is needed: where the fast kernels are exact, it doubles the time of a passage for the same vectors.
+    if integer_products.overflow():
+        options.add_session_config_entry(*integer_products.SLOW_AND_EXACT)
     options.log_severity_level = 3
     tokenizer = Tokenizer.from_buffer(tokenizer_file.read())
     tokenizer.enable_truncation(MAX_TOKENS)
@@ -235,7 +234,7 @@ def _load(weights: PackagedFile, tokenizer_file: PackagedFile) -> _Model:
 def _write_with_integer_products(weights: PackagedFile, file: Path) -> None:
     """Rewrite the model in a process that ends: that needs 60 MB, most of which would never come back."""
     subprocess.run(  # noqa: S603  # our own interpreter and module
-        command("adapters.models.integer_matmul", str(file)),
+        command("adapters.models.integers.integer_matmul", str(file)),
         input=weights.read(),
         cwd=IMPORT_ROOT,
         env=environment(),

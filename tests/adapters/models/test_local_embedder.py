@@ -134,10 +134,15 @@ async def test_the_tokens_that_the_model_read_are_counted_as_local(minilm: MiniL
     assert (await minilm([])).usage is None
 
 
-def test_onnx_runtime_stores_no_identifier_and_no_usage_to_send(tmp_path: Path) -> None:
-    program = (
-        "import asyncio; from core.adapters.models.local_embedder import MiniLM; asyncio.run(MiniLM().warm())"
-    )
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import asyncio; from core.adapters.models.local_embedder import MiniLM; asyncio.run(MiniLM().warm())",
+        "from core.adapters.models.integers import integer_products; integer_products.describe()",
+    ],
+    ids=["embedding", "kernels"],
+)
+def test_onnx_runtime_stores_no_identifier_and_no_usage_to_send(tmp_path: Path, program: str) -> None:
     # It holds its telemetry back by itself where one of these says that a test runs.
     environment = {name: value for name, value in os.environ.items() if name != "CI" and "PYTEST" not in name}
     environment |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}

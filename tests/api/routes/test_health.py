@@ -38,6 +38,7 @@ def test_a_machine_with_nothing_connected_is_healthy_and_says_what_is_off(api: A
     }.items():
         assert told["services"][name] == word
     assert "OPENROUTER_API_KEY" in told["details"]["openai"]
+    assert "8-bit kernels: " in told["details"]["embedder"]
     assert datetime.fromisoformat(told["timestamp"]).tzinfo
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 
-from core.adapters.models.integer_matmul import with_integer_products
+from core.adapters.models.integers.integer_matmul import with_integer_products
 
 DEPTH, WIDTH, ROWS = 64, 32, 50
 CHANCE = np.random.default_rng(7)
