@@ -15,6 +15,7 @@ from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
 from core.storage.run_store import RunStore
 from tests.api.conftest import settings
+from tests.patience import Patience
 from tests.samples import records
 
 PATIENCE = 100.0
@@ -102,10 +103,12 @@ def store_copy(folder: Path, happened: Iterable[Record], question: str = "") -> 
 
 def until_ended(runs: RunRegistry, ids: list[str]) -> list[Run]:
     """The runs, once each of them has ended."""
-    ends = time.monotonic() + PATIENCE
+    patience = Patience(PATIENCE)
     while True:
         found = [run for run in map(runs.get, ids) if run is not None and not run.live]
         if len(found) == len(ids):
             return found
-        assert time.monotonic() < ends, f"{len(found)} of {len(ids)} have ended"
+        assert patience.lasts(tuple(id(runs.get(run_id)) for run_id in ids)), (
+            f"{len(found)} of {len(ids)} have ended"
+        )
         time.sleep(0.02)

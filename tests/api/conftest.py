@@ -16,6 +16,7 @@ import uvicorn
 from core.api import create_app
 from core.config.settings import Settings
 from core.runtime.registry import RunRegistry
+from tests.patience import Patience
 from tests.services.health import once_started
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 from tests.services.openai_server import MODEL, FakeOpenAI
@@ -68,9 +69,9 @@ class Api:
 
     def until(self, run_id: str, status: str) -> dict[str, Any]:
         """The run once it has this status."""
-        ends = time.monotonic() + PATIENCE
+        patience = Patience(PATIENCE)
         while (run := self.get(f"/runs/{run_id}").json()).get("status") != status:
-            assert time.monotonic() < ends, f"the run never was {status}: {run}"
+            assert patience.lasts(str(run)), f"the run never was {status}: {run}"
             time.sleep(0.02)
         return run
 
@@ -98,9 +99,9 @@ def serving(service_settings: Settings) -> Iterator[Api]:
     thread.start()
     api = Api(f"http://127.0.0.1:{listening.getsockname()[1]}", runs)
     try:
-        ends = time.monotonic() + PATIENCE
+        patience = Patience(PATIENCE)
         while not server.started:
-            assert time.monotonic() < ends, "the server never started"
+            assert patience.lasts(), "the server never started"
             time.sleep(0.01)
         yield api
     finally:

@@ -16,6 +16,7 @@ from tests.browser.page_objects import PATIENCE, QUESTION, App
 from tests.browser.server import Site, serving
 from tests.browser.small_web import ANSWER, QUERIES, SmallWeb
 from tests.browser.small_web import QUESTION as WEB_QUESTION
+from tests.patience import load
 from tests.seeding import record_run, store_copy
 from tests.services.openai_server import FakeOpenAI, streamed
 
@@ -45,7 +46,6 @@ def chromium() -> Iterator[Browser]:
     """Closed with the package: while Playwright is open its event loop runs, and no asyncio test could."""
     if not Path(CHROMIUM).exists():
         pytest.fail(f"{CHROMIUM} is not installed: apt-get install chromium-headless-shell", pytrace=False)
-    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
@@ -112,7 +112,10 @@ def visiting(browser: Browser, site: Site, allowed: str = "", read_log: bool = T
     context = next((left for left in browser.contexts if not left.pages), None) or browser.new_context(
         viewport={"width": 1500, "height": 1000}, reduced_motion="reduce"
     )
-    context.set_default_timeout(PATIENCE)
+    # Below the timeout of a test, so that it fails with the evidence of its page.
+    patience = min(PATIENCE * load(), 1.5 * PATIENCE)
+    context.set_default_timeout(patience)
+    expect.set_options(timeout=patience)
     app = App(context.new_page(), site)
     app.watch(allowed)
     told = site.log.stat().st_size

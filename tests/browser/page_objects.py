@@ -1,13 +1,13 @@
 """What tests do with a page of the product, and how its parts are found: selectors stand here."""
 
 import re
-import time
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Locator, Page, Request, expect
+from playwright.sync_api import Error, Locator, Page, Request, expect
 
 from tests.browser.server import Site
+from tests.patience import Patience
 
 PATIENCE = 60_000
 """Milliseconds: these machines are busy."""
@@ -54,12 +54,19 @@ class App:
 
         self.page.on("dialog", told)
 
-    def evidence(self) -> str:
-        """What is on the page now, what went wrong in it, and the end of the server's log."""
-        if self.page.is_closed():
-            return "the page is closed"
-        shown = self.page.locator("body").inner_text(timeout=5_000)
-        log = self.site.log.read_text("utf-8", "replace")
+    def evidence(self, milliseconds: float = 5_000) -> str:
+        """What is on the page now, what went wrong in it, and the end of the server's log.
+
+        Never raises, for the report of a failed test calls it: a page may be busy, crashed or closed.
+        """
+        try:
+            shown = self.page.locator("body").inner_text(timeout=milliseconds)
+        except Error as error:
+            shown = f"The page cannot be read: {error.message}"
+        try:
+            log = self.site.log.read_text("utf-8", "replace")
+        except OSError as error:
+            log = f"The log cannot be read: {error.strerror}"
         return f"{self.page.url}\n{shown[:6000]}\n\nFaults: {self.faults}\n\nServer:\n{log[-2000:]}"
 
     # --- what is on the page ------------------------------------------------------------------------------
@@ -214,9 +221,9 @@ class App:
         and a click that comes in between, are then lost, for a person too.
         """
         self.at_rest()
-        ends = time.monotonic() + PATIENCE / 1000
+        patience = Patience(PATIENCE / 1000)
         while not outcome.is_visible():
-            assert time.monotonic() < ends, "the chart reported no click on the mark"
+            assert patience.lasts(), "the chart reported no click on the mark"
             box = mark.bounding_box()
             if box is None:
                 continue  # it is being drawn

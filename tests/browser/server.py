@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tests.patience import Patience
 from tests.services.process import own_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,8 +62,8 @@ def serving(folder: Path, script: str = "server.py", **settings: str) -> Iterato
 
 
 def _wait_until_healthy(site: Site, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end and process.poll() is None:
+    patience = Patience(START_SECONDS)
+    while patience.lasts(site.log.stat().st_size) and process.poll() is None:
         try:
             with urllib.request.urlopen(f"{site.url}/_stcore/health", timeout=1):
                 return

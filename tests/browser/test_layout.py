@@ -1,6 +1,5 @@
 """What a person sees of a page without scrolling: rows, columns and words, on a desk, on half a screen, on a phone."""
 
-import time
 from collections.abc import Mapping, Set
 from typing import Any
 
@@ -12,6 +11,7 @@ from pages.parts.history.history_table import STATUS_WORDS
 from tests.browser.canvas import record, seen_rows
 from tests.browser.conftest import WebRun
 from tests.browser.page_objects import App
+from tests.patience import Patience
 from tests.seeding import store_copy
 from tests.services.openai_server import FakeOpenAI, streamed
 
@@ -39,8 +39,8 @@ def rows_of(
     app: App, table: str, least: int, row_height: int = 33, columns: Set[str] = frozenset()
 ) -> list[Mapping[str, str]]:
     """The rows in view, once that many are drawn with these columns, or those there after `DRAWN_SECONDS`."""
-    deadline = time.monotonic() + DRAWN_SECONDS
-    while time.monotonic() < deadline:
+    patience = Patience(DRAWN_SECONDS)
+    while patience.lasts():
         rows = seen_rows(app.keyed(table), row_height)
         if len(rows) >= least and columns <= set(rows[0]):
             break

@@ -3,11 +3,13 @@
 import base64
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from core.run.events import Answered, Checked, Record
 from core.stages.check import check
@@ -187,8 +189,12 @@ def test_a_slider_moves_the_ranking_without_fetching_anything(answered: App) -> 
 
 
 def test_a_slider_move_sends_at_most_60_kilobytes(answered: App) -> None:
-    """What the browser receives over the websocket until the page is at rest, with 61 passages."""
+    """What the browser receives over the websocket in the script run that draws the move, with 61 passages.
+
+    Others may draw before and after it: the rest of the page, and fragments that were drawing when it was pressed.
+    """
     expect(answered.keyed("passage_caption")).to_contain_text("61 of 61 shown")
+    answered.at_rest()
     session = answered.page.context.new_cdp_session(answered.page)
     session.send("Network.enable")
     frames: list[bytes] = []
@@ -199,7 +205,20 @@ def test_a_slider_move_sends_at_most_60_kilobytes(answered: App) -> None:
     answered.slider("rank_top_k").press("ArrowRight")
     expect(answered.own("tuned")).to_contain_text("+1 added")
     answered.at_rest()
-    assert 20_000 < sum(map(len, frames)) < 60_000
+    moves = [run for run in script_runs(frames) if any(b"oq-tuned" in frame for frame in run)]
+    assert 20_000 < max(sum(map(len, run)) for run in moves) < 60_000
+
+
+def script_runs(frames: Iterable[bytes]) -> list[list[bytes]]:
+    """The messages of each run of the script, which begins with one that names it."""
+    runs: list[list[bytes]] = [[]]
+    for frame in frames:
+        message = ForwardMsg()
+        message.ParseFromString(frame)
+        if message.WhichOneof("type") == "new_session":
+            runs.append([])
+        runs[-1].append(frame)
+    return runs
 
 
 def test_smaller_passages_are_cut_from_the_pages_in_hand_and_answered_again(answered: App) -> None:

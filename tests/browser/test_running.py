@@ -94,3 +94,13 @@ def test_a_rate_limit_is_counted_down_and_can_be_stopped(model_app: App, model: 
     model_app.stop.click()
     expect(model_app.keyed("answer_head")).to_contain_text("stopped")
     expect(model_app.own("status-line")).to_contain_text("The run was stopped.")
+
+
+def test_evidence_of_a_busy_page_is_told_without_an_error(app: App) -> None:
+    app.open()
+    app.page.evaluate(
+        "() => { setTimeout(() => { const end = Date.now() + 2000; while (Date.now() < end); }); }"
+    )
+    assert "The page cannot be read: " in app.evidence(200)
+    app.page.wait_for_function("() => true")
+    assert "The page cannot be read: " not in app.evidence()

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from tests.patience import Patience
 from tests.services.cached import CACHE, Unavailable
 
 PORTS = range(20_000, 30_000)
@@ -71,7 +72,7 @@ def serving(
             stderr=subprocess.STDOUT,
         )
         try:
-            _wait(process, ready, log, time.monotonic() + patience)
+            _wait(process, ready, log, Patience(patience))
             yield process.pid
         finally:
             process.terminate()
@@ -82,9 +83,9 @@ def serving(
                 process.wait()
 
 
-def _wait(process: subprocess.Popen[bytes], ready: str, log: Path, deadline: float) -> None:
+def _wait(process: subprocess.Popen[bytes], ready: str, log: Path, patience: Patience) -> None:
     with httpx.Client(trust_env=False, timeout=2) as client:
-        while time.monotonic() < deadline and process.poll() is None:
+        while patience.lasts(log.stat().st_size) and process.poll() is None:
             if _answers(client, ready):
                 return
             time.sleep(0.05)  # another process tells nobody when it is ready
