@@ -31,7 +31,7 @@ WITHOUT_PACKAGES = {
     "PIP_NO_INDEX": "",
     "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
     "UV_FIND_LINKS": "",
-    "UV_OFFLINE": "",
+    "UV_OFFLINE": "false",
     "UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple",
 }
 """A package index that does not answer."""
