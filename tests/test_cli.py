@@ -176,13 +176,15 @@ def test_verbose_prints_every_step_on_stderr_one_a_line(verbose: Done) -> None:
     assert steps[-1] == "[Found top 3 most relevant chunks overall. Generating answer...]"
     for word in ("query", "search", "page", "chunked", "embedded", "ranked"):
         assert any(re.match(rf" +\d+\.\d\d s  {word}", line) for line in lines)
-    assert "extractive" in lines[-1]
+    assert "extractive" in lines[-2]
 
 
 def test_without_verbose_a_pipe_gets_notes_and_a_summary_only(folder: Path) -> None:
     result = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1")
     assert re.fullmatch(
-        r"\d+\.\d s · searched by demo · 5 of 5 pages read · extractive: quoted sentences\n", result.err
+        r"\d+\.\d s · searched by demo · 5 of 5 pages read · extractive: quoted sentences\n"
+        r"The run is in the history: \S+\n",
+        result.err,
     )
 
 
@@ -192,7 +194,7 @@ def test_a_terminal_gets_one_line_that_is_rewritten_and_fits(folder: Path) -> No
     for step in ("[Searching web for", "[Fetching article 5/5: ", "[Generating embeddings: batch 1/"):
         assert any(line.startswith(step) for line in progress), step
     assert max(len(line) for line in progress[:-1]) < 60
-    assert result.err.count("\n") == 1
+    assert result.err.count("\n") == 2, "the summary, and where the run is"
 
 
 def test_json_prints_the_run_and_nothing_else(folder: Path) -> None:

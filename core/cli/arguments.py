@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.cli.evaluation.evaluation_arguments import EVALUATION
+from core.cli.runs_arguments import add_runs_arguments
 from core.cli.shared_arguments import (
     EXIT_CODES,
     Command,
@@ -112,6 +113,7 @@ def _add_ask_arguments(ask: argparse.ArgumentParser) -> None:
         outputs.add_argument(
             flag, dest="output", action="store_const", const=output, default="answer", help=described
         )
+    _add_no_store(ask, "the run")
     add_connections(ask)
     _add_knobs(ask, without="answer.length")
 
@@ -127,8 +129,15 @@ def _add_chat_arguments(chat: argparse.ArgumentParser) -> None:
         default="answer",
         help="print each whole run as JSON instead of its answer",
     )
+    _add_no_store(chat, "the runs")
     add_connections(chat)
     _add_knobs(chat)
+
+
+def _add_no_store(target: argparse.ArgumentParser, what: str) -> None:
+    target.add_argument(
+        "--no-store", dest="stored", action="store_false", help=f"do not keep {what} in the history"
+    )
 
 
 def _add_conversation(target: argparse.ArgumentParser, described: str) -> None:
@@ -240,6 +249,13 @@ COMMANDS: Mapping[str, Command] = {
         "Ask the questions of a file again and again. Each is first repeated, to learn how much its "
         "sources and its answer differ from themselves; after that, a change is told when it exceeds this noise, with "
         "at most 5 % false alarms. What is known of the questions is kept in FILE.state.json.",
+    ),
+    "runs": Command(
+        "runs.runs_in_terminal",
+        "list, show or delete the runs of the history",
+        add_runs_arguments,
+        "List the runs of the history, newest first: those of every page, command and HTTP request. The filters "
+        "are those of the History page.",
     ),
     **SHARING,
     "check": Command("check.check_in_terminal", "report which connections and parts work", add_connections),

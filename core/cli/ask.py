@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -30,6 +31,7 @@ from core.run.reports.plan_events import SectionLeftOut
 from core.run.reports.sections import heading
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
+from core.storage.run_store import RUNS, RunStore
 from core.text.sanitize import pluralize
 
 
@@ -55,6 +57,8 @@ class AskOptions:
     output: Output = Output.ANSWER
     approve: bool = False
     """Research a plan of sub-questions at once; else a person is asked for approval."""
+    stored: bool = True
+    """Store the run in the history."""
 
 
 async def answer_in_terminal(question: str, knobs: Knobs, settings: Settings, options: AskOptions) -> int:
@@ -64,10 +68,23 @@ async def answer_in_terminal(question: str, knobs: Knobs, settings: Settings, op
         BadInput: when a person would have to be asked, and there is no terminal.
         BrokenPipeError: when the reader of stdout or stderr has closed it; the run is then stopped.
     """
-    async with Engine(settings) as engine:
-        run, terminal = await ask_showing_progress(engine, question, knobs, options)
-        print_outcome(engine, run, terminal, options.output)
+    with closing(RunStore(settings.folder / RUNS)) if options.stored else nullcontext() as store:
+        async with Engine(settings) as engine:
+            run, terminal = await ask_showing_progress(engine, store, question, knobs, options)
+            print_outcome(engine, run, terminal, options.output)
+        await print_stored(run, store)
     return run.error.exit_code if run.error else 0
+
+
+async def print_stored(run: Run, store: RunStore | None) -> None:
+    """Say on stderr that the run is in the history, or why not. Nothing is said without a store."""
+    if store is None:
+        return
+    await asyncio.to_thread(store.flush)
+    if problem := store.unsaved(run.id):
+        print_note(f"The run is not in the history. {problem}")
+    else:
+        print_note(f"The run is in the history: {run.id}")
 
 
 def print_outcome(engine: Engine, run: Run, terminal: Terminal, output: Output) -> None:
@@ -80,6 +97,7 @@ def print_outcome(engine: Engine, run: Run, terminal: Terminal, output: Output) 
 
 async def ask_showing_progress(
     engine: Engine,
+    store: RunStore | None,
     question: str,
     knobs: Knobs,
     options: AskOptions,
@@ -87,7 +105,7 @@ async def ask_showing_progress(
     turn: Turn | None = None,
     earlier: Run | None = None,
 ) -> tuple[Run, Terminal]:
-    """The run that answers a question, and the terminal that has shown its progress.
+    """The run that answers a question, and the terminal that has shown its progress. `store` gets its events.
 
     `turn` and `earlier` are as in `research`. Raises as `answer_in_terminal`.
     """
@@ -107,14 +125,20 @@ async def ask_showing_progress(
         stream=output is Output.ANSWER,
         closed=lambda: task and task.cancel(),
     )
+
+    def listen(record: e.Record, run: Run) -> None:
+        if store:
+            store.append(run, record)
+        terminal.show(record, run)
+
     work = retrieve if output is Output.CONTEXT else partial(research, turn=turn, earlier=earlier)
     try:
-        run = await work(question, knobs, ports, terminal.show, queries=options.queries)
+        run = await work(question, knobs, ports, listen, queries=options.queries)
         if run.plan:
             terminal.print_troubles(run)
             if sub_questions := approved(run.plan, ask=not options.approve):
-                run = await research_plan(run, sub_questions, ports, terminal.show)
-        return await complete(run, ports) if output is Output.RUN else run, terminal
+                run = await research_plan(run, sub_questions, ports, listen)
+        return await complete(run, ports, listen) if output is Output.RUN else run, terminal
     except asyncio.CancelledError:
         if terminal.pipe_error:
             raise terminal.pipe_error from None

@@ -7,13 +7,13 @@ from dataclasses import replace
 import orjson
 
 from core.analysis.change_document import change_document, change_lines
-from core.analysis.run_changes import run_changes
-from core.cli.ask import AskOptions, Output, ask_showing_progress, other_backends
-from core.cli.printing import print_json_line, print_note, print_text
+from core.analysis.run_changes import RunChanges, run_changes
+from core.cli.ask import AskOptions, Output, ask_showing_progress, other_backends, print_stored
+from core.cli.printing import print_json_line, print_text
 from core.cli.sharing.export import run_of_file
 from core.config.knobs import Knobs
 from core.config.settings import Settings
-from core.errors import BadInput, StoreFailed
+from core.errors import BadInput
 from core.run.repeat import repeat
 from core.run.state import Run
 from core.runtime.engine import Engine
@@ -43,22 +43,24 @@ async def ask_since_in_terminal(
         require_texts(before.passages, before.pages)
         again = repeat(before, question, override(before.knobs))
         asking = replace(options, queries=options.queries or again.queries, output=Output.RUN)
+        kept_in = store if options.stored else None
         async with Engine(settings) as engine:
-            run, terminal = await ask_showing_progress(engine, again.question, again.knobs, asking)
+            run, terminal = await ask_showing_progress(engine, kept_in, again.question, again.knobs, asking)
             others = other_backends(engine, run)
-        save(run, store)
-    terminal.print_troubles(run, others)
-    if run.error:
-        return run.error.exit_code
-    changes = run_changes(before, run)
-    if options.output is Output.RUN:
+        terminal.print_troubles(run, others)
+        if not run.error:
+            _print_changes(run_changes(before, run), options.output)
+            if options.output is not Output.RUN:
+                terminal.print_figures(run)
+        await print_stored(run, kept_in)
+    return run.error.exit_code if run.error else 0
+
+
+def _print_changes(changes: RunChanges, output: Output) -> None:
+    if output is Output.RUN:
         print_json(change_document(changes))
     else:
-        lines = [*change_lines(changes)]
-        print_text("\n".join(lines or ["Nothing changed."]))
-        terminal.print_figures(run)
-        print_note(f"The new run is in the history: {run.id}")
-    return 0
+        print_text("\n".join([*change_lines(changes)] or ["Nothing changed."]))
 
 
 def stored_run(reference: str, store: RunStore) -> Run:
@@ -72,18 +74,6 @@ def stored_run(reference: str, store: RunStore) -> Run:
     if run.live:
         raise BadInput("This run is still under way.", hint="Ask again when it has ended.")
     return run
-
-
-def save(run: Run, store: RunStore) -> None:
-    """Store a run that has ended, and wait until it is on disk.
-
-    Raises:
-        StoreFailed: when it cannot be written.
-    """
-    store.save(run)
-    store.flush()
-    if problem := store.unsaved(run.id):
-        raise StoreFailed(problem)
 
 
 def print_json(value: object) -> None:

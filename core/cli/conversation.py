@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Iterator
 
 from core.analysis.conversation import understood
-from core.cli.ask import AskOptions, ask_showing_progress, print_outcome
-from core.cli.ask_since import save, stored_run
+from core.cli.ask import AskOptions, ask_showing_progress, print_outcome, print_stored
+from core.cli.ask_since import stored_run
 from core.cli.printing import print_note
 from core.config.knobs import Knobs
 from core.config.settings import Settings
@@ -35,7 +35,6 @@ class TerminalConversation:
 
         Raises:
             BadInput: when the question is empty or too long.
-            StoreFailed: when the run cannot be stored.
             BrokenPipeError: as `answer_in_terminal`.
         """
         question, turn = written, None
@@ -47,12 +46,16 @@ class TerminalConversation:
             draft = draft.changed(answer_from=self._answer_from, queries=self._options.queries)
             question, turn = draft.question, draft.turn
             print_note(understood(question, turn))
+        store = self.store if self._options.stored else None
         run, terminal = await ask_showing_progress(
-            self.engine, question, knobs, self._options, turn=turn, earlier=earlier
+            self.engine, store, question, knobs, self._options, turn=turn, earlier=earlier
         )
         print_outcome(self.engine, run, terminal, self._options.output)
-        await asyncio.to_thread(save, run, self.store)
         return run
+
+    async def print_stored(self, run: Run) -> None:
+        """Say on stderr that the run is in the history, or why not."""
+        await print_stored(run, self.store if self._options.stored else None)
 
     async def aclose(self) -> None:
         """Close the connections, the workers and the history."""
@@ -79,9 +82,9 @@ async def follow_in_terminal(
     try:
         earlier = stored_run(reference, conversation.store)
         run = await conversation.ask(question, override(earlier.knobs), earlier)
+        await conversation.print_stored(run)
     finally:
         await conversation.aclose()
-    _print_next(run)
     return run.error.exit_code if run.error else 0
 
 
@@ -109,10 +112,10 @@ def converse(
                     print_note(f"openquery: {error}")
                     continue
                 earlier = run if run.answer else earlier
+            if earlier:
+                runner.run(conversation.print_stored(earlier))
         finally:
             runner.run(conversation.aclose())
-    if earlier:
-        _print_next(earlier)
     return 0
 
 
@@ -126,7 +129,3 @@ def _lines() -> Iterator[str]:
         if not (line := sys.stdin.readline().strip()):
             return
         yield line
-
-
-def _print_next(run: Run) -> None:
-    print_note(f"The run is in the history: {run.id}")

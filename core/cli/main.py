@@ -95,6 +95,7 @@ def ask_in_terminal(options: argparse.Namespace) -> Work:
         verbose=options.verbose,
         output=Output(options.output),
         approve=options.yes,
+        stored=options.stored,
     )
     if options.since and options.follow:
         options.refuse("argument --since: not allowed with argument --follow")
@@ -141,7 +142,7 @@ def chat_in_terminal(options: argparse.Namespace) -> int:
     from core.cli.conversation import converse
 
     settings = settings_of(options)
-    asking = AskOptions(verbose=options.verbose, output=Output(options.output))
+    asking = AskOptions(verbose=options.verbose, output=Output(options.output), stored=options.stored)
     first = {} if options.follow else settings.knobs
     return converse(
         options.follow,

@@ -12,12 +12,14 @@ from typing import Any
 from core.analysis.change_document import change_document, change_lines
 from core.analysis.change_noise import FEWEST_REPEATS, MOST_REPEATS, exceeding, noise_rule
 from core.analysis.run_changes import ChangeScores, RunChanges, run_changes
-from core.cli.ask_since import print_json, save
+from core.cli.ask_since import print_json
 from core.cli.printing import print_text
 from core.cli.shared_arguments import settings_of
 from core.cli.watched_questions import read_questions
 from core.errors import BadInput, OpenQueryError, StoreFailed
 from core.pipeline import research
+from core.run.events import Record
+from core.run.recorded_run import RecordedRun
 from core.run.repeat import Repeat, repeat
 from core.run.state import Run
 from core.runtime.engine import Engine
@@ -27,7 +29,7 @@ from core.text.sanitize import one_line
 
 STATE_SUFFIX = ".state.json"
 IN_THE_FUTURE = "asked now: the clock was set back, since the last ask is dated after it"
-Ask = Callable[[Repeat], Awaitable[Run]]
+Ask = Callable[[Repeat], Awaitable[RecordedRun]]
 """Asks a question; raises OpenQueryError when the run fails."""
 
 
@@ -101,14 +103,16 @@ class Watch:
             state = self._states.get(watched)
             before = self._store.load(state.run) if state else None
             if state is None or before is None:
-                before = await self._ask(Repeat(question=watched.question, knobs=watched.knobs, queries=()))
-                state = self._keep(before, QuestionState(watched=watched, run=before.id))
+                first = await self._ask(Repeat(question=watched.question, knobs=watched.knobs, queries=()))
+                before = first.run
+                state = self._keep(first, QuestionState(watched=watched, run=before.id))
             elif len(state.noise) >= self._repeats:
-                report = await self._compare(state, before)
-                if report is None or report.changes is None:
+                changed = await self._compare(state, before)
+                if changed is None:
                     return
-                before = report.changes.after
-                state = self._keep(before, QuestionState(watched=watched, run=before.id, earlier=state.run))
+                report, latest = changed
+                before = latest.run
+                state = self._keep(latest, QuestionState(watched=watched, run=before.id, earlier=state.run))
                 yield report
             yield await self._measure(state, before)
         except StoreFailed:
@@ -116,28 +120,31 @@ class Watch:
         except OpenQueryError as error:
             yield Report(question=watched.question, message=f"failed: {error}", failed=True)
 
-    async def _compare(self, state: QuestionState, before: Run) -> Report | None:
+    async def _compare(self, state: QuestionState, before: Run) -> tuple[Report, RecordedRun] | None:
+        """Return what exceeds the noise, with the latest run, or None."""
         noise = [ChangeScores(*scores) for scores in state.noise]
         exceeded = frozenset(ChangeScores._fields)
         scores: list[ChangeScores] = []
         for _ in range(noise_rule(len(noise)).asks):
-            changes = run_changes(before, await self._ask(repeat(before)))
+            latest = await self._ask(repeat(before))
+            changes = run_changes(before, latest.run)
             scores.append(changes.scores)
             exceeded &= exceeding(noise, changes.scores)
             if not exceeded:
                 self._write(replace(state, noise=(*noise, *scores)[-MOST_REPEATS:]))
                 return None
-        return Report(
+        report = Report(
             question=state.watched.question,
             message=f"changed in {' and '.join(sorted(exceeded))} from run {before.id} to {changes.after.id}",
             changes=changes,
             exceeded=exceeded,
         )
+        return report, latest
 
     async def _measure(self, state: QuestionState, before: Run) -> Report:
         """Repeat the question until its noise is known."""
         while len(state.noise) < self._repeats:
-            changes = run_changes(before, await self._ask(repeat(before)))
+            changes = run_changes(before, (await self._ask(repeat(before))).run)
             state = self._write(replace(state, noise=(*state.noise, changes.scores)))
         noisiest = ChangeScores(*map(max, zip(*state.noise, strict=True)))
         figures = ", ".join(f"{name} {score:.2f}" for name, score in noisiest._asdict().items())
@@ -146,9 +153,12 @@ class Watch:
             message=f"watched from run {before.id} on; unchanged it differs from itself by up to: {figures}",
         )
 
-    def _keep(self, run: Run, state: QuestionState) -> QuestionState:
+    def _keep(self, recorded: RecordedRun, state: QuestionState) -> QuestionState:
         """Store the run, then the state that names it."""
-        save(run, self._store)
+        self._store.save_recorded(recorded)
+        self._store.flush()
+        if problem := self._store.unsaved(recorded.run.id):
+            raise StoreFailed(problem)
         return self._write(state)
 
     def _write(self, state: QuestionState) -> QuestionState:
@@ -185,12 +195,19 @@ async def watch_in_terminal(options: argparse.Namespace) -> int:
 def asker(engine: Engine) -> Ask:
     """Asks by the pipeline, with the connections of an engine."""
 
-    async def ask(asking: Repeat) -> Run:
+    async def ask(asking: Repeat) -> RecordedRun:
         ports = await engine.ports(asking.knobs)
-        run = await research(asking.question, asking.knobs, ports, queries=asking.queries)
+        records: list[Record] = []
+        run = await research(
+            asking.question,
+            asking.knobs,
+            ports,
+            lambda record, _: records.append(record),
+            queries=asking.queries,
+        )
         if run.error:
             raise OpenQueryError(run.error.message, hint=run.error.hint)
-        return run
+        return RecordedRun(run=run, records=tuple(records))
 
     return ask
 

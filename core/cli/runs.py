@@ -1,0 +1,120 @@
+"""`openquery runs`: the runs of the history, listed, shown and deleted."""
+
+import argparse
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import datetime
+
+from core.analysis.history import matching_runs, summary_usage
+from core.cli.ask import Terminal
+from core.cli.ask_since import print_json
+from core.cli.printing import print_json_line, print_note, print_text
+from core.cli.progress_lines import PhaseLines
+from core.cli.runs_arguments import MOST_LISTED
+from core.cli.shared_arguments import settings_of
+from core.config.egress import EgressPolicy
+from core.config.prices import Prices
+from core.config.settings import Settings
+from core.errors import BadInput, StoreFailed
+from core.run.codec import run_to_json
+from core.run.state import Run
+from core.storage.price_file import PriceFile
+from core.storage.run_store import RUNS, RunStore
+from core.storage.run_summaries import RunSummary
+from core.text.sanitize import one_line, pluralize
+
+
+def runs_in_terminal(options: argparse.Namespace) -> int:
+    """List, show or delete runs of the history, and return the exit code.
+
+    Raises:
+        BadInput: when runs are missing, too many, or not in the history.
+        StoreFailed: when the history cannot be read, or a deletion cannot be committed.
+    """
+    settings = settings_of(options)
+    if options.action == "list" and options.ids:
+        raise BadInput("A list needs no run.", hint="openquery runs show RUN shows one.")
+    if options.action != "list" and not options.ids:
+        raise BadInput(f"No run to {options.action}.", hint="Name it by its id, which openquery runs lists.")
+    if options.limit < 1:
+        raise BadInput(f"--limit is {options.limit}; it must be 1 or more.", hint="The default is 20.")
+    with closing(RunStore(settings.folder / RUNS)) as store:
+        if store.problem:
+            raise StoreFailed(store.problem)
+        if options.action == "list":
+            _list(store, options, _prices(settings))
+        elif options.action == "show":
+            for run in _stored_runs(store, options.ids):
+                _show(run, options.as_json, _prices(settings))
+        else:
+            _delete(store, options.ids)
+    return 0
+
+
+def _prices(settings: Settings) -> Prices:
+    return PriceFile(settings.folder, EgressPolicy.from_settings(settings)).read()
+
+
+def _stored_runs(store: RunStore, ids: Sequence[str]) -> list[Run]:
+    runs = {run_id: store.load(run_id) for run_id in ids}
+    if missing := [run_id for run_id, run in runs.items() if run is None]:
+        raise BadInput(
+            f"There is no run {', '.join(map(one_line, missing))} in the history.",
+            hint="openquery runs lists those that there are.",
+        )
+    return [run for run in runs.values() if run]
+
+
+def _list(store: RunStore, options: argparse.Namespace, prices: Prices) -> None:
+    runs = matching_runs(store.history(MOST_LISTED), options.words, options.statuses, options.tags)
+    for run in runs[: options.limit]:
+        if options.as_json:
+            print_json(_fields(run, prices))
+        else:
+            started = f"{datetime.fromisoformat(run.started):%Y-%m-%d %H:%M}" if run.started else ""
+            tags = f"  #{' #'.join(run.tags)}" if run.tags else ""
+            print_text(
+                f"{one_line(run.id)}  {started:16}  {run.status:<11}  {one_line(run.question, 80)}{one_line(tags)}"
+            )
+    if not runs:
+        print_note("No run matches." if store.history(1) else "No runs yet.")
+    elif len(runs) > options.limit:
+        print_note(f"{options.limit} of {pluralize(len(runs), 'run')}; --limit lists more.")
+
+
+def _fields(run: RunSummary, prices: Prices) -> dict[str, object]:
+    usage = summary_usage(run, prices)
+    return {
+        "id": run.id,
+        "question": run.question,
+        "started": run.started,
+        "status": run.status,
+        "elsewhere": run.elsewhere,
+        "seconds": run.seconds,
+        "pages": run.pages,
+        "passages": run.passages,
+        "sources": run.sources,
+        "conversation": run.conversation,
+        "follows": run.follows,
+        "tokens": usage.tokens.total_tokens if usage.tokens else None,
+        "cost": usage.cost.dollars if usage.cost else None,
+        "tags": list(run.tags),
+    }
+
+
+def _show(run: Run, as_json: bool, prices: Prices) -> None:
+    if as_json:
+        print_json_line(run_to_json(run))
+        return
+    print_text(f"{one_line(run.id)}  {run.status}\n{run.question}\n\n{run.text}", end="")
+    Terminal(PhaseLines(1), prices, verbose=False, stream=True, closed=lambda: None).finish(run)
+
+
+def _delete(store: RunStore, ids: Sequence[str]) -> None:
+    for run in _stored_runs(store, ids):
+        if run.live:
+            raise BadInput(
+                f"Run {one_line(run.id)} is under way.", hint="Stop it, or delete it when it has ended."
+            )
+        store.delete(run.id)
+        print_note(f"Deleted: {one_line(run.id)}  {one_line(run.question, 80)}")
