@@ -17,7 +17,7 @@ from core.evaluation.experiment_state import ExperimentStatus
 from core.runtime.registry import RunRegistry
 from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, failure, streamed
-from tests.services.small_model import SmallModel
+from tests.services.small_model import SmallModel, brief
 
 pytestmark = pytest.mark.slow
 
@@ -63,8 +63,8 @@ def begin(tmp_path: Path, model: FakeOpenAI) -> Iterator[Callable[[], RunRegistr
     registries.pop().close()
 
 
-def ended(registry: RunRegistry, name: str, seconds: float = PATIENCE) -> AnswerEvaluation:
-    end = time.monotonic() + seconds
+def ended(registry: RunRegistry, name: str) -> AnswerEvaluation:
+    end = time.monotonic() + PATIENCE
     while (evaluation := registry.answer_evaluations.get(name)) and evaluation.live:
         assert time.monotonic() < end, "the evaluation did not end"
         time.sleep(0.02)
@@ -166,7 +166,7 @@ def test_a_judge_has_its_agreement_and_its_own_variance(
 
 
 @pytest.mark.model
-@pytest.mark.timeout(600)  # some hundred tokens of a model on the processor
+@pytest.mark.timeout(600)  # some hundred tokens of prompts on the processor
 def test_a_real_model_answers_and_judges_itself(tmp_path: Path, small_model: SmallModel) -> None:
     folder = tmp_path / "data_sets"
     folder.mkdir()
@@ -174,21 +174,22 @@ def test_a_real_model_answers_and_judges_itself(tmp_path: Path, small_model: Sma
     (folder / "tides.csv").write_text(
         "question,excerpt,source,answer\nWhat pulls?,The moon pulls,tides.txt,The moon"
     )
-    settings = Settings(
-        data=tmp_path,
-        ollama_url="",
-        base_url=small_model.base_url,
-        chat_model=small_model.name,
-        openai_api_key=small_model.key,
-        embedding_model="local",
-    )
-    registry = RunRegistry(settings)
-    try:
-        knobs = Knobs(answer=AnswerKnobs(length=Length.SHORT))
-        evaluation = ended(registry, registry.answer_evaluations.start("tides.csv", knobs, repeats=1), 500)
-        assert (evaluation.status, evaluation.failed) == (ExperimentStatus.DONE, ())
-        assert evaluation.answers and evaluation.answers.answers[0].answer
-        assert evaluation.answers.answers[0].tokens > 0
-        assert evaluation.judged == evaluation.to_judge
-    finally:
-        registry.close()
+    with brief(small_model, max_tokens=12) as model:
+        settings = Settings(
+            data=tmp_path,
+            ollama_url="",
+            base_url=model.base_url,
+            chat_model=model.name,
+            openai_api_key=model.key,
+            embedding_model="local",
+        )
+        registry = RunRegistry(settings)
+        try:
+            knobs = Knobs(answer=AnswerKnobs(length=Length.SHORT))
+            evaluation = ended(registry, registry.answer_evaluations.start("tides.csv", knobs, repeats=1))
+        finally:
+            registry.close()
+    assert (evaluation.status, evaluation.failed) == (ExperimentStatus.DONE, ())
+    assert evaluation.answers and evaluation.answers.answers[0].answer
+    assert evaluation.answers.answers[0].tokens > 0
+    assert evaluation.judged == evaluation.to_judge

