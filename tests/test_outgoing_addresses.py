@@ -1,4 +1,8 @@
-"""Which addresses OpenQuery calls: every face of it under every combination of settings that names a model server."""
+"""Which addresses OpenQuery calls under every combination of settings that names a model server.
+
+Every face is used under `WHOLE` combinations. Under the others it is those by which a server is chosen: the probes, the
+library, and a run of the registry, which commands, pages and API share.
+"""
 
 import json
 import subprocess
@@ -12,6 +16,7 @@ import pytest
 
 from core.config.settings import ROOT
 from tests.services.command_line import environment
+from tests.services.every_face import CALLED, FACES
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI
 
@@ -23,6 +28,7 @@ EMBEDDING = (
     *("Research", "Evaluate", "System page"),
 )
 NO_CHAT = ("ingest", "eval run", "eval freeze", "eval check", "Evaluate")
+BELOW = ("check", "ingest", "Research")
 OPENAI, OPENROUTER = "api.openai.com", "openrouter.ai"
 NOBODY = "nobody"
 
@@ -40,7 +46,7 @@ class Servers:
         return {**ports, f"127.0.0.1:{self.search.port}": "search"}.get(address, address)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def servers() -> Iterator[Servers]:
     async def nothing(request: Request) -> Reply:
         found = {"query": "", "results": [], "unresponsive_engines": []}
@@ -48,6 +54,8 @@ def servers() -> Iterator[Servers]:
 
     with ExitStack() as stack:
         models = {name: stack.enter_context(FakeOpenAI()) for name in ("chat", "embeddings", "reranker")}
+        for server in models.values():
+            server.models = [MODEL]
         yield Servers(models, stack.enter_context(Loopback(nothing)))
 
 
@@ -79,7 +87,9 @@ COMBINATIONS = {
     "a server and both keys": Combination(
         {**PRIVATE, **REMOTE, **OPENAI_KEY, **OPENROUTER_KEY}, chat="chat", embedder="chat"
     ),
-    "two servers": Combination({**PRIVATE, **REMOTE, **ELSEWHERE}, chat="chat", embedder="embeddings"),
+    "two servers and both keys": Combination(
+        {**PRIVATE, **REMOTE, **ELSEWHERE, **OPENAI_KEY, **OPENROUTER_KEY}, chat="chat", embedder="embeddings"
+    ),
     "an embedding server alone": Combination({**REMOTE, **ELSEWHERE}, embedder="embeddings"),
     "an embedding server that no model is of": Combination({**PRIVATE, **ELSEWHERE}, chat="chat"),
     "OpenAI's key and an embedding model": Combination(
@@ -97,34 +107,54 @@ COMBINATIONS = {
 }
 
 
-@pytest.mark.spread
-@pytest.mark.parametrize("name", COMBINATIONS)
-def test_every_face_calls_the_servers_that_the_settings_name_and_no_other(
-    name: str, tmp_path: Path, servers: Servers
-) -> None:
-    combination = COMBINATIONS[name]
+WHOLE = ("nothing", "two servers and both keys")
+"""Combinations under which every face is used: no server, and two servers to which no key of a provider belongs."""
+
+
+@dataclass(frozen=True)
+class Used:
+    """The addresses that each face called under one combination, and all that was printed."""
+
+    called: Mapping[str, list[str]]
+    said: str
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory, servers: Servers) -> dict[str, Used]:
+    """Every combination in one process, for each start of Python imports for seconds."""
     addresses = {name: one.base_url for name, one in servers.models.items()}
     addresses["ollama"] = addresses["chat"].removesuffix("/v1")
-    for server in servers.models.values():
-        server.models = [MODEL]
-    given = {variable: value.format_map(addresses) for variable, value in combination.settings.items()}
-    called, said = _every_face(tmp_path, {**given, "SEARXNG_URL": servers.search.url})
+    asked = []
+    for name, combination in COMBINATIONS.items():
+        folder = tmp_path_factory.mktemp("faces")
+        _fill(folder)
+        given = {variable: value.format_map(addresses) for variable, value in combination.settings.items()}
+        settings = environment(folder, **given, SEARXNG_URL=servers.search.url)
+        asked.append((str(folder), settings, () if name in WHOLE else BELOW))
+    done = subprocess.run(
+        [sys.executable, "-u", "-m", "tests.services.every_face"],
+        cwd=ROOT,
+        env=environment(tmp_path_factory.mktemp("no_settings")),
+        input=json.dumps(asked),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:]
+    found, said = {}, ""
+    names = iter(COMBINATIONS)
+    for line in done.stdout.splitlines():
+        if line.startswith(CALLED):
+            found[next(names)] = Used(json.loads(line.removeprefix(CALLED)), said)
+            said = ""
+        else:
+            said += f"{line}\n"
+    return found
 
-    by_face = {face: {servers.named(one) for one in found} for face, found in called.items()}
-    models = {combination.chat, combination.embedder, combination.reranker}
-    for face, names in by_face.items():
-        expected = {combination.embedder} if face in NO_CHAT else {*models, "search"}
-        assert names <= expected, face
-    if combination.embedder != NOBODY:
-        missed = {face for face in EMBEDDING if combination.embedder not in by_face[face]}
-        # A provider is not there in a test, and without results of eval run there is nothing to check.
-        assert missed == (set() if combination.embedder in servers.models else {"eval check"})
-    assert combination.reranker in {NOBODY, *by_face["check"]}
-    assert ("No server is set for the embedding model" in said) == combination.incomplete
 
-
-def _every_face(folder: Path, settings: Mapping[str, str]) -> tuple[dict[str, list[str]], str]:
-    """Whom each face has called, and all that was printed, in a process with these settings."""
+def _fill(folder: Path) -> None:
     (folder / "mills.txt").write_text(TEXT)
     sets = folder / "data_sets"
     sets.mkdir()
@@ -132,15 +162,26 @@ def _every_face(folder: Path, settings: Mapping[str, str]) -> tuple[dict[str, li
     (sets / "mills.csv").write_text(
         "question,excerpt,source\nWhat drives it?,A tide mill is driven by the tide.,mills.txt\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.services.every_face", str(folder)],
-        cwd=ROOT,
-        env=environment(folder, **settings),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:] + done.stdout[-2000:]
-    *_, last = done.stdout.strip().splitlines()
-    return json.loads(last), done.stdout + done.stderr
+
+
+@pytest.mark.timeout(600)  # the first has the fixture's minute
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_every_face_calls_the_servers_that_the_settings_name_and_no_other(
+    name: str, used: Mapping[str, Used], servers: Servers
+) -> None:
+    combination, said = COMBINATIONS[name], used[name].said
+    by_face = {face: {servers.named(one) for one in found} for face, found in used[name].called.items()}
+    assert set(by_face) == set(FACES if name in WHOLE else BELOW)
+    models = {combination.chat, combination.embedder, combination.reranker}
+    for face, names in by_face.items():
+        expected = {combination.embedder} if face in NO_CHAT else {*models, "search"}
+        assert names <= expected, face
+    if combination.embedder != NOBODY:
+        missed = {
+            face
+            for face in EMBEDDING
+            if combination.embedder not in by_face.get(face, {combination.embedder})
+        }
+        assert missed == set()
+    assert combination.reranker in {NOBODY, *by_face["check"]}
+    assert ("No server is set for the embedding model" in said) == combination.incomplete

@@ -1,10 +1,12 @@
-"""Every face of OpenQuery under the settings of the environment, and the addresses that each of them calls.
+"""Faces of OpenQuery under combinations of settings, and the addresses that each face calls.
 
-    python -m tests.services.every_face FOLDER    prints {face: [address, ...]} as the last line
+    python -m tests.services.every_face < combinations.json
 
-`FOLDER` has `mills.txt` and the data set `data_sets/mills.csv`, and becomes the data folder. An address is what a name
-is looked up by, or host:port of a connection. Python audits both on asyncio's own loop, which therefore takes the
-place of uvloop here, as it does on Windows.
+A combination is `[folder, {variable: value}, [face, ...]]`; without faces all of `FACES` are used. A line that begins
+with `CALLED` ends the output of each combination, and goes on with `{face: [address, ...]}`. The folder has
+`mills.txt` and the data set `data_sets/mills.csv`, and becomes the data folder. An address is what a name is looked up
+by, or host:port of a connection. Python audits both on asyncio's own loop, which therefore takes the place of uvloop
+here, as it does on Windows.
 """
 
 import asyncio
@@ -13,7 +15,7 @@ import os
 import sys
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,20 @@ AUDITED.new_event_loop = asyncio.new_event_loop  # type: ignore[attr-defined]
 QUESTION = "What drives a tide mill?"
 COLLECTION = "notes"
 PATIENCE = 60.0
+CALLED = "=== called: "
+FACES = (
+    *(
+        "check",
+        "ingest",
+        "ask",
+        "ask with reranking",
+        "eval run",
+        "eval freeze",
+        "eval check",
+        "eval answers",
+    ),
+    *("Research", "Evaluate", "Research page", "System page", "GET /health", "POST /qa", "POST /research"),
+)
 
 _called: set[str] = set()
 
@@ -37,15 +53,25 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
         _called.add(f"{arguments[1][0]}:{arguments[1][1]}")
 
 
-def main(folder: Path) -> dict[str, list[str]]:
-    """Use every face, one after the other, and return whom each has called."""
+def main(combinations: list[tuple[str, Mapping[str, str], list[str]]]) -> None:
+    """Use the faces of each combination, and print which addresses each face has called."""
     sys.modules["uvloop"] = AUDITED
     sys.addaudithook(_audit)
-    os.environ |= {
-        "OPENQUERY_CACHE_MB": "0",
-        "OPENQUERY_ORIGIN": "library",
-        "OPENQUERY_COLLECTIONS": COLLECTION,
-    }
+    own = dict(os.environ)
+    for folder, settings, faces in combinations:
+        os.environ.clear()
+        os.environ.update(own)
+        os.environ.update(settings)
+        os.environ |= {
+            "OPENQUERY_CACHE_MB": "0",
+            "OPENQUERY_ORIGIN": "library",
+            "OPENQUERY_COLLECTIONS": COLLECTION,
+        }
+        print(CALLED + json.dumps(_called_by(Path(folder), faces or FACES)), flush=True)
+
+
+def _called_by(folder: Path, wanted: Container[str]) -> dict[str, list[str]]:
+    """Use the wanted faces under the settings of the environment, and return what each has called."""
     from core.cli.main import main as command_line
 
     data, results = str(folder / "data_sets" / "mills.csv"), str(folder / "results")
@@ -62,6 +88,8 @@ def main(folder: Path) -> dict[str, list[str]]:
     faces: dict[str, list[str]] = {}
 
     def use(face: str, work: Callable[[], object]) -> None:
+        if face not in wanted:
+            return
         _called.clear()
         print(f"--- {face}: {work()}", flush=True)
         faces[face] = sorted(_called)
@@ -122,4 +150,4 @@ def _use_the_server(use: Callable[[str, Callable[[], object]], None]) -> None:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(Path(sys.argv[1]))))
+    main(json.load(sys.stdin))
