@@ -34,7 +34,7 @@ SECOND_BROWSER = "test_l"
 than it saves, because pages poll while they wait."""
 
 # How many examples a property is tried with; `pytest --hypothesis-profile=thorough` tries more.
-for profile, examples in {"quick": 15, "everyday": 60, "thorough": 1000}.items():
+for profile, examples in {"quick": 10, "everyday": 25, "thorough": 1000}.items():
     hypothesis_settings.register_profile(profile, max_examples=examples, deadline=None, print_blob=True)
 hypothesis_settings.load_profile("everyday")
 

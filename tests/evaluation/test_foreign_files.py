@@ -23,7 +23,7 @@ from core.evaluation.data_sets.load import load_data_set
 from core.evaluation.results_folder import read_results
 
 MUTATIONS = 10 * hypothesis_settings().max_examples
-"""For each layout: 600 every day, 10,000 with `--hypothesis-profile=thorough`."""
+"""For each layout: 250 every day, 10,000 with `--hypothesis-profile=thorough`."""
 RESULTS = (
     '{"data": "ponds", "embedder": "e", "questions": {"1": "Who nests?"}}\n'
     '{"setting": "rank.strategy:bm25", "values": {"1": {"nDCG@10": 1.0}}, "failed": {}, "passages": 1, "seconds": 1}\n'
