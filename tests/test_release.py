@@ -50,7 +50,7 @@ def commit(tree: Path) -> None:
         subprocess.run(["git", *command], cwd=tree, env={**os.environ, **identity}, check=True)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_builds_of_one_commit_give_the_same_files(tracked_tree: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     shutil.copytree(tracked_tree, elsewhere)
