@@ -1,0 +1,51 @@
+"""Every command in the quick selection: each starts, and names what it was told to use and is not there."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from core.cli.arguments import COMMANDS
+from core.cli.evaluation.evaluation_arguments import EVALUATION
+from tests.services.command_line import openquery
+
+LEAVES = {*(name for name in COMMANDS if name != "eval"), *(f"eval {name}" for name in EVALUATION)}
+ABSENT = {
+    "ask": ("--since", "missing"),
+    "chat": ("--follow", "missing"),
+    "watch": ("missing", "--once"),
+    "runs": ("show", "missing"),
+    "export": ("missing", "--out", "run.zip"),
+    "open": ("missing",),
+    "replay": ("missing",),
+    "key": ("show", "missing"),
+    "ingest": ("notes", "missing"),
+    "eval run": ("--data", "missing"),
+    "eval freeze": ("--data", "missing", "--out", "frozen.zip"),
+    "eval check": ("missing", "--data", "missing"),
+    "eval compare": ("missing", "missing"),
+    "eval answers": ("--data", "missing"),
+}
+"""Arguments with which a command ends at once, because what they name is not there."""
+
+
+@pytest.mark.parametrize("command", sorted(LEAVES - {"check", "serve"}))
+def test_each_command_names_what_is_not_there(tmp_path: Path, command: str) -> None:
+    result = openquery(tmp_path, *command.split(), *ABSENT[command])
+    assert result.code in (2, 7)
+    assert result.err.startswith("openquery: ")
+    assert "missing" in result.err
+    assert result.out == ""
+
+
+def test_check_reports_a_machine_on_which_nothing_is_connected(tmp_path: Path) -> None:
+    result = openquery(tmp_path, "check")
+    assert result.code == 0
+    assert "Egress              works   Passages stay on this machine." in result.out
+
+
+def test_serve_ends_when_its_port_is_taken(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = openquery(tmp_path, "serve", "--port", str(taken.getsockname()[1]))
+    assert result.code == 3
+    assert "address already in use" in result.err
