@@ -26,7 +26,7 @@ from pages.parts.evaluate import (
     sweep_form,
 )
 from pages.parts.evaluate.answers import answer_reader, answers_form, answers_view
-from pages.parts.evaluate.experiments_table import experiments_table, held, progress
+from pages.parts.evaluate.experiments_table import experiments_table, progress
 from pages.parts.problems import missing, problem, refusal, shown
 
 
@@ -89,12 +89,12 @@ def results_view() -> None:
         st.caption(markdown_label(opened.note, 500))
     progress(experiments, opened)
     try:
-        results = held(opened, experiments.results(opened.id))
+        results = experiments.results(opened.id)
     except BadInput as error:
         problem(error)
         return
     if results and results.results:
-        experiment_results.show(opened.id, with_others(opened, results))
+        experiment_results.show(opened, with_others(opened, results))
     listed(opened.id)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
+from core.evaluation.experiment_state import Experiment, ExperimentStatus
 from core.evaluation.results import Confirmation, Results, SettingTest
 from core.evaluation.setting_table import SettingRow, setting_table
 from core.evaluation.statistics.significance import p_text
@@ -28,8 +29,34 @@ class Conclusion:
     confirmation: Confirmation | None = None
     """The same on the half that chose it and on the other half; None where there are too few questions."""
 
+    is_verdict: bool = True
+    """Whether every setting was measured, so that the best one may be told."""
+
     def __str__(self) -> str:
         return f"{self.subject[:1].upper()}{self.subject[1:]} {self.predicate} {self.note}".rstrip()
+
+
+def part_conclusion(experiment: Experiment, baseline: str) -> Conclusion | None:
+    """Return the conclusion of an unfinished experiment, or None.
+
+    A p-value that is read after each setting is not a p-value, and a missing setting may be the best one.
+    """
+    if experiment.status is ExperimentStatus.DONE:
+        return None
+    measured, planned = f"{experiment.done:,}", f"{experiment.settings:,}"
+    if experiment.live:
+        subject, predicate = f"{measured} of {planned}", "measured, no verdict yet."
+    else:
+        subject, predicate = (
+            f"{str(experiment.status).capitalize()} at {measured} of {planned}:",
+            "no verdict.",
+        )
+    note = ""
+    if missing := experiment.settings - experiment.done:
+        note = f"{pluralize(missing, 'setting')} may still be better."
+        if not experiment.live:
+            note += " Continue to measure what is missing."
+    return Conclusion(setting=baseline, subject=subject, predicate=predicate, note=note, is_verdict=False)
 
 
 @lru_cache(maxsize=64)

@@ -116,7 +116,7 @@ def test_a_server_that_is_killed_in_the_middle_goes_on_where_it_was(
         with visiting(chromium, site) as app:
             fill_long_experiment(app)
             app.button("evaluate_start").click()
-            expect(app.button("evaluate_show")).to_be_visible()
+            expect(app.keyed("evaluate_settings").locator("tbody tr").first).to_be_visible()
             address = app.page.url.partition("?")[2]
         os.kill(site.pid, signal.SIGKILL)
     with serving(folder) as site, visiting(chromium, site) as app:
@@ -125,8 +125,10 @@ def test_a_server_that_is_killed_in_the_middle_goes_on_where_it_was(
         expect(app.own("running")).to_contain_text("stopped")
         rows = app.keyed("evaluate_settings").locator("tbody tr")
         expect(rows.first).to_be_visible()
+        expect(app.keyed("evaluate_verdict")).to_contain_text("of 240: no verdict")
+        expect(app.button("evaluate_use")).to_have_count(0)
         app.button("evaluate_continue").click()
         expect(app.own("running")).to_contain_text("questions/s")
-        expect(app.button("evaluate_show")).to_be_visible()
+        expect(app.keyed("evaluate_verdict")).to_contain_text("of 240 measured, no verdict yet")
         app.button("evaluate_stop").click()
         expect(app.button("evaluate_continue")).to_be_visible()

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from core.errors import BadInput
-from core.evaluation.conclusion import conclude
+from core.evaluation.conclusion import conclude, part_conclusion
 from core.evaluation.experiment import Result
+from core.evaluation.experiment_state import Experiment, ExperimentStatus
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results
 from core.evaluation.results_folder import joined
@@ -190,3 +191,21 @@ def test_experiments_with_other_embedders_keep_their_names_and_those_over_other_
     }
     with pytest.raises(BadInput, match="a and b have results of different questions"):
         joined(("a", "b"), (SWEEP, replace(SWEEP, questions={})))
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        (ExperimentStatus.RUNNING, "18 of 60 measured, no verdict yet. 42 settings may still be better."),
+        (
+            ExperimentStatus.STOPPED,
+            "Stopped at 18 of 60: no verdict. 42 settings may still be better. Continue to measure what is missing.",
+        ),
+    ],
+)
+def test_unfinished_experiment_has_no_verdict(status: ExperimentStatus, sentence: str) -> None:
+    experiment = Experiment(id="a", started="", status=status, data="", swept={}, settings=60, done=18)
+    conclusion = part_conclusion(experiment, "defaults")
+    assert conclusion is not None
+    assert (str(conclusion), conclusion.is_verdict, conclusion.whole) == (sentence, False, None)
+    assert part_conclusion(replace(experiment, status=ExperimentStatus.DONE), "defaults") is None

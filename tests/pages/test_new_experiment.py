@@ -12,7 +12,6 @@ from core.evaluation.labels.passage_labels import label
 from core.model import Grade
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
-from pages.parts.evaluate.experiments_table import HELD
 from tests.loopback import LoopbackWeb, Reply
 from tests.pages.conftest import answered, opened
 from tests.pages.test_evaluate import ended, html
@@ -100,19 +99,13 @@ def test_visitors_of_a_shared_server_bring_no_data_sets(
     assert not app.get("file_uploader")
 
 
-def test_results_that_come_while_others_are_read_wait_until_they_are_asked_for(registry: RunRegistry) -> None:
+def test_finished_experiment_shows_every_measured_setting(registry: RunRegistry) -> None:
     name = registry.experiments.start("handbook", {"rank": {"strategy": ["bm25", "fused", "cosine"]}})
     ended(registry, name)
-    app = opened("evaluate", {HELD: (name, 1)}, experiment=name)
-    assert html(app).count("#pick-setting/") == 1
-    (button,) = [each for each in app.button if each.key == "evaluate_show"]
-    assert button.label == "Show 2 new"
-    button.click().run()
+    app = opened("evaluate", {"held_results": (name, 1)}, experiment=name)
     assert not app.exception
     assert html(app).count("#pick-setting/") == 3
     assert "evaluate_show" not in {each.key for each in app.button}
-    app = opened("evaluate", experiment=name)
-    assert html(app).count("#pick-setting/") == 3, "whoever opens it sees all that there is"
 
 
 def test_an_experiment_runs_on_a_dask_cluster_that_the_operator_names(

@@ -8,7 +8,8 @@ from htpy import Node, b, div, p, span, u
 
 from core.analysis.answers.answer_export import export_name
 from core.errors import BadInput
-from core.evaluation.conclusion import Conclusion, conclude
+from core.evaluation.conclusion import Conclusion, conclude, part_conclusion
+from core.evaluation.experiment_state import Experiment
 from core.evaluation.metrics.metric_help import HELP
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results, SettingTest
@@ -39,8 +40,8 @@ PARTS = {"settings": "Settings", "knobs": "Knobs", "questions": "Questions"}
 """What can be looked at, with its title."""
 
 
-def show(experiment: str, results: Results) -> None:
-    """Draw all that is known so far of the experiment with this id."""
+def show(experiment: Experiment, results: Results) -> None:
+    """Draw the results of the experiment as far as measured."""
     question_detail.open_stored()
     if st.session_state.pop("evaluate_go", False):
         st.switch_page(runtime.RESEARCH)
@@ -60,7 +61,7 @@ def show(experiment: str, results: Results) -> None:
         controls_line = st.container(width="content")
     try:
         settings = setting_table(results, metric, baseline)
-        conclusion = conclude(results, metric, baseline)
+        conclusion = part_conclusion(experiment, baseline) or conclude(results, metric, baseline)
     except BadInput as error:
         st.caption(markdown_label(str(error), 300))
         _failed(results)
@@ -68,7 +69,8 @@ def show(experiment: str, results: Results) -> None:
     chosen = parallel_axes.chosen_settings(results, metric)
     shown = filtered(settings, chosen)
     with controls_line:
-        _export(shown, results.data)
+        if conclusion.is_verdict:
+            _export(shown, results.data)
     with verdict:
         _conclusion(conclusion)
     opened, picked = _opened(settings, conclusion), compared_settings.picked(results)
@@ -76,19 +78,21 @@ def show(experiment: str, results: Results) -> None:
         parallel_axes.filter_line(results, metric, len(chosen))
         left, right = st.columns([2.3, 1], gap="medium")
         with left:
-            _settings(shown, opened, picked)
+            _settings(shown, opened, picked, tested=conclusion.is_verdict)
             compared_settings.compared_settings(results, metric, baseline)
         with right:
-            _charts(results.of_settings(chosen), shown)
+            _charts(results.of_settings(chosen), shown, tested=conclusion.is_verdict)
     elif part == "knobs":
         parallel_axes.parallel_axes(results, metric, baseline, pick)
         parallel_axes.filter_line(results, metric, len(chosen))
-        _settings(shown, opened, picked)
+        _settings(shown, opened, picked, tested=conclusion.is_verdict)
+    elif not conclusion.is_verdict:
+        st.caption("Questions are compared with the baseline when every setting is measured.")
     elif opened == settings.baseline:
         st.caption("Open a row under Settings to compare it with the baseline, question by question.")
     else:
         compared = question_detail.Compared(
-            experiment=experiment, results=results, metric=metric, baseline=baseline, setting=opened
+            experiment=experiment.id, results=results, metric=metric, baseline=baseline, setting=opened
         )
         with st.container(key="evaluate_part_questions"):
             question_list.questions(compared)
@@ -137,15 +141,16 @@ def _conclusion(conclusion: Conclusion) -> None:
         markup.show(
             p(".oq-conclusion")[b[subject], " ", before, marked and u[marked], after], _advice(conclusion)
         )
-        widgets.button(
-            "Use these settings",
-            "tune",
-            _use,
-            conclusion.setting,
-            key="evaluate_use",
-            type="primary",
-            help="Sets the controls of the Research page.",
-        )
+        if conclusion.is_verdict:
+            widgets.button(
+                "Use these settings",
+                "tune",
+                _use,
+                conclusion.setting,
+                key="evaluate_use",
+                type="primary",
+                help="Sets the controls of the Research page.",
+            )
     with right:
         if conclusion.whole:
             markup.show(_evidence(conclusion, conclusion.whole))
@@ -215,28 +220,34 @@ def _opened(settings: SettingTable, conclusion: Conclusion) -> str:
     return settings.baseline
 
 
-def _settings(settings: SettingTable, opened: str, picked: Collection[str]) -> None:
-    note = "best first; bars are the 95 % interval of the difference to the baseline, a filled dot outlasts the correction"
+def _settings(settings: SettingTable, opened: str, picked: Collection[str], *, tested: bool) -> None:
+    note = "best first; bars are the 95 % interval of the difference to the baseline, "
+    note += (
+        "a filled dot outlasts the correction"
+        if tested
+        else "p and the correction come with the last setting"
+    )
     markup.show(markup.kicker("Settings", note))
     most = MORE_ROWS if st.session_state.get("evaluate_all_rows") else ROWS
     with st.container(key="evaluate_settings"):
-        markup.show(settings_table(settings, opened, most, picked))
+        markup.show(settings_table(settings, opened, most, picked, tested=tested))
     shown, total = min(most + 1, len(settings.rows)), len(settings.rows)
     fixed = ", ".join(f"{column(path)} {value_text(value)}" for path, value in settings.fixed.items())
     markup.show(
         div(".oq-notes")[
             span[f"{shown:,} of {pluralize(total, 'row')}; “a = b”: alike for every question"],
             bool(fixed) and span[f"the same in all: {fixed}"],
-            span[f"p: paired randomization, Holm for {pluralize(settings.comparisons, 'comparison')}"],
+            tested
+            and span[f"p: paired randomization, Holm for {pluralize(settings.comparisons, 'comparison')}"],
         ]
     )
     if total > ROWS + 1:
         st.toggle(f"Show up to {MORE_ROWS} rows", key="evaluate_all_rows")
 
 
-def _charts(results: Results, settings: SettingTable) -> None:
+def _charts(results: Results, settings: SettingTable, *, tested: bool) -> None:
     dark = page_frame.dark()
-    if effects := knob_effects(results, settings.metric):
+    if tested and (effects := knob_effects(results, settings.metric)):
         note = f"{settings.metric}, mean over the other knobs, 95 %; share of the spread"
         markup.show(markup.kicker("Each knob", note))
         widgets.chart(

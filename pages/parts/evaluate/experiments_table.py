@@ -1,6 +1,6 @@
 """Every experiment as a row, with what it found; a click opens it.
 
-One under way shows how far it is, and its results wait until they are asked for, so that nothing moves.
+An unfinished experiment has its status in place of a best setting.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,7 +17,7 @@ from core.evaluation.sweep import DEFAULTS
 from core.runtime.experiments import Experiments
 from core.text.display import duration, embedder_name, metric_text
 from core.text.sanitize import pluralize
-from pages.parts import browser, markup, runtime, widgets
+from pages.parts import browser, markup, runtime
 from pages.parts.evaluate.settings_table import pick_box
 from pages.parts.problems import problem
 
@@ -53,13 +53,12 @@ def experiments_table(
 def _row(
     experiments: Experiments, experiment: Experiment, opened: Sequence[str], *, concluded: bool
 ) -> Element:
-    results = None
+    results, is_done = None, experiment.status is ExperimentStatus.DONE
     try:
-        results = experiments.results(experiment.id) if concluded and not experiment.live else None
+        results = experiments.results(experiment.id) if concluded and is_done else None
         best, metric, difference, held_out = _found(results)
     except BadInput:
         best, metric, difference, held_out = "damaged results", "", "", ""
-    is_done = experiment.status is ExperimentStatus.DONE
     count = f"{experiment.settings:,}" if is_done else f"{experiment.done:,} of {experiment.settings:,}"
     is_opened = experiment.id == opened[0]
     box = pick_box("with", experiment.id, experiment.id in opened, f"open {experiment.name} as well")
@@ -99,13 +98,11 @@ def _found(results: Results | None) -> tuple[str, str, str, str]:
     )
 
 
-HELD = "held_results"
-"""In the session state: the experiment whose results are shown, and how many of its settings are; None: all of them."""
-
-
 def progress(experiments: Experiments, experiment: Experiment) -> None:
-    """How far the experiment is, redrawn while it is under way; why it ended before its end; and, where more settings
-    are measured than are shown, a button that shows them."""
+    """Draw the progress of the experiment, and why it ended early.
+
+    Each measured setting redraws the page, so that the results are never older than the bar.
+    """
 
     # One that has stopped may be continued in another tab.
     every = 0.5 if experiment.live else 2.0
@@ -114,40 +111,14 @@ def progress(experiments: Experiments, experiment: Experiment) -> None:
     @st.fragment(run_every=None if is_done else runtime.refresh_every(every), key="evaluate_progress")
     def draw() -> None:
         current = experiments.get(experiment.id)
-        if current is None or current.status != experiment.status:
+        if current is None or (current.status, current.done) != (experiment.status, experiment.done):
             st.rerun()
         if current.status is not ExperimentStatus.DONE:
             markup.show(_bar(current))
         if current.error:
             problem(BadInput(current.error))
-        more = current.done - shown_settings(current)
-        if more > 0 and widgets.button(f"Show {more:,} new", "arrow_upward", key="evaluate_show"):
-            _show(current.id, current.done)
-            st.rerun()
 
     draw()
-
-
-def shown_settings(experiment: Experiment) -> int:
-    """How many settings of the experiment are shown. Those that there are when it is opened are; of one that ends while
-    none is, all are."""
-    name, count = st.session_state.get(HELD, ("", 0))
-    if name != experiment.id or (count == 0 and not experiment.live):
-        count = experiment.done
-        _show(experiment.id, count)
-    return int(count)
-
-
-def held(experiment: Experiment, results: Results | None) -> Results | None:
-    """The results that are shown: others would move what is read, and wait."""
-    count = shown_settings(experiment)
-    if results is None or count >= len(results.results):
-        return results
-    return results.of_settings(tuple(result.setting for result in results.results[:count]))
-
-
-def _show(name: str, count: int) -> None:
-    st.session_state[HELD] = (name, count)
 
 
 def _bar(experiment: Experiment) -> Element:

@@ -19,9 +19,11 @@ TICKS = 4
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
-def settings_table(settings: SettingTable, opened: str, most: int, picked: Collection[str] = ()) -> Element:
+def settings_table(
+    settings: SettingTable, opened: str, most: int, picked: Collection[str] = (), *, tested: bool = True
+) -> Element:
     """The baseline and the best `most` other rows. The first knob of each is a link that opens it, and the box before it
-    one that picks it for a comparison; `opened` and `picked` are the names of the settings of which that is so."""
+    one that picks it for a comparison; `opened` and `picked` are the names of the settings of which that is so. Rows that are not `tested` have neither a p-value nor a filled dot."""
     rows = settings.rows[: most + 1]
     base = settings.rows[0].mean.mean
     low, high = _extent(rows)
@@ -45,11 +47,13 @@ def settings_table(settings: SettingTable, opened: str, most: int, picked: Colle
         th(".n.strong", scope="col")[settings.metric],
         th(".plot", scope="col", aria_label="interval of the difference")[scale],
         th(".n", scope="col", title="Difference to the baseline")["Δ"],
-        th(".n", scope="col", title="Paired randomization test, Holm's correction")["p"],
+        th(".n", scope="col", title="Paired randomization test, Holm's correction")[
+            "p" if tested else "p, at the end"
+        ],
         th(".n", scope="col", title="Mean tokens of the context, estimated")["tokens"],
         th(".n", scope="col", title="Ranking and measuring one question")["ms"],
     )
-    drawn = (_row(row, settings, (opened, *picked), defaults, place) for row in rows)
+    drawn = (_row(row, settings, (opened, *picked), defaults, place, tested=tested) for row in rows)
     return markup.data_table("Settings, best first", head, drawn, style=f"--base:{place(0.0)}")
 
 
@@ -59,11 +63,13 @@ def _row(
     chosen: Sequence[str],
     defaults: dict[str, Any],
     place: Callable[[float], str],
+    *,
+    tested: bool,
 ) -> Element:
     cells: list[Node] = [_knob(path, row.values[path], defaults[path]) for path in settings.varied] or [
         words(row.name)
     ]
-    is_open = row.name == chosen[0]
+    is_open, is_sure = row.name == chosen[0], tested and row.significant
     link = markup.pick_link("setting", row.name, current=is_open, aria_label=words(row.name))
     classes = {"baseline": row.test is None, "on": is_open}
     is_picked = not set(chosen[1:]).isdisjoint(row.settings)
@@ -77,16 +83,16 @@ def _row(
         any(each.experiments for each in settings.rows) and td[" = ".join(row.experiments)],
         td(".n.strong")[metric_text(row.mean.mean)],
         td(".plot")[
-            i(".diamond")
-            if row.test is None
-            else interval_bar(place, row.test.difference, sure=row.significant)
+            i(".diamond") if row.test is None else interval_bar(place, row.test.difference, sure=is_sure)
         ],
         td(".n")[
             span(".oq-tag.base")["baseline"]
             if row.test is None
             else metric_text(row.test.difference.mean, signed=True)
         ],
-        td(class_=["n", {"sure": row.significant}])["" if row.test is None else p_number(row.test.p_value)],
+        td(class_=["n", {"sure": is_sure}])[
+            "" if row.test is None or not tested else p_number(row.test.p_value)
+        ],
         td(".n")[_range(row.tokens, 1)],
         td(".n")[_range(row.seconds, 1000)],
     ]
