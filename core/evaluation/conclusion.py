@@ -1,12 +1,14 @@
 """The conclusion of an experiment in one sentence, for the page, the command line and exports."""
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 
 from core.evaluation.experiment_state import Experiment, ExperimentStatus
-from core.evaluation.results import Confirmation, Results, SettingTest
+from core.evaluation.results import POWER, Confirmation, Results, SettingTest
 from core.evaluation.setting_table import SettingRow, setting_table
-from core.evaluation.statistics.significance import p_text
+from core.evaluation.statistics.significance import SIGNIFICANT, p_text
 from core.evaluation.sweep import words
 from core.text.display import metric_text
 from core.text.sanitize import pluralize
@@ -28,9 +30,13 @@ class Conclusion:
     """The setting against the baseline on all questions, as its row of the table has it; None where there is no other setting to speak of."""
     confirmation: Confirmation | None = None
     """The same on the half that chose it and on the other half; None where there are too few questions."""
-
     is_verdict: bool = True
     """Whether every setting was measured, so that the best one may be told."""
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether the difference outlasts the correction for all comparisons."""
+        return self.whole is not None and self.whole.p_value <= SIGNIFICANT
 
     def __str__(self) -> str:
         return f"{self.subject[:1].upper()}{self.subject[1:]} {self.predicate} {self.note}".rstrip()
@@ -83,9 +89,11 @@ def conclude(results: Results, metric: str, baseline: str) -> Conclusion:
             subject="No other setting",
             predicate=f"is ahead of {against}: {metric} {metric_text(table.rows[0].mean.mean)}.",
         )
+    if not best.significant:
+        return _no_difference(best, best.test, metric, table.comparisons)
     difference, confirmation = best.test.difference, results.confirm(baseline, metric)
     predicate = (
-        f"{'beats' if best.significant else 'is ahead of'} {against} by {metric_text(difference.mean)} {metric} "
+        f"beats {against} by {metric_text(difference.mean)} {metric} "
         f"[{metric_text(difference.low)}, {metric_text(difference.high)}], {p_text(best.test.p_value)}"
     )
     ending, note = _confirmed(confirmation, best, against)
@@ -96,6 +104,28 @@ def conclude(results: Results, metric: str, baseline: str) -> Conclusion:
         note=note,
         whole=best.test,
         confirmation=confirmation,
+    )
+
+
+def _no_difference(best: SettingRow, test: SettingTest, metric: str, comparisons: int) -> Conclusion:
+    """Return the conclusion for a best setting without a significant difference.
+
+    The smallest difference shown is that of a paired z-test (Cohen 1988) at the strictest level of Holm's correction.
+    """
+    difference = test.difference
+    normal = NormalDist()
+    quantiles = normal.inv_cdf(1 - SIGNIFICANT / (2 * comparisons)) + normal.inv_cdf(POWER)
+    shown = quantiles * test.spread / math.sqrt(test.questions)
+    return Conclusion(
+        setting=best.name,
+        subject="No difference shown:",
+        predicate=f"best is {words(best.name)}, {metric_text(difference.mean, signed=True)} {metric} "
+        f"[{metric_text(difference.low)}, {metric_text(difference.high)}].",
+        note=f"A difference of about {metric_text(shown)} would show four times in five with "
+        f"{pluralize(test.questions, 'question')}. This does not mean that the settings are equal."
+        if test.questions > 1
+        else "One question cannot show a difference.",
+        whole=test,
     )
 
 

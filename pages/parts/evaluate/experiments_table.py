@@ -13,7 +13,7 @@ from core.evaluation.conclusion import conclude
 from core.evaluation.experiment_state import Experiment, ExperimentStatus
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results
-from core.evaluation.sweep import DEFAULTS
+from core.evaluation.sweep import DEFAULTS, words
 from core.runtime.experiments import Experiments
 from core.text.display import duration, embedder_name, metric_text
 from core.text.sanitize import pluralize
@@ -88,10 +88,16 @@ def _found(results: Results | None) -> tuple[str, str, str, str]:
         return conclusion.subject.lower(), metrics[0], "", "no difference"
     confirmation = conclusion.confirmation
     held_out = (
-        "too few" if confirmation is None else "confirmed" if confirmation.confirmed else "not confirmed"
+        "no difference"
+        if not conclusion.is_difference
+        else "too few"
+        if confirmation is None
+        else "confirmed"
+        if confirmation.confirmed
+        else "not confirmed"
     )
     return (
-        conclusion.subject,
+        words(conclusion.setting),
         metrics[0],
         metric_text(conclusion.whole.difference.mean, signed=True),
         held_out,
