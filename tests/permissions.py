@@ -40,7 +40,6 @@ ON_SCREEN = [
     "stop_retuning",
     "reset_stopped",
     "evaluate_use",
-    "evaluate_show",
     "evaluate_*_question",
     "evaluate_unfilter_*",
     "evaluate_clear_filters",

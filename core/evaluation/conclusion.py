@@ -8,7 +8,7 @@ from statistics import NormalDist
 from core.evaluation.experiment_state import Experiment, ExperimentStatus
 from core.evaluation.results import POWER, Confirmation, Results, SettingTest
 from core.evaluation.setting_table import SettingRow, setting_table
-from core.evaluation.statistics.significance import SIGNIFICANT, p_text
+from core.evaluation.statistics.significance import SIGNIFICANT, least_questions, p_text
 from core.evaluation.sweep import words
 from core.text.display import metric_text
 from core.text.sanitize import pluralize
@@ -83,6 +83,14 @@ def conclude(results: Results, metric: str, baseline: str) -> Conclusion:
             else f"reach the same {metric} for every question.",
         )
     best = table.rows[1]
+    least = least_questions(table.comparisons)
+    if best.test and best.test.questions < least:
+        return Conclusion(
+            setting=baseline,
+            subject="Too few questions",
+            predicate=f"to show a difference, however large: {pluralize(best.test.questions, 'question')} of at least "
+            f"{least} for {pluralize(table.comparisons, 'comparison')}.",
+        )
     if best.test is None or best.test.difference.mean <= 0:
         return Conclusion(
             setting=baseline,
@@ -122,9 +130,7 @@ def _no_difference(best: SettingRow, test: SettingTest, metric: str, comparisons
         predicate=f"best is {words(best.name)}, {metric_text(difference.mean, signed=True)} {metric} "
         f"[{metric_text(difference.low)}, {metric_text(difference.high)}].",
         note=f"A difference of about {metric_text(shown)} would show four times in five with "
-        f"{pluralize(test.questions, 'question')}. This does not mean that the settings are equal."
-        if test.questions > 1
-        else "One question cannot show a difference.",
+        f"{pluralize(test.questions, 'question')}. This does not mean that the settings are equal.",
         whole=test,
     )
 

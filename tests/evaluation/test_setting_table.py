@@ -120,6 +120,24 @@ def test_a_difference_on_the_half_that_did_not_choose_is_a_confirmation() -> Non
     assert conclusion.confirmation.more_questions is None
 
 
+@pytest.mark.parametrize(("questions", "settings", "least"), [(1, 2, 7), (5, 1, 6), (7, 5, 8)])
+def test_too_few_questions_have_no_verdict(questions: int, settings: int, least: int) -> None:
+    measured = [result("defaults", [0.1] * questions)]
+    measured += [
+        result(f"rank.top_k:{number}", [0.9 - number / 100] * questions) for number in range(2, 2 + settings)
+    ]
+    conclusion = conclude(results(*measured), METRIC, "defaults")
+    assert str(conclusion).startswith("Too few questions to show a difference, however large: ")
+    assert f"of at least {least} for" in str(conclusion)
+    assert "p " not in str(conclusion)
+    assert conclusion.setting == "defaults"
+
+
+def test_enough_questions_of_one_sign_have_a_verdict() -> None:
+    measured = [result("defaults", [0.1] * 6), result("rank.top_k:2", [0.9] * 6)]
+    assert "beats the defaults by" in str(conclude(results(*measured), METRIC, "defaults"))
+
+
 def test_insignificant_difference_is_told_as_not_shown() -> None:
     dice = np.random.default_rng(3)
     noise = [

@@ -40,7 +40,8 @@ def test_an_upload_is_checked_chosen_and_counted(registry: RunRegistry) -> None:
     app = uploaded(lines(5, 7))
     assert app.selectbox(key="evaluate_data").value == "gulls.jsonl"
     assert "<b>2</b><span>questions</span>" in html(app)
-    assert "Fit to measure." in html(app)
+    assert "Too few questions to compare settings:" in html(app)
+    assert "2 questions with an answer. With fewer than 6 no difference can be shown" in html(app)
     assert not app.button(key="evaluate_start").disabled
 
 
@@ -67,7 +68,7 @@ def test_a_path_is_offered_where_the_operator_names_folders(
     runtime.close()
     app = opened("evaluate", {"data_set_way": "Path"})
     app.text_input(key="data_set_path").set_value(str(folder / "gulls.jsonl")).run()
-    assert "Fit to measure." in html(app)
+    assert "1 question with an answer. With fewer than 6" in html(app)
     app.button(key="evaluate_start").click().run()
     assert not app.exception
     (experiment,) = runtime.runs().experiments.all()

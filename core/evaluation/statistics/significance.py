@@ -208,6 +208,14 @@ def smallest_p_value(questions: int, comparisons: int = 1) -> float:
     return min(1.0, comparisons * alone)
 
 
+def least_questions(comparisons: int = 1) -> int:
+    """Return the fewest questions that can show a difference, however large, in so many comparisons.
+
+    With fewer, not even differences of one sign in every question reach `SIGNIFICANT`, and an interval is from -1 to 1.
+    """
+    return next(count for count in itertools.count(1) if smallest_p_value(count, comparisons) <= SIGNIFICANT)
+
+
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """P-values adjusted for testing all of them at once, in the order given (Holm 1979).
 

@@ -11,6 +11,8 @@ from core.evaluation.data_sets.available import SUFFIXES
 from core.evaluation.data_sets.excerpt_csv import SUFFIXES as TEXT_SUFFIXES
 from core.evaluation.data_sets.lines import BadLine
 from core.evaluation.labels.passage_labels import LABELS_NAME
+from core.evaluation.results import LEAST_HALF
+from core.evaluation.statistics.significance import least_questions
 from core.evaluation.sweep_cost import DataSetSummary
 from core.runtime.experiments import FETCHED_MEGABYTES, Experiments
 from core.text.sanitize import pluralize
@@ -205,10 +207,21 @@ def _notes(data: str, summary: DataSetSummary) -> list[Node]:
     odd = list(summary.warnings[:WARNINGS])
     if name == data and left_out:
         odd.append(f"Left out, as you asked: {', '.join(f'line {number:,}' for number in left_out)}.")
+    digest = [" Digest ", code[summary.digest[:12]], "."]
+    least = least_questions()
+    is_enough = summary.questions >= least
+    counted = pluralize(summary.questions, "question")
     return [
-        p(".oq-note.good")[
-            markup.icon("check_circle"),
-            span[b["Fit to measure."], " Digest ", code[summary.digest[:12]], "."],
+        p(".oq-note.good")[markup.icon("check_circle"), span[b["Fit to measure."], digest]]
+        if is_enough
+        else p(".oq-note")[
+            markup.icon("warning"),
+            span[
+                b["Too few questions to compare settings:"],
+                f" {counted} with an answer. With fewer than {least} no difference can be shown, however large; "
+                f"with fewer than {2 * LEAST_HALF} none can be confirmed on a half that is held out.",
+                digest,
+            ],
         ],
         *(p(".oq-note")[markup.icon("warning"), span[text]] for text in odd),
     ]

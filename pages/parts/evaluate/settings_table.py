@@ -123,13 +123,13 @@ def interval_bar(place: Callable[[float], str], difference: Interval, *, sure: b
 
 
 def _extent(rows: Sequence[SettingRow]) -> tuple[float, float]:
-    """The bounds of the axis: those of all intervals, with some space."""
+    """The bounds of the axis: those of all intervals, with some space, as far as the metric goes."""
     base = rows[0].mean.mean
     differences = [row.test.difference for row in rows if row.test]
     low = base + min([0.0, *(difference.low for difference in differences)])
     high = base + max([0.0, *(difference.high for difference in differences)])
     space = max((high - low) * 0.04, 0.005)
-    return low - space, high + space
+    return max(low - space, 0.0), min(high + space, 1.0)
 
 
 def _ticks(low: float, high: float) -> list[float]:
