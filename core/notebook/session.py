@@ -79,8 +79,8 @@ async def research(
 def open_run(reference: str | Path) -> NotebookRun:
     """A run of a file that was exported as `.zip` or `.json`, or of an id.
 
-    The run of an id is that of a bundle in the current folder, else that of the history. Labels of a file's run are
-    kept in memory; those of a run in the history are stored.
+    The run of an id is that of a bundle in the current folder, one with the texts of pages before one without, else that
+    of the history. Labels of a file's run are kept in memory; those of a run in the history are stored.
 
     Raises:
         BadInput: when there is none, or the file is no exported run.
@@ -95,10 +95,16 @@ def open_run(reference: str | Path) -> NotebookRun:
 
     path = Path(reference)
     files = [path] if path.is_file() else sorted(Path().glob("*.zip"))
-    for file in files:
-        document = read_bounded(file)
-        if file == path or run_of_bundle(document) == str(reference):
-            return NotebookRun(recorded_run(document))
+    documents = ((file, read_bounded(file)) for file in files)
+    runs = [
+        recorded_run(document)
+        for file, document in documents
+        if file == path or run_of_bundle(document) == str(reference)
+    ]
+    if runs:
+        return NotebookRun(
+            min(runs, key=lambda recorded: any(page.article.digests for page in recorded.run.pages.values()))
+        )
     if path.suffix in {".zip", ".json"} or not registry().get(str(reference)):
         name = one_line(str(reference), 100)
         raise BadInput(

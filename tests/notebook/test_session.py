@@ -11,6 +11,7 @@ import pytest
 import openquery
 from core.errors import BadInput
 from core.export.bundle import run_of_bundle, to_bundle
+from core.export.left_out.rewrite import without_texts
 from core.export.signature import new_key
 from core.runtime.registry import RunRegistry
 from tests.export.test_bundle import BUNDLE, RECORDED
@@ -37,6 +38,16 @@ async def test_a_question_in_one_line_is_a_run_of_the_history(
     run.export("any name.zip")
     registry.delete(run.id)
     assert openquery.open_run(run.id).text == run.text
+
+
+def test_bundle_with_texts_is_opened_before_one_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run.offsets.zip").write_bytes(to_bundle(without_texts(RECORDED)))  # comes first by name
+    Path("run.zip").write_bytes(to_bundle(RECORDED))
+    run = openquery.open_run(RECORDED.run.id)
+    assert [passage.text for passage in run.run.passages] == [p.text for p in RECORDED.run.passages]
 
 
 async def test_what_is_wrong_with_a_question_is_said_before_anything_is_asked(registry: RunRegistry) -> None:
