@@ -1,13 +1,21 @@
 """The console script `openquery`, and `python -m openquery`."""
 
+import os
+import signal
 import sys
 
-from core.cli import main as command_line
-from core.runtime.hardening import harden
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as a shell reports it."""
 
 
 def main() -> int:
     """Run the command of the process's arguments and return its exit code."""
+    # The imports take most of a second, in which nothing has begun that would have to be ended.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    from core.cli import main as command_line
+    from core.runtime.hardening import harden
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     harden()
     return command_line.main()
 

@@ -14,6 +14,7 @@ import pytest
 
 import core
 from core.cli.main import PIPE_CLOSED, parser, with_command
+from core.export.formats import FORMATS
 from core.storage import run_schema
 from core.storage.migrations import Schema, migrate, version_of
 from tests.services.command_line import Done, Stream, environment, openquery
@@ -111,6 +112,24 @@ def test_a_command_line_that_cannot_be_parsed_is_exit_code_2(folder: Path, argum
     result = openquery(folder, *arguments)
     assert result.code == 2
     assert result.err.startswith("usage: openquery")
+
+
+@pytest.mark.parametrize("command", ["ask", "runs", "eval run", "serve"])
+def test_an_unknown_option_is_refused_with_the_usage_of_its_command(folder: Path, command: str) -> None:
+    result = openquery(folder, *command.split(), *(["a"] if command == "ask" else []), "--nope")
+    assert result.code == 2
+    assert result.err.startswith(f"usage: openquery {command} ")
+    assert result.err.endswith("unrecognized arguments: --nope\n")
+
+
+def test_a_port_that_is_none_is_refused(folder: Path) -> None:
+    result = openquery(folder, "serve", "--port", "70000")
+    assert (result.code, "'70000' is not a port from 0 to 65535" in result.err) == (2, True)
+
+
+def test_help_of_export_names_every_format(folder: Path) -> None:
+    help_text = " ".join(re.sub(r"[,;()]", " ", openquery(folder, "export", "--help").out).split())
+    assert [ending for ending in FORMATS if f" {ending} " not in help_text] == []
 
 
 @pytest.mark.parametrize("length", ["short", "long"])
@@ -343,6 +362,23 @@ def started(folder: Path, model: dict[str, str]) -> subprocess.Popen[str]:
     assert process.stdout is not None
     assert process.stdout.readline() == "A start [1].\n"
     return process
+
+
+def test_ctrl_c_in_the_first_second_is_code_130_without_a_traceback(folder: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-v", "-m", "openquery", "chat"],
+        env=environment(folder),
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    while "import 'core.errors'" not in (line := process.stderr.readline()):
+        assert line, "its imports are listed as they are made"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in err
 
 
 def test_ctrl_c_stops_at_once_with_code_130(

@@ -260,7 +260,7 @@ def test_a_state_of_something_else_is_refused_and_stays(tmp_path: Path) -> None:
     assert done.code == 2 and "Move it away" in done.err
     assert state.read_text() == '{"version": 7}'
     assert openquery(tmp_path, "watch", str(tmp_path / "questions")).code == 2, "neither --once nor --every"
-    assert openquery(tmp_path, "watch", str(tmp_path / "none"), "--once").code == 7
+    assert openquery(tmp_path, "watch", str(tmp_path / "none"), "--once").code == 2
     assert openquery(tmp_path, "watch", str(tmp_path / "questions"), "--once", "--repeats", "1").code == 2
 
 

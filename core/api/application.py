@@ -14,6 +14,7 @@ from core import __version__
 from core.api import problems
 from core.api.middleware.authorization import Guard
 from core.api.middleware.body_limits import DrainRefused
+from core.api.middleware.head_requests import HeadRequests
 from core.api.middleware.host_check import HostCheck
 from core.api.middleware.security_headers import API_POLICY, SecurityHeaders
 from core.api.middleware.single_worker import SingleWorker
@@ -74,7 +75,7 @@ class _Documented(FastAPI):
 
     def build_middleware_stack(self) -> ASGIApp:
         served = HostCheck(super().build_middleware_stack(), self.state.service.public_hosts)
-        return SingleWorker(DrainRefused(SecurityHeaders(served, API_POLICY)))
+        return SingleWorker(DrainRefused(SecurityHeaders(HeadRequests(served), API_POLICY)))
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:

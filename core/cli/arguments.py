@@ -15,6 +15,7 @@ from core.cli.shared_arguments import (
     add_scheduler,
     add_verbose,
     period,
+    port,
     worker_count,
 )
 from core.cli.sharing.sharing_arguments import SHARING
@@ -60,7 +61,7 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
         const="version.version_in_terminal",
         help="print the version, and which stored files it would migrate",
     )
-    top.set_defaults(runs="serve.serve_pages", program=program)
+    top.set_defaults(runs="serve.serve_pages", program=program, refuse=top.error)
     _add_address(top, "8501, or the next free port")
     add_commands(top, COMMANDS, title="commands", metavar="COMMAND")
     return top
@@ -68,11 +69,10 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
 
 def _add_address(target: argparse.ArgumentParser, default_port: str) -> None:
     target.add_argument("--host", metavar="ADDRESS", help="address to listen on (default 127.0.0.1)")
-    target.add_argument("--port", type=int, metavar="N", help=f"port to listen on (default {default_port})")
+    target.add_argument("--port", type=port, metavar="N", help=f"port to listen on (default {default_port})")
 
 
 def _add_ask_arguments(ask: argparse.ArgumentParser) -> None:
-    ask.set_defaults(refuse=ask.error)
     ask.add_argument(
         "question",
         nargs="?",

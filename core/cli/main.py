@@ -46,6 +46,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "openquery") -> 
             return _exit_code(arguments, program)
         finally:
             sys.stdout.flush()
+    except KeyboardInterrupt:  # while the arguments were read, or at the end
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader has closed the pipe. What is left in the buffer is discarded, instead of failing at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -64,7 +66,10 @@ def with_command(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
-    options = parser(program).parse_args(with_command(sys.argv[1:] if arguments is None else arguments))
+    given = with_command(sys.argv[1:] if arguments is None else arguments)
+    options, unknown = parser(program).parse_known_args(given)
+    if unknown:  # with the usage of the command, not of the program
+        options.refuse(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         module, _, function = options.runs.rpartition(".")
         outcome = getattr(import_module(f"{__package__}.{module}"), function)(options)

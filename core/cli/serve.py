@@ -2,11 +2,13 @@
 
 import argparse
 import runpy
+import signal
 import sys
 
 from core.config.settings import ROOT, Settings
 
 API_PORT = 8000
+INTERRUPTED = 130
 
 
 def serve_pages(options: argparse.Namespace) -> int:
@@ -22,8 +24,13 @@ def serve_pages(options: argparse.Namespace) -> int:
     flags = [f"{name}={value}" for name, value in values.items() if value is not None]
     # `server.py` prints the address in place of Streamlit's welcome, which asks a server for the public one.
     sys.argv = ["streamlit", "run", str(ROOT / "server.py"), "--logger.hideWelcomeMessage=true", *flags]
-    runpy.run_module("streamlit", run_name="__main__")
-    return 0
+    interrupt = _Interrupt()
+    try:
+        runpy.run_module("streamlit", run_name="__main__")
+    except SystemExit:
+        if not interrupt.came:
+            raise
+    return INTERRUPTED if interrupt.came else 0
 
 
 def serve_api(options: argparse.Namespace) -> int:
@@ -39,5 +46,18 @@ def serve_api(options: argparse.Namespace) -> int:
 
     configure(Settings.read())
     port = API_PORT if options.port is None else options.port
+    interrupt = _Interrupt()
     uvicorn.run(create_app(), host=options.host or "127.0.0.1", port=port)
-    return 0
+    return INTERRUPTED if interrupt.came else 0
+
+
+class _Interrupt:
+    """Notes Ctrl-C: servers end on it in order, and then each has an exit code of its own."""
+
+    def __init__(self) -> None:
+        self.came = False
+        signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, *_: object) -> None:
+        self.came = True
+        raise KeyboardInterrupt

@@ -15,6 +15,8 @@ EXIT_CODES = (
     "5 embed, 6 answer, 7 store, 8 limit, 9 library, 10 workers, 130 interrupted, 141 the output was closed."
 )
 
+LAST_PORT = 65_535
+
 
 class Command(NamedTuple):
     """A command of the command line."""
@@ -34,7 +36,7 @@ def add_commands(target: argparse.ArgumentParser, commands: Mapping[str, Command
         parser = group.add_parser(
             name, help=command.help, description=command.description, epilog=command.epilog
         )
-        parser.set_defaults(runs=command.runs)
+        parser.set_defaults(runs=command.runs, refuse=parser.error)
         command.add_arguments(parser)
 
 
@@ -48,6 +50,17 @@ def add_file(
 def add_verbose(target: argparse.ArgumentParser) -> None:
     """Add the flag that prints every step."""
     target.add_argument("-v", "--verbose", action="store_true", help="every step on stderr, one a line")
+
+
+def port(text: str) -> int:
+    """The number of a port.
+
+    Raises:
+        ArgumentTypeError: when it is none.
+    """
+    if text.isdecimal() and int(text) <= LAST_PORT:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to {LAST_PORT}")
 
 
 _PERIOD = re.compile(r"([1-9]\d{0,5})([mhd])")

@@ -25,7 +25,9 @@ def read_questions(file: Path, settings: Settings) -> tuple[WatchedQuestion, ...
         BadInput: when the file is too large or has none, or a line is wrong, with its number.
         OSError: when the file cannot be read.
     """
-    if file.exists() and not file.is_file():
+    if not file.exists():
+        raise BadInput(f"There is no file {file}.", hint="Name a text file with a question a line.")
+    if not file.is_file():
         raise BadInput(f"{file} is not a file.", hint="Name a text file with a question a line.")
     with file.open("rb") as body:
         text = body.read(FILE_LIMIT + 1)

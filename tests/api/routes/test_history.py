@@ -148,3 +148,12 @@ def test_a_run_that_is_stored_says_so(api: Api) -> None:
     run = api.post("/research", json={"question": QUESTION}).json()
     assert run["stored"] is True
     assert not any("in memory only" in note for note in run["notes"])
+
+
+def test_head_has_the_headers_of_get_and_no_body(api: Api) -> None:
+    run_id = asked(api)
+    for path in ("/runs", f"/runs/{run_id}", "/openapi.json", f"/runs/{run_id}/export?ending=.json"):
+        got, head = api.get(path), api.client.head(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-type"] == got.headers["content-type"]
+    assert api.client.head("/runs/nobody").status_code == 404
