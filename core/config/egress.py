@@ -62,6 +62,10 @@ class EgressPolicy:
             return Destination.MACHINE
         return Destination.OWN if {host, name} & self.own_hosts else Destination.HOSTED
 
+    def private_origins(self, origins: Iterable[str]) -> frozenset[str]:
+        """Return the private ones of the origins, wherever their text goes."""
+        return frozenset(origin for origin in origins if self._is_private(origin))
+
     def withheld(self, host: str, origins: Iterable[str]) -> frozenset[str]:
         """Those of the origins whose text must not reach the model at this host.
 
@@ -70,7 +74,7 @@ class EgressPolicy:
         """
         if not self.private or self.destination(host) is not Destination.HOSTED:
             return frozenset()
-        withheld = frozenset(origin for origin in origins if self._is_private(origin))
+        withheld = self.private_origins(origins)
         if withheld and self.refuse:
             raise BadInput(
                 f"{described(withheld)} must not reach the model at {host}, which is hosted.",

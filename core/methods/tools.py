@@ -27,7 +27,7 @@ from core.model import (
     SearchReply,
     ToolDefinition,
 )
-from core.model.passage_urls import passage_at_url
+from core.model.passage_urls import collection_at_url, passage_at_url
 from core.ports import Ports, Search
 from core.run import events as e
 from core.run.hit_merging import merge_hits
@@ -39,6 +39,8 @@ from core.stages.read import read
 from core.stages.search import search
 from core.stages.streams import collected, stream
 from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.text.bm25_index import tokens
+from core.text.language import dominant_language
 from core.text.sanitize import one_line, pluralize, truncate
 from core.text.urls import canonical_url, without_user_info
 
@@ -56,6 +58,12 @@ UNKNOWN_ADDRESS = (
     "question or in an opened page."
 )
 """What a model is told that may have been talked into carrying private text away in an address."""
+
+UNKNOWN_WORDS = (
+    "After private documents were read, a search has words of the question, of web pages and of search results only. "
+    "Search with these words."
+)
+"""What a model is told that may have been talked into carrying private text away in a query."""
 
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]\S{0,2000}", re.IGNORECASE)
 
@@ -130,7 +138,9 @@ class Toolbox:
         await self.index_pages()
 
     async def _search(self, text: str) -> ToolResult:
-        hits = await self._hits(Query(text=checked_query(text), author=Author.MODEL), self._ports.search)
+        query = Query(text=checked_query(text), author=Author.MODEL)
+        await asyncio.to_thread(self._require_public_words, query.text)
+        hits = await self._hits(query, self._ports.search)
         listed = (
             f"{number}. {_title(hit)}\n{one_line(hit.snippet, SNIPPET_CHARACTERS)}"
             for number, hit in enumerate(hits[:HITS], 1)
@@ -202,6 +212,27 @@ class Toolbox:
             emit(e.QueryPlanned(OPENED))
         emit(e.SearchAnswered(OPENED, SearchReply(backend=run.backend, results=(*earlier, result))))
         return next(hit for hit in self._recorder.run.hits if hit.key == canonical_url(address))
+
+    def _require_public_words(self, text: str) -> None:
+        """Check that a text for a search engine is made of words that are not private.
+
+        Raises:
+            BadInput: when private text is in the run, and a word is neither in the question nor in public text.
+        """
+        run = self._recorder.run
+        origins = {key: collection_at_url(key) for key in (*run.pages, *(hit.key for hit in run.hits))}
+        private = self._ports.egress.private_origins(origins.values())
+        if not private:
+            return
+        public = [run.question, run.written]
+        public += [page.text for key, page in run.pages.items() if origins[key] not in private]
+        public += [
+            f"{hit.title} {hit.snippet} {hit.url}" for hit in run.hits if origins[hit.key] not in private
+        ]
+        language = dominant_language([run.question])  # its other endings are the same words
+        public_words = {word for part in public for word in tokens(part, language)}
+        if not public_words.issuperset(tokens(text, language)):
+            raise BadInput(UNKNOWN_WORDS)
 
     def _best(self, keys: Collection[str]) -> list[Passage]:
         """The passages of these pages that fit the question best and may be shown."""

@@ -199,7 +199,9 @@ async def egress_report(engine: Engine, access: Access = NO_ACCESS) -> str:
             if engine.egress.refuse
             else "withheld from hosted models"
         )
-        report += f" {described(private)} is {policy}."
+        report += (
+            f" {described(private)} is {policy}. After an agent has read it, a search has public words only."
+        )
     return report
 
 

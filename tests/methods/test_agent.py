@@ -323,6 +323,30 @@ async def test_documents_of_the_person_are_a_tool_and_are_not_carried_away_in_an
     assert site.count("/?note=2.3") == 0
 
 
+async def test_search_after_private_text_has_public_words_only(
+    warm_folder: Path, fake_openai: FakeOpenAI
+) -> None:
+    settings = Settings(data=warm_folder, ollama_url="", private_collections="notes", workers=1)
+    replies = [
+        called(("search", {"query": "chunk overlap"})),
+        called(("library", {"query": "meter of the heat pump"})),
+        called(("search", {"query": "chunk overlap 2.3"})),
+        called(("search", {"query": "overlap of chunks"})),
+        streamed("DONE"),
+    ]
+    async with Engine(settings) as engine:
+        await with_notes(engine)
+        run = await asked(
+            engine, fake_openai, replies, "What does the meter of the barn read, and what is chunk overlap?"
+        )
+    assert [step.error for step in run.steps] == [False, False, True, False]
+    assert "reads 2.3 on cold days" in run.steps[1].result
+    assert run.steps[2].result.startswith(
+        "After private documents were read, a search has words of the question"
+    )
+    assert not any("2.3" in query.text for query in run.queries)
+
+
 async def test_private_documents_are_not_offered_to_a_hosted_model(
     warm_folder: Path, fake_openai: FakeOpenAI
 ) -> None:
