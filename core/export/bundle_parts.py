@@ -8,12 +8,14 @@ import base64
 import io
 from collections import defaultdict
 from collections.abc import Mapping
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 import orjson
 
 from core.errors import BadInput
+from core.run.importer import MOST_DIMENSIONS
 
 PART = "part"
 PAGES, VECTORS = "pages", "vectors"
@@ -129,7 +131,7 @@ def _array_json(npy: bytes) -> dict[str, Any]:
     try:
         np.lib.format.read_magic(file)
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(file, max_header_size=1000)
-    except (ValueError, EOFError) as error:
+    except (ValueError, TypeError, EOFError, SyntaxError, TokenError, MemoryError, RecursionError) as error:
         raise BadInput("The bundle has vectors that are not in NumPy's format.") from error
     data = file.read()
     if (
@@ -137,6 +139,7 @@ def _array_json(npy: bytes) -> dict[str, Any]:
         or dtype != np.float32
         or len(shape) != 2
         or min(shape) < 0
+        or shape[1] > MOST_DIMENSIONS
         or shape[0] * shape[1] * 4 != len(data)
     ):
         raise BadInput("The bundle has vectors of another shape than they state.")

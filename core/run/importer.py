@@ -36,6 +36,12 @@ from core.text.lenient_json import count_values
 
 LIMIT = 50_000_000
 """The largest document that is read, in bytes."""
+MOST_DIMENSIONS = 16_384
+"""The longest vector. The embedding models of today have up to 12,288 dimensions."""
+LARGEST_COMPONENT = 1.01
+"""Of a unit vector, with room for rounding. Charts and maps compute with squares, which must not overflow."""
+FIRST_YEAR, LAST_YEAR = 2000, 2200
+"""Years of a start that every export can write, in any time zone."""
 VALUES_LIMIT = 4_000_000
 """Its values: 50 MB of empty arrays would take a gigabyte in memory."""
 
@@ -150,7 +156,7 @@ def _inconsistencies(run: Run) -> Iterator[str]:
     if not run.question.strip() or len(run.question) > QUESTION_LIMIT:
         yield f"question has not 1 to {QUESTION_LIMIT:,} characters"
     if run.started and not _is_timestamp(run.started):
-        yield "started is no time with its zone"
+        yield f"started is no time with its zone, from {FIRST_YEAR} to {LAST_YEAR}"
     if run.seconds < 0:
         yield "seconds are below 0"
     spans = [*run.timeline.phases.values(), *(bar.span for bar in run.timeline.activities.values())]
@@ -186,7 +192,8 @@ def _inconsistencies(run: Run) -> Iterator[str]:
 
 def _is_timestamp(text: str) -> bool:
     try:
-        return datetime.fromisoformat(text).tzinfo is not None
+        moment = datetime.fromisoformat(text)
+        return moment.tzinfo is not None and FIRST_YEAR <= moment.year <= LAST_YEAR
     except ValueError:
         return False
 
@@ -241,12 +248,13 @@ def _check_index(index: Index) -> Iterator[str]:
             return
         case np.ndarray() as vectors, np.ndarray() as question:
             fits = vectors.ndim == 2 and vectors.shape[0] == rows and question.shape == vectors.shape[1:]
+            if fits and len(question) > MOST_DIMENSIONS:
+                yield f"vectors have more than {MOST_DIMENSIONS:,} dimensions"
+                return
             if fits:
                 waiting = np.isnan(vectors).all(axis=1)
-            if not fits or not all(
-                _are_floats(array, finite=True) for array in (vectors[~waiting], question)
-            ):
-                yield "vectors are not one for each passage"
+            if not fits or not all(_are_unit_like(array) for array in (vectors[~waiting], question)):
+                yield "vectors are not one of unit length for each passage"
         case _:
             yield "vectors and the question's vector go together"
 
@@ -262,6 +270,11 @@ def _check_ranking(ranking: Ranking, index: Index | None) -> Iterator[str]:
     scores = (ranking.cosine, ranking.bm25, ranking.fused, ranking.rerank, ranking.diverse)
     if not all(score is None or (score.shape == (rows,) and _are_floats(score)) for score in scores):
         yield "scores are not one for each passage"
+
+
+def _are_unit_like(array: NDArray[Any]) -> bool:
+    """Whether a vector, or each of several, may be of unit length: no component is larger."""
+    return _are_floats(array, finite=True) and bool((np.abs(array) <= LARGEST_COMPONENT).all())
 
 
 def _are_floats(array: NDArray[Any], *, finite: bool = False) -> bool:

@@ -133,6 +133,17 @@ WRONG: dict[str, tuple[Callable[[dict[str, bytes]], bytes], str]] = {
     "a text for vectors": (changed("events.jsonl", b"vectors/0001.npy", b"pages/0001.txt"), "does not have"),
     "vectors with too few bytes": (changed("vectors/0001.npy", b"(2, 2)", b"(3, 2)"), "another shape"),
     "vectors of a huge shape": (changed("vectors/0001.npy", b"(2, 2), ", b"(9**9,2)"), "NumPy"),
+    "a NumPy header that does not close": (
+        with_part("vectors/0001.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': ('<f4  \n"),
+        "NumPy",
+    ),
+    "a vector of two million dimensions": (
+        with_part(
+            "vectors/0001.npy",
+            b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (0, 2000000), }      \n",
+        ),
+        "another shape",
+    ),
     "pickled vectors": (with_part("vectors/0001.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': '|O'}\n"), "NumPy"),
     "a passage beyond its page": (changed("events.jsonl", b'"end":17', b'"end":99'), "not in its page"),
     "a passage of no page": (changed("events.jsonl", b'{"place":{"page":"https', b'{"place":{"page":"ftp'), "not in"),

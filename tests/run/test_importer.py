@@ -100,6 +100,12 @@ WRONG = {
         "index.question",
         {"dtype": "float32", "shape": [2], "base64": "AADAfwAAwH8="},
     ),
+    "vectors whose squares overflow": (
+        "index.question",
+        {"dtype": "float32", "shape": [2], "base64": "5rFhf+axYX8="},  # 3e38
+    ),
+    "a start in the year 1": ("started", "0001-01-01T00:00:00+00:00"),
+    "a start in the year 9999": ("started", "9999-12-31T23:59:59+00:00"),
     "rank of a row that is not there": (
         "ranking.order",
         {"dtype": "int64", "shape": [1], "base64": "CQAAAAAAAAA="},
