@@ -114,6 +114,13 @@ def test_numbers_in_code_and_in_addresses_are_no_citations() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["writer-8b@127.0.0.1:9612", "llama3.2@localhost:11434"])
+def test_name_with_an_at_sign_is_no_mail_address(name: str) -> None:
+    label = markdown_label(f"written by {name}")
+    assert "\u2060@" in label  # no extension for bare links takes what stands before it for a name
+    assert label.replace("\u2060", "").replace("\\", "") == f"written by {name}"
+
+
 def test_an_address_is_shown_as_code() -> None:
     rendered = safe_markdown("See [the site](https://a.example/b) or <https://c.example>.")
     assert [token.content for token in tokens(rendered) if token.type == "code_inline"] == [

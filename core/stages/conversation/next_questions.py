@@ -40,6 +40,7 @@ _PROMPT_PASSAGES = 8
 _MAX_TOKENS = 2000
 _MARKUP = re.compile(r"[<>\[\]{}*_`#\\|~^]|://|\bwww\.")
 _NUMBERING = re.compile(r"^\d{1,3}(?:\.\d{1,3}){0,4}[.)]\s+")
+_DATED = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _SITE_NAME = re.compile(r"\s[|–—·-]\s")
 _QUESTION_MARKS = ("?", "？", "؟")
 
@@ -174,6 +175,8 @@ def heading_question(heading: str, page: Page, language: str) -> str:
     """A question about the heading, with the title of its page where they share no word; empty where it would not read
     like one, has markup or is too long."""
     subject = _NUMBERING.sub("", one_line(heading)).rstrip(" .:")
+    if _DATED.search(subject):  # of a post, by its author and day
+        return ""
     title = _title(page)
     shared = set(tokens(title, language)).intersection(
         tokens(" ".join(content_words(subject, language)), language)
@@ -198,7 +201,8 @@ def _as_question(subject: str, of_page: str, text: str, language: str) -> str:
     )
     if (is_order or auxiliaries.intersection(in_order)) and not first.endswith("ing"):
         return forms.meant.format(subject, of_page) if len(content_words(subject, language)) > 1 else ""
-    if refers_back(subject, language):
+    opens_with_preposition = first in stop_words(language) and first not in forms.determiners.split()
+    if refers_back(subject, language) or opens_with_preposition:
         return ""
     return forms.about.format(_lowered(subject, text, language), of_page)
 

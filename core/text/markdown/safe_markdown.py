@@ -121,7 +121,9 @@ def _with_citations(text: str, numbers: Collection[int]) -> Iterator[str]:
 
 
 def _literal(text: str) -> str:
-    return _ESCAPED.sub(r"\\\1", _SHORTCODE.sub(f":{_JOINER}", shortened_runs(text)))
+    """Text that Markdown shows as it is. An escaped @ would still be a mail address to extensions for bare links."""
+    escaped = _ESCAPED.sub(r"\\\1", _SHORTCODE.sub(f":{_JOINER}", shortened_runs(text)))
+    return escaped.replace("\\@", f"{_JOINER}@")
 
 
 def _code(text: str) -> str:

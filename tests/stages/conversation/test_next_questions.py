@@ -74,6 +74,8 @@ def test_a_heading_becomes_a_question_of_a_person(heading: str, question: str) -
 @pytest.mark.parametrize(
     "heading",
     [
+        "user1cost, 2025-02-11",
+        "In practice",
         "How it works",
         "Measure it",
         "Is it worth it",
