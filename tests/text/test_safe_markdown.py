@@ -114,7 +114,7 @@ def test_numbers_in_code_and_in_addresses_are_no_citations() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["writer-8b@127.0.0.1:9612", "llama3.2@localhost:11434"])
+@pytest.mark.parametrize("name", ["writer-8b@127.0.0.1:9612", "llama3.2@gpu.example:11434"])
 def test_name_with_an_at_sign_is_no_mail_address(name: str) -> None:
     label = markdown_label(f"written by {name}")
     assert "\u2060@" in label  # no extension for bare links takes what stands before it for a name

@@ -19,9 +19,11 @@ _JOINER = "\u2060"
 """Word joiner: no width, no break. It keeps `:name:` from being taken for an emoji or an icon."""
 
 # An address that a Markdown viewer would turn into a link by itself, whatever stands before it, and any
-# other scheme. A viewer looks for these after it has resolved escapes, so escaping them is not enough.
+# other scheme. A viewer looks for these after it has resolved escapes, so escaping them is not enough. A model's name
+# with its host, as in model@127.0.0.1:8080, is no mail address, and is kept from being one by `_literal`.
 _ADDRESS = re.compile(
-    r"(?:[a-z][a-z0-9+.-]{0,20}://|www\.)[^\s`]*|[-.\w+]{1,64}@[-\w]+(?:\.[-\w]+)+", re.IGNORECASE
+    r"(?:[a-z][a-z0-9+.-]{0,20}://|www\.)[^\s`]*|[-.\w+]{1,64}@(?!(?:\d{1,3}\.){3}\d)[-\w]+(?:\.[-\w]+)+(?!:\d|[-\w])",
+    re.IGNORECASE,
 )
 _AFTER_ADDRESS = ".,;:!?)]}'\"*_~"
 _SHORTCODE = re.compile(r":(?=[\w+\-/]+:)")
