@@ -1,6 +1,8 @@
 """Texts that try to act when they are shown: markup, links, images, Markdown, templates, directives."""
 
 AWAY = "https://evil.example"
+TOGETHER = 17
+"""Payloads that stand on one page, each in its own hit, article, passage and source."""
 
 PAYLOADS = (
     # scripts in markup

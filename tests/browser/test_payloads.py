@@ -31,11 +31,9 @@ from core.model import (
 from core.run import events as e
 from core.stages.check import check
 from tests.browser.page_objects import App
-from tests.browser.payloads import PAYLOADS
+from tests.browser.payloads import PAYLOADS, TOGETHER
 from tests.seeding import store_events
 
-TOGETHER = 17
-"""Payloads that stand on one page, each in its own hit, article, passage and source."""
 TABS = ("Search hits", "Pages", "Timeline", "Prompt")
 
 
@@ -176,7 +174,3 @@ def test_no_payload_acts_wherever_it_is_shown(app: App, number: int) -> None:
     app.open("/runs")
     expect(app.listed("").nth(TOGETHER)).to_be_attached()
     assert acting(app) == []
-
-
-def test_the_payloads_fill_each_batch_and_no_two_are_alike() -> None:
-    assert len(set(PAYLOADS)) == len(PAYLOADS) == 4 * TOGETHER

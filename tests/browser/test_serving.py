@@ -1,8 +1,5 @@
 """How the product is served: headers, and both ways to start it."""
 
-import gzip
-import re
-import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,17 +11,6 @@ from tests.browser.conftest import visiting
 from tests.browser.page_objects import App
 from tests.browser.server import ROOT, Site, headers, serving
 from tests.seeding import store_copy
-
-
-@pytest.mark.parametrize("path", ["/", "/runs", "/_stcore/health", "/app/static/inter-latin.woff2"])
-def test_every_reply_carries_the_policy(demo_site: Site, path: str) -> None:
-    sent = {name.lower(): value for name, value in headers(demo_site.url + path).items()}
-    policy = sent["content-security-policy"]
-    assert "default-src 'self'" in policy
-    assert "'unsafe-eval'" not in policy.replace("'wasm-unsafe-eval'", "")
-    assert sent["x-content-type-options"] == "nosniff"
-    assert sent["referrer-policy"] == "no-referrer"
-
 
 NAMES = sorted({path.stem for path in (ROOT / "pages").glob("*.py")} - {"research"})
 
@@ -85,38 +71,6 @@ def test_every_page_has_its_styles_before_anything_is_drawn(
         )
         if path == "/no-such-page":
             visitor.faults = [fault for fault in visitor.faults if "does not seem to exist" not in fault]
-
-
-def test_styles_and_scripts_are_cached_by_their_digest_and_a_page_is_not(demo_site: Site) -> None:
-    with urllib.request.urlopen(
-        urllib.request.Request(
-            demo_site.url + "/runs", headers={"If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT"}
-        ),
-        timeout=10,
-    ) as reply:
-        page = reply.read().decode()
-        assert reply.headers["cache-control"] == "no-cache"
-    addresses = re.findall(r'(?:src|href)="(app/static/[^"]+)"', page)
-    assert len(addresses) > 10
-    for address in addresses:
-        assert "immutable" in headers(f"{demo_site.url}/{address}")["cache-control"]
-    assert "cache-control" not in headers(f"{demo_site.url}/app/static/styles/theme.css")
-
-
-def test_scripts_of_streamlit_are_compressed_for_browsers_that_unpack_them(demo_site: Site) -> None:
-    with urllib.request.urlopen(demo_site.url, timeout=10) as reply:
-        scripts = re.findall(r'(?:src|href)="\./(static/js/[^"]+)"', reply.read().decode())
-    assert len(scripts) > 10
-    for script in scripts:
-        asked = urllib.request.Request(f"{demo_site.url}/{script}", headers={"Accept-Encoding": "gzip"})
-        with urllib.request.urlopen(asked, timeout=10) as reply:
-            packed, sent = reply.read(), reply.headers
-        assert (sent["content-encoding"], sent["vary"]) == ("gzip", "Accept-Encoding")
-        assert "immutable" in sent["cache-control"] and "javascript" in sent["content-type"]
-        assert "default-src 'self'" in sent["content-security-policy"]
-        with urllib.request.urlopen(f"{demo_site.url}/{script}", timeout=10) as reply:
-            assert reply.headers["content-encoding"] is None
-            assert gzip.decompress(packed) == reply.read()
 
 
 def test_every_script_is_loaded_without_an_error(app: App) -> None:
