@@ -183,10 +183,3 @@ def test_a_collection_is_made_and_deleted(library_app: App) -> None:
     library_app.button("ask_drop").click()
     library_app.button("drop_collection").click()
     expect(library_app.page.get_by_role("combobox", name="Collection")).to_have_value("book_content")
-
-
-def test_on_a_shared_server_only_the_operator_adds_documents(chromium: Browser, tmp_path: Path) -> None:
-    with serving(tmp_path, OPENQUERY_SHARED="true") as site, visiting(chromium, site) as visitor:
-        visitor.open("/library")
-        expect(visitor.page.get_by_test_id("stAlert")).to_contain_text("only its operator adds documents")
-        expect(visitor.keyed("uploads")).to_have_count(0)

@@ -76,3 +76,12 @@ def test_strangers_draft_no_questions_and_compare_no_labels(shared: RunRegistry)
     labels = opened("evaluate", {"session_id": session_id}, view="labels")
     assert "label_skip" in {button.key for button in labels.button}
     assert ("labeller" in {field.key for field in labels.text_input}) is not shared.settings.shared
+
+
+def test_on_a_shared_server_only_the_operator_adds_documents(shared: RunRegistry) -> None:
+    app = opened("library")
+    assert not app.exception
+    told = any("only its operator adds documents" in block.value for block in app.info)
+    assert told is shared.settings.shared
+    offered = "uploads" in {uploader.key for uploader in app.get("file_uploader")}
+    assert offered is not shared.settings.shared
