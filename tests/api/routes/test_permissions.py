@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from core.config.permissions import Action, Right, Role, right
 from tests.api.conftest import DEMO, QUESTION, Api, Serve, serving, settings
 from tests.permissions import ENDPOINTS
+from tests.services.health import once_started
 
 pytestmark = pytest.mark.slow
 
@@ -85,7 +86,8 @@ def test_what_every_token_may_is_not_refused(shared: Api, action: Action, endpoi
     assert right(Role.TOKEN, action) is Right.ALL
     method, _, path = endpoint.partition(" ")
     path = path.replace("{method}", "qa").replace("{name}", "openquery")
-    reply = shared.client.request(method, path, json={} if method == "POST" else None, headers=ANNA)
+    body = {} if method == "POST" else None
+    reply = once_started(lambda: shared.client.request(method, path, json=body, headers=ANNA))
     assert reply.status_code == (
         422 if method == "POST" and "/v1/" not in path else 400 if method == "POST" else 200
     )
