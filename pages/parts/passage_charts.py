@@ -128,18 +128,28 @@ def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection
     return Chart(traces, layout | {"height": HEIGHT, "margin": {"l": 4, "r": 4, "t": 4, "b": 4}})
 
 
-def by_rank(curve: ScoreCurve) -> dict[str, tuple[float | None, ...]]:
-    """The scores that are drawn by rank, by name; the first is the leading one."""
-    series = {"Cosine": curve.cosine, "BM25": curve.bm25}
-    return {name: scores for name, scores in series.items() if scores}
+def score_name(curve: ScoreCurve) -> str:
+    """Return the name of the score that ranks, such as "Fused score"."""
+    names = {"cosine": "Cosine", "bm25": "BM25"}
+    return names.get(curve.name, f"{curve.name.capitalize()} score")
 
 
-def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> Chart:
-    """Cosine and, on an axis of its own, BM25 by rank, with the cut-off of the context."""
+def score_chart(curve: ScoreCurve, run: Run, *, dark: bool, others: bool = False) -> Chart:
+    """The score that ranks, by rank, with the cut-off of the context.
+
+    With `others`, cosine and BM25 are on an axis of their own, once they are clicked in the legend: they do not fall
+    under a ranking by another score.
+    """
     traces: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
-    series = by_rank(curve)
-    leading = next(iter(series), "")
+    leading = score_name(curve)
+    series: dict[str, Sequence[float | None]] = {leading: curve.scores}
+    if others:
+        series |= {
+            name: scores
+            for name, scores in (("Cosine", curve.cosine), ("BM25", curve.bm25))
+            if scores and name != leading
+        }
     for name, scores in reversed(series.items()):  # the last is on top
         every = -(-len(scores) // MOST_POINTS) or 1
         traces.append(
@@ -153,6 +163,7 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> Chart:
                 if name == leading
                 else {"width": 1.2, "color": MUTED[dark], "dash": "dot"},
                 "name": name,
+                "visible": True if name == leading else "legendonly",
                 "yaxis": "y" if name == leading else "y2",
                 "hovertemplate": f"rank %{{x}}: {name} %{{y:.3f}}<extra></extra>",
             }
@@ -172,7 +183,7 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> Chart:
     if place := curve.cutoff and curve.cutoff + 0.5:
         line = {"color": MARK, "dash": "dot", "width": 1.5}
         lines.append({**ACROSS, "xref": "x", "x0": place, "x1": place, "yref": "y domain", "line": line})
-    if curve.threshold is not None and curve.cosine:
+    if curve.threshold is not None and curve.name == "cosine":
         line = {"color": MUTED[dark], "dash": "dash", "width": 1}
         ends = {"y0": curve.threshold, "y1": curve.threshold}
         lines.append({**ACROSS, "xref": "x domain", "yref": "y", **ends, "line": line})
@@ -183,7 +194,8 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> Chart:
         | base_layout(dark, f"curve {run.id} {curve.name} {len(curve.scores)}")
         | {
             "height": HEIGHT,
-            "showlegend": False,
+            "showlegend": len(series) > 1,
+            "legend": {"orientation": "h", "y": 1.12, "x": 0},
             "margin": {"l": 30, "r": 26 if len(series) > 1 else 6, "t": 6, "b": 30},
             "xaxis": axis | {"title": {"text": "rank", "standoff": 4}},
             "yaxis": {"gridcolor": GRID[dark], "nticks": 5, "zeroline": False},

@@ -33,8 +33,8 @@ TREE = """
 - tabpanel "Passages":
   - heading "Embedding map" [level=2]
   - figure "Passages and the question, projected from the embedding space onto a plane"
-  - heading "Cosine by rank" [level=2]
-  - figure "Cosine and BM25 of the passages by rank, with the cut-off of the context"
+  - heading "Fused score by rank" [level=2]
+  - figure "Fused score of the passages by rank, with the cut-off of the context"
   - textbox "Filter passages"
   - switch "Only in context"
   - heading "Passages" [level=2]

@@ -54,11 +54,9 @@ def _curve(run: Run) -> None:
     if curve is None or run.ranking is None:
         return
     elbow_rank = elbow(np.asarray(curve.scores, dtype=np.float32))
-    score = passage_charts.LABELS.get(curve.name, curve.name)
-    note = f"elbow of {score} after rank {elbow_rank}" if elbow_rank else f"{score} has no elbow"
-    first, *others = passage_charts.by_rank(curve)
-    markup.show(markup.kicker(f"{first} by rank", note, *(("second", name) for name in others)))
-    figure = go.Figure(passage_charts.score_chart(curve, run, dark=page_frame.dark()).to_dict())
+    note = f"elbow after rank {elbow_rank}" if elbow_rank else "no elbow"
+    markup.show(markup.kicker(f"{passage_charts.score_name(curve)} by rank", note))
+    figure = go.Figure(passage_charts.score_chart(curve, run, dark=page_frame.dark(), others=True).to_dict())
     figure.update_layout(height=340)
     if elbow_rank:
         figure.add_vline(

@@ -88,14 +88,14 @@ def _charts(tuned: Callable[[], Run]) -> None:
             )
     with right:
         if curve := score_curve(run):
-            first, *others = passage_charts.by_rank(curve)
-            markup.show(markup.kicker(f"{first} by rank", "", *(("second", name) for name in others)))
+            score = passage_charts.score_name(curve)
+            markup.show(markup.kicker(f"{score} by rank"))
             st.plotly_chart(
                 passage_charts.score_chart(curve, run, dark=dark),
                 key="curve",
                 config=passage_charts.CONFIG,
                 theme=None,
-                alt=f"{' and '.join([first, *others])} of the passages by rank, with the cut-off of the context",
+                alt=f"{score} of the passages by rank, with the cut-off of the context",
             )
 
 
