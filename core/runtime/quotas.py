@@ -1,9 +1,11 @@
 """Quotas per person: runs an hour, and tokens and dollars a day."""
 
+from __future__ import annotations
+
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
@@ -12,8 +14,9 @@ from cachetools import LRUCache
 from core.config.prices import SHIPPED, Cost, Prices
 from core.config.settings import Settings
 from core.errors import LimitReached
-from core.run.events import Event, ModelUsed
+from core.run.events import Event, ModelUsed, Record
 from core.run.recorder import Listener
+from core.run.state import Run
 from core.text.sanitize import pluralize
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -29,12 +32,57 @@ class Spent(NamedTuple):
     """As far as it is known."""
 
 
+FIRST_WORK = Spent(10_000, 0.1)
+"""What a piece of work is expected to take before any of its person has ended: a run of the defaults with some to spare."""
+_REMEMBERED = 20
+"""Pieces of work whose largest is expected of the next one."""
+
+
 @dataclass(slots=True)
 class _Account:
     """The usage of one person: when runs began, and what calls of models took, with the time of each."""
 
     runs: deque[float] = field(default_factory=deque)
     calls: deque[tuple[float, Spent]] = field(default_factory=deque)
+    under_way: set[Work] = field(default_factory=set)
+    ended: deque[Spent] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    """What the latest pieces of work took, if they took anything."""
+
+
+class Work:
+    """A piece of work that calls models: a run, a draft, a judgement, the answers of an experiment.
+
+    As a context manager it reserves what it is expected to take, and settles that at the end. `charge` counts its calls.
+    """
+
+    def __init__(self, quotas: Quotas, subject: str, expected_tokens: int = 0) -> None:
+        self.expected_tokens = expected_tokens
+        self.reserved = self.spent = Spent()
+        self._quotas, self._subject = quotas, subject
+
+    def __enter__(self) -> Self:
+        """Raises LimitReached: when the budget of the day is used up, or reserved by other work."""
+        self._quotas.begin(self._subject, self)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._quotas.end(self._subject, self)
+
+    @property
+    def outstanding(self) -> Spent:
+        """What is reserved and not spent yet."""
+        tokens, dollars = (
+            max(0, most - spent) for most, spent in zip(self.reserved, self.spent, strict=True)
+        )
+        return Spent(int(tokens), dollars)
+
+    def charge(self, event: Event) -> None:
+        """Count a call of a model, as `Quotas.charge`."""
+        self._quotas.charge(self._subject, event, self)
+
+    def listen(self, record: Record, _run: Run) -> None:
+        """Count the calls of a run, as its listener."""
+        self.charge(record.event)
 
 
 class Quotas:
@@ -43,8 +91,8 @@ class Quotas:
 
     Tokens are those of chat, embedding and reranking models on servers; models inside OpenQuery cost nobody
     anything. Dollars are those that providers state, else those of the price table; a model without a price counts
-    in tokens only. They are known when a call has ended, so the answer that exceeds the limit is still written and
-    the next one is refused. Counts are in memory only. Any thread may call.
+    in tokens only. They are known when a call has ended, so work reserves an expected amount when it begins, and what
+    exceeds the limit by then is refused. Counts are in memory only. Any thread may call.
     """
 
     def __init__(
@@ -100,10 +148,48 @@ class Quotas:
     def spent(self, subject: str) -> Spent:
         """What the subject has spent within the last 24 hours."""
         with self._lock:
-            calls = [spent for _, spent in self._account(subject).calls]
-        return Spent(sum(spent.tokens for spent in calls), sum(spent.dollars for spent in calls))
+            return _total([spent for _, spent in self._account(subject).calls])
 
-    def charge(self, subject: str, event: Event) -> None:
+    def work(self, subject: str, expected_tokens: int = 0) -> Work:
+        """Work of the subject that begins later. `expected_tokens`: a budget of its own, 0 if it has none."""
+        return Work(self, subject, expected_tokens)
+
+    def begin(self, subject: str, work: Work) -> None:
+        """Reserve what the work is expected to take: as much as the largest of the latest, at most what is left.
+
+        Raises:
+            LimitReached: when nothing is left.
+        """
+        with self._lock:
+            account = self._account(subject)
+            self._refuse_without_budget(account)
+            largest = [max(amounts) for amounts in zip(*(account.ended or [FIRST_WORK]), strict=True)]
+            expected = Spent(max(int(largest[0]), work.expected_tokens), largest[1])
+            used = _total([spent for _, spent in account.calls])
+            outstanding = _total([other.outstanding for other in account.under_way])
+            limits = Spent(self.tokens_per_day, self.dollars_per_day)
+            left = [limit - a - b for limit, a, b in zip(limits, used, outstanding, strict=True)]
+            if any(limit and rest <= 0 for limit, rest in zip(limits, left, strict=True)):
+                raise LimitReached(
+                    "What is left of your limit of the day is reserved for the work of yours that is under way.",
+                    hint="Ask again when it has ended.",
+                )
+            kept = [
+                min(amount, rest) if limit else amount
+                for limit, rest, amount in zip(limits, left, expected, strict=True)
+            ]
+            work.reserved = Spent(int(kept[0]), kept[1])
+            account.under_way.add(work)
+
+    def end(self, subject: str, work: Work) -> None:
+        """Settle the work: what it did not take is free again."""
+        with self._lock:
+            account = self._account(subject)
+            account.under_way.discard(work)
+            if any(work.spent):
+                account.ended.append(work.spent)
+
+    def charge(self, subject: str, event: Event, work: Work | None = None) -> None:
         """Count a call of a model that has ended, broken off or been stopped. Other events count nothing."""
         match event:
             case ModelUsed(usage=usage) if not usage.local:
@@ -111,6 +197,8 @@ class Quotas:
                 with self._lock:
                     spent = Spent(usage.tokens.total_tokens, dollars)
                     self._account(subject).calls.append((self._clock(), spent))
+                    if work:
+                        work.spent = _total([work.spent, spent])
 
     def meter(self, subject: str) -> Listener:
         """A listener that counts each call of a model."""
@@ -144,6 +232,11 @@ class Quotas:
         while account.calls and account.calls[0][0] <= current_time - DAY:
             account.calls.popleft()
         return account
+
+
+def _total(amounts: Iterable[Spent]) -> Spent:
+    listed = list(amounts)
+    return Spent(sum(spent.tokens for spent in listed), sum(spent.dollars for spent in listed))
 
 
 def _duration(seconds: float) -> str:

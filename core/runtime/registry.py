@@ -33,7 +33,7 @@ from core.runtime.side_jobs.conversations import Conversations
 from core.runtime.side_jobs.left_out_texts import LeftOutTexts
 from core.runtime.side_jobs.question_drafting import QuestionDrafting
 from core.runtime.side_jobs.retuning import Retuning, SideAnswers, start_job
-from core.runtime.stored_work import FollowUp, StoredWork
+from core.runtime.stored_work import FollowUp, StoredWork, own_budget
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.storage.label_store import LabelStore
 from core.storage.presets import Presets
@@ -115,7 +115,8 @@ class RunRegistry(StoredWork):
         self._jobs.add(run_id, job)
         if user:
             self.store.set_user(run_id, user)
-        listen = self._listener(job, access.quota_subject, observer)
+        spending = self.quotas.work(access.quota_subject, own_budget(knobs))
+        listen = self._listener(job, spending, observer)
 
         research = partial(pipeline.research, question, knobs, queries=queries, run_id=run_id, budget=budget)
         if knobs.run.method is Method.DEEP:
@@ -126,7 +127,7 @@ class RunRegistry(StoredWork):
                 replace(self._storing(ports), answers=answers), listen, turn=turn, earlier=earlier
             )
 
-        start_job(self._loop, self.engine, job, work, self._slots, earlier=earlier)
+        start_job(self._loop, self.engine, job, work, self._slots, earlier=earlier, reserved=spending)
         return run_id
 
     def get(self, run_id: str) -> Run | None:
@@ -203,7 +204,7 @@ class RunRegistry(StoredWork):
                 )
             return partial(followups.answer_again, run, retuned=retuned)
 
-        self._follow_up(run_id, bind, access, knobs=retuned.knobs if retuned else None)
+        self._follow_up(run_id, bind, access, knobs=retuned.knobs if retuned else None, answers=True)
 
     def queued(self) -> tuple[str, ...]:
         """Ids of the runs that wait for a free slot, in order of arrival."""

@@ -15,6 +15,7 @@ from core import followups
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.config.permissions import Action, Caller
+from core.config.run_knobs import Method
 from core.errors import BadInput, OpenQueryError
 from core.methods.deep import approved_sub_questions
 from core.methods.filling import is_incomplete
@@ -26,13 +27,19 @@ from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.runtime.job_table import JobTable
 from core.runtime.jobs import NO_QUEUE, Job, RunObserver
-from core.runtime.quotas import Quotas
-from core.runtime.side_jobs.retuning import start_job
+from core.runtime.quotas import Quotas, Work
+from core.runtime.side_jobs.retuning import UNRESERVED, start_job
 from core.storage.run_links import is_link, refuse_link
 from core.storage.run_store import RunStore
 
 UNWATCHED_SECONDS = 30.0
 """How long a run is filled after the last page that shows it was closed."""
+
+
+def own_budget(knobs: Knobs) -> int:
+    """The tokens that the run limits itself to, 0 if it does not: those of an agent and of a deep run."""
+    return 0 if knobs.run.method is Method.PIPELINE else knobs.run.token_budget
+
 
 FollowUp = Callable[[Ports, Listener], Awaitable[Run]]
 """A function of `core.followups`, bound to its run and arguments."""
@@ -66,10 +73,11 @@ class StoredWork:
         *,
         knobs: Knobs | None = None,
         queue: AbstractAsyncContextManager[Any] = NO_QUEUE,
+        answers: bool = False,
     ) -> bool:
         """Start a follow-up of a finished run. False, and nothing happens, while other work on it is under way.
 
-        It waits until `queue` lets it in. `bind` gets the run once no other work can change it, and may refuse by raising.
+        It waits until `queue` lets it in, and if it `answers` reserves what it may take of the limits of the day. `bind` gets the run once no other work can change it, and may refuse by raising.
 
         Raises:
             BadInput: when there is no such run any more.
@@ -86,8 +94,12 @@ class StoredWork:
             job.release()
             raise
         job.access, job.target_knobs = access, knobs or job.run.knobs
-        listen = self._listener(job, access.quota_subject)
-        start_job(self._loop, self.engine, job, lambda ports: follow_up(self._storing(ports), listen), queue)
+        spending = self.quotas.work(access.quota_subject, own_budget(job.target_knobs))
+        listen = self._listener(job, spending)
+        start_job(
+            *(self._loop, self.engine, job, lambda ports: follow_up(self._storing(ports), listen), queue),
+            reserved=spending if answers else UNRESERVED,
+        )
         return True
 
     def complete(self, run_id: str, access: Access = NO_ACCESS) -> None:
@@ -99,7 +111,7 @@ class StoredWork:
         if job.claim(wait=0, fills=True):
             job.access, job.target_knobs = access, job.run.knobs
             work = partial(followups.complete, job.run)
-            listen = self._listener(job, "")
+            listen = self._listener(job, self.quotas.work(""))
             job.watched = time.monotonic()
 
             def listen_while_watched(record: Record, run: Run) -> None:
@@ -138,7 +150,7 @@ class StoredWork:
             self.quotas.require_budget(access.quota_subject)
             return partial(followups.research_plan, run, approved)
 
-        if not self._follow_up(run_id, bind, access, queue=self._slots):
+        if not self._follow_up(run_id, bind, access, queue=self._slots, answers=True):
             raise BadInput(
                 "The plan of this run was approved just now.", hint="Watch it, or stop it and go on later."
             )
@@ -156,7 +168,7 @@ class StoredWork:
             self.quotas.require_budget(access.quota_subject)
             return partial(followups.go_on, run)
 
-        self._follow_up(run_id, bind, access, queue=self._slots)
+        self._follow_up(run_id, bind, access, queue=self._slots, answers=True)
 
     def _complete_after(self, record: Record | None, run: Run) -> None:
         """An observer that has a run completed when other work on it has ended well."""
@@ -164,15 +176,14 @@ class StoredWork:
         if job and not job.fills:
             self.complete(run.id, job.access)
 
-    def _listener(self, job: Job, quota_subject: str, observer: RunObserver | None = None) -> Listener:
-        """A listener that stores every event, updates the job, charges the quota subject and calls the observers."""
+    def _listener(self, job: Job, spending: Work, observer: RunObserver | None = None) -> Listener:
+        """A listener that stores every event, updates the job, charges the quota subject of `spending` and calls the observers."""
         job.observers = (*self.observers, observer) if observer else self.observers
-        charge = self.quotas.meter(quota_subject)
 
         def listen(record: Record, run: Run) -> None:
             self.store.append(run, record)
             job.run = run
-            charge(record, run)
+            spending.charge(record.event)
             for observe in job.observers:
                 observe(record, run)
 

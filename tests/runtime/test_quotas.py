@@ -233,3 +233,54 @@ def test_every_model_that_a_question_asks_counts_in_its_run_and_for_its_person(
             runs.quotas.require_budget("berta")
     finally:
         runs.close()
+
+
+def test_work_reserves_at_its_start_and_settles_at_its_end() -> None:
+    limits = Quotas(tokens_per_day=2500)
+    with limits.work("anna") as first:
+        with pytest.raises(LimitReached, match="under way"), limits.work("anna"):
+            pass
+        with limits.work("berta"):
+            first.charge(used(1000))
+    begun = []
+    for _ in range(20):
+        work = limits.work("anna")
+        try:
+            begun.append(work.__enter__())
+        except LimitReached:
+            continue
+    assert [work.reserved.tokens for work in begun] == [1000, 500], (
+        "what the work before took, and what is left"
+    )
+    for work in begun:
+        work.charge(used(1000))
+        work.__exit__()
+    with pytest.raises(LimitReached, match="3,000 tokens"), limits.work("anna"):
+        pass
+
+
+def test_work_that_fails_leaves_nothing_reserved() -> None:
+    limits = Quotas(dollars_per_day=1)
+    for _ in range(30):
+        with pytest.raises(ZeroDivisionError), limits.work("anna", expected_tokens=60_000):
+            raise ZeroDivisionError
+    with limits.work("anna") as work:
+        assert work.reserved.dollars == 0.1
+
+
+def test_twenty_questions_at_once_spend_no_more_than_the_limit_allows(
+    warm_folder: Path, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.chats.extend(streamed("It rewards rare words [1].", usage=(900, 100)) for _ in range(20))
+    access = Access(base_url=fake_openai.base_url, api_key=SecretStr("sk-test"), chat_model=MODEL)
+    settings = Settings(data=warm_folder, ollama_url="", workers=1, tokens_per_day=2500, runs_at_once=4)
+    runs = RunRegistry(settings)
+    try:
+        asked = [runs.start("What does BM25 reward?", DEMO, access) for _ in range(20)]
+        ended = [finished(runs, run_id) for run_id in asked]
+        assert runs.quotas.spent("").tokens <= 3000, "the last one may exceed the limit"
+        refused = [run.error for run in ended if run.status is RunStatus.FAILED]
+        assert len(refused) >= 17
+        assert all(error and "limit" in error.message and error.hint for error in refused)
+    finally:
+        runs.close()

@@ -7,7 +7,7 @@ import time
 from contextlib import aclosing, closing
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 from core.analysis.answers.llm_judge import Judge
@@ -38,6 +38,7 @@ from core.runtime.choices.sweep_workers import sweep_reranker
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.runtime.quotas import Quotas
+from core.runtime.quotas import Work as Spending
 from core.runtime.side_jobs.work_folders import PLAN, Work, WorkFolders
 from core.stages.metered_models import MeteredChat
 from core.storage.atomic_write import atomic_write
@@ -155,23 +156,30 @@ class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
 
     async def _run(self, work: Work, path: Path, plan: AnswerPlan, access: Access) -> None:
         async with self._turn:
-            work.status = ExperimentStatus.RUNNING
-            data = await asyncio.to_thread(self._data.loader(plan.data))
-            ports = await answering_ports(self._engine, plan.knobs, data, access)
-            chat = ports.chat
-            if chat:
-                chat = MeteredChat(chat, Phase.ANSWER, partial(self._quotas.charge, access.quota_subject))
-            ports = replace(ports, chat=chat)
-            with closing(await asyncio.to_thread(answers_folder, path, data, plan.knobs, ports)) as folder:
-                done = {answer.id for answer in folder.answers.answered}
-                work.began, work.done_before = time.monotonic(), len(folder.answers.answers)
-                async with aclosing(answer_questions(data, plan.knobs, ports, done=done)) as answers:
-                    async for answer in answers:
-                        await asyncio.to_thread(folder.add, answer)
-                if plan.repeats and chat:
-                    labelled = read_labels(path / LABELS) if (path / LABELS).exists() else ()
-                    judge = Judge(chat, plan.repeats, self._engine.cache)
-                    await folder.judge(judge, labelled)
+            with self._quotas.work(access.quota_subject) as spending:
+                await self._answered(work, path, plan, access, spending)
+
+    async def _answered(
+        self, work: Work, path: Path, plan: AnswerPlan, access: Access, spending: Spending
+    ) -> None:
+        work.status = ExperimentStatus.RUNNING
+        data = await asyncio.to_thread(self._data.loader(plan.data))
+        ports = await answering_ports(self._engine, plan.knobs, data, access)
+        chat = ports.chat
+        if chat:
+            chat = MeteredChat(chat, Phase.ANSWER, spending.charge)
+        ports = replace(ports, chat=chat)
+        with closing(await asyncio.to_thread(answers_folder, path, data, plan.knobs, ports)) as folder:
+            done = {answer.id for answer in folder.answers.answered}
+            work.began, work.done_before = time.monotonic(), len(folder.answers.answers)
+            async with aclosing(answer_questions(data, plan.knobs, ports, done=done)) as answers:
+                async for answer in answers:
+                    await asyncio.to_thread(folder.add, answer)
+                    self._quotas.require_budget(access.quota_subject)
+            if plan.repeats and chat:
+                labelled = read_labels(path / LABELS) if (path / LABELS).exists() else ()
+                judge = Judge(chat, plan.repeats, self._engine.cache)
+                await folder.judge(judge, labelled)
 
 
 async def answering_ports(engine: Engine, setting: Knobs, data: DataSet, access: Access = NO_ACCESS) -> Ports:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from functools import partial
 from typing import Any, TypeVar
 
 from core.config.access import NO_ACCESS, Access
@@ -132,4 +131,9 @@ class Conversations:
     def _charged(self, work: Callable[[Emit], Coroutine[Any, Any, T]], access: Access) -> Future[T]:
         """Start work whose calls of models count against a quota, if that has anything left."""
         self._quotas.require_budget(access.quota_subject)
-        return self._loop.submit(work(partial(self._quotas.charge, access.quota_subject)))
+
+        async def charged() -> T:
+            with self._quotas.work(access.quota_subject) as spending:
+                return await work(spending.charge)
+
+        return self._loop.submit(charged())

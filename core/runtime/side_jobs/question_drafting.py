@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -99,7 +98,7 @@ class QuestionDrafting:
                 raise BadInput(
                     "There is no further passage to draft a question from.", hint="Choose another source."
                 )
-            models, charge = self._engine.models, partial(self._quotas.charge, access.quota_subject)
+            models = self._engine.models
             chat = models.chat_client(await models.servers.chat_server(access))
             origins = {collection_at_url(passage.place.page) for passage in chosen}
             withheld = self._engine.egress.withheld(chat.host, origins) if chat else frozenset()
@@ -109,15 +108,17 @@ class QuestionDrafting:
             async def draft(passage: Passage) -> Draft | None:
                 model = None if collection_at_url(passage.place.page) in withheld else chat
                 try:
-                    return await draft_question(passage, drafts.material, model, charge)
+                    return await draft_question(passage, drafts.material, model, spending.charge)
                 except ChatFailed as error:
                     failures.append(error)
                     if len(failures) == FAILURES:
                         raise
                     return None
 
-            async for drafted in map_concurrently(stream(chosen), draft, at_once=_AT_ONCE):
-                drafts.by_passage[drafted.passage.id] = drafted
+            with self._quotas.work(access.quota_subject) as spending:
+                async for drafted in map_concurrently(stream(chosen), draft, at_once=_AT_ONCE):
+                    drafts.by_passage[drafted.passage.id] = drafted
+                    self._quotas.require_budget(access.quota_subject)
             if failures:
                 raise failures[0]
 

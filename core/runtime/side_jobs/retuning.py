@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,10 @@ RETUNED_RUNS = 50
 """Retuned runs in memory, one a session."""
 
 
+UNRESERVED = nullcontext()
+"""For work that writes no answer."""
+
+
 def start_job(
     loop: BackgroundLoop,
     engine: Engine,
@@ -31,11 +35,16 @@ def start_job(
     queue: AbstractAsyncContextManager[Any] = NO_QUEUE,
     *,
     earlier: Run | None = None,
+    reserved: AbstractContextManager[object] = UNRESERVED,
 ) -> None:
-    """Start work on a job with the ports of its knobs, once `queue` lets it in. Pages of `earlier` are in hand."""
+    """Start work on a job with the ports of its knobs, once `queue` lets it in. Pages of `earlier` are in hand.
+
+    `reserved` is entered when the work begins, and refuses it if a limit of the day is reached by then.
+    """
 
     async def with_ports() -> None:
-        run = await work(await engine.ports(job.target_knobs, job.access, earlier or job.run))
+        with reserved:
+            run = await work(await engine.ports(job.target_knobs, job.access, earlier or job.run))
         if run.index is not None:
             # The visitor may next choose BM25, which is then ready.
             await asyncio.to_thread(bm25_index, run.index.passages, run.pages)
@@ -137,12 +146,14 @@ class SideAnswers(LatestJobs):
         job = Job(unanswered, access)
         job.claim()
         self.put(name, job)
-        listen = job.charging(self._quotas.meter(access.quota_subject))
+        work = self._quotas.work(access.quota_subject)
+        listen = job.charging(work.listen)
         start_job(
             self._loop,
             self._engine,
             job,
             lambda ports: followups.answer_again(unanswered, ports, listen),
             self._slots,
+            reserved=work,
         )
         return job

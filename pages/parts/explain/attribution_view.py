@@ -1,7 +1,5 @@
 """Attribution view: similarity matrix of answer sentences and sources, and an LLM judge's verdicts."""
 
-from functools import partial
-
 import pandas as pd
 import streamlit as st
 from htpy import Element, Node, a, div, p, span, td, th, tr
@@ -228,12 +226,11 @@ def _judgements(run: Run, attributed: Attribution) -> dict[int, str]:
     registry, access = runtime.runs(), runtime.access()
 
     async def ask() -> dict[int, str]:
-        registry.quotas.require_budget(access.quota_subject)
         chat = await registry.engine.models.judge_client(run, access)
         if chat is None:
             return {}
-        charge = partial(registry.quotas.charge, access.quota_subject)
-        verdicts = await judge_attribution(attributed, MeteredChat(chat, Phase.CHECK, charge))
+        with registry.quotas.work(access.quota_subject) as spending:
+            verdicts = await judge_attribution(attributed, MeteredChat(chat, Phase.CHECK, spending.charge))
         return {row: f"{chat.identity.partition('@')[0]}: {verdict}" for row, verdict in verdicts.items()}
 
     return page_frame.run_on_loop("judgements", run, ask, access) or {}
