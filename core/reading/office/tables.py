@@ -26,13 +26,15 @@ def read_table(text: str) -> Article:
         Unreadable: BROKEN when it is no table.
     """
     text = text.lstrip("\ufeff")
-    csv.field_size_limit(_LONGEST_CELL)
+    limit = csv.field_size_limit(_LONGEST_CELL)  # of the whole process
     rows = csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(text))
     out = TextBuilder()
     try:
         add_rows(out, rows)
     except csv.Error as error:
         raise Unreadable(SkipReason.BROKEN, f"no table: {error}") from error
+    finally:
+        csv.field_size_limit(limit)
     return out.article("table")
 
 
