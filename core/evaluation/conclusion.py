@@ -27,9 +27,9 @@ class Conclusion:
     note: str = ""
     """A sentence on the setting that was confirmed or not where that is another one."""
     whole: SettingTest | None = None
-    """The setting against the baseline on all questions, as its row of the table has it; None where there is no other setting to speak of."""
+    """The test of the setting against the baseline on all questions, or None for the baseline itself."""
     confirmation: Confirmation | None = None
-    """The same on the half that chose it and on the other half; None where there are too few questions."""
+    """The test on each half of the questions, or None with too few questions."""
     is_verdict: bool = True
     """Whether every setting was measured, so that the best one may be told."""
 

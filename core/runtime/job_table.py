@@ -91,7 +91,10 @@ class JobTable:
         return job
 
     def _linked_job(self, link: str) -> Job | None:
-        """The same job as long as the run has not changed, so that its tuning goes on; None when it was taken back."""
+        """Return the job of a link's copy of a run, or None if the link was taken back.
+
+        The job stays the same until the run changes, so that its tuning goes on.
+        """
         run_id = self._links.run_of(link)
         original = self.get(run_id) if run_id else None
         if original is None:

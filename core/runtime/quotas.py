@@ -174,11 +174,11 @@ class Quotas:
                     "What is left of your limit of the day is reserved for the work of yours that is under way.",
                     hint="Ask again when it has ended.",
                 )
-            kept = [
+            reserved = [
                 min(amount, rest) if limit else amount
                 for limit, rest, amount in zip(limits, left, expected, strict=True)
             ]
-            work.reserved = Spent(int(kept[0]), kept[1])
+            work.reserved = Spent(int(reserved[0]), reserved[1])
             account.under_way.add(work)
 
     def end(self, subject: str, work: Work) -> None:

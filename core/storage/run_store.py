@@ -126,8 +126,10 @@ class RunStore:
             self._put(write, run.id)
 
     def unsaved(self, run_id: str) -> str:
-        """Why what was appended to the run so far is not on disk; empty: it is, as far as it was written by now.
-        `flush` waits for what is still queued."""
+        """Return why events of the run could not be saved, or "".
+
+        `flush` waits for events that are still queued.
+        """
         if self._database and not self._database.writer.failed(run_id):
             return ""
         return self.problem or f"Its events could not be written to {self.path}."
