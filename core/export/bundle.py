@@ -4,10 +4,11 @@ SHA-256 of each part. docs/sharing.md describes its parts. A bundle that is read
 import hashlib
 import io
 import platform
+import time
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from core import __version__
-from core.errors import BadInput, StoreFailed
+from core.errors import BadInput
 from core.export.archives.ro_crate import CRATE, ro_crate
 from core.export.bundle_parts import PartsReader, PartsWriter
 from core.export.signature import LIMIT as SIGNATURE_LIMIT
@@ -23,8 +24,9 @@ from core.export.signature import sign, signer
 from core.model import Label, Unreadable
 from core.reading.zip_archive import Archive
 from core.run import events as e
-from core.run.codec import FORMAT_VERSION, event_from_json, event_to_json, run_to_json
-from core.run.importer import LIMIT, VALUES_LIMIT, check_consistency, run_from_json
+from core.run.codec import FORMAT_VERSION, event_from_fields, event_to_json, run_to_json, without_vectors
+from core.run.fold import Fold
+from core.run.importer import LIMIT, LONGEST, VALUES_LIMIT, check_consistency, check_event, run_from_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from core.text.lenient_json import count_values
@@ -35,6 +37,15 @@ MANIFEST, BASE, EVENTS, LABELS = "manifest.json", "run.json", "events.jsonl", "l
 SIGNATURE = "signature.json"
 UNPACKED_LIMIT = 200_000_000
 """Bytes of all parts together, and of what they come to in the run."""
+_HARMLESS = 20_000_000
+"""Bytes that any bundle may come to in the run, however small it is."""
+_MEMORY = 2
+"""How many times its unpacked size a larger bundle may come to in the run."""
+_SECONDS_PER_MB = 1.5
+"""CPU time for a megabyte of an unpacked bundle. Runs take less than 0.1."""
+VALUES_ALLOWED = 100_000
+_VALUE_BYTES = 8
+"""Bytes of a bundle for each further value in its events. Runs have 20 and more."""
 EVENTS_LIMIT = 50_000
 TEXT_LIMIT = 1_000_000
 """Characters of all streamed answers: each piece copies what came before it in its answer."""
@@ -103,14 +114,27 @@ def from_bundle(data: bytes) -> RecordedRun:
     if len(data) > LIMIT:
         raise BadInput(f"The bundle has {len(data):,} bytes; the limit is {LIMIT:,}.", hint=_HINT)
     parts, key = _checked_parts(data)
+    size = sum(map(len, parts.values()))
     documents = {name: parts.pop(name, b"") for name in (BASE, EVENTS, LABELS, CRATE)}
-    if count_values(documents[EVENTS]) > VALUES_LIMIT or documents[EVENTS].count(b"\n") > EVENTS_LIMIT:
+    if (
+        count_values(documents[EVENTS]) > min(VALUES_LIMIT, VALUES_ALLOWED + size // _VALUE_BYTES)
+        or documents[EVENTS].count(b"\n") > EVENTS_LIMIT
+    ):
         raise BadInput("The bundle has more events than any run has.", hint=_HINT)
-    reader = PartsReader(parts, UNPACKED_LIMIT)
+    most = _HARMLESS + _MEMORY * size
+    reader = PartsReader(parts, most)
+    effort = Effort(size)
     try:
-        base = run_from_json(reader.restored(documents[BASE])) if documents[BASE] else None
-        records = tuple(_record(line, reader) for line in documents[EVENTS].splitlines())
-        run = _folded(records, base)
+        base = (
+            run_from_json(orjson.dumps(reader.restored(documents[BASE])), reader.context)
+            if documents[BASE]
+            else None
+        )
+        records = tuple(_records(documents.pop(EVENTS).splitlines(), reader, effort))
+        if any(_matrix_bytes(record.event) > most for record in records):
+            # An interrupted run: most of its passages wait for vectors, and so may those of an attack.
+            records = tuple(e.Record(record.at, without_vectors(record.event)) for record in records)
+        run = _folded(records, base, effort)
         labels = _labels(documents[LABELS], run)
     except BadInput as error:
         raise BadInput(error.message, hint=error.hint or _HINT) from error
@@ -180,16 +204,47 @@ def _manifest(document: bytes) -> dict[str, Any]:
     return manifest
 
 
-def _record(line: bytes, reader: PartsReader) -> e.Record:
-    """Raises BadInput: when the line is no event with its time."""
-    try:
-        fields = orjson.loads(reader.restored(line))
-        seconds, event = fields["at"], event_from_json(orjson.dumps(fields["event"]), strict=True)
-    except (orjson.JSONDecodeError, KeyError, TypeError, StoreFailed) as error:
-        raise BadInput("The bundle has an event that cannot be read.") from error
-    if not isinstance(seconds, float | int) or not isfinite(seconds) or seconds < 0:
-        raise BadInput("The bundle has an event without its time.")
-    return e.Record(at=float(seconds), event=event)
+class Effort:
+    """The CPU time that this thread may spend on a bundle: as much as runs of its size take, several times over."""
+
+    def __init__(self, size: int, clock: Callable[[], float] = time.thread_time) -> None:
+        self._clock = clock
+        self._end = clock() + 1.0 + _SECONDS_PER_MB * size / 1e6
+
+    def check(self) -> None:
+        """Raises BadInput: when it is spent."""
+        if self._clock() > self._end:
+            raise BadInput("The bundle takes more work to read than any run of its size.")
+
+
+def _records(lines: Iterable[bytes], reader: PartsReader, effort: Effort) -> Iterator[e.Record]:
+    """Raises BadInput: when a line is no event with its time."""
+    for line in lines:
+        effort.check()
+        fields = reader.restored(line)
+        if not isinstance(fields, dict) or fields.keys() != {"at", "event"}:
+            raise BadInput("An event cannot be read: it is not one with its time.")
+        seconds, event = fields["at"], event_from_fields(fields["event"], reader.context)
+        if isinstance(seconds, bool) or not isinstance(seconds, float | int) or not 0 <= seconds <= LONGEST:
+            raise BadInput("The bundle has an event without its time.")
+        match event:
+            case e.PageChunked(passages=passages):
+                event = replace(event, passages=reader.shared(passages))
+            case e.Indexed(index=index):
+                index = replace(index, passages=reader.shared(index.passages))
+                event = replace(event, index=replace(index, not_embedded=reader.shared(index.not_embedded)))
+            case _:
+                pass
+        yield e.Record(at=float(seconds), event=event)
+
+
+def _matrix_bytes(event: e.Event) -> int:
+    """The bytes of the matrix of an index, with the rows that wait."""
+    match event:
+        case e.Indexed(index=index) if index.question is not None:
+            return 4 * len(index.passages) * index.question.size
+        case _:
+            return 0
 
 
 def _refuse_size(records: Iterable[e.Record]) -> None:
@@ -205,7 +260,7 @@ def _refuse_size(records: Iterable[e.Record]) -> None:
         )
 
 
-def _folded(records: tuple[e.Record, ...], base: Run | None) -> Run:
+def _folded(records: tuple[e.Record, ...], base: Run | None, effort: Effort) -> Run:
     """The run that the records make of `base`, when it is consistent there and wherever it could be shown before.
 
     Raises:
@@ -217,14 +272,14 @@ def _folded(records: tuple[e.Record, ...], base: Run | None) -> Run:
         raise BadInput("The bundle's events do not begin with the start of a run.")
     if any(later.at < earlier.at for earlier, later in pairwise(records)):
         raise BadInput("The bundle's events are not in the order of their times.")
-    run = base or Run()
+    fold = Fold(base or Run())
     try:
         for record in records:
-            run = run.apply(record)
-            if isinstance(record.event, e.Ranked):
-                check_consistency(run)
-        run = Run.from_records((), run)
-    except (KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
+            fold.apply(record)
+            check_event(record.event, fold.last)
+            effort.check()
+        run = fold.run.interrupted()
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError) as error:
         raise BadInput("The bundle's events do not fit together.") from error
     check_consistency(run)
     return run

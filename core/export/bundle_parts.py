@@ -13,8 +13,11 @@ from typing import Any
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from core.errors import BadInput
+from core.model import Passage
+from core.model.arrays import ARRAYS
 from core.run.importer import MOST_DIMENSIONS
 
 PART = "part"
@@ -63,38 +66,51 @@ class PartsWriter:
 
 
 class PartsReader:
-    """Puts texts and vectors back into JSON. The JSON and the parts are untrusted."""
+    """Puts texts back into JSON, and has the arrays of vectors. The JSON and the parts are untrusted."""
 
     def __init__(self, parts: Mapping[str, bytes], limit: int) -> None:
-        """`limit` bounds the bytes that are put back: a part may be named, and a passage cut, many times."""
+        """`limit` bounds the bytes that are put back: a part may be named, and a passage cut, many times.
+
+        A passage that was cut before costs nothing, since `shared` makes it the same.
+        """
         self._parts = parts
         self.unused = set(parts)
         """Names of the parts that nothing has named yet."""
         self._left = limit
         self._texts: dict[str, str] = {}
+        self._cut: set[tuple[str, int, int]] = set()
+        self._passages: dict[Passage, Passage] = {}
+        self.context = {ARRAYS: self._array}
+        """For the validation of what is restored."""
 
-    def restored(self, document: bytes) -> bytes:
-        """The JSON that `PartsWriter.shortened` was given.
+    def restored(self, document: bytes) -> Any:
+        """The parsed JSON that `PartsWriter.shortened` was given, with `{"part": name}` for vectors.
 
         Raises:
             BadInput: when a part is missing or is not what it should be, or a passage is not in its page.
         """
         try:
-            return orjson.dumps(self._restored(orjson.loads(document)))
-        except (orjson.JSONDecodeError, orjson.JSONEncodeError, UnicodeDecodeError) as error:
+            return self._restored(orjson.loads(document))
+        except (orjson.JSONDecodeError, UnicodeDecodeError) as error:
             raise BadInput("The bundle has a part that is no JSON or no text.") from error
         except RecursionError as error:
             raise BadInput("The bundle has JSON that is nested too deep.") from error
+
+    def shared(self, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
+        """The passages, each the same object as an equal one of before."""
+        return tuple(self._passages.setdefault(passage, passage) for passage in passages)
+
+    def _array(self, name: str) -> NDArray[np.float32]:
+        return _array(self._part(VECTORS, name))
 
     def _restored(self, value: Any) -> Any:
         match value:
             case {"key": str(key), "article": {"text": {"part": str(name)}} as article}:
                 self._texts[key] = text = self._part(PAGES, name).decode()
+                self._cut.clear()
                 return {**value, "article": {**article, "text": text}}
             case {"place": {"page": str(page), "start": int(start), "end": int(end)}} if "text" not in value:
                 return {**value, "text": self._passage(page, start, end)}
-            case {"part": str(name), **others} if not others:
-                return _array_json(self._part(VECTORS, name))
             case dict():
                 return {name: self._restored(inner) for name, inner in value.items()}
             case list():
@@ -112,7 +128,9 @@ class PartsReader:
     def _passage(self, page: str, start: int, end: int) -> str:
         if not 0 <= start <= end <= len(self._texts.get(page, "")):
             raise BadInput("The bundle has a passage that is not in its page.")
-        self._spend(end - start)
+        if (page, start, end) not in self._cut:
+            self._cut.add((page, start, end))
+            self._spend(end - start)
         return self._texts[page][start:end]
 
     def _spend(self, size: int) -> None:
@@ -121,8 +139,8 @@ class PartsReader:
             raise BadInput("The bundle repeats its parts more often than any run does.")
 
 
-def _array_json(npy: bytes) -> dict[str, Any]:
-    """A matrix in NumPy's format, as `core.model.array_to_json` has it.
+def _array(npy: bytes) -> NDArray[np.float32]:
+    """A matrix in NumPy's format, over the same bytes.
 
     Raises:
         BadInput: when it is no such file, or has more or fewer values than it says.
@@ -133,14 +151,14 @@ def _array_json(npy: bytes) -> dict[str, Any]:
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(file, max_header_size=1000)
     except (ValueError, TypeError, EOFError, SyntaxError, TokenError, MemoryError, RecursionError) as error:
         raise BadInput("The bundle has vectors that are not in NumPy's format.") from error
-    data = file.read()
+    start = file.tell()
     if (
         fortran
         or dtype != np.float32
         or len(shape) != 2
         or min(shape) < 0
         or shape[1] > MOST_DIMENSIONS
-        or shape[0] * shape[1] * 4 != len(data)
+        or shape[0] * shape[1] * 4 != len(npy) - start
     ):
         raise BadInput("The bundle has vectors of another shape than they state.")
-    return {"dtype": "float32", "shape": list(shape), "base64": base64.b64encode(data).decode()}
+    return np.frombuffer(npy, np.float32, offset=start).reshape(shape)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from pydantic import ValidationInfo
 
 # numpy and pydantic are imported where they are used: reading processes hold no arrays, and the two would be
 # a third of the memory of each.
@@ -21,10 +22,16 @@ def array_to_json(array: NDArray[Any]) -> dict[str, Any]:
     return {"dtype": str(array.dtype), "shape": list(array.shape), "base64": base64.b64encode(data).decode()}
 
 
-def _array_from_json(value: Any) -> NDArray[Any]:
+ARRAYS = "arrays"
+"""The key of the validation context for a function that returns the array of a name, for `{"part": name}`."""
+
+
+def _array_from_json(value: Any, info: ValidationInfo) -> NDArray[Any]:
     import numpy as np
 
-    if not isinstance(value, np.ndarray):
+    if isinstance(value, dict) and value.keys() == {"part"} and info.context:
+        value = info.context[ARRAYS](value["part"])
+    elif not isinstance(value, np.ndarray):
         data = base64.b64decode(value["base64"], validate=True)
         value = np.frombuffer(data, dtype=np.dtype(value["dtype"])).reshape(value["shape"])
     array: NDArray[Any] = value
@@ -38,7 +45,7 @@ class _AsJson:
     def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> Any:
         from pydantic_core import core_schema
 
-        return core_schema.no_info_plain_validator_function(
+        return core_schema.with_info_plain_validator_function(
             _array_from_json,
             serialization=core_schema.plain_serializer_function_ser_schema(array_to_json, when_used="json"),
         )

@@ -65,12 +65,21 @@ class Index:
             ValueError: when the index has no vectors, or these are of another width.
             IndexError: when there is no such row.
         """
+        filled = self.writable()
+        filled.fill(rows, vectors)
+        if filled.vectors is not None:
+            filled.vectors.flags.writeable = False
+        return filled
+
+    def writable(self) -> Index:
+        """A copy whose matrix can be changed by `fill`."""
+        return self if self.vectors is None else replace(self, vectors=self.vectors.copy())
+
+    def fill(self, rows: Rows, vectors: Floats) -> None:
+        """Put these vectors into these rows of a writable matrix. Raises as `with_vectors`."""
         if self.vectors is None or vectors.shape != (len(rows), self.vectors.shape[1]):
             raise ValueError("The vectors are not those of the index.")
-        filled = self.vectors.copy()
-        filled[rows] = vectors
-        filled.flags.writeable = False
-        return replace(self, vectors=filled)
+        self.vectors[rows] = vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,13 +1,14 @@
 """JSON serialisation of events and runs. The reader refuses what the writer could not have written."""
 
 import functools
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, get_args
 
 import orjson
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
-from core.errors import StoreFailed
+from core.errors import BadInput, StoreFailed
 from core.model import array_to_json
 from core.run import events as e
 from core.run.state import Run
@@ -42,25 +43,47 @@ def event_to_json(event: e.Event) -> bytes:
     return _dumped({"event": type(event).__name__, **fields})
 
 
-def event_from_json(data: bytes, *, strict: bool = False) -> e.Event:
-    """The event that `event_to_json` wrote, in this or an earlier version. `strict`: no value is converted.
+def event_from_json(data: bytes) -> e.Event:
+    """The event that `event_to_json` wrote, in this or an earlier version.
 
     Raises:
         StoreFailed: when the bytes are not such an event.
     """
     try:
         fields = upgrade(orjson.loads(data))
-        kind = _EVENTS[fields.pop("event")]
-        event: e.Event = (
-            _adapter(kind).validate_json(orjson.dumps(fields), strict=True)
-            if strict
-            else _adapter(kind).validate_python(fields)
-        )
+        event: e.Event = _adapter(_EVENTS[fields.pop("event")]).validate_python(fields)
     except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValueError) as error:
         raise StoreFailed(
             "A stored event cannot be read.", hint="It may come from another version."
         ) from error
     return event
+
+
+def event_from_fields(fields: Any, context: Mapping[str, Any]) -> e.Event:
+    """The event of untrusted JSON that is parsed already. No value is converted.
+
+    Raises:
+        BadInput: when it is no event, with the name of the field.
+    """
+    try:
+        fields = upgrade(fields)
+        name = fields.pop("event")
+        kind = _EVENTS[name]
+    except (KeyError, AttributeError, TypeError, ValueError) as error:
+        raise BadInput("An event cannot be read: its kind is not known.") from error
+    try:
+        event: e.Event = _adapter(kind).validate_json(orjson.dumps(fields), strict=True, context=context)
+    except ValidationError as error:
+        raise BadInput(f"An event cannot be read: {name}.{where_wrong(error)}.") from error
+    except (orjson.JSONEncodeError, KeyError, TypeError, ValueError) as error:  # an array
+        raise BadInput(f"An event cannot be read: {name} has an array of another form.") from error
+    return event
+
+
+def where_wrong(error: ValidationError, *names: str) -> str:
+    """The first field that is wrong, below `names`, and why. Its content is not repeated."""
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return f"{'.'.join(map(str, (*names, *fault['loc'])))}: {fault['msg']}"
 
 
 def without_vectors(event: e.Event) -> e.Event:

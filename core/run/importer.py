@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, get_type_hints
@@ -27,7 +27,8 @@ from core.model import (
     Skip,
     Source,
 )
-from core.run.codec import DERIVED, FORMAT, NOT_EXPORTED, READABLE_VERSIONS
+from core.run import events as e
+from core.run.codec import DERIVED, FORMAT, NOT_EXPORTED, READABLE_VERSIONS, where_wrong
 from core.run.events import QueryFailed
 from core.run.reports.sections import SectionState
 from core.run.state import Run, RunStatus
@@ -44,6 +45,9 @@ FIRST_YEAR, LAST_YEAR = 2000, 2200
 """Years of a start that every export can write, in any time zone."""
 VALUES_LIMIT = 4_000_000
 """Its values: 50 MB of empty arrays would take a gigabyte in memory."""
+
+LONGEST = 1e9
+"""Seconds that a run may take: 30 years, so that each of its times is a date."""
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _WEB = re.compile(r"https?://[^\s/]", re.IGNORECASE)
@@ -65,8 +69,10 @@ _LISTED: Mapping[str, Any] = {
 """Fields that are lists in a document and mappings by key in a run."""
 
 
-def run_from_json(data: bytes) -> Run:
+def run_from_json(data: bytes, context: Mapping[str, Any] | None = None) -> Run:
     """The run that `core.run.codec.run_to_json` wrote. A run without an end is interrupted.
+
+    `context` has the arrays that are not in the document, see `core.model.arrays`.
 
     Raises:
         BadInput: when the document is too large, is no exported run, or is inconsistent; the message says where.
@@ -90,7 +96,7 @@ def run_from_json(data: bytes) -> Run:
             hint="Read it with that version, or ask the question again.",
         )
     document.pop(DERIVED, None)
-    run = Run(**{name: _read(name, value) for name, value in upgrade(document).items()})
+    run = Run(**{name: _read(name, value, context) for name, value in upgrade(document).items()})
     check_consistency(run)
     return Run.from_records((), run)
 
@@ -105,7 +111,36 @@ def check_consistency(run: Run) -> None:
         raise BadInput(f"The file's parts do not fit together: {wrong}.", hint=_HINT)
 
 
-def _read(name: str, value: Any) -> Any:
+def check_event(event: e.Event, run: Run) -> None:
+    """Check what an untrusted event has added to a run, at a cost that grows with the event.
+
+    Raises:
+        BadInput: when the parts of the run do not fit together.
+    """
+    if wrong := next(_inconsistencies_of(event, run), ""):
+        raise BadInput(f"The file's parts do not fit together: {wrong}.", hint=_HINT)
+
+
+def _inconsistencies_of(event: e.Event, run: Run) -> Iterator[str]:
+    match event:
+        case e.PageRead(page=page):
+            yield from _check_article(page)
+        case e.PageChunked(passages=passages):
+            yield from _check_passages(passages, run)
+        case e.Indexed(index=index):
+            yield from _check_passages((*index.passages, *index.not_embedded), run)
+            yield from _check_index(index if run.index is None else run.index)
+        case e.Embedded(vectors=vectors) if vectors is not None and not _are_unit_like(vectors):
+            yield "vectors of Embedded are not of unit length"
+        case e.Ranked(ranking=ranking):
+            yield from _check_ranking(ranking, run.index)
+        case e.Checked(check=check):
+            yield from _check_citations(run.answer, run.sources, check)
+        case _:
+            pass
+
+
+def _read(name: str, value: Any, context: Mapping[str, Any] | None) -> Any:
     """A field of the run.
 
     Raises:
@@ -114,11 +149,9 @@ def _read(name: str, value: Any) -> Any:
     if name not in _types():
         raise BadInput("The file has a field that runs do not have.", hint=_HINT)
     try:
-        read = _reader(name).validate_json(orjson.dumps(value), strict=True)
+        read = _reader(name).validate_json(orjson.dumps(value), strict=True, context=context)
     except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, (name, *fault["loc"])))
-        raise BadInput(f"The file cannot be read: {where}: {fault['msg']}.", hint=_HINT) from error
+        raise BadInput(f"The file cannot be read: {where_wrong(error, name)}.", hint=_HINT) from error
     except (KeyError, TypeError, ValueError) as error:  # not an array
         raise BadInput(f"The file cannot be read: {name} has another form.", hint=_HINT) from error
     match name:
@@ -177,8 +210,7 @@ def _inconsistencies(run: Run) -> Iterator[str]:
     if run.index is not None:
         passages += [*run.index.passages, *run.index.not_embedded]
         yield from _check_index(run.index)
-    if not all(_matches_page(passage, run.pages) for passage in passages):
-        yield "passages are not in their pages"
+    yield from _check_passages(passages, run)
     # Not that its text is there: the page may have been read again, by another extractor, since the answer.
     sources = [*run.sources, *(source for section in run.sections for source in section.sources)]
     if not all(source.place.start >= 0 and source.place.page in run.pages for source in sources):
@@ -226,6 +258,11 @@ def _check_article(page: Page) -> Iterator[str]:
         yield "injection signs are outside of their page"
 
 
+def _check_passages(passages: Iterable[Passage], run: Run) -> Iterator[str]:
+    if not all(_matches_page(passage, run.pages) for passage in passages):
+        yield "passages are not in their pages"
+
+
 def _matches_page(passage: Passage, pages: Mapping[str, Page]) -> bool:
     """Whether the passage is the text at its place in its page."""
 
@@ -262,10 +299,10 @@ def _check_index(index: Index) -> Iterator[str]:
 def _check_ranking(ranking: Ranking, index: Index | None) -> Iterator[str]:
     rows = len(index.passages) if index else 0
     order = ranking.order
-    if order.ndim != 1 or order.dtype != np.int64 or len(set(order.tolist())) != len(order):
+    if order.ndim != 1 or order.dtype != np.int64 or len(np.unique(order)) != len(order):
         yield "order is no list of rows"
         return
-    if any(not 0 <= row < rows for row in (*order.tolist(), *ranking.context)):
+    if ((order < 0) | (order >= rows)).any() or not all(0 <= row < rows for row in ranking.context):
         yield "ranking names passages that are not there"
     scores = (ranking.cosine, ranking.bm25, ranking.fused, ranking.rerank, ranking.diverse)
     if not all(score is None or (score.shape == (rows,) and _are_floats(score)) for score in scores):

@@ -27,7 +27,8 @@ from core.model import (
 )
 from core.model.passage_urls import collection_at_url
 from core.run import events as e
-from core.run.hit_merging import merge_hits
+from core.run.fold import Fold, with_merged_hits
+from core.run.growing import Growing, with_items, without_item
 from core.run.notices import notices
 from core.run.reports import plan_events as p
 from core.run.reports.sections import IN_BRIEF, Section
@@ -35,8 +36,9 @@ from core.run.step_events import ModelDecided, Step, StepEnded, StepStarted, fol
 from core.run.timeline import Timeline
 from core.run.transitions import (
     RunStatus,
+    UsageKey,
+    add_usage,
     ended_early,
-    summed_usage,
     usage_of,
     whole_index,
     with_batch,
@@ -202,13 +204,17 @@ class Run:
 
         A run that no record ends is interrupted.
         """
-        run = base or cls()
+        fold = Fold(base or cls())
         for record in records:
-            run = run.apply(record)
-        if run.live:
-            closed = replace(run, timeline=run.timeline.closed(run.seconds))
-            run = ended_early(closed, RunStatus.INTERRUPTED)
-        return run
+            fold.apply(record)
+        return fold.run.interrupted()
+
+    def interrupted(self) -> Run:
+        """The run when no further record comes: one that has ended stays as it is."""
+        if not self.live:
+            return self
+        closed = replace(self, timeline=self.timeline.closed(self.seconds))
+        return ended_early(closed, RunStatus.INTERRUPTED)
 
     def apply(self, record: e.Record) -> Run:
         """The state after `record`."""
@@ -226,27 +232,28 @@ class Run:
             case e.Note() as note:
                 return replace(run, notes=(*run.notes, note))
             case e.ModelUsed() as used:
-                return replace(run, model_usage=summed_usage(run.model_usage, used))
+                sums: dict[UsageKey, e.ModelUsed] = {}
+                for call in (*run.model_usage, used):
+                    add_usage(sums, call)
+                return replace(run, model_usage=tuple(sums.values()))
             case e.QueryPlanned(query=query) if query in run.queries:
                 return run  # another section has planned it
             case e.QueryPlanned(query=query):
                 return replace(run, queries=(*run.queries, query))
             case e.SearchAnswered(query=query, reply=reply):
-                replies = {**run.replies, query: reply}
-                planned = [(q, replies[q]) for q in run.queries if q in replies]
-                return replace(run, replies=replies, hits=merge_hits(planned, run.knobs.search))
+                run = replace(run, replies=with_items(run.replies, {query: reply}))
+                return run if isinstance(run.replies, Growing) else with_merged_hits(run)
             case e.QueryFailed(query=query) as fault:
-                return replace(run, search_faults={**run.search_faults, query: fault})
+                return replace(run, search_faults=with_items(run.search_faults, {query: fault}))
             case e.FetchStarted(key=key):
                 return replace(run, fetching=(*run.fetching, key))
             case e.PageRead(page=page):
-                run = replace(run, pages={**run.pages, page.key: page})
-                skips = {key: skip for key, skip in run.skips.items() if not run.has_full_page(key)}
-                return replace(run, skips=skips)
+                run = replace(run, pages=with_items(run.pages, {page.key: page}))
+                return run if page.snippet_only else replace(run, skips=without_item(run.skips, page.key))
             case e.PageSkipped(skip=skip) if run.has_full_page(skip.key):
                 return run  # a second extractor failed: the page that was read stays
             case e.PageSkipped(skip=skip):
-                return replace(run, skips={**run.skips, skip.key: skip})
+                return replace(run, skips=with_items(run.skips, {skip.key: skip}))
             case e.PageChunked(passages=passages):
                 return replace(run, passages=(*run.passages, *passages))
             case e.Embedded() as batch:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from core.model import Phase
 from core.run import events as e
+from core.run.growing import with_items
 from core.run.reports.plan_events import PlanApproved, PlanProposed
 from core.run.step_events import StepEnded, StepStarted
 from core.text.sanitize import pluralize
@@ -119,13 +120,15 @@ class Timeline:
 
     def closed(self, at: float) -> Timeline:
         """The timeline with every open span ended at `at`."""
+        ended = {
+            key: replace(activity, span=replace(activity.span, end=at))
+            for key, activity in self.activities.items()
+            if activity.span.end is None
+        }
         return replace(
             self,
             phases={p: replace(s, end=at) if s.end is None else s for p, s in self.phases.items()},
-            activities={
-                k: replace(a, span=replace(a.span, end=at)) if a.span.end is None else a
-                for k, a in self.activities.items()
-            },
+            activities=with_items(self.activities, ended),
             waits=_cut(self.waits, at, lambda _: True),
         )
 
@@ -165,7 +168,7 @@ class Timeline:
 
     def _start(self, key: str, phase: Phase, kind: str, label: str, at: float) -> Timeline:
         activity = Activity(phase=phase, kind=kind, label=label, span=Span(start=at))
-        return replace(self, activities={**self.activities, key: activity})
+        return replace(self, activities=with_items(self.activities, {key: activity}))
 
     def _end(self, key: str, at: float, *, failed: bool = False, start: float | None = None) -> Timeline:
         activity = self.activities.get(key)
@@ -174,7 +177,7 @@ class Timeline:
         span = Span(start=max(activity.span.start, start or 0.0), end=at)
         return replace(
             self,
-            activities={**self.activities, key: replace(activity, span=span, failed=failed)},
+            activities=with_items(self.activities, {key: replace(activity, span=span, failed=failed)}),
             waits=_cut(self.waits, at, lambda wait: wait.activity == key),
         )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from core.model import CitationCheck, Index, Phase, Turn
 from core.run.events import Embedded, Indexed, ModelUsed
+from core.run.growing import Growing, with_items
 from core.run.reports.plan_events import SectionLeftOut, SectionStarted, SectionWritten
 from core.run.reports.sections import folded_sections, heading, report
 
@@ -42,7 +44,8 @@ def without_results_of(run: Run, phase: Phase) -> Run:
         case Phase.CHUNK:
             return replace(run, passages=())
         case Phase.EMBED:
-            return replace(run, live_cosine={}, vectors_reused=0, vectors_computed=0, embed_faults=())
+            none: Mapping[str, float] = Growing() if isinstance(run.live_cosine, Growing) else {}
+            return replace(run, live_cosine=none, vectors_reused=0, vectors_computed=0, embed_faults=())
         case Phase.ANSWER:
             text = f"{report(run.sections)}\n\n{heading(run.part)}".lstrip() if run.part else ""
             return replace(run, prompt=(), text=text, answer=None, check=CitationCheck())
@@ -130,19 +133,20 @@ def with_batch(run: Run, batch: Embedded) -> Run:
         run = replace(run, index=run.index.with_vectors(batch.rows, batch.vectors))
     return replace(
         run,
-        live_cosine={**run.live_cosine, **dict(zip(batch.passages, batch.cosine, strict=True))},
+        live_cosine=with_items(run.live_cosine, dict(zip(batch.passages, batch.cosine, strict=True))),
         vectors_reused=run.vectors_reused + batch.reused,
         vectors_computed=run.vectors_computed + len(batch.passages) - batch.reused,
     )
 
 
-def summed_usage(totals: tuple[ModelUsed, ...], used: ModelUsed) -> tuple[ModelUsed, ...]:
-    """`totals` with a further call, added to the sum of its phase and model; costs that providers state stay apart."""
-    sums: dict[tuple[object, ...], ModelUsed] = {}
-    for call in (*totals, used):
-        key = (call.phase, call.usage.model, call.usage.local, call.usage.tokens.cost is None)
-        sums[key] = replace(call, usage=sums[key].usage + call.usage) if key in sums else call
-    return tuple(sums.values())
+UsageKey = tuple[Phase, str, bool, bool]
+
+
+def add_usage(sums: dict[UsageKey, ModelUsed], used: ModelUsed) -> None:
+    """Add a call to the sum of its phase and model. Costs that providers state stay apart."""
+    usage = used.usage
+    key = (used.phase, usage.model, usage.local, usage.tokens.cost is None)
+    sums[key] = replace(used, usage=sums[key].usage + usage) if key in sums else used
 
 
 def usage_of(turn: Turn | None) -> tuple[ModelUsed, ...]:
