@@ -153,7 +153,9 @@ def _read(name: str, value: Any, context: Mapping[str, Any] | None) -> Any:
     except ValidationError as error:
         raise BadInput(f"The file cannot be read: {where_wrong(error, name)}.", hint=_HINT) from error
     except (KeyError, TypeError, ValueError) as error:  # not an array
-        raise BadInput(f"The file cannot be read: {name} has another form.", hint=_HINT) from error
+        raise BadInput(
+            f"The file cannot be read: {name} has an array of another form.", hint=_HINT
+        ) from error
     match name:
         case "replies":
             keyed = {pair.query: pair.reply for pair in read}
@@ -190,11 +192,13 @@ def _inconsistencies(run: Run) -> Iterator[str]:
         yield f"question has not 1 to {QUESTION_LIMIT:,} characters"
     if run.started and not _is_timestamp(run.started):
         yield f"started is no time with its zone, from {FIRST_YEAR} to {LAST_YEAR}"
-    if run.seconds < 0:
-        yield "seconds are below 0"
+    if not 0 <= run.seconds <= LONGEST:
+        yield f"seconds are not from 0 to {LONGEST:,.0f}"
     spans = [*run.timeline.phases.values(), *(bar.span for bar in run.timeline.activities.values())]
-    if any(span.start < 0 or (span.end is not None and span.end < span.start) for span in spans):
-        yield "timeline ends before it begins"
+    if any(
+        not 0 <= span.start <= (span.start if span.end is None else span.end) <= LONGEST for span in spans
+    ):
+        yield "timeline has a span that ends before it begins, or that no run has"
     if [step.number for step in run.steps] != list(range(1, len(run.steps) + 1)):
         yield "steps are not numbered from 1"
     if (run.sections and not run.plan) or (run.status is RunStatus.PLANNED and not run.waits_for_approval):

@@ -3,12 +3,14 @@
 import hashlib
 import io
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +20,7 @@ from core.errors import BadInput
 from core.evaluation.labels.passage_labels import label
 from core.export import bundle
 from core.export.bundle import from_bundle, to_bundle
+from core.export.formats import export, formats_of
 from core.model import Extractor, Grade, Phase
 from core.run import events as e
 from core.run.codec import event_to_json, run_to_json
@@ -283,3 +286,51 @@ def test_a_run_that_could_not_be_stored_is_exported_without_its_events(tmp_path:
     runs.close()
     assert recorded is not None and recorded.records == ()
     assert from_bundle(to_bundle(recorded)).run.text == DONE.text
+
+
+def with_vectors(values: float) -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.full((2, 2), values, np.float32))
+    return zipped(parts_of(BUNDLE) | {"vectors/0001.npy": file.getvalue()})
+
+
+EVENTS_OF_BUNDLE = parts_of(BUNDLE)["events.jsonl"]
+STRANGE = {
+    "a header that does not close": (
+        zipped(
+            parts_of(BUNDLE)
+            | {
+                "vectors/0001.npy": parts_of(BUNDLE)["vectors/0001.npy"]
+                .replace(b"}", b" ")
+                .replace(b")", b" ")
+            }
+        ),
+        "NumPy",
+    ),
+    "vectors that overflow": (with_vectors(3e38), "unit length"),
+    **{
+        f"a start in the year {at[:4]}": (
+            zipped(
+                parts_of(BUNDLE)
+                | {"events.jsonl": re.sub(rb'"at":"[^"]*"', b'"at":"%b"' % at.encode(), EVENTS_OF_BUNDLE)}
+            ),
+            "started",
+        )
+        for at in ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-12:00")
+    },
+}
+
+
+@pytest.mark.parametrize(("data", "field"), STRANGE.values(), ids=STRANGE)
+def test_what_no_export_could_show_is_refused_with_its_field(data: bytes, field: str) -> None:
+    with pytest.raises(BadInput, match=field):
+        from_bundle(data)
+
+
+def test_a_run_at_the_limits_of_time_has_every_export() -> None:
+    for at in (b"2000-01-01T00:00:00+00:00", b"2200-12-31T23:59:59+00:00"):
+        events = re.sub(rb'"at":"[^"]*"', b'"at":"%b"' % at, EVENTS_OF_BUNDLE)
+        events = re.sub(rb'^{"at":[1-9][0-9.]*', b'{"at":1000000000', events, flags=re.MULTILINE)
+        recorded = from_bundle(zipped(parts_of(BUNDLE) | {"events.jsonl": events}))
+        for ending in formats_of(recorded.run):
+            assert export(recorded, ending)
