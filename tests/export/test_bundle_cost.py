@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from core.errors import BadInput
 from core.export.bundle import EVENTS, Effort, from_bundle
+from core.export.formats import export, formats_of
 from tests.export.test_bundle import BUNDLE, parts_of, zipped
 
 PARTS = parts_of(BUNDLE)
@@ -192,3 +193,16 @@ def test_work_beyond_the_size_of_a_bundle_is_refused() -> None:
     effort.check()
     with pytest.raises(BadInput, match="more work"):
         effort.check()
+
+
+@MUTATIONS
+@given(st.data())
+def test_a_mutated_run_that_is_let_in_has_every_export(data: st.DataObject) -> None:
+    lines = orjson.loads(orjson.dumps(LINES))
+    mutate(data, lines)
+    try:
+        recorded = from_bundle(bundle(lines))
+    except BadInput:
+        return
+    for ending in formats_of(recorded.run):
+        assert export(recorded, ending)
