@@ -17,7 +17,7 @@ from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.jobs import Shared, Workers, run_job
 from core.adapters.workers.local_processes import LocalProcesses
 from core.errors import BadInput, WorkersFailed
-from tests.services.dask import OWN_CODE, DaskProcesses, dask_scheduler, tls_certificates
+from tests.services.dask import OWN_CODE, PACKAGES_ALONE, DaskProcesses, dask_scheduler, tls_certificates
 from tests.services.process import closed_port
 
 
@@ -148,7 +148,7 @@ async def test_a_scheduler_that_goes_ends_a_sweep_in_words(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_a_cluster_without_openquery_is_told(tmp_path: Path) -> None:
-    with dask_scheduler(tmp_path, env={}) as cluster:
+    with dask_scheduler(tmp_path, env=PACKAGES_ALONE) as cluster:
         cluster.start_workers(1)
         with pytest.raises(WorkersFailed, match="not installed on all machines"):
             DaskCluster(cluster.address)

@@ -9,6 +9,7 @@ import os
 import shlex
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from tests.services.process import own_port, serving
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 60
 OWN_CODE = {"PYTHONPATH": str(ROOT)}
+PACKAGES_ALONE = {"PYTHONPATH": sysconfig.get_path("purelib")}
+"""Beside `python -S`, which reads no `.pth` file: the environment of the tests has one that names this checkout."""
 LOOPBACK = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
 
 
@@ -91,12 +94,21 @@ def dask_scheduler(
 
     Args:
         folder: where logs and the workers' files go.
-        env: the scheduler's environment.
+        env: the scheduler's environment, which has this code or `PACKAGES_ALONE`.
         certificates: `tls_certificates`, with which connections are encrypted.
     """
     port = own_port()
     protocol = "tls" if certificates else "tcp"
-    command = (sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), *LOOPBACK)
+    isolated = ("-S",) if env == PACKAGES_ALONE else ()
+    command = (
+        sys.executable,
+        *isolated,
+        "-m",
+        "distributed.cli.dask_scheduler",
+        "--port",
+        str(port),
+        *LOOPBACK,
+    )
     command = (*command, "--protocol", protocol)
     environment = {**env, **(certificates or {})}
     with serving(
