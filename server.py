@@ -114,7 +114,7 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
 
 streamlit_patches.ignore_pages_folder()
 streamlit_patches.keep_reports()
-streamlit_patches.drop_nested_messages()
+streamlit_patches.keep_waiting_messages()
 streamlit_patches.look_up_widget_values()
 streamlit_patches.keep_theme()
 streamlit_patches.copy_containers_once()

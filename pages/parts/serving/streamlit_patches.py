@@ -76,45 +76,31 @@ def _request_again(session: AppSession, request: RerunData) -> None:
         _create_after_reports(session, request)
 
 
-# --- fragments inside fragments (decision 0025) ---------------------------------------------------------------
-# Upstream: no issue is known. Test: tests/pages/test_nested_fragments.py
+# --- messages that wait when a fragment begins (decision 0025) ----------------------------------------------
+# Upstream: no issue is known. Test: tests/pages/test_waiting_messages.py
 
 _clear_queue = ForwardMsgQueue.clear
 
 
-def drop_nested_messages() -> None:
-    """Drop what a nested fragment has in the queue together with the containers of the fragment around it.
+def keep_waiting_messages() -> None:
+    """Send everything that waits in the queue when a fragment begins.
 
-    When a fragment begins, Streamlit drops its own elements that wait to be sent, by its id. Those of a fragment inside
-    it have another id and stay, without the containers that they stand in: the browser ends with "Cannot set a node at
-    a delta path" and draws nothing more. The fragment that begins draws them again.
+    Streamlit drops what the last drawing of the page sent of that fragment, and keeps the message that this drawing
+    has ended. The browser then removes the fragment as no longer drawn, what follows it moves to its place, and the
+    next element has no container: "'setIn' cannot be called on an ElementNode", and nothing more is drawn.
     """
-    ForwardMsgQueue.clear = _clear_with_nested  # type: ignore[method-assign, assignment]
+    ForwardMsgQueue.clear = _clear_for_page_alone  # type: ignore[method-assign, assignment]
 
 
-def _clear_with_nested(
+def _clear_for_page_alone(
     queue: ForwardMsgQueue,
     retain_lifecycle_msgs: bool = False,
     fragment_ids_this_run: list[str] | None = None,
 ) -> None:
-    before = queue._queue
-    _clear_queue(queue, retain_lifecycle_msgs, fragment_ids_this_run)
     if fragment_ids_this_run is None:
-        return
-    remaining = set(map(id, queue._queue))
-    containers = {
-        tuple(message.metadata.delta_path)
-        for message in before
-        if id(message) not in remaining and message.delta.WhichOneof("type") == "add_block"
-    }
-    queue._queue = [
-        message
-        for message in queue._queue
-        if not any(
-            tuple(message.metadata.delta_path[:depth]) in containers
-            for depth in range(len(message.metadata.delta_path))
-        )
-    ]
+        _clear_queue(queue, retain_lifecycle_msgs)
+    else:
+        queue._delta_index_map = {}  # what the fragment sends comes after all that waits, not in its place
 
 
 # --- the value of one widget ----------------------------------------------------------------------------------
