@@ -184,8 +184,15 @@ class App:
         return self.keyed("history_table").locator("tbody tr").filter(has_text=question)
 
     def select_run(self, row: int) -> None:
-        """Tick a line of the History page: row 0 is the newest."""
+        """Tick a line of the History page: row 0 is the newest.
+
+        The actions above the table change with what is ticked, and move it: the next click waits for them.
+        """
+        actions = self.keyed("history_actions")
+        before = actions.inner_text()
         self._click_in_history(16, row)
+        expect(actions).not_to_have_text(before, use_inner_text=True)
+        self.at_rest()
 
     def history_row(self, row: int) -> None:
         """Click on the text of a line of the History page: row 0 is the newest."""
