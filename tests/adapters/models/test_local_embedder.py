@@ -2,13 +2,13 @@ import asyncio
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from core.adapters.models import local_embedder
 from core.adapters.models.local_embedder import MiniLM, PackagedFile
 from core.errors import EmbedFailed
 
@@ -95,6 +95,7 @@ async def test_calls_from_many_runs_at_once_load_the_model_once() -> None:
 def test_importing_it_loads_no_model_library_and_using_it_imports_no_carrier_package() -> None:
     script = """
 import asyncio, sys
+from core.adapters.models import local_embedder
 from core.adapters.models.local_embedder import MiniLM
 embedder = MiniLM()
 assert not {"onnxruntime", "tokenizers"} & set(sys.modules), "imported too early"
@@ -150,10 +151,13 @@ def test_onnx_runtime_stores_no_identifier_and_no_usage_to_send(tmp_path: Path, 
     assert list(tmp_path.rglob("*")) == []
 
 
-async def test_without_a_temporary_folder_it_says_what_to_do(
+async def test_a_damaged_graph_is_reported_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    with pytest.raises(EmbedFailed, match="temporary file: No such file") as failure:
-        await MiniLM().warm()
-    assert "TMPDIR" in failure.value.hint
+    for graph in (b"", local_embedder.GRAPH.read_bytes()[:-1]):
+        (tmp_path / "minilm.onnx").write_bytes(graph)
+        monkeypatch.setattr(local_embedder, "GRAPH", tmp_path / "minilm.onnx")
+        with pytest.raises(EmbedFailed, match=r"minilm\.onnx is missing or is not the file") as failure:
+            await MiniLM().warm()
+        assert "Reinstall OpenQuery" in failure.value.hint
+        monkeypatch.undo()

@@ -1,13 +1,17 @@
-"""A model with int8 weights, rewritten so that it multiplies integers."""
+"""The graph of the shipped embedding model, which multiplies integers."""
+
+import hashlib
 
 import numpy as np
 import onnx
 import onnxruntime
+import pytest
 from numpy.typing import NDArray
 from onnx import numpy_helper
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 
-from core.adapters.models.integers.integer_matmul import with_integer_products
+from core.adapters.models.local_embedder import GRAPH, GRAPH_SHA256, WEIGHTS
+from scripts.embedding_graph import embedding_graph, with_external_weights, with_integer_products
 
 DEPTH, WIDTH, ROWS = 64, 32, 50
 CHANCE = np.random.default_rng(7)
@@ -85,3 +89,26 @@ def test_a_model_without_int8_weights_stays_as_it_is() -> None:
     )
     model = make_model(graph, opset_imports=[make_opsetid("", 17)], ir_version=8)
     assert with_integer_products(model.SerializeToString()) == model.SerializeToString()
+
+
+def test_int8_matrices_are_read_from_the_file_of_weights() -> None:
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry(
+        "session.model_external_initializers_file_folder_path", str(WEIGHTS.file.parent)
+    )
+    graph = onnx.load_from_string(GRAPH.read_bytes()).graph
+    int8 = [tensor for tensor in graph.initializer if tensor.data_type == onnx.TensorProto.INT8]
+    assert len(int8) == 38
+    assert all(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in int8)
+    assert onnxruntime.InferenceSession(GRAPH.read_bytes(), options).get_inputs()
+
+
+def test_a_matrix_that_the_file_does_not_have_is_an_error() -> None:
+    with pytest.raises(ValueError, match="not found"):
+        with_external_weights(weight_only_model(), b"other", "model.onnx")
+
+
+def test_the_shipped_graph_is_what_the_script_writes() -> None:
+    shipped = GRAPH.read_bytes()
+    assert hashlib.sha256(shipped).hexdigest() == GRAPH_SHA256
+    assert onnx.load_from_string(embedding_graph()) == onnx.load_from_string(shipped)

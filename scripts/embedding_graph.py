@@ -1,24 +1,21 @@
-"""Integer arithmetic for an ONNX model whose weights are int8 but which computes with floats.
+"""Write the graph of the shipped embedding model, which multiplies integers: `python -m scripts.embedding_graph`.
 
-Such a file holds each matrix as `Cast(int8) * scale`, with a scale for each column of a factor and for each row of
-an embedding table, and computes in float32. Here the inputs of products are rounded to 8 bits at run time and
-multiplied as integers, and of a table only the rows that are looked up become floats (decision 0044). The weights are
-the same; what is lost is the rounding of the inputs, which have one scale for each product.
-
-As a program it reads the model from stdin and writes it to the file that its argument names.
+The package of all-MiniLM-L6-v2 has its weights as int8 and computes with floats: it holds each matrix as
+`Cast(int8) * scale`, with a scale for each column of a factor and for each row of an embedding table. In the graph
+that is written, the inputs of products are rounded to 8 bits at run time and multiplied as integers, and of a table
+only the rows that are looked up become floats (decision 0044). The int8 matrices are not in it: it names their places
+in the package's file. What is lost is the rounding of the inputs, which have one scale for each product.
 """
 
-from __future__ import annotations
-
-import sys
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from onnx import GraphProto, NodeProto
+import onnx
+from onnx import GraphProto, NodeProto, TensorProto
+from onnx.helper import make_node
 
+from core.adapters.models.local_embedder import GRAPH, WEIGHTS
 
 _FLOAT = 1
 """ONNX's number for float32."""
@@ -38,8 +35,6 @@ def with_integer_products(model: bytes) -> bytes:
     Raises:
         google.protobuf.message.DecodeError: when it is none.
     """
-    import onnx  # heavy, and only embedding needs it
-
     loaded = onnx.load_from_string(model)
     graph = loaded.graph
     matrices = dict(_int8_matrices(graph))
@@ -54,8 +49,6 @@ def with_integer_products(model: bytes) -> bytes:
 
 def _int8_matrices(graph: GraphProto) -> Iterator[tuple[str, _Int8Matrix]]:
     """The int8 matrices, by the name of the float matrix that the graph makes of each."""
-    from onnx import TensorProto
-
     stored = {tensor.name for tensor in graph.initializer if tensor.data_type == TensorProto.INT8}
     cast = {
         node.output[0]: node.input[0]
@@ -69,8 +62,6 @@ def _int8_matrices(graph: GraphProto) -> Iterator[tuple[str, _Int8Matrix]]:
 
 def _rewritten(graph: GraphProto, matrices: dict[str, _Int8Matrix]) -> Iterator[NodeProto]:
     """The nodes in their order; an input of several products is rounded once."""
-    from onnx.helper import make_node
-
     rounded: set[str] = set()
     for node in graph.node:
         if node.op_type == "MatMul" and (factor := matrices.get(node.input[1])):
@@ -90,8 +81,6 @@ def _rounded(name: str) -> list[str]:
 
 
 def _product(node: NodeProto, factor: _Int8Matrix) -> Iterator[NodeProto]:
-    from onnx.helper import make_node
-
     result = node.output[0]
     values, scale, zero = _rounded(node.input[0])
     yield make_node("MatMulInteger", [values, factor.values, zero], [f"{result}:int32"])
@@ -101,8 +90,6 @@ def _product(node: NodeProto, factor: _Int8Matrix) -> Iterator[NodeProto]:
 
 
 def _lookup(node: NodeProto, table: _Int8Matrix) -> Iterator[NodeProto]:
-    from onnx.helper import make_node
-
     result, rows = node.output[0], node.input[1]
     yield make_node("Gather", [table.values, rows], [f"{result}:int8"], axis=0)
     yield make_node("Gather", [table.scales, rows], [f"{result}:scales"], axis=0)
@@ -115,5 +102,38 @@ def _without_unused(nodes: list[NodeProto], graph: GraphProto) -> list[NodeProto
     return [node for node in nodes if not used.isdisjoint(node.output)]
 
 
+def with_external_weights(model: bytes, weights: bytes, file_name: str) -> bytes:
+    """Return the model with its int8 matrices as places in the file of weights.
+
+    Args:
+        model: an ONNX file.
+        weights: the file that has every int8 matrix of the model somewhere in it.
+        file_name: the name of that file, which lies in the folder that ONNX Runtime is told.
+
+    Raises:
+        ValueError: when a matrix is not in the file.
+    """
+    loaded = onnx.load_from_string(model)
+    for tensor in loaded.graph.initializer:
+        if tensor.data_type != TensorProto.INT8:
+            continue  # scales are few, and floats had better begin at a multiple of four bytes
+        values = tensor.raw_data
+        place = {"location": file_name, "offset": weights.index(values), "length": len(values)}
+        tensor.ClearField("raw_data")
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, value in place.items():
+            tensor.external_data.add(key=key, value=str(value))
+    written: bytes = loaded.SerializeToString(deterministic=True)
+    return written
+
+
+def embedding_graph() -> bytes:
+    """Return the graph of the shipped embedding model."""
+    weights = WEIGHTS.read()
+    return with_external_weights(with_integer_products(weights), weights, WEIGHTS.file.name)
+
+
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_bytes(with_integer_products(sys.stdin.buffer.read()))
+    written = embedding_graph()
+    GRAPH.write_bytes(written)
+    print(f"{GRAPH}: {len(written):,} bytes, SHA-256 {hashlib.sha256(written).hexdigest()}")
