@@ -1,6 +1,7 @@
 """Imports point one way: the table of docs/architecture.md says from which layer to which."""
 
 import ast
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -43,13 +44,16 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
             yield from _nodes(node)
 
 
-def _imports(path: Path) -> Iterator[str]:
+@functools.cache
+def _imports(path: Path) -> tuple[str, ...]:
     """Every name that a file imports when it runs, at its top or inside a function."""
+    names: list[str] = []
     for node in _nodes(ast.parse((ROOT / path).read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield from (f"{'.' * node.level}{node.module}.{alias.name}" for alias in node.names)
+            names += (f"{'.' * node.level}{node.module}.{alias.name}" for alias in node.names)
+    return tuple(names)
 
 
 def _layer(name: str) -> int | None:

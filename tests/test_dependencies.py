@@ -1,6 +1,7 @@
 """What is imported is declared, what is declared is used, and licences with conditions are named."""
 
 import ast
+import functools
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -37,21 +38,29 @@ def declared(files: Iterable[Path]) -> dict[str, Requirement]:
     return {canonicalize_name(requirement.name): requirement for requirement in found}
 
 
-def imported(source: str) -> Iterator[str]:
+owners_of_modules = functools.cache(packages_distributions)
+
+
+@functools.cache
+def imported(path: Path) -> frozenset[str]:
     """The top-level names of other packages' modules that a file imports."""
+    return frozenset(_imported(path.read_text("utf-8"))) - sys.stdlib_module_names - OURS - ONLY_TYPES
+
+
+def _imported(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             names = [node.module or ""]
-        yield from {name.partition(".")[0] for name in names} - sys.stdlib_module_names - OURS - ONLY_TYPES
+        yield from (name.partition(".")[0] for name in names)
 
 
 def packages(files: Iterable[Path]) -> dict[str, set[str]]:
     """The packages that have each imported module, by the module's name. Not installed: its own name."""
-    names = {name for file in files for name in imported(file.read_text("utf-8"))}
-    owners = packages_distributions()
+    names = {name for file in files for name in imported(file)}
+    owners = owners_of_modules()
     return {name: {canonicalize_name(owner) for owner in owners.get(name, [name])} for name in names}
 
 
