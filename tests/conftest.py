@@ -13,7 +13,7 @@ from core.config.settings import Settings
 from core.runtime.engine import Engine
 from core.runtime.event_loop import new_loop
 from core.runtime.registry import RunRegistry
-from tests.seeding import record_run
+from tests.seeding import embed_handbook, record_run
 from tests.services import searxng as searxng_service
 from tests.services import small_model as model_service
 from tests.services.cached import CACHE, Unavailable, locked
@@ -98,7 +98,7 @@ def nobody_has_set_anything(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def demo_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The cache of a data folder after a question about the whole demo library. The workers share one."""
+    """The cache of a data folder after a question about the whole demo library, and an experiment. The workers share it."""
     folder = tmp_path_factory.getbasetemp()
     if worker_id != "master":
         folder = folder.parent
@@ -107,6 +107,7 @@ def demo_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path
         if not cache.exists():
             everything = {"search": {"backend": "demo", "results": 50}, "read": {"early_cut_percent": 0}}
             record_run(folder / "demo", "How do retrieval and ranking work?", Knobs.parse(everything))
+            embed_handbook(folder / "demo")
     return cache
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.config.knobs import Knobs
+from core.evaluation.experiment_state import ExperimentStatus
 from core.run import events as e
 from core.run.events import Event, Record, RunStarted
 from core.run.state import Run, RunStatus
@@ -46,6 +47,20 @@ def record_run(folder: Path, question: str, knobs: Knobs, **connected: Any) -> t
     finally:
         runs.close()
     return tuple(heard)
+
+
+def embed_handbook(folder: Path) -> None:
+    """Embed the passages and questions of the handbook's data set into the cache of the data folder."""
+    runs = RunRegistry(settings(folder / "data"))
+    try:
+        name = runs.experiments.start("handbook", {"rank": {"strategy": ["cosine"]}}, processes=1)
+        patience = Patience(PATIENCE)
+        while (experiment := runs.experiments.get(name)) and experiment.live:
+            assert patience.lasts(experiment), "the passages of the handbook were not embedded"
+            time.sleep(0.02)
+        assert experiment and experiment.status is ExperimentStatus.DONE
+    finally:
+        runs.close()
 
 
 def store_run(folder: Path, happened: Iterable[Record]) -> Run:
