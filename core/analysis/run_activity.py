@@ -65,7 +65,7 @@ def current_activity(run: Run, now: float) -> str:
     counts = passage_counts(run)
     embedded = f"{counts.embedded:,} of {pluralize(counts.found, 'passage')}"
     if Phase.ANSWER in running or Phase.RANK in running:
-        rest = f", {count}, the rest follow" if (count := embedded_so_far(run)) else ""
+        rest = f", {count}, the rest when needed" if (count := embedded_so_far(run)) else ""
         return _WORK[Phase.ANSWER if Phase.ANSWER in running else Phase.RANK] + rest
     if Phase.READ in running:
         finished_pages = len(run.pages) + len(run.skips.keys() - run.pages.keys())

@@ -21,7 +21,7 @@ from core.config.knobs import Backend, Knobs
 from core.config.prices import Prices
 from core.config.run_knobs import Method
 from core.config.settings import Settings
-from core.followups import complete, research_plan
+from core.followups import research_plan
 from core.model import CAVEAT, AnswerKind, Notice, Phase, Severity, Source, Turn
 from core.model.passage_urls import passage_at_url
 from core.pipeline import research, retrieve
@@ -138,7 +138,7 @@ async def ask_showing_progress(
             terminal.print_troubles(run)
             if sub_questions := approved(run.plan, ask=not options.approve):
                 run = await research_plan(run, sub_questions, ports, listen)
-        return await complete(run, ports, listen) if output is Output.RUN else run, terminal
+        return run, terminal
     except asyncio.CancelledError:
         if terminal.pipe_error:
             raise terminal.pipe_error from None

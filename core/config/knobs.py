@@ -199,7 +199,7 @@ class EmbedKnobs:
     in_flight: Annotated[int, Field(ge=1, le=32, title="Calls in flight")] = 4
     """Concurrent requests to a remote embedder."""
     everything_first: Annotated[bool, Field(title="Embed everything first")] = False
-    """Embeds all passages before the context is chosen. Otherwise an embedder on this machine begins with the passages that can enter it, and embeds the rest while the answer is written."""
+    """Embeds all passages before the context is chosen. Otherwise an embedder on this machine begins with the passages that can enter it, and embeds the rest while somebody looks at the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)

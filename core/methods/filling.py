@@ -1,9 +1,7 @@
-"""Passages that wait for their vectors: those that can enter the context get them before it is chosen, the others while
-the answer is written, and after it."""
+"""Passages that wait for their vectors: those that can enter the context get them before it is chosen, the others when
+somebody looks at the run."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from functools import partial
 
 from core.config.knobs import RankKnobs
@@ -63,22 +61,6 @@ async def fill(ports: Ports, recorder: Recorder) -> None:
         again = await _ranked(with_batch(recorder.run, part))
         recorder.emit(part)  # with its ranking, so that the run is never between two states
         recorder.emit(Ranked(again))
-
-
-@asynccontextmanager
-async def filling(ports: Ports, recorder: Recorder) -> AsyncIterator[None]:
-    """Fill the run from the first word of its answer on, until the block ends."""
-
-    async def work() -> None:
-        await recorder.until(lambda run: bool(run.text))
-        await fill(ports, recorder)
-
-    task = asyncio.create_task(work())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 def is_incomplete(run: Run) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
 from core.config.knobs import Knobs, Strategy
-from core.methods.filling import filling, settle
+from core.methods.filling import settle
 from core.model import Answer, AnswerFrom, Index, Page, Passage, Phase, Ranking, Rows, Source, source_numbers
 from core.ports import Ports
 from core.run import events as e
@@ -138,18 +138,14 @@ async def rank_index(  # noqa: PLR0917
 async def answer_and_check(
     question: str, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
 ) -> None:
-    """Number the sources of the run's ranking, write the answer from them, and check its citations.
-
-    From its first word on, passages that wait for their vectors are embedded.
-    """
+    """Number the sources of the run's ranking, write the answer from them, and check its citations."""
     emit = recorder.emit
     if recorder.run.ranking is None:
         return
     numbered = numbered_sources(recorder.run)
     emit(e.SourcesChosen(numbered, embedded_ids(recorder.run)))
     try:
-        async with filling(ports, recorder):
-            text = await answer_from(numbered, question, knobs, ports, recorder, budget)
+        text = await answer_from(numbered, question, knobs, ports, recorder, budget)
     except AnswerBrokeOff as error:
         emit(e.Answered(error.partial))
         emit(e.Checked(check(error.partial.text, source_numbers(numbered))))

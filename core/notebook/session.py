@@ -72,6 +72,7 @@ async def research(
         runs.stop(run_id)
         progress.draw()
         raise
+    await asyncio.to_thread(runs.complete, run_id)
     await asyncio.to_thread(runs.wait_for_vectors, run_id)
     return _stored_run(run_id)
 

@@ -53,7 +53,7 @@ class RunRegistry(StoredWork):
         self.engine = Engine(settings)
         self.store = RunStore(settings.folder / RUNS)
         self.quotas = Quotas.from_settings(settings, self.engine.prices.read)
-        self.observers = (logs.observe, self._complete_after)
+        self.observers = (logs.observe,)
         self.tag = self.store.tag
         """Add a tag to stored runs, or remove it: `RunStore.tag`."""
         self.links = RunLinks(self.store)

@@ -22,7 +22,7 @@ from core.methods.filling import is_incomplete
 from core.ports import Ports
 from core.run.events import Record
 from core.run.recorder import Listener
-from core.run.state import Run, RunStatus
+from core.run.state import Run
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.runtime.job_table import JobTable
@@ -103,8 +103,11 @@ class StoredWork:
         return True
 
     def complete(self, run_id: str, access: Access = NO_ACCESS) -> None:
-        """Embed the passages of a run that has ended and that wait for their vectors. Other work on the run ends it, and
-        so does that nobody has asked `is_filling` for `UNWATCHED_SECONDS`; what is embedded stays."""
+        """Embed the passages of an ended run that wait for their vectors, for somebody who looks at it.
+
+        Other work on the run ends it, and so does that nobody has asked `is_filling` for `UNWATCHED_SECONDS`. What is
+        embedded stays.
+        """
         job = None if is_link(run_id) else self._jobs.get(run_id)
         if job is None or job.run.live or job.live or job.filled_nothing or not is_incomplete(job.run):
             return
@@ -169,12 +172,6 @@ class StoredWork:
             return partial(followups.go_on, run)
 
         self._follow_up(run_id, bind, access, queue=self._slots, answers=True)
-
-    def _complete_after(self, record: Record | None, run: Run) -> None:
-        """An observer that has a run completed when other work on it has ended well."""
-        job = self._jobs.in_memory(run.id) if record is None and run.status is RunStatus.DONE else None
-        if job and not job.fills:
-            self.complete(run.id, job.access)
 
     def _listener(self, job: Job, spending: Work, observer: RunObserver | None = None) -> Listener:
         """A listener that stores every event, updates the job, charges the quota subject of `spending` and calls the observers."""

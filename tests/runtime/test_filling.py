@@ -1,4 +1,4 @@
-"""A run whose answer is there is filled with the vectors of the passages that waited, until other work needs it."""
+"""A run that somebody looks at is filled with the vectors of the passages that waited, until other work needs it."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -67,15 +67,20 @@ def test_closing_the_page_ends_the_filling_without_loss(
     monkeypatch.setattr(stored_work, "UNWATCHED_SECONDS", -1.0)
     run_id = filled_runs.start(QUESTION, KNOBS)
     answered = finished(filled_runs, run_id)
-    until(lambda: waiting(filled_runs.get(run_id)) < waiting(answered))
+    until(lambda: waiting(looked_at(filled_runs, run_id)) < waiting(answered))
     until(lambda: not filled_runs.is_filling(run_id))
     run = filled_runs.get(run_id)
     assert run is not None and run.status is RunStatus.DONE and run.answer == answered.answer
     stored = filled_runs.store.load(run_id)
     assert stored is not None and waiting(stored) == waiting(run) > 0
     monkeypatch.undo()
-    filled_runs.complete(run_id)
-    until(lambda: waiting(filled_runs.get(run_id)) == 0)
+    until(lambda: waiting(looked_at(filled_runs, run_id)) == 0)
+
+
+def looked_at(runs: RunRegistry, run_id: str) -> Run | None:
+    """The run, which a page asks to complete each time that it draws it."""
+    runs.complete(run_id)
+    return runs.get(run_id)
 
 
 def waiting(run: Run | None) -> int:
@@ -83,10 +88,17 @@ def waiting(run: Run | None) -> int:
     return len(run.index.waiting)
 
 
+def test_nothing_is_embedded_for_a_run_that_nobody_looks_at(filled_runs: RunRegistry) -> None:
+    answered = finished(filled_runs, filled_runs.start(QUESTION, KNOBS))
+    assert not filled_runs.is_filling(answered.id)
+    finished(filled_runs, filled_runs.start(QUESTION, KNOBS))
+    assert waiting(filled_runs.get(answered.id)) == waiting(answered) > 0
+
+
 def test_the_rest_follows_and_is_stored(filled_runs: RunRegistry) -> None:
     run_id = filled_runs.start(QUESTION, KNOBS)
     answered = finished(filled_runs, run_id)
-    until(lambda: waiting(filled_runs.get(run_id)) == 0)
+    until(lambda: waiting(looked_at(filled_runs, run_id)) == 0)
     filled_runs.wait_for_vectors(run_id)
     run = filled_runs.get(run_id)
     assert run is not None and run.status is RunStatus.DONE
@@ -103,16 +115,15 @@ def test_other_work_and_stop_end_the_filling_which_goes_on_when_asked(
     embedder.most = FIRST + 350
     run_id = filled_runs.start(QUESTION, KNOBS)
     assert finished(filled_runs, run_id).status is RunStatus.DONE
-    assert embedder.held.wait(60)
+    until(lambda: looked_at(filled_runs, run_id) and embedder.held.is_set())
     assert filled_runs.is_filling(run_id)
     filled_runs.stop(run_id)
     until(lambda: not filled_runs.is_filling(run_id))
     run = filled_runs.get(run_id)
     assert run is not None and run.status is RunStatus.DONE and is_incomplete(run)
-    filled_runs.complete(run_id)
-    assert filled_runs.is_filling(run_id)
+    until(lambda: looked_at(filled_runs, run_id) and filled_runs.is_filling(run_id))
     embedder.most = 10**9  # the call under way is held for ever, unless other work ends it
     filled_runs.answer_again(run_id)
-    until(lambda: waiting(filled_runs.get(run_id)) == 0)
+    until(lambda: waiting(looked_at(filled_runs, run_id)) == 0)
     answered = filled_runs.get(run_id)
     assert answered is not None and len(answered.earlier_answers) == 1

@@ -128,8 +128,8 @@ def _summary(run: Run) -> str:
     counts = passage_counts(run)
     merged = f", {counts.merged:,} identical {plural(counts.merged, 'one')} merged" if counts.merged else ""
     vectors, entered = embedded_so_far(run), ""
-    if _filling(run):
-        vectors += ", the rest follow"
+    if vectors:
+        vectors += ", the rest follow" if _filling(run) else ", the rest when needed"
         diff = context_diff(run, run)
         entered = f", {len(diff.entered):,} of them new since the answer" if diff and diff.entered else ""
     return (
