@@ -85,7 +85,7 @@ def background_checks() -> list[Check]:
                 f"text, reading and evaluation under Python {'.'.join(map(str, version))}",
                 f"{SYSTEM_PYTHON} -I scripts/environment.py .venv-system uv,tests && "
                 f".venv-system/bin/python -m pytest -p no:cacheprovider {' '.join(SENSITIVE)} "
-                f'-m "not ({NEEDS_MUCH})"',
+                f'--hypothesis-profile=quick -m "not ({NEEDS_MUCH})"',
             )
         )
     return checks
