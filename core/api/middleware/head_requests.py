@@ -27,11 +27,10 @@ class HeadRequests:
 
         answering = asyncio.ensure_future(self._app({**scope, "method": "GET"}, receive, send_start))
         waiting = asyncio.ensure_future(started.wait())
-        await asyncio.wait((answering, waiting), return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
-        if not answering.done():
+        try:
+            await asyncio.wait((answering, waiting), return_when=asyncio.FIRST_COMPLETED)
+        finally:  # also where the caller has gone before the headers
+            waiting.cancel()
             answering.cancel()
             with suppress(asyncio.CancelledError):
                 await answering
-        elif not answering.cancelled() and (error := answering.exception()):
-            raise error
