@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.runtime.engine import Engine
 from core.runtime.event_loop import new_loop
 from core.runtime.registry import RunRegistry
-from tests.seeding import embed_handbook, record_run
+from tests.services import handbook_vectors
 from tests.services import searxng as searxng_service
 from tests.services import small_model as model_service
-from tests.services.cached import CACHE, Unavailable, locked
+from tests.services.cached import CACHE, Unavailable
 from tests.services.openai_server import FakeOpenAI
 from tests.services.searxng import RealSearxNG, real_searxng
 from tests.services.small_model import SmallModel, real_small_model
 
 REAL_PARTS: dict[str, tuple[str, Callable[[], object]]] = {
     "searxng_process": ("SearXNG (the first time takes a minute)", searxng_service.prepare),
+    "demo_cache": ("vectors of the handbook", handbook_vectors.prepare),
     "small_model": ("a small language model (the first time takes a minute)", model_service.prepare),
 }
 
@@ -97,24 +97,15 @@ def nobody_has_set_anything(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def demo_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The cache of a data folder after a question about the whole demo library, and an experiment. The workers share it."""
-    folder = tmp_path_factory.getbasetemp()
-    if worker_id != "master":
-        folder = folder.parent
-    cache = folder / "demo" / "data" / "cache.sqlite"
-    with locked(folder / "demo.lock"):
-        if not cache.exists():
-            everything = {"search": {"backend": "demo", "results": 50}, "read": {"early_cut_percent": 0}}
-            record_run(folder / "demo", "How do retrieval and ranking work?", Knobs.parse(everything))
-            embed_handbook(folder / "demo")
-    return cache
+def demo_cache() -> Path:
+    """The cache of a data folder that has embedded the demo library and the handbook's data set."""
+    return handbook_vectors.prepare()
 
 
 @pytest.fixture
 def warm_folder(tmp_path: Path, demo_cache: Path) -> Path:
     """A data folder whose cache has the vectors of the demo library; embedding them takes seconds."""
-    shutil.copy(demo_cache, tmp_path)
+    shutil.copy(demo_cache, tmp_path / "cache.sqlite")
     return tmp_path
 
 

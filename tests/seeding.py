@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.config.knobs import Knobs
+from core.config.knobs import EmbedKnobs, Knobs, ReadKnobs, SearchKnobs
 from core.evaluation.experiment_state import ExperimentStatus
 from core.run import events as e
 from core.run.events import Event, Record, RunStarted
@@ -49,10 +49,17 @@ def record_run(folder: Path, question: str, knobs: Knobs, **connected: Any) -> t
     return tuple(heard)
 
 
-def embed_handbook(folder: Path) -> None:
-    """Embed the passages and questions of the handbook's data set into the cache of the data folder."""
-    runs = RunRegistry(settings(folder / "data"))
+def embed_demo_library(folder: Path) -> None:
+    """Embed all passages of the demo library, and those of the handbook's data set, into the cache of a data folder."""
+    knobs = Knobs(
+        search=SearchKnobs(backend="demo", results=50),
+        read=ReadKnobs(early_cut_percent=0),
+        embed=EmbedKnobs(everything_first=True),
+    )
+    runs = RunRegistry(settings(folder))
     try:
+        (run,) = until_ended(runs, [runs.start("How do retrieval and ranking work?", knobs)])
+        assert run.status is RunStatus.DONE, run.error
         name = runs.experiments.start("handbook", {"rank": {"strategy": ["cosine"]}}, processes=1)
         patience = Patience(PATIENCE)
         while (experiment := runs.experiments.get(name)) and experiment.live:

@@ -119,7 +119,7 @@ def health(api: Api) -> httpx.Response:
 @pytest.fixture(scope="package")
 def shared_api(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> Iterator[Api]:
     folder = tmp_path_factory.mktemp("api")
-    shutil.copy(demo_cache, folder)
+    shutil.copy(demo_cache, folder / "cache.sqlite")
     with serving(settings(folder)) as api:
         health(api)
         yield api

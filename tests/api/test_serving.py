@@ -107,7 +107,7 @@ def test_a_second_worker_ends_the_server_with_the_reason(tmp_path: Path, applica
 @pytest.mark.browser
 def test_the_service_runs_beside_the_pages_and_shares_their_runs(tmp_path: Path, demo_cache: Path) -> None:
     (tmp_path / "data").mkdir()
-    shutil.copy(demo_cache, tmp_path / "data")
+    shutil.copy(demo_cache, tmp_path / "data" / "cache.sqlite")
     with (
         pages.serving(tmp_path) as site,
         httpx.Client(base_url=site.url, timeout=60, trust_env=False) as client,

@@ -33,7 +33,7 @@ MILLS = (
 @pytest_asyncio.fixture(scope="module", loop_scope="package")
 async def shared_engine(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> AsyncIterator[Engine]:
     folder = tmp_path_factory.mktemp("library")
-    shutil.copy(demo_cache, folder)
+    shutil.copy(demo_cache, folder / "cache.sqlite")
     async with Engine(Settings(data=folder, ollama_url="")) as engine:
         yield engine
 

@@ -21,7 +21,7 @@ ASKED = {"question": QUESTION, "knobs": {"search": {"backend": "demo"}}}
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> Iterator[Api]:
     folder = tmp_path_factory.mktemp("shared")
-    shutil.copy(demo_cache, folder)
+    shutil.copy(demo_cache, folder / "cache.sqlite")
     tokens = SecretStr("of-anna,of-berta")
     with serving(settings(folder, shared=True, api_tokens=tokens, query_seconds=0)) as api:
         yield api
