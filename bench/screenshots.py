@@ -248,7 +248,6 @@ def _filled(browser: Browser, folder: Path) -> None:
         expect(page.get_by_test_id("data-grid-canvas").first).to_be_visible()
         page.mouse.move(0, 0)
         page.get_by_test_id("stSidebarContent").evaluate("element => element.scrollTo(0, 0)")
-        pictured(page, folder / "filling.png")
         expect(app.own("tuned").or_(app.own("status-line"))).not_to_contain_text(
             "follow", timeout=5 * PATIENCE
         )
