@@ -72,7 +72,9 @@ async def research(
         runs.stop(run_id)
         progress.draw()
         raise
-    await asyncio.to_thread(runs.complete, run_id)
+    # The run's own work may last a moment longer than its answer, and nothing is embedded beside it.
+    await asyncio.to_thread(runs.wait_for_vectors, run_id)
+    runs.complete(run_id)
     await asyncio.to_thread(runs.wait_for_vectors, run_id)
     return _stored_run(run_id)
 
