@@ -33,7 +33,7 @@ def test_a_curve_ends_where_the_reranker_judged_no_further_and_sources_may_lie_b
     assert (curve.name, curve.scores, curve.context, curve.cutoff) == ("rerank", (7.0,), (1, 2), 2)
 
 
-def test_the_chart_has_cosines_in_the_order_of_the_ranking_and_bm25_on_an_axis_of_its_own() -> None:
+def test_the_chart_has_the_score_that_ranks_and_others_on_an_axis_of_their_own() -> None:
     run = finished()
     scores = {"cosine": [0.2, 0.8], "bm25": [7, np.nan], "fused": [0.03, 0.02]}
     arrays = {name: np.array(values, dtype=np.float32) for name, values in scores.items()}
@@ -41,12 +41,20 @@ def test_the_chart_has_cosines_in_the_order_of_the_ranking_and_bm25_on_an_axis_o
     curve = curve_of(replace(run, ranking=ranking))
     assert curve.cosine == pytest.approx((0.2, 0.8))
     assert curve.bm25 == (7, None)
-    series = {trace.name: trace for trace in go.Figure(score_chart(curve, run, dark=False).to_dict()).data}
-    for name in ("Cosine", "BM25"):
+    drawn = score_chart(curve, run, dark=False, others=True)
+    series = {trace.name: trace for trace in go.Figure(drawn.to_dict()).data}
+    for name in ("Fused score", "Cosine", "BM25"):
         assert (series[name].x0, series[name].dx, len(series[name].y)) == (1, 1, 2)
     assert list(series["in the context"].x) == [2]
-    assert series["in the context"].y == pytest.approx((0.8,))
-    assert (series["Cosine"].yaxis, series["BM25"].yaxis) == ("y", "y2")
+    assert series["in the context"].y == pytest.approx((0.02,))
+    assert [series[name].yaxis for name in ("Fused score", "Cosine", "BM25")] == ["y", "y2", "y2"]
+    assert [series[name].visible for name in ("Fused score", "Cosine", "BM25")] == [
+        True,
+        "legendonly",
+        "legendonly",
+    ]
+    alone = go.Figure(score_chart(curve, run, dark=False).to_dict()).data
+    assert [trace.name for trace in alone] == ["Fused score", "in the context"]
     by_words = curve_of(replace(run, ranking=replace(ranking, strategy="bm25", cosine=None)))
     assert [trace.yaxis for trace in go.Figure(score_chart(by_words, run, dark=False).to_dict()).data] == [
         "y",
