@@ -89,17 +89,20 @@ class AnswerOffer:
     """What a run that ended without a complete answer could be answered from."""
 
     pages: int
-    """Pages with a ranked passage; where nothing is ranked, all pages that were read."""
+    """The number of pages with a ranked passage, or of all pages without a ranking."""
     hits: int
     ranked: int
-    """Passages in the ranking; 0 where there is none."""
+    """The number of ranked passages, or 0 without a ranking."""
     strategy: str
-    """What ranked them; empty where nothing did."""
+    """The name of the ranking, or ""."""
     passages: int
 
 
 def answer_offer(run: Run) -> AnswerOffer | None:
-    """What there is to answer from; None for a run that is live, was finished, or has no pages."""
+    """Return what an unfinished run can be answered from, or None.
+
+    None is for a run that is live, has a complete answer, or has no pages.
+    """
     finished = run.status is RunStatus.DONE or (run.answer is not None and run.answer.complete)
     if run.live or finished or not run.pages:
         return None

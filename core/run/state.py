@@ -115,7 +115,7 @@ class Run:
     sections: tuple[Section, ...] = ()
     """Those of the report of a deep run whose plan is approved."""
     part: str = ""
-    """The heading of the part of the report that is under way, for which passages are ranked; empty: none is."""
+    """The heading of the section that passages are being ranked for, or ""."""
     error: e.RunFailed | None = None
     vectors_reused: int = 0
     vectors_computed: int = 0
@@ -210,7 +210,7 @@ class Run:
         return fold.run.interrupted()
 
     def interrupted(self) -> Run:
-        """The run when no further record comes: one that has ended stays as it is."""
+        """Return the run as interrupted, or as it is if it has ended."""
         if not self.live:
             return self
         closed = replace(self, timeline=self.timeline.closed(self.seconds))

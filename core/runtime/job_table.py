@@ -61,8 +61,9 @@ class JobTable:
             return tuple(self._jobs.values())
 
     def get(self, run_id: str) -> Job | None:
-        """The job of a run in memory or in the store; None when there is no such run. Instead of an id, a link may be
-        given: the job then has a copy of the run, and cannot be claimed.
+        """Return the job of a run in memory or in the store, or None.
+
+        Instead of an id, a link may be given: the job then has a copy of the run, and cannot be claimed.
 
         Raises:
             StoreFailed: when the store cannot be read.

@@ -221,9 +221,10 @@ class RunRegistry(StoredWork):
         return self.store.history(limit, user, conversation)
 
     def recorded(self, run_id: str, user: str = "") -> RecordedRun | None:
-        """A run with its events and the labels that `user` has given to its passages, for export; None when there is no
-        run of that id. One that is under way is as far as it is now, and has then been interrupted. One that could not be
-        stored has no events.
+        """Return a run with its events and its labels by `user`, or None.
+
+        It is meant for export. A run under way is returned as interrupted now. One that could not be stored has no
+        events.
 
         Raises:
             NotAllowed: when it is a read-only link.

@@ -158,7 +158,7 @@ class RunStore:
         return Run.from_records(records, base)
 
     def recorded(self, run_id: str) -> RecordedRun | None:
-        """A stored run with its events, as far as they are written; None when there is none.
+        """Return a stored run with its written events, or None.
 
         Raises:
             StoreFailed: when its events cannot be read.
