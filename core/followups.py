@@ -25,6 +25,7 @@ from core.run.recorder import Listener, Recorder
 from core.run.reports.plan_events import PlanApproved
 from core.run.state import Run, RunStatus
 from core.run.transitions import index_event
+from core.stages.answer import QUOTED_BY_CHOICE
 from core.stages.read import read
 from core.stages.search import search
 from core.stages.streams import collected, stream
@@ -171,11 +172,16 @@ def added_query(run: Run, text: str) -> Query:
 
 
 async def answer_again(
-    run: Run, ports: Ports, listen: Listener | None = None, *, retuned: Run | None = None
+    run: Run,
+    ports: Ports,
+    listen: Listener | None = None,
+    *,
+    retuned: Run | None = None,
+    quoted: bool = False,
 ) -> Run:
     """Answer again, from the ranking of `retuned` when one is given. The previous answer joins `earlier_answers`.
 
-    A run that ended before its passages were ranked is answered from the pages that it has.
+    `quoted`: sentences of the sources are quoted, and no chat model is asked. A run that ended before its passages were ranked is answered from the pages that it has.
     """
     knobs = (retuned or run).knobs
     async with _resumed(run, listen, knobs) as recorder:
@@ -184,8 +190,18 @@ async def answer_again(
             recorder.emit(e.Ranked(retuned.ranking))
         if (run.part or recorder.run.ranking is None) and run.pages:
             await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
-        await answer_and_check(run.question, knobs, ports, recorder)
+        if quoted:
+            quoting = replace(ports, chat=None)
+            await answer_and_check(run.question, knobs, quoting, recorder, note=QUOTED_BY_CHOICE)
+        else:
+            await answer_and_check(run.question, knobs, ports, recorder)
     return recorder.run
+
+
+def require_pages(run: Run) -> None:
+    """Raise `BadInput` when a run has nothing to answer from."""
+    if not run.pages:
+        raise BadInput("This run has no pages to answer from.", hint="Ask the question again.")
 
 
 async def research_plan(

@@ -1,5 +1,6 @@
 """What the pipeline needs of the world. Adapters match these shapes and inherit nothing."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import NotRequired, Protocol, TypedDict, Unpack
@@ -144,6 +145,10 @@ class ChatOptions(TypedDict):
 class Chat(ModelPort, Protocol):
     """A chat model."""
 
+    @property
+    def silence(self) -> float:
+        """Seconds without any data after which a reply is given up; infinite without a limit."""
+
     def __call__(
         self, messages: Sequence[Message], **options: Unpack[ChatOptions]
     ) -> AsyncGenerator[StreamChunk]:
@@ -181,6 +186,8 @@ class Ports:
     answers: MutableMapping[str, Answer] | None = None
     """Earlier answers of chat models by the digest of all that the model was asked, to be used again and added to;
     None: the model is always asked."""
+    quote: asyncio.Event | None = None
+    """Set by a person who does not wait for the chat model: the answer under way is then quoted from its sources."""
     stored: Callable[[], Awaitable[None]] = keep_nothing
     """Waits until every event of the run so far is on disk."""
     egress: EgressPolicy = UNRESTRICTED

@@ -133,6 +133,8 @@ EVENTS: tuple[e.Event, ...] = (
     p.SectionWritten(1, ANSWER, (SOURCE,), 40),
     p.SectionLeftOut(2, "It broke."),
     p.BriefStarted(),
+    e.ModelAsked(Phase.ANSWER, "m@h", silence=60.0),
+    e.ModelHeard(Phase.ANSWER),
     e.RunStopped(),
     e.RunFailed("answer", "It broke.", "Try again.", 6),
 )

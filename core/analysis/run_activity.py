@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from math import ceil
 
 from core.config.run_knobs import Method
-from core.model import Phase
+from core.model import QUOTED, Phase
 from core.run.state import Run, RunStatus
 from core.run.timeline import Wait
+from core.text.display import embedder_name
 from core.text.sanitize import pluralize
 
 _WORK = {
@@ -58,9 +59,8 @@ def current_activity(run: Run, now: float) -> str:
     """What a live run does at `now` seconds of its clock, as a line without an end mark."""
     if run.status is RunStatus.QUEUED:
         return "Waiting for a free slot"
-    if waits := [(phase, wait) for phase in Phase if (wait := run.timeline.waiting(phase, now))]:
-        phase, wait = waits[-1]
-        return f"{_WORK.get(phase, str(phase).capitalize())}: {retry_text(wait, now)}"
+    if waiting := waiting_for(run, now):
+        return waiting
     running = {phase for phase, span in run.timeline.phases.items() if span.end is None}
     counts = passage_counts(run)
     embedded = f"{counts.embedded:,} of {pluralize(counts.found, 'passage')}"
@@ -79,9 +79,70 @@ def current_activity(run: Run, now: float) -> str:
     return "Searching" if run.queries else _WORK[Phase.PLAN]
 
 
+def waiting_for(run: Run, now: float) -> str:
+    """The model server that a live run waits for at `now` seconds, without an end mark, or ""."""
+    if waits := [(phase, wait) for phase in Phase if (wait := run.timeline.waiting(phase, now))]:
+        phase, wait = waits[-1]
+        return f"{_WORK.get(phase, str(phase).capitalize())}: {retry_text(wait, now)}"
+    return silent.text if (silent := silent_model(run, now)) else ""
+
+
 def retry_text(wait: Wait, now: float) -> str:
     """Why a request waits, and the seconds until it is sent again, rounded up."""
     return f"{wait.reason} of {wait.server}, retrying in {ceil(wait.ends() - now)} s"
+
+
+SILENT_SECONDS = 10.0
+"""From this long without data on, a person is told that a chat model is silent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SilentModel:
+    """A chat model that has sent nothing for a while."""
+
+    model: str
+    seconds: float
+    """Since it was asked, or last sent something."""
+    gives_up: float | None
+    """Seconds of silence after which it is given up, or None."""
+    can_quote: bool
+    """Whether it writes the answer, so that the sources can be quoted instead."""
+
+    @property
+    def text(self) -> str:
+        """What is waited for, without an end mark. A server that keeps its connection open may outlast the limit."""
+        name = embedder_name(self.model)
+        limited = self.gives_up is not None and self.seconds <= self.gives_up
+        until = f", gives up at {ceil(self.gives_up or 0)} s" if limited else ""
+        return f"Waiting for {name}: nothing for {int(self.seconds)} s{until}"
+
+
+def silent_model(run: Run, now: float) -> SilentModel | None:
+    """The chat model that a live run has waited for since `SILENT_SECONDS` or more at `now` seconds, or None."""
+    timeline = run.timeline
+    for phase, reply in timeline.awaited.items() if run.live else ():
+        seconds = timeline.silent(phase, now)
+        if seconds >= SILENT_SECONDS and timeline.waiting(phase, now) is None:
+            can_quote = phase is Phase.ANSWER
+            return SilentModel(
+                model=reply.model, seconds=seconds, gives_up=reply.gives_up, can_quote=can_quote
+            )
+    return None
+
+
+def writes_answer(run: Run) -> bool:
+    """Whether a chat model is writing the answer of a live run, which can be ended by quoting the sources."""
+    return run.live and Phase.ANSWER in run.timeline.awaited
+
+
+def can_quote(run: Run) -> bool:
+    """Whether the sources can be quoted in place of an answer that the chat model writes, or has failed to write."""
+    return writes_answer(run) or ((offer := answer_offer(run)) is not None and offer.model_failed)
+
+
+def quoted_instead(run: Run) -> bool:
+    """Whether the sources are quoted although a chat model is connected; a note says why."""
+    return any(note.phase is Phase.ANSWER and QUOTED in note.message.lower() for note in run.notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +157,8 @@ class AnswerOffer:
     strategy: str
     """The name of the ranking, or ""."""
     passages: int
+    model_failed: bool
+    """The run has failed because its chat model did: the sources can be quoted without it."""
 
 
 def answer_offer(run: Run) -> AnswerOffer | None:
@@ -107,9 +170,15 @@ def answer_offer(run: Run) -> AnswerOffer | None:
     if run.live or finished or not run.pages:
         return None
     counts = passage_counts(run)
+    model_failed = run.error is not None and run.error.part == "answer" and not run.sections
     if run.index is None or run.ranking is None:
         return AnswerOffer(
-            pages=len(run.pages), hits=len(run.hits), ranked=0, strategy="", passages=counts.kept
+            pages=len(run.pages),
+            hits=len(run.hits),
+            ranked=0,
+            strategy="",
+            passages=counts.kept,
+            model_failed=model_failed,
         )
     pages = {place.page for passage in run.index.passages for place in (passage.place, *passage.also)}
     return AnswerOffer(
@@ -118,4 +187,5 @@ def answer_offer(run: Run) -> AnswerOffer | None:
         ranked=len(run.ranking.order),
         strategy=run.ranking.strategy,
         passages=counts.kept,
+        model_failed=model_failed,
     )

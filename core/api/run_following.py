@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 from fastapi import Depends, Request
 from fastapi.sse import EventSourceResponse
 
+from core.analysis.run_activity import can_quote
 from core.api.problems import CLIENT_GONE, Refusal
 from core.api.responses.answers import answer_of, nothing_found
 from core.api.service import ServiceOf, SessionOf
@@ -242,6 +243,10 @@ class RunFollower:
 FollowerOf = Annotated[RunFollower, Depends()]
 
 
+QUOTE_HINT = "POST /runs/{id}/quote answers with sentences of its sources."
+"""What to do when the chat model has failed to write an answer, beside the hint of the failure."""
+
+
 def refusal_of(run: Run, backends: Sequence[Backend] = ()) -> Refusal | None:
     """The refusal for an ended run without any answer, or None when it has at least a part of one.
 
@@ -250,7 +255,9 @@ def refusal_of(run: Run, backends: Sequence[Backend] = ()) -> Refusal | None:
     if run.status is RunStatus.STOPPED:
         return _stopped(run)
     if run.error and not run.text and not nothing_found(run):
-        return Refusal.of(run.error, run.id, backends)
+        refusal = Refusal.of(run.error, run.id, backends)
+        refusal.hint = f"{refusal.hint} {QUOTE_HINT}".strip() if can_quote(run) else refusal.hint
+        return refusal
     return None
 
 

@@ -7,16 +7,18 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
 from core.analysis.answers.source_cards import passages_of_documents, source_cards, source_context
 from core.analysis.progress import phase_progress
+from core.analysis.run_activity import SilentModel, can_quote
 from core.analysis.run_usage import RunUsage, run_usage
 from core.cli.plan_approval import approved, require_terminal
 from core.cli.printing import print_json_line, print_note, print_text
 from core.cli.progress_lines import PhaseLines, counts, detail, phase_times
+from core.cli.silent_model import SilenceWatch
 from core.config.knobs import Backend, Knobs
 from core.config.prices import Prices
 from core.config.run_knobs import Method
@@ -84,6 +86,8 @@ async def print_stored(run: Run, store: RunStore | None) -> None:
     if problem := store.unsaved(run.id):
         print_note(f"The run is not in the history. {problem}")
     else:
+        if can_quote(run):
+            print_note(f"Sentences of its sources answer instead: openquery runs quote {run.id}")
         print_note(f"The run is in the history: {run.id}")
 
 
@@ -126,11 +130,16 @@ async def ask_showing_progress(
         closed=lambda: task and task.cancel(),
     )
 
+    watch = SilenceWatch(terminal.show_silence)
+    ports = replace(ports, quote=watch.quote)
+
     def listen(record: e.Record, run: Run) -> None:
         if store:
             store.append(run, record)
+        watch.listen(record, run)
         terminal.show(record, run)
 
+    watching = asyncio.ensure_future(watch.watch())
     work = retrieve if output is Output.CONTEXT else partial(research, turn=turn, earlier=earlier)
     try:
         run = await work(question, knobs, ports, listen, queries=options.queries)
@@ -143,6 +152,9 @@ async def ask_showing_progress(
         if terminal.pipe_error:
             raise terminal.pipe_error from None
         raise
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
 
 
 def other_backends(engine: Engine, run: Run) -> tuple[Backend, ...]:
@@ -168,6 +180,7 @@ class Terminal:
         self._closed = closed
         self._compact = not verbose and sys.stderr.isatty()
         self._phase = ""
+        self._silent = self._begun = False
         self._printed_notices: set[Notice] = set()
         self.pipe_error: BrokenPipeError | None = None
 
@@ -183,6 +196,9 @@ class Terminal:
 
     def _show(self, record: e.Record, run: Run) -> None:
         event = record.event
+        if self._stream and event == e.PhaseStarted(Phase.ANSWER) and self._begun and not run.text:
+            print_text()  # below a part of another answer
+        self._begun = bool(run.text)
         if isinstance(event, e.TokensWritten):
             self._clear_progress()
             if self._stream:
@@ -207,6 +223,30 @@ class Terminal:
             status = f"{self._phase} {counts(run)}".lstrip()[: shutil.get_terminal_size().columns - 1]
             self._clear_progress()
             print_note(status, end="")
+
+    def show_silence(self, silent: SilentModel | None, reads_enter: bool) -> None:
+        """Print that a chat model is silent, once or as the line that is rewritten. None: it is not any more."""
+        if self.pipe_error:
+            return
+        try:
+            self._show_silence(silent, reads_enter)
+        except BrokenPipeError as error:
+            self.pipe_error = error
+            self._closed()
+
+    def _show_silence(self, silent: SilentModel | None, reads_enter: bool) -> None:
+        was_silent, self._silent = self._silent, silent is not None
+        if silent is None:
+            return
+        choice = " Press Enter to quote the sources instead." if reads_enter else ""
+        line = f"{silent.text}.{choice}"
+        if self._compact and not self._begun:
+            self._clear_progress()
+            print_note(line[: shutil.get_terminal_size().columns - 1], end="")
+        elif not was_silent:
+            if self._begun:
+                print_note("")  # below the part of the answer that is written
+            self._print(line)
 
     def finish(self, run: Run, backends: Sequence[Backend] = ()) -> None:
         """Print how the run ended, and its sources: below the answer, or as context where none is streamed.

@@ -1,9 +1,11 @@
 """`openquery runs`: the runs of the history, listed, shown and deleted."""
 
 import argparse
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Coroutine, Sequence
 from contextlib import closing
 from datetime import datetime
+from typing import Any
 
 from core.analysis.history import matching_runs, summary_usage
 from core.cli.ask import Terminal
@@ -16,16 +18,18 @@ from core.config.egress import EgressPolicy
 from core.config.prices import Prices
 from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
+from core.followups import answer_again, require_pages
 from core.run.codec import run_to_json
 from core.run.state import Run
+from core.runtime.engine import Engine
 from core.storage.price_file import PriceFile
 from core.storage.run_store import RUNS, RunStore
 from core.storage.run_summaries import RunSummary
 from core.text.sanitize import one_line, pluralize
 
 
-def runs_in_terminal(options: argparse.Namespace) -> int:
-    """List, show or delete runs of the history, and return the exit code.
+def runs_in_terminal(options: argparse.Namespace) -> int | Coroutine[Any, Any, int]:
+    """List, show or delete runs of the history, or quote their sources, and return the exit code.
 
     Raises:
         BadInput: when runs are missing, too many, or not in the history.
@@ -38,6 +42,8 @@ def runs_in_terminal(options: argparse.Namespace) -> int:
         raise BadInput(f"No run to {options.action}.", hint="Name it by its id, which openquery runs lists.")
     if options.limit < 1:
         raise BadInput(f"--limit is {options.limit}; it must be 1 or more.", hint="The default is 20.")
+    if options.action == "quote":
+        return _quote(options.ids, options.as_json, settings)
     with closing(RunStore(settings.folder / RUNS)) as store:
         if store.problem:
             raise StoreFailed(store.problem)
@@ -108,6 +114,29 @@ def _show(run: Run, as_json: bool, prices: Prices) -> None:
         return
     print_text(f"{one_line(run.id)}  {run.status}\n{run.question}\n\n{run.text}", end="")
     Terminal(PhaseLines(1), prices, verbose=False, stream=True, closed=lambda: None).finish(run)
+
+
+async def _quote(ids: Sequence[str], as_json: bool, settings: Settings) -> int:
+    """Answer ended runs again with sentences of their sources, and show them."""
+    code = 0
+    with closing(RunStore(settings.folder / RUNS)) as store:
+        runs = _stored_runs(store, ids)
+        for run in runs:
+            if run.live:
+                raise BadInput(
+                    f"Run {one_line(run.id)} is under way.", hint="Quote its sources when it has ended."
+                )
+            require_pages(run)
+        async with Engine(settings) as engine:
+            for run in runs:
+                ports = await engine.ports(run.knobs, run=run)
+                quoted = await answer_again(
+                    run, ports, lambda record, state: store.append(state, record), quoted=True
+                )
+                _show(quoted, as_json, ports.prices)
+                code = quoted.error.exit_code if quoted.error else code
+        await asyncio.to_thread(store.flush)
+    return code
 
 
 def _delete(store: RunStore, ids: Sequence[str]) -> None:

@@ -12,9 +12,13 @@ MOST_LISTED = 500
 def add_runs_arguments(runs: argparse.ArgumentParser) -> None:
     """Add the arguments: an action with its runs, filters, and the form of the output."""
     runs.add_argument(
-        "action", nargs="?", choices=["list", "show", "delete"], default="list", help="default: list"
+        "action",
+        nargs="?",
+        choices=["list", "show", "delete", "quote"],
+        default="list",
+        help="default: list; quote answers again with sentences of the sources",
     )
-    runs.add_argument("ids", nargs="*", metavar="RUN", help="of show and delete: ids of runs")
+    runs.add_argument("ids", nargs="*", metavar="RUN", help="of all but list: ids of runs")
     filters = runs.add_argument_group("filters of the list")
     filters.add_argument("--words", default="", metavar="TEXT", help="words that the question contains")
     filters.add_argument(

@@ -136,14 +136,25 @@ async def rank_index(  # noqa: PLR0917
 
 
 async def answer_and_check(
-    question: str, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
+    question: str,
+    knobs: Knobs,
+    ports: Ports,
+    recorder: Recorder,
+    budget: TimeBudget = UNLIMITED,
+    *,
+    note: str = "",
 ) -> None:
-    """Number the sources of the run's ranking, write the answer from them, and check its citations."""
+    """Number the sources of the run's ranking, write the answer from them, and check its citations.
+
+    A `note` on the answer is recorded before its first word.
+    """
     emit = recorder.emit
     if recorder.run.ranking is None:
         return
     numbered = numbered_sources(recorder.run)
     emit(e.SourcesChosen(numbered, embedded_ids(recorder.run)))
+    if note:
+        emit(e.Note(Phase.ANSWER, note))
     try:
         text = await answer_from(numbered, question, knobs, ports, recorder, budget)
     except AnswerBrokeOff as error:
@@ -200,6 +211,7 @@ async def answer_from(  # noqa: PLR0917
         answers=ports.answers,
         budget=budget,
         spending=Spending(knobs=knobs.run, prices=ports.prices, run=run, since=run.before),
+        quote=ports.quote,
     )
 
 

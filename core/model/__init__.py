@@ -17,7 +17,7 @@ from core.model.conversation import AnswerFrom, Exchange, Turn
 from core.model.hits import Author, Hit, HitOrigin, Phase, Query, Result, SearchReply, Skip
 from core.model.labels import Grade, Label
 from core.model.library import Collection, LibraryDocument, LibraryPassage, Neighbour
-from core.model.notices import CAVEAT, Notice, Severity
+from core.model.notices import CAVEAT, QUOTED, Notice, Severity
 from core.model.pages import (
     FILLING,
     Article,
@@ -38,7 +38,7 @@ from core.model.retry import Retry
 from core.model.usage import Embeddings, ModelUsage, RerankScores, Usage
 
 __all__ = [
-    "CAVEAT", "FILLING",
+    "CAVEAT", "FILLING", "QUOTED",
     "ROLES", "Answer", "AnswerFrom", "AnswerKind", "Article", "Author", "Citation", "CitationCheck",
     "Collection", "Document", "Embeddings", "Exchange", "Extractor", "Floats", "FunctionCall", "Grade", "Hit",
     "HitOrigin", "Index", "InjectionKind", "InjectionSign", "Label", "LibraryDocument", "LibraryPassage",

@@ -8,6 +8,9 @@ from core.model.hits import Phase
 CAVEAT = "These sources may not answer this."
 """How a warning begins under which a doubtful answer stands; the reason follows."""
 
+QUOTED = "sentences of the sources are quoted"
+"""In each note, in either case, that says why sentences are quoted although a chat model is connected."""
+
 
 class Severity(StrEnum):
     """How much a notice matters to whoever reads the answer."""

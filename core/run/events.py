@@ -70,6 +70,23 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelAsked:
+    """A chat model was sent a request, and its reply is awaited."""
+
+    phase: Phase
+    model: str
+    silence: float | None = None  # seconds without any data after which it is given up; None: no limit
+    ends: float | None = None  # seconds after which the reply is awaited no longer; None: no limit
+
+
+@dataclass(frozen=True, slots=True)
+class ModelHeard:
+    """The awaited chat model has sent a part of its reply, which may be reasoning. Told once a second at most."""
+
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True)
 class ModelUsed:
     """A call of a model has ended, also one that was stopped or that broke off, and took these tokens."""
 
@@ -267,6 +284,8 @@ Event = (
     | PhaseStarted
     | PhaseEnded
     | Note
+    | ModelAsked
+    | ModelHeard
     | ModelUsed
     | ModelRetry
     | QueryPlanned

@@ -16,6 +16,7 @@ from core.model import (
     Notice,
     Page,
     Passage,
+    Phase,
     Query,
     Ranking,
     SearchReply,
@@ -265,7 +266,8 @@ class Run:
             case e.Ranked(ranking=ranking):
                 return replace(run, ranking=ranking)
             case e.SourcesChosen(sources=sources, embedded=ids):
-                return replace(run._with_answer_archived(), sources=sources, embedded_for_answer=ids)
+                run = run._with_answer_archived()._without_answer_notes()
+                return replace(run, sources=sources, embedded_for_answer=ids)
             case e.Prompted(messages=messages):
                 return replace(run, prompt=messages)
             case e.TokensWritten(text=text):
@@ -296,6 +298,8 @@ class Run:
                 return replace(ended_early(run, RunStatus.FAILED), error=error)
             case e.PhaseEnded() | e.ModelRetry() | e.SearchStarted() | e.Fetched() | e.EmbedStarted():
                 return run
+            case e.ModelAsked() | e.ModelHeard():
+                return run
             case _:
                 assert_never(record.event)
 
@@ -304,3 +308,9 @@ class Run:
             return self
         version = AnswerVersion(answer=self.answer, sources=self.sources, check=self.check)
         return replace(self, earlier_answers=(*self.earlier_answers, version), answer=None)
+
+    def _without_answer_notes(self) -> Run:
+        """Drop what was noted of an answer that another one replaces. The notes of a report are those of its sections."""
+        if self.before is None or self.sections:
+            return self
+        return replace(self, notes=tuple(note for note in self.notes if note.phase is not Phase.ANSWER))

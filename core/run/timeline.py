@@ -53,6 +53,25 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitedReply:
+    """A reply of a chat model that has not ended. Times are seconds since the start of the run."""
+
+    model: str
+    heard: float
+    """When the model was asked, or last sent something."""
+    silence: float | None = None
+    """Seconds without any data after which it is given up, or None."""
+    ends: float | None = None
+    """When it is awaited no longer, or None."""
+
+    @property
+    def gives_up(self) -> float | None:
+        """Seconds of silence after which the reply is given up, or None."""
+        limits = [self.silence, None if self.ends is None else self.ends - self.heard]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
     """Spans by phase, one activity for each search, fetch, extraction and embedding call, and the waits in them."""
 
@@ -60,6 +79,8 @@ class Timeline:
     activities: Mapping[str, Activity] = field(default_factory=dict)
     """Activities by kind and subject, such as `search <query>`, in order of their starts."""
     waits: tuple[Wait, ...] = ()
+    awaited: Mapping[Phase, AwaitedReply] = field(default_factory=dict)
+    """Replies of chat models that have not ended, by phase."""
     resumed: float = 0.0
     """When the latest work on the run began: the run itself, or its latest follow-up."""
 
@@ -77,13 +98,24 @@ class Timeline:
                     reason=retry.reason,
                     span=Span(start=seconds, end=seconds + retry.seconds),
                 )
-                return replace(self, waits=(*self.waits, wait))
+                return replace(self, waits=(*self.waits, wait))._heard(phase, wait.ends())
+            case e.ModelAsked(phase=phase, model=model, silence=silence, ends=ends):
+                ends = None if ends is None else seconds + ends
+                reply = AwaitedReply(model=model, heard=seconds, silence=silence, ends=ends)
+                return replace(self, awaited={**self.awaited, phase: reply})
+            case e.ModelHeard(phase=phase):
+                return self._heard(phase, seconds)
+            case e.TokensWritten():
+                return self._heard(Phase.ANSWER, seconds)
+            case e.ModelUsed(phase=phase):
+                return self._not_awaited(phase)
             case e.PhaseStarted(phase=phase):
-                return replace(self, phases={**self.phases, phase: Span(start=seconds)})
+                phases = {**self.phases, phase: Span(start=seconds)}
+                return replace(self._not_awaited(phase), phases=phases)
             case e.PhaseEnded(phase=phase) if phase in self.phases:
                 waits = _cut(self.waits, seconds, lambda wait: wait.phase is phase)
                 spans = {**self.phases, phase: replace(self.phases[phase], end=seconds)}
-                return replace(self, phases=spans, waits=waits)
+                return replace(self._not_awaited(phase), phases=spans, waits=waits)
             case StepStarted(number=number, tool=tool):
                 return self._start(f"step {number}", Phase.PLAN, "step", f"step {number}: {tool}", seconds)
             case StepEnded(number=number, error=error):
@@ -130,7 +162,12 @@ class Timeline:
             phases={p: replace(s, end=at) if s.end is None else s for p, s in self.phases.items()},
             activities=with_items(self.activities, ended),
             waits=_cut(self.waits, at, lambda _: True),
+            awaited={},
         )
+
+    def silent(self, phase: Phase, now: float) -> float:
+        """Seconds since the awaited model of a phase was asked or last sent something; 0 if none is awaited."""
+        return max(now - self.awaited[phase].heard, 0.0) if phase in self.awaited else 0.0
 
     def waiting(self, phase: Phase, now: float) -> Wait | None:
         """The wait of the phase under way that ends first; None when it waits for no other attempt."""
@@ -165,6 +202,14 @@ class Timeline:
         whole = _interval(self.activities[activity].span, now)
         waits = [_interval(wait.span, now) for wait in self.waits if wait.activity == activity]
         return _length([_clipped(wait, whole) for wait in waits])
+
+    def _heard(self, phase: Phase, at: float) -> Timeline:
+        if phase not in self.awaited:
+            return self
+        return replace(self, awaited={**self.awaited, phase: replace(self.awaited[phase], heard=at)})
+
+    def _not_awaited(self, phase: Phase) -> Timeline:
+        return replace(self, awaited={p: reply for p, reply in self.awaited.items() if p is not phase})
 
     def _start(self, key: str, phase: Phase, kind: str, label: str, at: float) -> Timeline:
         activity = Activity(phase=phase, kind=kind, label=label, span=Span(start=at))

@@ -67,6 +67,10 @@ class BackgroundLoop:
         """Start `work`, and return at once. `ended` is called on the loop with the finished task."""
         return BackgroundTask(self._loop, work, ended)
 
+    def call_soon(self, function: Callable[[], object]) -> None:
+        """Call a function on the loop. Returns at once."""
+        self._loop.call_soon_threadsafe(function)
+
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Start `work`, and return its result to come. Cancelling that cancels the work."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)

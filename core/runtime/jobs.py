@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
@@ -46,9 +47,13 @@ class Job:
         """When somebody last asked whether it is filled, on the monotonic clock."""
         self.filled_nothing = False
         """Whether the latest filling ended by itself, and as many passages wait as before."""
+        self.quote = asyncio.Event()
+        """See `Ports.quote`; set on the loop."""
         self.target_knobs = run.knobs
         """The knobs that the run has once the work is done."""
         self._given = run
+        self._told = time.monotonic()
+        """When `run` last changed."""
         self._task: BackgroundTask | None = None
         self._claimed = False
         self._changed = threading.Condition()
@@ -98,8 +103,12 @@ class Job:
     def update(self, _record: Record, run: Run) -> None:
         """A listener that keeps `run` up to date."""
         with self._changed:
-            self.run = run
+            self.run, self._told = run, time.monotonic()
             self._changed.notify_all()
+
+    def clock(self) -> float:
+        """Seconds of the run's clock now, which stands still when it has ended."""
+        return self.run.seconds + (time.monotonic() - self._told if self.run.live else 0.0)
 
     def charging(self, charge: Listener) -> Listener:
         """A listener that keeps `run` up to date and charges for every event."""

@@ -124,7 +124,7 @@ class RunRegistry(StoredWork):
 
         def work(ports: Ports) -> Coroutine[Any, Any, Run]:
             return research(
-                replace(self._storing(ports), answers=answers), listen, turn=turn, earlier=earlier
+                replace(self._storing(ports, job), answers=answers), listen, turn=turn, earlier=earlier
             )
 
         start_job(self._loop, self.engine, job, work, self._slots, earlier=earlier, reserved=spending)
@@ -138,6 +138,11 @@ class RunRegistry(StoredWork):
         """
         job = self._jobs.get(run_id)
         return job.run if job else None
+
+    def clock(self, run: Run) -> float | None:
+        """Seconds of a run's clock now; None for a live run of another process, or of a link."""
+        job = self._jobs.in_memory(run.id)
+        return run.seconds if not run.live else job.clock() if job and job.run.live else None
 
     def unsaved(self, run_id: str) -> str:
         """Why the run would be gone if OpenQuery ended now, in words for a person; empty: it is stored.
@@ -195,8 +200,7 @@ class RunRegistry(StoredWork):
 
         def bind(run: Run) -> FollowUp:
             self.quotas.require_budget(access.quota_subject)
-            if not run.pages:
-                raise BadInput("This run has no pages to answer from.", hint="Ask the question again.")
+            followups.require_pages(run)
             if retuned is not None and retuned.pages != run.pages:
                 raise BadInput(
                     "The pages of this run have changed since this ranking.",

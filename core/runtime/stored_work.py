@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from core import followups
+from core.analysis.run_activity import writes_answer
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.config.permissions import Action, Caller
@@ -97,7 +98,13 @@ class StoredWork:
         spending = self.quotas.work(access.quota_subject, own_budget(job.target_knobs))
         listen = self._listener(job, spending)
         start_job(
-            *(self._loop, self.engine, job, lambda ports: follow_up(self._storing(ports), listen), queue),
+            *(
+                self._loop,
+                self.engine,
+                job,
+                lambda ports: follow_up(self._storing(ports, job), listen),
+                queue,
+            ),
             reserved=spending if answers else UNRESERVED,
         )
         return True
@@ -173,13 +180,34 @@ class StoredWork:
 
         self._follow_up(run_id, bind, access, queue=self._slots, answers=True)
 
+    def quote(self, run_id: str, access: Access = NO_ACCESS) -> None:
+        """Quote the sources of a run: in place of the answer that its chat model writes, or of an ended run anew.
+
+        Raises:
+            BadInput: when the run is under way and does not write its answer in this process, or has no pages.
+        """
+        job = self._jobs.in_memory(run_id)
+        if job is not None and writes_answer(job.run):
+            self._loop.call_soon(job.quote.set)
+            return
+
+        def bind(run: Run) -> FollowUp:
+            followups.require_pages(run)
+            return partial(followups.answer_again, run, quoted=True)
+
+        if not self._follow_up(run_id, bind, access):
+            raise BadInput(
+                "This run is under way, and its chat model does not write the answer now.",
+                hint="Wait for its answer, or stop it first.",
+            )
+
     def _listener(self, job: Job, spending: Work, observer: RunObserver | None = None) -> Listener:
         """A listener that stores every event, updates the job, charges the quota subject of `spending` and calls the observers."""
         job.observers = (*self.observers, observer) if observer else self.observers
 
         def listen(record: Record, run: Run) -> None:
             self.store.append(run, record)
-            job.run = run
+            job.update(record, run)
             spending.charge(record.event)
             for observe in job.observers:
                 observe(record, run)
@@ -187,6 +215,6 @@ class StoredWork:
         job.listen = listen
         return listen
 
-    def _storing(self, ports: Ports) -> Ports:
+    def _storing(self, ports: Ports, job: Job) -> Ports:
         """The ports of a run whose events go to the store."""
-        return replace(ports, stored=partial(asyncio.to_thread, self.store.flush))
+        return replace(ports, stored=partial(asyncio.to_thread, self.store.flush), quote=job.quote)

@@ -3,9 +3,10 @@
 import asyncio
 import hashlib
 import secrets
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Coroutine, MutableMapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 from core.config.knobs import AnswerKnobs, Length
 from core.errors import ChatFailed
@@ -14,7 +15,7 @@ from core.ports import Chat, Embed
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
 from core.stages.answering.answer_prompt import NOT_FOUND, prompt
 from core.stages.answering.answer_writer import AnswerWriter
-from core.stages.answering.answerability import VERDICT_TOKENS, asked_first
+from core.stages.answering.answerability import VERDICT_SECONDS, VERDICT_TOKENS, asked_first
 from core.stages.answering.extractive_answer import extractive_answer
 from core.stages.metered_models import MeteredChat, MeteredEmbed
 from core.stages.spending import Spending
@@ -45,6 +46,9 @@ def reached_limit(limit: int, usage: Usage | None) -> tuple[str, str]:
 
 NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
 """The answer when no passage became a source; no model is asked."""
+
+QUOTED_BY_CHOICE = "Sentences of the sources are quoted instead of a written answer, by choice."
+"""A note on an answer for which a person did not wait for the chat model."""
 
 OUT_OF_TIME = (
     "The chat model had not begun to write when its time was over, so sentences of the sources are quoted."
@@ -80,12 +84,13 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     answers: MutableMapping[str, Answer] | None = None,
     budget: TimeBudget = UNLIMITED,
     spending: Spending | None = None,
+    quote: asyncio.Event | None = None,
 ) -> Answer:
     """Answer from `sources` and nothing else; `history` only tells what the question refers to. The pieces of `TokensWritten` join to the answer's text.
 
     Without sources nobody is asked; without a chat model, or when it has not begun to write when its time in
     `budget` is over, or where `spending` has not enough left for it, the best-supported sentences are quoted, and
-    `embed` finds them. An answer in `answers` to exactly this is used again, and no model is asked; a new and
+    `embed` finds them. Setting `quote` ends the chat model's reply, if it has not ended, and quotes too. An answer in `answers` to exactly this is used again, and no model is asked; a new and
     complete one is added.
 
     Raises:
@@ -98,13 +103,33 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
         emit(TokensWritten(NOTHING_RELEVANT))
         result = Answer(kind=AnswerKind.NOT_FOUND, text=NOTHING_RELEVANT)
     elif chat:
-        result = await _written_answer(
-            question, sources, knobs, chat, emit, history, answers, budget, spending
-        )
+        writing = _written_answer(question, sources, knobs, chat, emit, history, answers, budget, spending)
+        result = await _unless_set(quote, writing, emit)
     if result is None:
         result = await _quoted_answer(question, sources, knobs, embed, emit, budget)
     emit(PhaseEnded(Phase.ANSWER))
     return result
+
+
+async def _unless_set(
+    quote: asyncio.Event | None, writing: Coroutine[Any, Any, Answer | None], emit: Emit
+) -> Answer | None:
+    """Return what `writing` returns, or None if `quote` is set before that, which cancels it and drops its text."""
+    if quote is None:
+        return await writing
+    quote.clear()
+    work, chosen = asyncio.ensure_future(writing), asyncio.ensure_future(quote.wait())
+    try:
+        await asyncio.wait({work, chosen}, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+    finally:
+        chosen.cancel()
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+    emit(PhaseStarted(Phase.ANSWER))
+    emit(Note(Phase.ANSWER, QUOTED_BY_CHOICE))
+    return None
 
 
 def digest_of(
@@ -156,7 +181,8 @@ async def _written_answer(  # noqa: PLR0917
         if knobs.ask_first and (note := await _doubt(question, sources, chat, emit, budget, spending)):
             emit(note)
         emit(Prompted(messages, chat.identity))
-        answer = await _streamed_answer(messages, knobs, MeteredChat(chat, Phase.ANSWER, emit), emit, budget)
+        metered = MeteredChat(chat, Phase.ANSWER, emit, seconds=budget.writing_left)
+        answer = await _streamed_answer(messages, knobs, metered, emit, budget)
     if answer is None:
         emit(Note(Phase.ANSWER, OUT_OF_TIME, ASK_AGAIN, Severity.WARNING))
     elif answers is not None and answer.complete:
@@ -176,7 +202,10 @@ async def _doubt(  # noqa: PLR0917
     prompt_tokens = estimated_tokens(sum(len(source.text) for source in sources))
     if spending and spending.refusal(prompt_tokens, VERDICT_TOKENS, chat.identity):
         return None
-    return await asked_first(question, sources, MeteredChat(chat, Phase.ANSWER, emit), budget.writing_left)
+    seconds = min(budget.writing_left, VERDICT_SECONDS)
+    return await asked_first(
+        question, sources, MeteredChat(chat, Phase.ANSWER, emit, seconds=seconds), seconds
+    )
 
 
 def _covered(

@@ -58,7 +58,7 @@ def admitted_sources(
         f"{len(numbered) - len(admitted)} of {len(numbered)} sources are private and were not sent to "
         f"{ports.chat.identity}, which is hosted."
     )
-    quoted = "" if admitted else " Their sentences are quoted instead."
+    quoted = "" if admitted else " Sentences of the sources are quoted instead."
     severity = Severity.WARNING if admitted else Severity.INFO
     emit(Note(Phase.ANSWER, f"{message}{quoted}", OWN_MODEL, severity))
     return (admitted, ports.chat) if admitted else (numbered, None)

@@ -1,5 +1,7 @@
 """Models that report the tokens of each call as an event of the run."""
 
+import math
+import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Unpack
@@ -7,21 +9,27 @@ from typing import Unpack
 from core.errors import ChatFailed
 from core.model import Embeddings, Message, ModelUsage, Phase, StreamChunk, Usage
 from core.ports import Chat, ChatOptions, Embed, OnRetry
-from core.run.events import Emit, ModelRetry, ModelUsed
+from core.run.events import Emit, ModelAsked, ModelHeard, ModelRetry, ModelUsed
 from core.text.query_parser import QueryReader
 from core.text.sanitize import estimated_tokens
+
+HEARD_EVERY = 1.0
+"""Seconds between two reports that the model has sent something."""
 
 
 class MeteredChat:
     """The `Chat` port over `chat`. However a reply ends, its tokens are reported once, as `ModelUsed` of `phase`.
-    A wait for another attempt is reported as `ModelRetry`, and yields no chunk.
+    A wait for another attempt is reported as `ModelRetry`, and yields no chunk. The request is reported as
+    `ModelAsked`, and what the model sends as `ModelHeard`, once a second at most.
 
     They are those that the server counted. Where it sent none, or the reply was cut off before it could, they
     are estimated from the texts. A request that was refused before the first piece took none.
     """
 
-    def __init__(self, chat: Chat, phase: Phase, emit: Emit) -> None:
-        self.identity, self.host = chat.identity, chat.host
+    def __init__(self, chat: Chat, phase: Phase, emit: Emit, *, seconds: float = math.inf) -> None:
+        """`seconds` are the most that the caller waits for the whole reply, which is reported and not enforced."""
+        self.identity, self.host, self.silence = chat.identity, chat.host, chat.silence
+        self._seconds = seconds
         self._chat, self._phase, self._emit = chat, phase, emit
 
     async def __call__(
@@ -30,6 +38,10 @@ class MeteredChat:
         """Stream the reply. Raises `ChatFailed`."""
         usage: Usage | None = None
         characters, refused = 0, False
+        self._emit(
+            ModelAsked(self._phase, self.identity, _limit(self.silence), _limit(max(self._seconds, 0.0)))
+        )
+        heard = time.perf_counter()
         reply = self._chat(messages, **options)
         try:
             async with aclosing(reply) as chunks:
@@ -37,6 +49,9 @@ class MeteredChat:
                     if chunk.retry:
                         self._emit(ModelRetry(self._phase, chunk.retry))
                         continue
+                    if (now := time.perf_counter()) - heard >= HEARD_EVERY:
+                        self._emit(ModelHeard(self._phase))
+                        heard = now
                     usage = chunk.usage or usage
                     characters += len(chunk.text_delta) + len(chunk.reasoning_delta)
                     characters += len(chunk.tool_call.function.arguments) if chunk.tool_call else 0
@@ -55,6 +70,10 @@ class MeteredChat:
         )
         model_usage = ModelUsage(model=self.identity, tokens=counts, estimated=usage is None)
         self._emit(ModelUsed(self._phase, model_usage))
+
+
+def _limit(seconds: float) -> float | None:
+    return None if math.isinf(seconds) else seconds
 
 
 async def read_queries(reply: AsyncGenerator[StreamChunk], reader: QueryReader) -> AsyncGenerator[str]:

@@ -114,6 +114,11 @@ def stop(run_id: str) -> None:
     change_runs([run_id], lambda: runs().stop(run_id))
 
 
+def quote(run_id: str) -> None:
+    """Have the sources quoted instead of waiting for the chat model, if this visitor may."""
+    change_runs([run_id], lambda: runs().quote(run_id, access()))
+
+
 def label_user() -> str:
     """The user of presets and labels: the visitor on a shared server, else nobody, so that all have the same."""
     return history_user() if runs().settings.shared else ""
@@ -281,6 +286,8 @@ def clock(run: Run, name: str = "") -> float:
         return run.seconds
     if replay := replay_of(run.id):
         return replay.playhead.position
+    if (seconds := runs().clock(run)) is not None:
+        return seconds
     event = (run.id, run.seconds)
     since: float
     key = f"clock {name}"

@@ -17,6 +17,7 @@ class ScriptedChat:
 
     identity = "scripted@test"
     host = ""
+    silence = 60.0
 
     def __init__(self, *script: str | StreamChunk | ChatFailed | asyncio.Event, finish: str = "stop") -> None:
         self.script = script

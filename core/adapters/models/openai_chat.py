@@ -68,7 +68,7 @@ class OpenAIChat:
         self.host = host_of(base_url)
         self.identity = f"{model}@{self.host}"
         self._api_key = api_key
-        self._timeout = timeout
+        self.silence = timeout
         self._pause = pause
         self._hook = hook
         self._client: AsyncOpenAI | None = None
@@ -104,7 +104,7 @@ class OpenAIChat:
         }
         if tools:
             body["tools"] = [json_without_surrogates(tool.to_json()) for tool in tools]
-        limits = ReplyLimits(max_tokens, 2 * self._timeout + _SECONDS_A_TOKEN * max_tokens)
+        limits = ReplyLimits(max_tokens, 2 * self.silence + _SECONDS_A_TOKEN * max_tokens)
         attempt = 1
         while True:
             optional = self._optional_parameters(max_tokens, temperature, stop)
@@ -126,7 +126,7 @@ class OpenAIChat:
                 wait = None if refused else self._retry_delay(error, attempt)
                 if wait is None:
                     service = chat_service(self.base_url, self._api_key, self.model)
-                    failure = chat_failure(error, service, self._timeout)
+                    failure = chat_failure(error, service, self.silence)
                     failure = ToolsRefused(failure.message, hint=failure.hint) if refused else failure
                     raise failure from _cause(error, service.key)
                 reason = retry_reason(getattr(error, "status_code", None))
@@ -152,7 +152,7 @@ class OpenAIChat:
         async with self._connecting:
             if self._client is None:
                 self._client = await asyncio.to_thread(
-                    create_client, self.base_url, self._api_key, self._timeout, self._hook
+                    create_client, self.base_url, self._api_key, self.silence, self._hook
                 )
             return self._client
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from core.analysis.run_activity import can_quote, waiting_for
 from core.analysis.run_usage import run_usage
 from core.api.responses.answers import AnswerMetadata, Score, note_fields, source_metadata
 from core.api.responses.scores import Scores
@@ -129,6 +130,11 @@ class RunView(BaseModel):
     usage: RunTokens | None
     """None where no model was used."""
     error: RunError | None
+    waiting: str
+    """What a live run waits for, such as a chat model that has sent nothing for 10 s or more; else empty."""
+    can_quote: bool
+    """Whether `POST /runs/{id}/quote` quotes the sources in place of an answer that the chat model writes, or has failed
+    to write."""
     stored: bool
     """False: the run is in memory only, and `notes` say why. It is stored as soon as that works again."""
 
@@ -175,8 +181,9 @@ def _plan(plan: PlanProposed) -> RunPlan:
     )
 
 
-def run_view(run: Run, prices: Prices, unsaved: str = "") -> RunView:
-    """The run in short, with its cost by `prices` where a provider does not state it. `unsaved` says why it is not stored, where it is not."""
+def run_view(run: Run, prices: Prices, unsaved: str = "", now: float | None = None) -> RunView:
+    """The run in short, with its cost by `prices` where a provider does not state it. `unsaved` says why it is not stored, where it is not.
+    `now` is the time of the run's clock, or None for that of its latest event."""
     scores = Scores(run)
     return RunView(
         id=run.id,
@@ -218,5 +225,7 @@ def run_view(run: Run, prices: Prices, unsaved: str = "") -> RunView:
             for source in run.sources
         ],
         usage=run_tokens(run, prices),
+        waiting=waiting_for(run, run.seconds if now is None else now),
+        can_quote=can_quote(run),
         error=run.error and RunError(part=run.error.part, message=run.error.message, hint=run.error.hint),
     )

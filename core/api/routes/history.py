@@ -19,6 +19,7 @@ from core.api.responses.run_view import RunView, run_view
 from core.api.service import CallerOf, Service, ServiceOf, SessionOf
 from core.api.strict_json import Strict, StrictRoute
 from core.config.permissions import Action, Caller
+from core.errors import BadInput
 from core.export.formats import FORMATS, export
 from core.run.codec import run_to_json
 from core.run.conversation import turns_up_to
@@ -81,7 +82,7 @@ async def get_run(
         refuse_link(run_id)
     match form:
         case Form.SHORT:
-            return run_view(run, service.prices, await service.unsaved(run_id))
+            return await _view(service, run)
         case Form.AGENT:
             return agent_response(run, await service.unsaved(run_id))
         case Form.FULL:
@@ -118,8 +119,27 @@ async def approve_plan(
         raise Refusal(409, "No plan of this run waits for approval.", "See GET /runs/{id}.", run=run_id)
     access = replace(session.access, quota_subject=caller.name)
     await asyncio.to_thread(service.runs.approve_plan, run_id, body.sub_questions, access)
-    run = await stored_run(service, run_id)
-    return run_view(run, service.prices, await service.unsaved(run_id))
+    return await _view(service, await stored_run(service, run_id))
+
+
+@router.post("/runs/{id}/quote", status_code=202, responses=documented(403, 404, 409, 422, 429, 503))
+async def quote_sources(run_id: RunId, service: ServiceOf, caller: CallerOf, session: SessionOf) -> RunView:
+    """Quote sentences of the sources instead of waiting for the chat model, or in place of an answer that it has failed to write.
+
+    `GET /runs/{id}` has the answer. On a shared server the caller's own runs alone.
+    """
+    await _require(service, caller, run_id, Action.CHANGE_RUN)
+    access = replace(session.access, quota_subject=caller.name)
+    try:
+        await asyncio.to_thread(service.runs.quote, run_id, access)
+    except BadInput as error:
+        raise Refusal(409, error.message, error.hint, run=run_id) from error
+    return await _view(service, await stored_run(service, run_id))
+
+
+async def _view(service: Service, run: Run) -> RunView:
+    """The run in short, with what it waits for now."""
+    return run_view(run, service.prices, await service.unsaved(run.id), service.runs.clock(run))
 
 
 @router.get(
@@ -226,6 +246,6 @@ async def take_link_back(
         raise Refusal(404, "This run has no link of this id.", "See GET /runs/{id}/links.")
 
 
-async def _require(service: Service, caller: Caller, run_id: str) -> None:
+async def _require(service: Service, caller: Caller, run_id: str, action: Action = Action.SHARE_RUN) -> None:
     await stored_run(service, run_id)
-    await asyncio.to_thread(service.runs.require, caller, Action.SHARE_RUN, run_id)
+    await asyncio.to_thread(service.runs.require, caller, action, run_id)

@@ -39,7 +39,7 @@ class SharedChat:
 
     def __init__(self, client: OpenAIChat) -> None:
         self.client = client
-        self.identity, self.host = client.identity, client.host
+        self.identity, self.host, self.silence = client.identity, client.host, client.silence
 
     def __call__(
         self, messages: Sequence[Message], **options: Unpack[ChatOptions]

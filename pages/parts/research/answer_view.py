@@ -11,7 +11,7 @@ from core.analysis.answers.source_cards import (
     snippets_only,
 )
 from core.analysis.progress import warnings
-from core.analysis.run_activity import current_activity
+from core.analysis.run_activity import current_activity, quoted_instead
 from core.analysis.run_usage import run_usage
 from core.model import AnswerKind, Phase, source_numbers
 from core.run.state import Run, RunStatus
@@ -120,7 +120,7 @@ def _offer_backends(run: Run) -> None:
 
 SNIPPETS_HELP = "No page could be fetched, so the answer rests on the snippets of the search results."
 BM25_HELP = "The passages have no vectors, so they were ranked by BM25 alone."
-EXTRACTIVE_HELP = "Sentences quoted from the sources, because no chat model is connected."
+EXTRACTIVE_HELP = "Sentences quoted from the sources, which no chat model wrote."
 
 
 def _demo_help(run: Run) -> str:
@@ -149,7 +149,7 @@ def _body(run: Run, now: float) -> None:
         st.error(f"**{markdown_label(run.error.message, 500)}**{hint}", icon=":material/error:")
         if run.error.part == "search":
             _offer_backends(run)
-    if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE:
+    if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE and not quoted_instead(run):
         markup.show(
             div(".oq-callout")[
                 markup.icon("lightbulb"),

@@ -10,6 +10,8 @@ from core.analysis.run_activity import (
     current_activity,
     embedded_so_far,
     passage_counts,
+    silent_model,
+    waiting_for,
 )
 from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
@@ -56,12 +58,18 @@ def _line(symbol: str, text: str, tone: str = "") -> None:
 
 
 def _activity(run: Run, now: float) -> None:
-    waits = any(run.timeline.waiting(phase, now) for phase in run.timeline.phases)
+    """What the run does, with a button that ends a silent chat model's answer."""
+    silent = silent_model(run, now)
+    waits = bool(waiting_for(run, now))
     _line(
         "schedule" if waits else "progress_activity",
         current_activity(run, now) + ("" if waits else " …"),
         "retry" if waits else "",
     )
+    if silent and silent.can_quote and not is_link(run.id):
+        widgets.button(
+            "Quote the sources instead", "format_quote", runtime.quote, run.id, key="quote_instead"
+        )
 
 
 def _retuning(job: Job) -> None:
@@ -109,6 +117,19 @@ def _offer(run: Run, tuned: Run, offer: AnswerOffer) -> None:
     )
     _line("stop_circle", f"{ENDS.get(run.status, '')} {ranked}", "cut")
     if is_link(run.id):
+        return
+    if offer.model_failed:
+        widgets.button(
+            "Quote the sources", "format_quote", tuning_bar.quote, run.id, key="quote_sources", type="primary"
+        )
+        widgets.button(
+            "Write the answer again",
+            "refresh",
+            tuning_bar.answer_again,
+            run.id,
+            tuned if tuned is not run else None,
+            key="answer_again",
+        )
         return
     widgets.button(
         f"Answer now from {offer.pages:,} of {pluralize(offer.hits, 'page')}",

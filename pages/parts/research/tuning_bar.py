@@ -54,9 +54,19 @@ def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
 
 def answer_again(run_id: str, tuned: Run | None) -> None:
     """Answer the run again, from the ranking of `tuned` when one is given."""
+    _forget_citation()
+    runtime.continue_run(run_id, runtime.runs().answer_again, tuned)
+
+
+def quote(run_id: str) -> None:
+    """Answer a run that has ended with sentences of its sources."""
+    _forget_citation()
+    runtime.continue_run(run_id, runtime.runs().quote)
+
+
+def _forget_citation() -> None:
     for name in ("cited", "passage"):
         st.session_state.pop(name, None)
-    runtime.continue_run(run_id, runtime.runs().answer_again, tuned)
 
 
 def _facts(diff: ContextDiff, filled: int) -> Node:
