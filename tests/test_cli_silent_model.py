@@ -34,7 +34,7 @@ async def test_enter_at_a_terminal_quotes_the_sources(monkeypatch: pytest.Monkey
     shown: asyncio.Queue[tuple[SilentModel | None, bool]] = asyncio.Queue()
     watch = SilenceWatch(lambda *silent: shown.put_nowait(silent))
     person, terminal = os.openpty()
-    with open(terminal, encoding="utf-8") as stdin:
+    with os.fdopen(terminal, encoding="utf-8") as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
         watch.listen(*silent_run())
         watching = asyncio.ensure_future(watch.watch())

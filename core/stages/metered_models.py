@@ -11,6 +11,7 @@ from core.model import Embeddings, Message, ModelUsage, Phase, StreamChunk, Usag
 from core.ports import Chat, ChatOptions, Embed, OnRetry
 from core.run.events import Emit, ModelAsked, ModelHeard, ModelRetry, ModelUsed
 from core.text.query_parser import QueryReader
+from core.text.repetition import RepetitionGuard
 from core.text.sanitize import estimated_tokens
 
 HEARD_EVERY = 1.0
@@ -20,7 +21,8 @@ HEARD_EVERY = 1.0
 class MeteredChat:
     """The `Chat` port over `chat`. However a reply ends, its tokens are reported once, as `ModelUsed` of `phase`.
     A wait for another attempt is reported as `ModelRetry`, and yields no chunk. The request is reported as
-    `ModelAsked`, and what the model sends as `ModelHeard`, once a second at most.
+    `ModelAsked`, and what the model sends as `ModelHeard`, once a second at most. A model that loops is read no
+    further: the last chunk then says so in `cut`.
 
     They are those that the server counted. Where it sent none, or the reply was cut off before it could, they
     are estimated from the texts. A request that was refused before the first piece took none.
@@ -38,6 +40,7 @@ class MeteredChat:
         """Stream the reply. Raises `ChatFailed`."""
         usage: Usage | None = None
         characters, refused = 0, False
+        written, thought = RepetitionGuard(), RepetitionGuard()
         self._emit(
             ModelAsked(self._phase, self.identity, _limit(self.silence), _limit(max(self._seconds, 0.0)))
         )
@@ -56,6 +59,9 @@ class MeteredChat:
                     characters += len(chunk.text_delta) + len(chunk.reasoning_delta)
                     characters += len(chunk.tool_call.function.arguments) if chunk.tool_call else 0
                     yield chunk
+                    if written.read(chunk.text_delta) or thought.read(chunk.reasoning_delta):
+                        yield StreamChunk(finish="length", cut=written.loop or thought.loop)
+                        return
         except ChatFailed:
             refused = not characters
             raise

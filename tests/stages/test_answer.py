@@ -343,3 +343,22 @@ def test_the_history_stands_before_the_sources_as_quoted_material_without_citati
     assert digest_of(QUESTION, SOURCES, AnswerKnobs(), "m", history) != digest_of(
         QUESTION, SOURCES, AnswerKnobs(), "m"
     )
+
+
+@pytest.mark.parametrize("reasoning", [False, True])
+async def test_model_that_loops_is_stopped_with_a_note(reasoning: bool) -> None:
+    sentence = "Overlap of chunks lifts the recall of retrieval [1]. "
+    said = [StreamChunk(reasoning_delta=sentence) if reasoning else sentence] * 45
+    chat = ScriptedChat(*said, "The end.")
+    quote = "“Overlap of chunks lifts the recall of retrieval” 8 times in a row"
+    if reasoning:
+        with pytest.raises(ChatFailed, match="repeated itself") as failed:
+            await answered(chat)
+        assert quote in failed.value.message
+    else:
+        result, told = await answered(chat)
+        assert result.text == sentence * 8
+        assert (result.complete, result.finish) == (False, "length")
+        (note,) = [event for event in told if isinstance(event, Note)]
+        assert note.message == f"The answer repeated itself, {quote}, and was ended."
+    assert chat.closed

@@ -1,0 +1,113 @@
+"""Detection of a model that loops: text whose end is the same words again and again.
+
+A cycle is a run of words that comes several times in a row. List marks and citations do not count as words, so that a
+numbered list of one sentence is a cycle too.
+"""
+
+import re
+from collections import deque
+
+from core.text.sanitize import one_line, truncate
+
+IN_PARAGRAPH, OVER_LINES, OVER_STRUCTURED_LINES = 8, 20, 40
+"""How often a cycle may come in a row: within a paragraph, as lines or paragraphs, and as rows of a table or lines of
+code. A row of a table and a line of code may repeat a cell or a value without end."""
+LEAST_CHARACTERS, LEAST_OVER_LINES = 400, 1_000
+"""A loop covers at least so many characters, within a paragraph and over lines: a refrain, and a list of short values, do
+not."""
+LONGEST_CYCLE = 300
+"""Words of the longest cycle."""
+_QUOTED = 80
+
+_SINGLE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # characters that are words by themselves
+_TOKEN = re.compile(rf"\n|[{_SINGLE}]|[^\s{_SINGLE}]{{1,64}}")
+_LIST_NUMBER = re.compile(r"\d{1,3}[.)]")
+_CITATION = re.compile(r"\[\d{1,4}(?:,\d{1,4})*[\],]|^\d{1,4}(?:,\d{1,4})*\](?=\W*$)")
+_NOT_WORD = re.compile(r"[\W_]+")
+
+
+class RepetitionGuard:
+    """Reads a text in pieces, in linear time; `loop` says what it repeats, once it does."""
+
+    def __init__(self) -> None:
+        self.loop = ""
+        """The loop as the end of a sentence about the reply, or ""."""
+        self._buffer = ""
+        self._words: list[str] = []
+        self._written: list[tuple[str, int, int]] = []
+        """Each word as it is written, with the offset of its end and the number of its line."""
+        self._places: dict[str, deque[int]] = {}
+        self._runs: dict[int, tuple[int, int]] = {}
+        """By distance, the last word that equals the word so far before it, and how many in a row did."""
+        self._offset, self._line = 0, 0
+        self._starts_line, self._in_code, self._in_table = True, False, False
+
+    def read(self, piece: str) -> bool:
+        """Read the next piece. True once the text loops; nothing more is read then."""
+        if self.loop:
+            return True
+        text = self._buffer + piece
+        tokens = [*_TOKEN.finditer(text)]
+        is_open = bool(tokens) and tokens[-1].end() == len(text) and tokens[-1][0] != "\n"
+        whole = tokens[:-1] if is_open else tokens
+        rest = tokens[-1].start() if is_open else len(text)
+        self._buffer = text[rest:]
+        looped = any(self._loops(token[0], self._offset + token.end()) for token in whole)
+        self._offset += rest
+        return looped
+
+    def _loops(self, token: str, end: int) -> bool:
+        """Read a token. True if the text loops with it."""
+        if token.isspace():
+            self._line += 1
+            self._starts_line = True
+            self._in_table = False
+            return False
+        if self._starts_line:
+            self._starts_line = False
+            self._in_table = token.startswith("|")
+            if token.startswith(("```", "~~~")):
+                self._in_code = not self._in_code
+            if _LIST_NUMBER.fullmatch(token):
+                return False
+        word = _NOT_WORD.sub("", _CITATION.sub("", token)).casefold()
+        if not word:
+            return False
+        self._words.append(word)
+        self._written.append((token, end, self._line))
+        return self._repeats(word)
+
+    def _repeats(self, word: str) -> bool:
+        """Compare the latest word with the same word before it, at each distance."""
+        latest = len(self._words) - 1
+        places = self._places.setdefault(word, deque())
+        while places and latest - places[0] > LONGEST_CYCLE:
+            places.popleft()
+        for place in reversed(places):
+            distance = latest - place
+            before, run = self._runs.get(distance, (-1, 0))
+            run = run + 1 if before == latest - 1 else 1
+            self._runs[distance] = (latest, run)
+            if self._is_loop(latest, distance, run):
+                return True
+        places.append(latest)
+        return False
+
+    def _is_loop(self, latest: int, distance: int, run: int) -> bool:
+        times = run // distance + 1
+        if times < IN_PARAGRAPH:
+            return False
+        over_lines = self._written[latest][2] != self._written[latest - distance][2]
+        structured = self._in_code or self._in_table
+        if not over_lines and structured:
+            return False
+        limit = OVER_STRUCTURED_LINES if structured else OVER_LINES if over_lines else IN_PARAGRAPH
+        first = latest - distance * times + 1
+        begins = self._written[first][1] - len(self._written[first][0])
+        least = LEAST_OVER_LINES if over_lines else LEAST_CHARACTERS
+        if times < limit or self._written[latest][1] - begins < least:
+            return False
+        cycle = " ".join(token for token, _, _ in self._written[latest - distance + 1 : latest + 1])
+        quoted = truncate(one_line(cycle, 10 * _QUOTED), _QUOTED)
+        self.loop = f"repeated itself, “{quoted}” {times} times in a row, and was ended"
+        return True
