@@ -87,7 +87,7 @@ ENDPOINTS: dict[Action, tuple[str, ...]] = {
     Action.OPEN_RUN: ("GET /runs/{id}", "GET /runs/{id}/export",),
     Action.LIST_RUNS: ("GET /runs",),
     Action.SHARE_RUN: ("GET /runs/{id}/links", "POST /runs/{id}/links", "DELETE /runs/{id}/links/{link}"),
-    Action.CHANGE_RUN: ("POST /runs/{id}/plan", "POST /runs/{id}/quote", "DELETE /runs/{id}"),
+    Action.CHANGE_RUN: ("POST /runs/{id}/plan", "POST /runs/{id}/stop", "POST /runs/{id}/resume", "POST /runs/{id}/quote", "DELETE /runs/{id}"),
     Action.NAME_SERVERS: ("POST /connect",),
     Action.USE_SESSION: (
         "POST /connect", "DELETE /connect", "GET /session", "DELETE /session", "GET /session/files",

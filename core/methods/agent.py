@@ -169,7 +169,7 @@ async def _decide(
             tokens += event.usage.tokens.total_tokens
         recorder.emit(event)
 
-    metered = MeteredChat(chat, Phase.PLAN, emit)
+    metered = MeteredChat(chat, Phase.PLAN, emit, purpose=e.Purpose.DECIDE)
     reply = metered(prompt, max_tokens=_REPLY_TOKENS, temperature=knobs.answer.temperature, tools=tools)
     async with aclosing(reply) as chunks:
         async for chunk in chunks:

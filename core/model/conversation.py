@@ -54,5 +54,7 @@ class Turn:
     """The source numbers of the conversation so far, by passage id. A passage keeps its number."""
     notes: tuple[str, ...] = ()
     """What a person should know of how the question was rewritten and its coverage measured."""
+    seconds: float = 0.0
+    """What rewriting it took; 0 in runs of earlier versions."""
     usage: tuple[ModelUsage, ...] = ()
     """What the models took that did so, which counts in the run."""

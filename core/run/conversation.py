@@ -19,6 +19,7 @@ def next_turn(
     history: Sequence[Exchange] = (),
     notes: Sequence[str] = (),
     usage: Sequence[ModelUsage] = (),
+    seconds: float = 0.0,
 ) -> Turn:
     """The turn of a question that follows `earlier`; None: questions that were asked elsewhere.
 
@@ -38,6 +39,7 @@ def next_turn(
         numbers={**earlier.numbers, **numbers} if earlier else {},
         notes=tuple(notes),
         usage=tuple(usage),
+        seconds=seconds,
     )
 
 

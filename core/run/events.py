@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from core.config.knobs import Knobs
 from core.model import (
@@ -69,12 +70,25 @@ class Note:
     severity: Severity = Severity.INFO
 
 
+class Purpose(StrEnum):
+    """What a chat model is asked for."""
+
+    PLAN = "plan"
+    """Search queries, or the sub-questions of a report."""
+    DECIDE = "decide"
+    """The next steps of an agent."""
+    VERDICT = "verdict"
+    """Whether the sources answer the question."""
+    ANSWER = "answer"
+
+
 @dataclass(frozen=True, slots=True)
 class ModelAsked:
     """A chat model was sent a request, and its reply is awaited."""
 
     phase: Phase
     model: str
+    purpose: Purpose = Purpose.ANSWER
     silence: float | None = None  # seconds without any data after which it is given up; None: no limit
     ends: float | None = None  # seconds after which the reply is awaited no longer; None: no limit
 

@@ -9,6 +9,7 @@ from core.model import Phase
 from core.run import events as e
 from core.run.growing import Growing
 from core.run.hit_merging import merge_hits
+from core.run.model_calls import folded_calls
 from core.run.transitions import UsageKey, add_usage, usage_of
 
 if TYPE_CHECKING:
@@ -85,7 +86,9 @@ class Fold:
             case _:
                 self._apply_whole(record)
                 return
-        self._run = replace(self._run, seconds=record.at, timeline=self._run.timeline.apply(record))
+        run = self._run
+        timeline, calls = run.timeline.apply(record), folded_calls(run, record)
+        self._run = replace(run, seconds=record.at, timeline=timeline, calls=calls)
 
     def _apply_whole(self, record: e.Record) -> None:
         match record.event:

@@ -30,6 +30,7 @@ from core.model.passage_urls import collection_at_url
 from core.run import events as e
 from core.run.fold import Fold, with_merged_hits
 from core.run.growing import Growing, with_items, without_item
+from core.run.model_calls import ModelCall, folded_calls
 from core.run.notices import notices
 from core.run.reports import plan_events as p
 from core.run.reports.sections import IN_BRIEF, Section
@@ -107,6 +108,8 @@ class Run:
     model_usage: tuple[e.ModelUsed, ...] = ()
     """The tokens of every call of a model for this run, earlier answers included: one sum a phase and model,
     and one more where its provider states the cost of some calls only."""
+    calls: tuple[ModelCall, ...] = ()
+    """The calls of its chat model in their order. Runs of earlier versions have none."""
     embed_faults: tuple[e.BatchFailed, ...] = ()
     decisions: tuple[ModelDecided, ...] = ()
     """The replies of the chat model of an agent. Their calls, one after the other, are its `steps`."""
@@ -219,7 +222,8 @@ class Run:
 
     def apply(self, record: e.Record) -> Run:
         """The state after `record`."""
-        run = replace(self, seconds=record.at, timeline=self.timeline.apply(record))
+        timeline, calls = self.timeline.apply(record), folded_calls(self, record)
+        run = replace(self, seconds=record.at, timeline=timeline, calls=calls)
         match record.event:
             case e.RunStarted() as start:
                 run = replace(run, id=start.id, question=start.question, knobs=start.knobs, turn=start.turn)

@@ -12,7 +12,7 @@ from core.config.knobs import AnswerKnobs, Length
 from core.errors import ChatFailed
 from core.model import Answer, AnswerKind, Exchange, Message, Phase, Severity, Source, Usage
 from core.ports import Chat, Embed
-from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
+from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, Purpose, TokensWritten
 from core.stages.answering.answer_prompt import NOT_FOUND, prompt
 from core.stages.answering.answer_writer import AnswerWriter
 from core.stages.answering.answerability import VERDICT_SECONDS, VERDICT_TOKENS, asked_first
@@ -203,9 +203,8 @@ async def _doubt(  # noqa: PLR0917
     if spending and spending.refusal(prompt_tokens, VERDICT_TOKENS, chat.identity):
         return None
     seconds = min(budget.writing_left, VERDICT_SECONDS)
-    return await asked_first(
-        question, sources, MeteredChat(chat, Phase.ANSWER, emit, seconds=seconds), seconds
-    )
+    metered = MeteredChat(chat, Phase.ANSWER, emit, purpose=Purpose.VERDICT, seconds=seconds)
+    return await asked_first(question, sources, metered, seconds)
 
 
 def _covered(

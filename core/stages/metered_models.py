@@ -9,7 +9,7 @@ from typing import Unpack
 from core.errors import ChatFailed
 from core.model import Embeddings, Message, ModelUsage, Phase, StreamChunk, Usage
 from core.ports import Chat, ChatOptions, Embed, OnRetry
-from core.run.events import Emit, ModelAsked, ModelHeard, ModelRetry, ModelUsed
+from core.run.events import Emit, ModelAsked, ModelHeard, ModelRetry, ModelUsed, Purpose
 from core.text.query_parser import QueryReader
 from core.text.repetition import RepetitionGuard
 from core.text.sanitize import estimated_tokens
@@ -28,8 +28,19 @@ class MeteredChat:
     are estimated from the texts. A request that was refused before the first piece took none.
     """
 
-    def __init__(self, chat: Chat, phase: Phase, emit: Emit, *, seconds: float = math.inf) -> None:
-        """`seconds` are the most that the caller waits for the whole reply, which is reported and not enforced."""
+    def __init__(
+        self,
+        chat: Chat,
+        phase: Phase,
+        emit: Emit,
+        *,
+        purpose: Purpose | None = None,
+        seconds: float = math.inf,
+    ) -> None:
+        """`seconds` are the most that the caller waits for the whole reply, which is reported and not enforced. Without
+        a `purpose` the model plans in the phase of that name, and else writes an answer.
+        """
+        self._purpose = purpose or (Purpose.PLAN if phase is Phase.PLAN else Purpose.ANSWER)
         self.identity, self.host, self.silence = chat.identity, chat.host, chat.silence
         self._seconds = seconds
         self._chat, self._phase, self._emit = chat, phase, emit
@@ -41,9 +52,8 @@ class MeteredChat:
         usage: Usage | None = None
         characters, refused = 0, False
         written, thought = RepetitionGuard(), RepetitionGuard()
-        self._emit(
-            ModelAsked(self._phase, self.identity, _limit(self.silence), _limit(max(self._seconds, 0.0)))
-        )
+        limits = _limit(self.silence), _limit(max(self._seconds, 0.0))
+        self._emit(ModelAsked(self._phase, self.identity, self._purpose, *limits))
         heard = time.perf_counter()
         reply = self._chat(messages, **options)
         try:

@@ -122,6 +122,37 @@ async def approve_plan(
     return await _view(service, await stored_run(service, run_id))
 
 
+@router.post("/runs/{id}/stop", responses=documented(403, 404, 409, 422, 503))
+async def stop_run(run_id: RunId, service: ServiceOf, caller: CallerOf) -> RunView:
+    """Stop a run that is waiting or under way, and keep it: what it has embedded is ranked, what it has written stays.
+
+    A run that has ended is as it was. On a shared server the caller's own runs alone.
+    """
+    await _require(service, caller, run_id, Action.CHANGE_RUN)
+    await asyncio.to_thread(service.runs.stop, run_id)
+    run = await stored_run(service, run_id)
+    if run.live and service.runs.clock(run) is None:
+        raise Refusal(
+            409, "This run is under way in another process.", "Stop it where it was asked.", run=run_id
+        )
+    return await _view(service, run)
+
+
+@router.post("/runs/{id}/resume", status_code=202, responses=documented(403, 404, 409, 413, 422, 429, 503))
+async def resume_run(run_id: RunId, service: ServiceOf, caller: CallerOf, session: SessionOf) -> RunView:
+    """Go on with a run of the method agent or deep that was stopped or has failed; `GET /runs/{id}` tells how far it is.
+
+    What it has is not asked for again. On a shared server the caller's own runs alone.
+    """
+    await _require(service, caller, run_id, Action.CHANGE_RUN)
+    access = replace(session.access, quota_subject=caller.name)
+    try:
+        await asyncio.to_thread(service.runs.go_on, run_id, access)
+    except BadInput as error:
+        raise Refusal(409, error.message, error.hint, run=run_id) from error
+    return await _view(service, await stored_run(service, run_id))
+
+
 @router.post("/runs/{id}/quote", status_code=202, responses=documented(403, 404, 409, 422, 429, 503))
 async def quote_sources(run_id: RunId, service: ServiceOf, caller: CallerOf, session: SessionOf) -> RunView:
     """Quote sentences of the sources instead of waiting for the chat model, or in place of an answer that it has failed to write.

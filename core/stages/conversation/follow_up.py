@@ -122,6 +122,7 @@ async def draft_after(
         history=recent(history, HISTORY_TOKENS),
         notes=turn_notes,
         usage=usage,
+        seconds=standalone.seconds,
     )
     return FollowUpDraft(question=standalone.text, turn=turn, coverage=measured)
 

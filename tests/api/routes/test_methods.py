@@ -92,7 +92,7 @@ def test_an_agent_has_a_message_for_each_of_its_steps(visitor: Visitor) -> None:
     )
     run = visitor.post("/research", json={"question": QUESTION, "method": "agent"}).json()
     response = visitor.get(f"/runs/{run['id']}?form=agent").json()
-    search, read, answer = response["agent_messages"]
+    search, read, done, answer = response["agent_messages"]
     assert (search["agent"], search["content"]) == ("agent", "I look for pages.")
     assert [(tool["name"], tool["input"]) for tool in search["tools"]] == [
         ("search", '{"query": "chunk overlap"}')
@@ -102,6 +102,7 @@ def test_an_agent_has_a_message_for_each_of_its_steps(visitor: Visitor) -> None:
     assert search["response_metadata"]["model"].startswith("fake-chat")
     assert 0 < search["execution_time"] <= response["execution_time"]
     assert (read["tools"][0]["name"], answer["agent"]) == ("open", "answer")
+    assert (done["agent"], done["content"], done["tools"]) == ("agent", "DONE", [])
     assert response["iterations"] == 4, "three decisions and an answer"
 
 
@@ -118,4 +119,5 @@ def test_a_follow_up_has_a_message_for_its_rewrite(visitor: Visitor) -> None:
         standalone,
     )
     assert rewrite["response_metadata"]["token_usage"]["total_tokens"] == 78
+    assert rewrite["execution_time"] > 0
     assert answer["content"] == "A tenth [1]."
