@@ -34,13 +34,23 @@ _REFERENCES = {
 """Words that stand for something named before."""
 _OPENERS = {"de": "aber also dann denn oder und", "en": "also and because but or so then"}
 """Words that begin a sentence which continues another one."""
+_ABOUT = {
+    "de": ("Zu ", " und "),
+    "en": ("About ", " and "),
+    "es": ("Sobre ", " y "),
+    "fr": ("Sur ", " et "),
+    "it": ("Su ", " e "),
+    "nl": ("Over ", " en "),
+    "pt": ("Sobre ", " e "),
+}
+"""What stands before the terms, and between the last two of them. In other languages the terms stand alone."""
 _UNSPACED_REFERENCES = re.compile("[它他她这這那该該]|呢[？?]?$|それ|その|そこ|これ|この|では|じゃ")
 _UNSPACED_TEXT = re.compile(f"[{UNSPACED}]")
 _LAST_STOPS = " .!?…。！？؟।"
 
 
 def joined_question(follow_up: str, history: Sequence[Exchange]) -> str:
-    """The follow-up with the most salient terms of the questions that it depends on, in parentheses.
+    """The follow-up with the most salient terms of the questions that it depends on, as "About chunk overlap: what does it cost?".
 
     These questions are the latest one and, as long as one depends on its context too, the one before it. A term is a
     phrase (`core.text.content_words.phrases`) with a word that the follow-up lacks; its salience is the sum of its
@@ -59,12 +69,24 @@ def joined_question(follow_up: str, history: Sequence[Exchange]) -> str:
     else:
         context = list(_context_questions(history, language))
         terms = _salient(follow_up, context, answer, language) or _salient(follow_up, [answer], "", language)
-    joined = ""
+    named: list[str] = []
     for term in terms:
-        longer = f"{joined}, {term}" if joined else term
-        if len(follow_up) + len(longer) + 3 <= QUESTION_LIMIT:
-            joined = longer
-    return f"{follow_up} ({joined})" if joined else follow_up
+        if len(_about([*named, term], follow_up, language)) <= QUESTION_LIMIT:
+            named.append(term)
+    return _about(named, follow_up, language) if named else follow_up
+
+
+def _about(terms: Sequence[str], follow_up: str, language: str) -> str:
+    """The follow-up after what it is about, without the word that continues another sentence."""
+    before, last = _ABOUT.get(language, ("", ", "))
+    *first, final = terms
+    subject = f"{', '.join(first)}{last}{final}" if first else final
+    opener, _, rest = follow_up.partition(" ")
+    continues = opener.strip(",").casefold() in _OPENERS.get(language, "").split()
+    question = rest.lstrip() if continues and rest.strip(_LAST_STOPS) else follow_up
+    if language == "en" and question[1:2].islower():
+        question = question[0].lower() + question[1:]
+    return f"{before}{subject}: {question}"
 
 
 def depends_on_context(question: str, language: str) -> bool:
