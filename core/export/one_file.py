@@ -36,6 +36,8 @@ SCRIPTS = (
 )
 _PART = re.compile(rb'(<(?:script|style)[^>]* id="part-([a-z]+)">)(.*?)(</(?:script|style)>)', re.DOTALL)
 _UNSIGNED = b'id="part-signature">null</script>'
+_DOCTYPE, _NODES = "<!doctype html>\n", "html HTML"
+"""What stands before the document's element, and the names of the nodes of such a document."""
 FONTS = {"Inter": "inter-latin.woff2", "Source Serif 4": "source-serif-4-latin.woff2"}
 
 
@@ -50,11 +52,12 @@ def one_file(run: Run, *, full_texts: bool = True) -> str:
     parts = {**styles, **data, "script": _script()}
     title, policy = one_line(encodable(run.question), 300), _policy(parts["script"], *styles.values())
     markup = _document(title, policy, dict.fromkeys((*parts, "manifest", "signature"), ""))
-    body = markup.partition("<body>")[2].partition("</body>")[0]
+    shown = f"<title>{escape(_title(title), quote=False)}</title>"
+    around = markup.removeprefix(_DOCTYPE).replace(shown, "<title></title>", 1)
     manifest = {
         "parts": {
             **{name: _sha256(text).hex() for name, text in parts.items()},
-            "page": _sha256("\n".join((policy, _title(title), body))).hex(),
+            "page": _sha256("\n".join((_NODES, _title(title), around))).hex(),
         },
         "file": _sha256(markup).hex(),
     }
@@ -62,7 +65,7 @@ def one_file(run: Run, *, full_texts: bool = True) -> str:
 
 
 def _document(title: str, policy: str, parts: Mapping[str, str]) -> str:
-    """The HTML with these parts. Its body is written as a browser writes it, for the script compares it as that."""
+    """The HTML with these parts. It is written as a browser writes it, for the script compares all of it as that."""
     question = escape(title, quote=False)
     styles = "\n".join(f'<style id="part-{name}">{parts[name]}</style>' for name in ("style", "fonts"))
     blocks = "\n".join(
@@ -70,9 +73,7 @@ def _document(title: str, policy: str, parts: Mapping[str, str]) -> str:
         for name, text in parts.items()
         if name not in ("style", "fonts", "script")
     )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
+    return f"""{_DOCTYPE}<html lang="en"><head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -80,8 +81,7 @@ def _document(title: str, policy: str, parts: Mapping[str, str]) -> str:
 <meta name="referrer" content="no-referrer">
 <title>{escape(_title(title), quote=False)}</title>
 {styles}
-</head>
-<body>
+</head><body>
 <div class="wrap" id="page">
 <main>
 <h1 class="question" dir="auto">{question}</h1>
@@ -90,9 +90,7 @@ script was changed and the browser refuses it.</p>
 </main>
 </div>
 {blocks}
-<script id="part-script">{parts["script"]}</script></body>
-</html>
-"""
+<script id="part-script">{parts["script"]}</script></body></html>"""
 
 
 def _title(question: str) -> str:

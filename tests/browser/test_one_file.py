@@ -12,8 +12,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from core.config.knobs import RankKnobs
+from core.errors import BadInput
 from core.evaluation.labels.qrels import from_qrels
-from core.export.one_file import one_file, signed_file
+from core.export.one_file import file_signer, one_file, signed_file
 from core.export.signature import key_id, new_key
 from core.model import AnswerFrom, Grade, Turn
 from core.run import events as e
@@ -254,6 +255,13 @@ def test_one_changed_byte_is_refused_and_told(opened: Open, part: str) -> None:
         ("</title>", ".</title>"),
         ('id="part-run">', 'id="part-run" class="x">'),
         ("</main>", "</main><p>Signed by Ada.</p>"),
+        ("<head>", "<head><script>globalThis.added = true</script>"),
+        ("<head>", '<head><script id="part-x">globalThis.added = true</script>'),
+        ("<!doctype html>", "<!doctype html><script>globalThis.added = true</script>"),
+        ("<!doctype html>", "<!doctype html><!-- more -->"),
+        ('<html lang="en">', '<html lang="en" class="x">'),
+        ("</body></html>", "</body></html><p>Signed by Ada.</p>"),
+        ("</body></html>", "</body></html><!-- more -->"),
     ],
 )
 def test_what_stands_around_the_parts_is_compared_too(opened: Open, before: str, after: str) -> None:
@@ -271,14 +279,29 @@ def test_a_signature_is_told_with_its_key_and_what_it_does_not_prove(opened: Ope
     html, key = signed(tmp_path, synthetic_run(60))
     page = opened(html, viewport={"width": 390, "height": 844})
     seal = page.locator(".seal")
-    expect(seal).to_contain_text(f"signed by {key[:8]}…")
+    expect(seal.locator("summary")).to_have_text(re.compile("^Matches its manifest of [^,]*$"))
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     seal.locator("summary").click()
     expect(seal).to_contain_text(
-        f"Signed by the key {key}. That key stands in the file itself and proves nothing"
+        f"a signature by the key {key}, which stands in the file itself. That proves nothing by itself"
     )
+    expect(seal).to_contain_text("It cannot vouch for itself")
     assert findings(page, "signed") == ()
-    expect(opened(one_file(synthetic_run(60))).locator(".seal")).to_contain_text("not signed")
+    expect(opened(one_file(synthetic_run(60))).locator(".seal")).to_contain_text(
+        "The manifest has no signature."
+    )
+
+
+def test_page_claims_nothing_that_a_script_before_it_can_undo(opened: Open, tmp_path: Path) -> None:
+    html, _ = signed(tmp_path, synthetic_run(60))
+    hidden = "<head><script>globalThis.ran = true; document.currentScript.remove()</script>"
+    forged = html.replace("<head>", hidden, 1)
+    page = opened(forged)
+    assert page.evaluate("globalThis.ran")
+    assert not re.search("unchanged|signed by", page.locator("body").inner_text(), re.IGNORECASE)
+    assert not re.search("unchanged|signed by", page.locator(".pfoot").last.inner_text(), re.IGNORECASE)
+    with pytest.raises(BadInput, match="changed after it was written: file"):
+        file_signer(forged.encode())
 
 
 @pytest.mark.parametrize("damage", ["another file", "another key", "no signature"])
@@ -305,7 +328,7 @@ def test_where_signatures_cannot_be_checked_that_is_said(opened: Open, tmp_path:
     page.evaluate("Object.defineProperty(globalThis, 'crypto', { value: {} })")
     state = page.evaluate("checkedSignature(checkedParts().digest)")
     assert state == {"state": "unchecked", "id": key}
-    assert "cannot check" in page.evaluate(f"SIGNATURES.unchecked('{key}')[1]")
+    assert "cannot check" in page.evaluate(f"SIGNATURES.unchecked('{key}')")
 
 
 def test_a_changed_script_does_not_run_and_the_page_says_why(opened: Open) -> None:

@@ -18,21 +18,23 @@ async function openFile() {
 
 const CHANGED = "This file was changed after it was written.";
 
-/** Whether the file is signed, in a few words and in whole sentences. */
+/** What the comparison does not say. A script that stood before this one could have hidden itself, or written any of these words. */
+const LIMITS = "This page has compared all that it can see of itself. It cannot vouch for itself: whoever changes a file can change what it says, too. “openquery open FILE” compares every byte from outside, and tells who has signed it.";
+
+/** What is known of the signature, in whole sentences. None of them says who wrote the file. */
 const SIGNATURES = {
-  none: () => ["not signed", "Not signed: the digests say that no byte was changed by accident or on the way. Who wrote the file they do not say; compare the digest of the manifest with its sender."],
-  good: id => [`signed by ${id.slice(0, 8)}…`, `Signed by the key ${id}. That key stands in the file itself and proves nothing by itself: anybody can make one, and a file that was forged as a whole can say anything here. Compare the key with the one that the sender gave you in another way, or check the file with “openquery open”, which knows the keys that you trust.`],
-  unchecked: id => ["signature not checked", `There is a signature of the key ${id}, which this browser cannot check: it has no Ed25519, or does not offer it here. “openquery open” can.`],
+  none: () => "The manifest has no signature.",
+  good: id => `The manifest has a signature by the key ${id}, which stands in the file itself. That proves nothing by itself: anybody can make a key, and what stands around the manifest may be of somebody else.`,
+  unchecked: id => `The manifest has a signature by the key ${id}, which this browser cannot check: it has no Ed25519, or does not offer it here.`,
 };
 
-/** The head of the page, with the seal of an unchanged run. */
+/** The head of the page, with what a run was compared with. */
 function header(checked, run = null, ...buttons) {
   const rows = checked?.parts.map(part => [icon(part.same ? "check" : "close"), el("span", {}, part.name), el("code", {}, short(part.present))]) ?? [];
-  const signature = run && SIGNATURES[checked.signature.state](checked.signature.id);
   const seal = run
-    ? el("details", { class: "seal" }, el("summary", {}, icon("seal"), el("b", {}, "Unchanged"), ` since ${moment(run.written)}, ${signature[0]}`),
+    ? el("details", { class: "seal" }, el("summary", {}, icon("seal"), el("b", {}, "Matches its manifest"), ` of ${moment(run.written)}`),
       el("div", { class: "pop" }, el("b", {}, "Each part matches its digest in the manifest."), el("div", { class: "dig" }, rows, icon("seal"), el("span", {}, "manifest"), el("code", { class: "whole" }, checked.digest)),
-        signature[1]))
+        el("p", {}, LIMITS), el("p", {}, SIGNATURES[checked.signature.state](checked.signature.id))))
     : el("span", { class: "seal bad" }, icon("broken"), el("b", {}, checked ? "Changed after it was written" : "Refused"));
   return el("header", { class: "top" }, brand(), el("span", { class: "kind" }, "a run in one file"), el("div", { class: "r" }, seal, buttons));
 }
@@ -44,6 +46,7 @@ function showNotice(page, checked, title, ...content) {
 
 function showChanged(page, checked) {
   const changed = checked.parts.filter(part => !part.same).map(part => `“${part.name}”`).join(" and ");
+  const extension = checked.parts.some(part => part.name === "page" && !part.same) && "An extension of this browser that adds to pages changes “page” too: try without it. ";
   const rows = checked.parts.map(({ name, wanted, present, same }) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, el("code", {}, short(wanted))), el("td", {}, el("code", {}, short(present))),
     el("td", { class: same ? "ok" : "no" }, icon(same ? "check" : "close"), same ? "unchanged" : "changed")));
   const columns = ["part", "digest in the manifest", "digest of what is here", "state"];
@@ -54,7 +57,7 @@ function showChanged(page, checked) {
       page.querySelector(".veil").textContent = "The changed part cannot be read.";
     }
   } });
-  showNotice(page, checked, CHANGED, el("p", {}, `What does not match its digest: ${changed}. Nothing of the run is shown. Scores, passages and citations may not be those of the run. Ask the sender for the file again.`),
+  showNotice(page, checked, CHANGED, el("p", {}, `What does not match its digest: ${changed}. Nothing of the run is shown. Scores, passages and citations may not be those of the run. ${extension || ""}Ask the sender for the file again.`),
     el("table", {}, el("thead", {}, el("tr", {}, columns.map(name => el("th", { scope: "col" }, name)))), el("tbody", {}, rows)), anyway);
 }
 
@@ -65,7 +68,7 @@ function showRun(page, checked, isSame) {
   const print_ = button("print", "Print", { click: () => print() });
   const turn = run.turn && el("p", { class: "turn" }, `Question ${run.turn.number} of a conversation, asked as “${run.turn.written}”`);
   const body = ranking ? rankedRun(run, ranking, exported, isSame) : plainRun(run);
-  const paper = el("p", { class: "pfoot print" }, isSame ? `Unchanged since ${moment(run.written)}, ${SIGNATURES[checked.signature.state](checked.signature.id)[0]}` : "Changed after it was written", `; manifest sha-256 ${checked.digest}. Written by OpenQuery ${run.version}.`, run.started && ` Asked ${moment(run.started)}.`);
+  const paper = el("p", { class: "pfoot print" }, isSame ? `Matched its manifest of ${moment(run.written)}, by its own comparison` : "Changed after it was written", `; manifest sha-256 ${checked.digest}. Written by OpenQuery ${run.version}.`, run.started && ` Asked ${moment(run.started)}.`);
   document.title = `${run.question} · OpenQuery run`;
   page.replaceChildren(isSame ? header(checked, run, ranking && exported, print_) : header(checked),
     el("main", {}, el("h1", { class: "question", dir: "auto" }, run.question), turn, !isSame && el("p", { class: "flag bad" }, icon("broken"), "What follows was changed and is shown as unverified."),
@@ -210,4 +213,5 @@ function download(name, text) {
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
-openFile();
+if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", openFile); // all of the file is read by then
+else openFile();

@@ -39,11 +39,11 @@ function sha256(content) {
 
 const partText = name => document.getElementById(`part-${name}`)?.textContent ?? "";
 
-/** What stands around the parts, as the browser has read it: the policy, the title and the body. */
+/** What stands around the parts from the first byte to the last, as the browser has read it. */
 function pageText() {
-  const body = document.body.cloneNode(true);
-  for (const part of body.querySelectorAll("[id^=part-]")) part.textContent = "";
-  return [document.querySelector("meta[http-equiv]").content, document.querySelector("title").textContent, body.innerHTML].join("\n");
+  const whole = document.documentElement.cloneNode(true), nodes = [...document.childNodes].map(node => node.nodeName).join(" ");
+  for (const part of whole.querySelectorAll("[id^=part-], title")) part.textContent = "";
+  return [nodes, document.querySelector("title").textContent, whole.outerHTML].join("\n");
 }
 
 /** For each part its digest in the manifest, that of what is here, and whether they are the same; the manifest's own digest. */

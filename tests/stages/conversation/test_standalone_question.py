@@ -160,7 +160,11 @@ async def test_without_a_chat_model_terms_are_joined_and_a_note_says_so() -> Non
             [HEAT_PUMP.question, "and does it need a permit?"],
             "About permit, air-source heat pump and −15 °C: in summer?",
         ),
-        ("那房子需要先隔热吗？", ["热泵在零下15度还能用吗？"], "热泵在零下15度还能用吗: 那房子需要先隔热吗？"),
+        (
+            "那房子需要先隔热吗？",
+            ["热泵在零下15度还能用吗？"],
+            "热泵在零下15度还能用吗: 那房子需要先隔热吗？",
+        ),
     ],
 )
 async def test_a_dependent_follow_up_gets_the_terms_that_it_lacks(
