@@ -29,6 +29,7 @@ _citations = component("citations")
 _chart_clicks = component("chart_clicks")
 _row_clicks = component("row_clicks")
 _screen = component("screen")
+_reveal = component("reveal")
 _save_charts = component("save_charts", Path(__file__).with_name("save_charts.html").read_text("utf-8"))
 _copy_link = component("copy_link", Path(__file__).with_name("copy_link.html").read_text("utf-8"))
 
@@ -84,6 +85,12 @@ def row_clicks(table: str, row: str, cell: str, on_open: Callable[[str], None]) 
 def copy_link() -> None:
     """A button that copies the address. Where the browser has no clipboard, a field with the link appears below it."""
     _copy_link(key="copy_link")
+
+
+def reveal(key: str, of: str) -> None:
+    """Scroll the container with this key into view, once for each text `of`."""
+    with st.container(key="reveal_component"):
+        _reveal(key="reveal", data={"key": key, "of": of})
 
 
 def save_charts(name: str) -> None:

@@ -228,3 +228,33 @@ def test_a_setting_that_is_off_says_so_and_takes_the_word(seen: App) -> None:
     seen.type_number("rank_threshold", "off")
     expect(seen.slider("rank_threshold")).to_have_value("-1")
     expect(field).to_have_value("off")
+
+
+def test_draft_of_a_follow_up_opens_in_view(seen: App) -> None:
+    seen.field("follow_up_line").scroll_into_view_if_needed()
+    seen.field("follow_up_line").fill("and what does it cost?")
+    seen.field("follow_up_line").press("Enter")
+    for part in ("standalone", "follow_up_ask", "cancel_follow_up"):
+        expect(seen.keyed(part)).to_be_in_viewport(ratio=1)
+    seen.page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
+    seen.keyed("answer_from").get_by_text("Both").evaluate("choice => choice.click()")
+    seen.at_rest()
+    expect(seen.keyed("answer_card")).to_be_in_viewport()  # the same draft is not scrolled to again
+
+
+def test_open_sidebar_covers_no_page_of_a_phone_after_a_reload(
+    app: App, demo_records: tuple[Record, ...]
+) -> None:
+    app.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    app.open(f"/?run={store_copy(app.site.folder, demo_records)}")
+    app.finished()
+    sidebar = app.page.get_by_test_id("stSidebar")
+    app.page.get_by_test_id("stExpandSidebarButton").click()
+    expect(sidebar).to_have_attribute("data-collapsed", "false")
+    app.page.reload()
+    app.finished()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
+    app.page.set_viewport_size(DESK)  # type: ignore[arg-type]
+    app.page.reload()
+    app.finished()
+    expect(sidebar).to_have_attribute("data-collapsed", "false")

@@ -1,8 +1,9 @@
 """The follow-up question at the end of a conversation: as written, as it will run, and what it is answered from."""
 
 import difflib
+import secrets
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import streamlit as st
@@ -16,7 +17,7 @@ from core.stages.conversation.follow_up import FollowUpDraft
 from core.text.display import decimal
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
-from pages.parts import markup, page_frame, runtime, widgets
+from pages.parts import browser, markup, page_frame, runtime, widgets
 from pages.parts.conversation import next_questions
 from pages.parts.problems import problem
 from pages.parts.sidebar import controls
@@ -39,6 +40,7 @@ class Drafting:
     run_id: str
     written: str
     draft: Future[FollowUpDraft]
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
 
 
 def follow_up(run: Run) -> None:
@@ -62,6 +64,7 @@ def follow_up(run: Run) -> None:
                 _form(run)
             else:
                 _draft(draft)
+                browser.reveal("follow_up_card", drafting.id)
                 return
         next_questions.next_questions(run, start)
 
