@@ -12,6 +12,7 @@ from tests.browser.page_objects import AT_REST, App
 from tests.seeding import store_copy
 
 SECOND = "and what does it cost?"
+STANDALONE = "About chunk overlap and retrieval: what does it cost?"
 THIRD = "How can a web page inject instructions into a prompt?"
 
 
@@ -41,7 +42,7 @@ def test_three_turns_keep_their_numbers_are_a_link_and_one_entry_of_the_history(
 
     _draft(app, SECOND)
     standalone = app.keyed("standalone").locator("textarea")
-    expect(standalone).to_have_value(re.compile(r"what does it cost\?.*overlap", re.IGNORECASE))
+    expect(standalone).to_have_value(STANDALONE)
     expect(app.own("coverage")).to_contain_text("Coverage of the pages in hand")
     expect(app.keyed("follow_up_card")).to_contain_text("No chat model is connected.")
     app.keyed("answer_from").get_by_text("The pages in hand").click()
@@ -60,7 +61,7 @@ def test_three_turns_keep_their_numbers_are_a_link_and_one_entry_of_the_history(
     app.at_rest()
     _ask(app)
     expect(app.keyed("turn_1")).to_be_visible()
-    expect(app.keyed("turn_2")).to_contain_text(SECOND)
+    expect(app.keyed("turn_2")).to_contain_text(STANDALONE)
     numbers = [int(card.get_attribute("id")[4:]) for card in app.own("source").all()]  # type: ignore[index]
     assert len(set(numbers)) == 6 and max(numbers) > 6, "new passages get the numbers after those in use"
     assert findings(app.page, "conversation") == ()
