@@ -78,8 +78,8 @@ def summary(collection: Collection) -> None:
     """Draw the figures of a collection."""
     markup.show(
         markup.facts(
-            markup.fact(f"{collection.passages:,}", "passages"),
-            markup.fact(f"{collection.width:,}", "dimensions"),
+            markup.count(collection.passages, "passage"),
+            markup.count(collection.width, "dimension"),
             markup.fact(collection.distance, "distance"),
             collection.embedder and markup.author(embedder_name(collection.embedder), collection.embedder),
         )

@@ -11,6 +11,7 @@ from core.config.permissions import Action
 from core.config.prices import COLUMNS, LONGEST_NAME, MOST_DOLLARS, Price, checked_price
 from core.runtime.health import Probe, ProbeState, probes
 from core.text.markdown.safe_markdown import markdown_label
+from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets
 from pages.parts.problems import needed, shown
 
@@ -150,7 +151,7 @@ with st.container(key="system", width=920):
     markup.show(markup.kicker("Storage", str(settings.folder)))
     stored = cache.size()
     rows = {
-        space: f"{entries:,} entries, {markup.size(size)}"
+        space: f"{pluralize(entries, 'entry')}, {markup.size(size)}"
         for space, (entries, size) in sorted(stored.items())
     }
     markup.show(table(rows or {"Cache": "empty"}))

@@ -137,7 +137,7 @@ def test_the_installed_command_ingests_and_reads_documents(
     _run([*command, "ingest", "notes", tmp_path / "cats.md"], environment, empty)
     # The embedded database and the extraction run in processes of their own.
     checked = _run([*command, "check"], environment, empty)
-    assert "1 worker processes" in checked
+    assert "1 worker process" in checked
     assert "1 collection" in checked
 
 

@@ -11,6 +11,7 @@ from core.run.notices import TIME_SKIPS
 from core.run.state import Run, RunStatus
 from core.run.timeline import Span
 from core.text.sanitize import plural, pluralize
+from core.text.text_length import text_length
 
 PHASES = (
     (Phase.PLAN, "Queries"),
@@ -187,8 +188,8 @@ def _count(run: Run, phase: Phase) -> tuple[str, str]:
         case Phase.RANK:
             return _number(len(run.ranking.context)) if run.ranking else "", "in context"
         case _:
-            words = len(run.text.split())
-            return _number(words), plural(words, "word")
+            length = text_length(run.text)
+            return _number(length.count), length.noun
 
 
 def _number(count: int) -> str:

@@ -309,7 +309,11 @@ def _summary(run: Run, usage: RunUsage) -> str:
         if answer
         else passages_of_documents(source_cards(run))
     )
-    tokens = f" · {used.prompt_tokens}+{used.completion_tokens} tokens" if (used := usage.tokens) else ""
+    tokens = (
+        f" · {used.prompt_tokens}+{pluralize(used.completion_tokens, 'token')}"
+        if (used := usage.tokens)
+        else ""
+    )
     cost = f" · cost {usage.cost_text}" if usage.cost_text else ""
     pages = f"{run.full_pages:,} of {pluralize(len(run.hits), 'page')} read"
     return f"{run.seconds:.1f} s · searched by {run.backend} · {pages} · {by}{tokens}{cost}"

@@ -7,6 +7,7 @@ from core.config.prices import Cost
 from core.config.questions import checked_sub_questions
 from core.errors import BadInput
 from core.run.reports.plan_events import PlanProposed
+from core.text.sanitize import pluralize
 
 
 def require_terminal() -> None:
@@ -24,7 +25,9 @@ def approved(plan: PlanProposed, *, ask: bool) -> tuple[str, ...]:
     for number, text in enumerate(plan.sub_questions, 1):
         print_note(f"{number:3}. {text}")
     cost = f", {Cost(count * estimate.dollars, estimated=True)}" if estimate.dollars else ""
-    print_note(f"By an estimate {count * estimate.tokens:,} tokens{cost}, {count * estimate.seconds:.0f} s.")
+    print_note(
+        f"By an estimate {pluralize(count * estimate.tokens, 'token')}{cost}, {count * estimate.seconds:.0f} s."
+    )
     while ask:
         print_note("Research these sub-questions? [y]es, [n]o, [e]dit:")
         match sys.stdin.readline().strip().casefold()[:1]:

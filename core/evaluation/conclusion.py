@@ -9,7 +9,7 @@ from core.evaluation.experiment_state import Experiment, ExperimentStatus
 from core.evaluation.results import POWER, Confirmation, Results, SettingTest
 from core.evaluation.setting_table import SettingRow, setting_table
 from core.evaluation.statistics.significance import SIGNIFICANT, least_questions, p_text
-from core.evaluation.sweep import words
+from core.evaluation.sweep import is_plural, words
 from core.text.display import metric_text
 from core.text.sanitize import pluralize
 
@@ -101,7 +101,7 @@ def conclude(results: Results, metric: str, baseline: str) -> Conclusion:
         return _no_difference(best, best.test, metric, table.comparisons)
     difference, confirmation = best.test.difference, results.confirm(baseline, metric)
     predicate = (
-        f"beats {against} by {metric_text(difference.mean)} {metric} "
+        f"{'beat' if is_plural(best.name) else 'beats'} {against} by {metric_text(difference.mean)} {metric} "
         f"[{metric_text(difference.low)}, {metric_text(difference.high)}], {p_text(best.test.p_value)}"
     )
     ending, note = _confirmed(confirmation, best, against)

@@ -16,6 +16,7 @@ SETTINGS_LIMIT = 10_000
 PREFIX = ": "
 """What stands between the name of an experiment and that of its setting, where several are open together."""
 DEFAULTS = "defaults"
+_THE_DEFAULTS = "the defaults"
 """The name of the setting that changes nothing."""
 SWEPT = frozenset(("chunk", "rank"))
 """The groups of knobs that an experiment can change: those that work on documents in hand."""
@@ -152,7 +153,12 @@ def words(setting: str) -> str:
     if own != DEFAULTS and not changed:
         return setting  # knobs of another version
     texts = ", ".join(f"{column(path)} {value_text(knobs[path])}" for path in changed)
-    return f"{experiment}{separator}{texts or 'the defaults'}"
+    return f"{experiment}{separator}{texts or _THE_DEFAULTS}"
+
+
+def is_plural(setting: str) -> bool:
+    """Whether a verb after `words(setting)` is plural: the defaults beat, ranking bm25 beats."""
+    return words(setting).endswith(_THE_DEFAULTS)
 
 
 @cache

@@ -108,7 +108,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     stats, seconds = answer_stats(version), answer_seconds(run)
     yield f"{stats.citations:,}", plural(stats.citations, "citation")
     yield f"{stats.sentences_cited}/{stats.sentences}", f"{plural(stats.sentences, 'sentence')} cited"
-    yield f"{stats.words:,}", plural(stats.words, "word")
+    yield f"{stats.length.count:,}", stats.length.noun
     if not version.answer.complete:
         yield "incomplete", ""
     yield (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from core.injection.rule_matching import QUOTE_LENGTH
 from core.injection.text_folding import UNSEEN
 from core.model import InjectionKind, InjectionSign
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, pluralize
 
 _TAGS = re.compile("\U0001f3f4?[\U000e0020-\U000e007f]{4,}")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{8,}")
@@ -34,7 +34,7 @@ def find_invisible(text: str) -> Iterator[InjectionSign]:
     if text.isascii() or not UNSEEN.search("".join(set(text))):
         return
     for start, end, word in _invisible_runs(text):
-        quote = one_line(word, QUOTE_LENGTH) or f"{end - start} invisible characters in a row"
+        quote = one_line(word, QUOTE_LENGTH) or f"{pluralize(end - start, 'invisible character')} in a row"
         yield InjectionSign(kind=InjectionKind.INVISIBLE, start=start, end=end, quote=quote, strong=True)
     if turned := _OVERRIDE.search(text):
         yield InjectionSign(

@@ -30,6 +30,7 @@ from core.model import (
 from core.model.library import passage_id
 from core.ports import Embed, Extract
 from core.stages.chunk import passages_of
+from core.text.sanitize import pluralize
 
 _BATCH = 256
 """Passages that are embedded and stored at a time, where the embedder does not want fewer."""
@@ -188,7 +189,7 @@ async def embed_and_store(
                 vectors = (await embed(texts)).vectors
             if vectors.shape[:1] != (len(texts),):
                 raise EmbedFailed(
-                    f"{embed.identity} gave {len(vectors)} vectors for {len(texts)} texts.",
+                    f"{embed.identity} gave {pluralize(len(vectors), 'vector')} for {pluralize(len(texts), 'text')}.",
                     hint="Check that the address is that of an embedding model.",
                 )
             rows = {text: row for row, text in enumerate(texts)}

@@ -18,6 +18,7 @@ from core.ports import Extract
 from core.reading.file_types import SITEMAP, ZIP, kind_of
 from core.reading.sitemap import LISTS
 from core.reading.zip_archive import Archive
+from core.text.sanitize import pluralize
 
 _BATCH_FILES = 20
 _BATCH_BYTES = 20_000_000
@@ -184,9 +185,9 @@ async def tasks_from_sitemap(
         raise Unreadable(SkipReason.EMPTY, "the sitemap names no address on its own host")
     parts = (
         "addresses beyond the limit (OPENQUERY_INGEST_FILES)" if len(addresses) > limit else "",
-        f"{foreign:,} addresses on other hosts" if foreign else "",
-        f"{unreadable:,} sitemaps that could not be read" if unreadable else "",
-        f"{len(queue):,} further sitemaps" if queue else "",
+        f"{pluralize(foreign, 'address')} on other hosts" if foreign else "",
+        f"{pluralize(unreadable, 'sitemap')} that could not be read" if unreadable else "",
+        pluralize(len(queue), "further sitemap") if queue else "",
     )
     left_out = ", ".join(filter(None, parts))
     tasks = [

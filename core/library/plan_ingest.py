@@ -24,7 +24,7 @@ from core.library.ingests import (
 from core.model import SkipReason, Unreadable
 from core.reading.file_types import ZIP, kind_of
 from core.reading.zip_archive import Archive
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, pluralize
 
 NAME_LIMIT = 300
 """Characters of a document's name."""
@@ -49,7 +49,7 @@ def plan_ingest(sources: Sequence[IngestSource], limits: IngestLimits, used: int
             size += len(task.body or b"")
             if count > limits.files:
                 raise BadInput(
-                    f"That is more than {limits.files:,} documents at once.",
+                    f"That is more than {pluralize(limits.files, 'document')} at once.",
                     hint="Add them in parts, or ask the operator to raise OPENQUERY_INGEST_FILES.",
                 )
             if used + size > limits.total:

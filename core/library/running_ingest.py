@@ -28,6 +28,7 @@ from core.model import LibraryDocument, LibraryPassage, SkipReason, Unreadable
 from core.model.library import passage_id
 from core.ports import Embed
 from core.reading.file_types import ZIP
+from core.text.sanitize import pluralize
 
 log = logging.getLogger(__name__)
 
@@ -206,7 +207,7 @@ class RunningIngest:
         known_keys = {(task.name, task.location or task.digest) for task in self._tasks.values()}
         new = [task for task in tasks if (task.name, task.location or task.digest) not in known_keys]
         if len(new) > self._remaining:
-            reason = f"more than {self._ports.limits.files:,} documents at once (OPENQUERY_INGEST_FILES)"
+            reason = f"more than {pluralize(self._ports.limits.files, 'document')} at once (OPENQUERY_INGEST_FILES)"
             raise Unreadable(SkipReason.TOO_LARGE, reason)
         added = await asyncio.to_thread(self._ports.catalogue.add_tasks, self.ingest.id, new)
         self._tasks |= {task.number: task for task in added}
@@ -236,7 +237,7 @@ class RunningIngest:
             async for batch in tasks_from_zip(task, body, ports.catalogue.files, ports.limits):
                 count += len(batch)
                 await self._add_tasks(batch)
-            return replace(task, state=TaskState.DONE, reason=f"a zip of {count:,} files")
+            return replace(task, state=TaskState.DONE, reason=f"a zip of {pluralize(count, 'file')}")
         if reason := await self._already_there(task):
             return replace(task, state=TaskState.SKIPPED, reason=reason)
         key = (self.ingest.collection, task.digest)

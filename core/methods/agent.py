@@ -117,7 +117,7 @@ def _steps_made(run: Run) -> int:
 def _limit(run: Run, knobs: Knobs, ports: Ports, budget: TimeBudget) -> str:
     """The limit that the run has reached, as a sentence; empty: none."""
     if _steps_made(run) >= knobs.run.max_steps:
-        return f"All {pluralize(knobs.run.max_steps, 'step')} are used."
+        return f"The limit of {pluralize(knobs.run.max_steps, 'step')} is reached."
     if budget.steps_left <= 0:
         return f"There was time for an answer within {budget.seconds:g} s only."
     repeated = [_same_call(run, step.number, step.tool, step.arguments) for step in run.steps]

@@ -16,6 +16,7 @@ from core.stages.embedding.cascade import next_rows
 from core.stages.embedding.embedding_calls import embed_rows
 from core.stages.rank import rank
 from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.text.sanitize import plural, pluralize
 
 PART = 256
 """Passages after which a run is ranked anew: each part is one state of the map, the table and the scores."""
@@ -55,7 +56,7 @@ async def fill(ports: Ports, recorder: Recorder) -> None:
         try:
             part = await embed_rows(index, rows, ports.embedder_of(index), recorder.emit)
         except EmbedFailed as error:
-            message = f"{len(waiting):,} passages are ranked by their words alone: {error.message}"
+            message = f"{pluralize(len(waiting), 'passage')} {plural(len(waiting), 'is', 'are')} ranked by words alone: {error.message}"
             recorder.emit(Note(Phase.EMBED, message, error.hint, Severity.WARNING))
             return
         again = await _ranked(with_batch(recorder.run, part))

@@ -156,9 +156,7 @@ class Toolbox:
         run = self._recorder.run
         page, passages = run.pages[key], self._best([key])
         count = sum(place.page == key for passage in _passages(run) for place in _places(passage))
-        head = (
-            f"{_title(page)}\n{len(page.text):,} characters in {pluralize(count, 'passage')}, the best first:"
-        )
+        head = f"{_title(page)}\n{pluralize(len(page.text), 'character')} in {pluralize(count, 'passage')}, the best first:"
         return ToolResult("\n\n".join([head, *map(_text, passages)]), len(passages))
 
     async def _find(self, text: str) -> ToolResult:

@@ -17,7 +17,7 @@ from core.analysis.retrieval.flow_diagram import flow_diagram
 from core.notebook.display import Display, bar, caption, empty, rows_table
 from core.run.state import Run
 from core.text.display import decimal
-from core.text.sanitize import one_line, pluralize
+from core.text.sanitize import one_line, plural, pluralize
 
 MOST_POINTS = 500
 """Points of a plot: all of the context, the best ones, and an even sample of the others."""
@@ -57,7 +57,7 @@ def score_plot(run: Run) -> Display[ScoreCurve | None]:
     shapes += [_vertical(cut)] if curve.cutoff else []
     bend = elbow(np.asarray(curve.scores, dtype=np.float32))
     words = (
-        f"{' and '.join(series)} by rank, {pluralize(ranks, 'passage')}. {len(curve.context)} are in the context, "
+        f"{' and '.join(series)} by rank, {pluralize(ranks, 'passage')}. {len(curve.context)} {plural(len(curve.context), 'is', 'are')} in the context, "
         f"the last at rank {curve.cutoff}. {curve.name}: {f'elbow after rank {bend}' if bend else 'no elbow'}."
     )
     return Display(value=curve, content=_figure(shapes, words))

@@ -6,6 +6,7 @@ from typing import Any
 
 from core.model import SkipReason, Unreadable
 from core.reading.pdf import open_pdf
+from core.text.sanitize import pluralize
 
 WIDEST = 2_000
 """Pixels; and a picture is at most three times as high as this."""
@@ -23,7 +24,7 @@ def draw_page(body: bytes, number: int, width: int) -> bytes:
     document = open_pdf(body)
     try:
         if not 1 <= number <= len(document):
-            raise Unreadable(SkipReason.EMPTY, f"it has {len(document):,} pages")
+            raise Unreadable(SkipReason.EMPTY, f"it has {pluralize(len(document), 'page')}")
         page = document[number - 1]
         across, down = page.get_size()
         scale = min(min(width, WIDEST) / max(across, 1.0), 3 * WIDEST / max(down, 1.0))

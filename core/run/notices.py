@@ -119,7 +119,8 @@ def left_out_notices(run: Run) -> Iterator[Notice]:
     if lacking := sum(page.lacks_text for page in run.pages.values()):
         yield _warning(
             Phase.READ,
-            f"The texts of {lacking:,} of {pluralize(len(run.pages), 'page')} are not here: this run left without the "
+            f"The {plural(lacking, 'text')} of {lacking:,} of {pluralize(len(run.pages), 'page')} "
+            f"{plural(lacking, 'is', 'are')} not here: this run left without the "
             "texts of others. Their passages cannot be read or ranked again.",
             "Fetch them again: under Pages on the Research page, or with openquery open FILE --fetch-texts.",
         )
@@ -155,12 +156,13 @@ def _of_embedding(run: Run) -> Iterator[Notice]:
     if run.embedded_for_answer and run.index is not None:
         total, waiting = len(run.index.passages), len(run.index.waiting)
         messages = [
-            f"When the context was chosen, {len(run.embedded_for_answer):,} of {total:,} passages had a vector: "
+            f"When the context was chosen, {len(run.embedded_for_answer):,} of {pluralize(total, 'passage')} had a vector: "
             "those that could enter it."
         ]
         if waiting and not run.live:
             messages.append(
-                f"{waiting:,} of {total:,} passages have no vector yet and are ranked by their words."
+                f"{waiting:,} of {pluralize(total, 'passage')} {plural(waiting, 'has', 'have')} no vector yet and "
+                f"{plural(waiting, 'is', 'are')} ranked by words."
             )
         for message in messages:
             yield Notice(phase=Phase.EMBED, severity=Severity.INFO, message=message)

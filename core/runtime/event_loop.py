@@ -10,6 +10,7 @@ from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 from core.errors import TookTooLong
+from core.text.sanitize import pluralize
 
 T = TypeVar("T")
 
@@ -103,7 +104,7 @@ class BackgroundLoop:
             result.cancel()  # no effect on a result that is there
         if result.cancelled():
             raise TookTooLong(
-                f"There was no answer within {timeout:g} seconds.",
+                f"There was no answer within {pluralize(timeout, 'second')}.",
                 hint="Try again in a moment. The System page shows which parts answer.",
             )
         return result.result()

@@ -160,7 +160,11 @@ async def _embedder(engine: Engine, access: Access) -> ProbeReport:
     vectors = (await embedder(["health check"])).vectors
     where = "remote" if server.base_url else f"inside OpenQuery, {integer_products.describe()}"
     where = await server.file.describe() if server.file else where
-    return ProbeState.WORKS, f"{embedder_name(embedder.identity)}, {vectors.shape[1]} dimensions, {where}", ""
+    return (
+        ProbeState.WORKS,
+        f"{embedder_name(embedder.identity)}, {pluralize(vectors.shape[1], 'dimension')}, {where}",
+        "",
+    )
 
 
 async def _reranker(engine: Engine) -> ProbeReport:
@@ -259,7 +263,7 @@ async def _workers(engine: Engine) -> ProbeReport:
             f"in threads: {engine.workers.fallback}",
             "Extraction is slower and cannot be cancelled.",
         )
-    return ProbeState.WORKS, f"{engine.workers.count} worker processes", ""
+    return ProbeState.WORKS, pluralize(engine.workers.count, "worker process"), ""
 
 
 async def _isolation(engine: Engine) -> ProbeReport:

@@ -130,7 +130,7 @@ class Quotas:
             if self.runs_per_hour and len(account.runs) >= self.runs_per_hour:
                 wait = account.runs[0] + HOUR - self._clock()
                 raise LimitReached(
-                    f"You have asked {self.runs_per_hour:,} questions within an hour, which is the limit here.",
+                    f"You have asked {pluralize(self.runs_per_hour, 'question')} within an hour, which is the limit here.",
                     hint=f"Ask again in {_duration(wait)}.",
                     seconds=wait,
                 )
@@ -243,5 +243,4 @@ def _duration(seconds: float) -> str:
     minutes = max(1, round(seconds / 60))
     if minutes < 90:
         return pluralize(minutes, "minute")
-    hours = round(minutes / 60)
-    return f"{hours} hours"
+    return pluralize(round(minutes / 60), "hour")

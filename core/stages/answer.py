@@ -20,7 +20,7 @@ from core.stages.answering.extractive_answer import extractive_answer
 from core.stages.metered_models import MeteredChat, MeteredEmbed
 from core.stages.spending import Spending
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
-from core.text.sanitize import CHARACTERS_A_TOKEN, estimated_tokens
+from core.text.sanitize import CHARACTERS_A_TOKEN, estimated_tokens, pluralize
 
 
 def reached_limit(limit: int, usage: Usage | None) -> tuple[str, str]:
@@ -35,9 +35,12 @@ def reached_limit(limit: int, usage: Usage | None) -> tuple[str, str]:
             "Ask a narrower question, or choose fewer passages.",
         )
     if usage.completion_tokens >= limit:
-        return f"the limit of {limit:,} tokens for an answer", "Ask a narrower question, or raise that limit."
+        return (
+            f"the limit of {pluralize(limit, 'token')} for an answer",
+            "Ask a narrower question, or raise that limit.",
+        )
     return (
-        f"a limit of the model or its server after {usage.completion_tokens:,} tokens, with "
+        f"a limit of the model or its server after {pluralize(usage.completion_tokens, 'token')}, with "
         f"{usage.prompt_tokens:,} of prompt and before the limit of {limit:,} for an answer",
         "Its context holds the prompt and the answer: choose fewer passages, or raise the context or reply limit "
         "of the server.",
@@ -150,7 +153,9 @@ async def _quoted_answer(  # noqa: PLR0917
     seconds = timeout_of(budget.left)
     quoted = await extractive_answer(question, sources, knobs, metered, emit, writer, seconds=seconds)
     if writer.cut:
-        reached = f"The quotations reached the limit of {knobs.max_tokens:,} tokens, by an estimate."
+        reached = (
+            f"The quotations reached the limit of {pluralize(knobs.max_tokens, 'token')}, by an estimate."
+        )
         emit(Note(Phase.ANSWER, reached, "Ask a narrower question, or raise that limit.", Severity.WARNING))
         return replace(quoted, finish="length", complete=False)
     return quoted

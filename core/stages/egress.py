@@ -10,7 +10,7 @@ from core.errors import BadInput
 from core.model import Exchange, Index, Page, Phase, Severity, Source
 from core.ports import Chat, Ports
 from core.run.events import Emit, Note
-from core.text.sanitize import pluralize
+from core.text.sanitize import plural, pluralize
 
 
 async def embeddable_pages(pages: AsyncGenerator[Page], ports: Ports) -> AsyncGenerator[Page]:
@@ -41,7 +41,7 @@ def admitted_reranking(
     if ports.rerank is None or not knobs.rerank or not (withheld := ports.withheld(ports.rerank, pages)):
         return knobs
     count = sum(page in withheld for page in pages)
-    message = f"The passages were not reranked: {count:,} of {len(pages):,} are private, and {ports.rerank.identity} is hosted."
+    message = f"The passages were not reranked: {count:,} of {len(pages):,} {plural(count, 'is', 'are')} private, and {ports.rerank.identity} is hosted."
     emit(Note(Phase.RANK, message, OWN_MODEL, Severity.WARNING))
     return replace(knobs, rerank=False)
 
@@ -54,8 +54,10 @@ def admitted_sources(
     if not withheld or ports.chat is None:
         return numbered, ports.chat
     admitted = [source for source in numbered if source.place.page not in withheld]
+    kept = len(numbered) - len(admitted)
     message = (
-        f"{len(numbered) - len(admitted)} of {len(numbered)} sources are private and were not sent to "
+        f"{kept} of {pluralize(len(numbered), 'source')} {plural(kept, 'is', 'are')} private and "
+        f"{plural(kept, 'was', 'were')} not sent to "
         f"{ports.chat.identity}, which is hosted."
     )
     quoted = "" if admitted else " Sentences of the sources are quoted instead."

@@ -81,7 +81,7 @@ async def _model_queries(question: str, limit: int, chat: Chat | None, emit: Emi
         goes_on = f"{trouble} The run goes on with {count} of {pluralize(limit, 'query')}."
         emit(Note(Phase.PLAN, goes_on, hint, Severity.WARNING))
     else:
-        parsed = "one query" if count == 1 else f"{count} different queries"
+        parsed = "one query" if count == 1 else pluralize(count, "different query")
         emit(Note(Phase.PLAN, f"{chat.identity} wrote {parsed} of the {limit} asked for."))
 
 
@@ -99,5 +99,5 @@ def plan_prompt(question: str, queries: int, today: date) -> tuple[Message, ...]
         "some queries in these.\n"
         "Reply with the queries only, one a line, without numbers, quotation marks or comments."
     )
-    user = f"Question: {question}\n\nWrite {queries} search queries, one a line."
+    user = f"Question: {question}\n\nWrite {pluralize(queries, 'search query')}, one a line."
     return Message(role="system", content=system), Message(role="user", content=user)

@@ -15,7 +15,7 @@ from core.run.events import Emit, Fetched, FetchStarted, Note, PageRead, PageSki
 from core.run.page_request import PageRequest, Requester, page_request
 from core.stages.streams import map_concurrently, until
 from core.stages.time_budget import UNLIMITED, TimeBudget
-from core.text.sanitize import pluralize
+from core.text.sanitize import plural, pluralize
 
 NO_CONTENT = "Found search results but could not extract readable content."
 """What a run says whose pages could not be read, and whose hits have no snippets."""
@@ -161,7 +161,7 @@ class ReadDeadline:
         if self.reason is SkipReason.DEADLINE:
             return f"not in after {self._knobs.deadline:g} s for all pages"
         return (
-            f"{self._outcomes} of {pluralize(self._hits, 'page')} were read or refused, "
+            f"{self._outcomes} of {pluralize(self._hits, 'page')} {plural(self._outcomes, 'was', 'were')} read or refused, "
             f"and none came for {self._knobs.early_cut_idle:g} s"
         )
 

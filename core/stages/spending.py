@@ -9,6 +9,7 @@ from core.config.run_knobs import RunKnobs
 from core.model import Phase, Severity, Usage
 from core.run.events import ModelUsed, Note
 from core.run.state import Run
+from core.text.sanitize import pluralize
 
 ANSWER_SHARE = 0.25
 """The share of each budget that the steps before the answer leave to it."""
@@ -63,8 +64,16 @@ class Spending:
         """Why there is to be no further step before the answer, whose share is kept, in words; empty: there may be."""
         knobs = self.knobs
         spent = (
-            (self.tokens_left, knobs.token_budget, f"{self.tokens:,} of {knobs.token_budget:,} tokens"),
-            (self.seconds_left, knobs.time_budget, f"{self.seconds:.0f} of {knobs.time_budget:,} seconds"),
+            (
+                self.tokens_left,
+                knobs.token_budget,
+                f"{self.tokens:,} of {pluralize(knobs.token_budget, 'token')}",
+            ),
+            (
+                self.seconds_left,
+                knobs.time_budget,
+                f"{self.seconds:.0f} of {pluralize(knobs.time_budget, 'second')}",
+            ),
             (self.dollars_left, knobs.dollar_budget, f"{Cost(self.dollars)} of {Cost(knobs.dollar_budget)}"),
         )
         used_up = [words for left, budget, words in spent if budget and left <= ANSWER_SHARE * budget]
@@ -86,9 +95,9 @@ class Spending:
             return None
         return Note(
             Phase.ANSWER,
-            f"What is left of the budget, after {self.tokens:,} tokens, does not cover a written answer, so sentences of "
+            f"What is left of the budget, after {pluralize(self.tokens, 'token')}, does not cover a written answer, so sentences of "
             "the sources are quoted.",
-            f"Raise {' and '.join(needed)}: {model} would read about {prompt_tokens:,} tokens and may write "
+            f"Raise {' and '.join(needed)}: {model} would read about {pluralize(prompt_tokens, 'token')} and may write "
             f"{answer_tokens:,}, which costs {f'up to {cost}' if cost else 'an unknown amount'}.",
             Severity.WARNING,
         )

@@ -10,6 +10,11 @@ BUILT_IN = "MiniLM-L6-v2 (built in)"
 _BUILT_IN_IDENTITY = "minilm-l6-v2-"
 
 
+def isolated(text: str) -> str:
+    """Isolate a text of either direction from the words around it, for labels without HTML."""
+    return f"\u2068{text}\u2069"
+
+
 def embedder_name(identity: str) -> str:
     """The display name of the embedder with this identity, such as `MiniLM-L6-v2 (built in)` or `bge-m3 (host:1)`."""
     if identity == "local" or identity.startswith(_BUILT_IN_IDENTITY):

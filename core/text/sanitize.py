@@ -130,12 +130,12 @@ def folded_question(question: str) -> str:
     return single_spaced(encodable(question)).casefold()
 
 
-def pluralize(number: int, noun: str, several: str = "") -> str:
-    """`1 page` or `1,200 pages`; the plural is `plural`'s."""
-    return f"{number:,} {plural(number, noun, several)}"
+def pluralize(number: float, noun: str, several: str = "") -> str:
+    """`1 page`, `1,200 pages` or `2.5 seconds`; the plural is `plural`'s."""
+    return f"{number:,{'' if isinstance(number, int) else 'g'}} {plural(number, noun, several)}"
 
 
-def plural(number: int, noun: str, several: str = "") -> str:
+def plural(number: float, noun: str, several: str = "") -> str:
     """A word as it follows this number: itself after 1, else `several`, by default with an -s, -es or -ies."""
     if number == 1:
         return noun

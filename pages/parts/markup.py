@@ -10,6 +10,7 @@ from htpy import Element, Node, a, b, div, h1, h2, i, p, span, table, tbody, th,
 from core.model.passage_urls import LIBRARY_HOST, passage_at_url
 from core.text import display
 from core.text.markdown.safe_markdown import web_address
+from core.text.sanitize import plural
 
 html, duration = display.html, display.duration
 DEMO_HOST = "handbook.openquery.example"
@@ -37,8 +38,8 @@ def pick_link(kind: str, name: str, *, current: bool = False, **attributes: Any)
     return a(href=f"#pick-{kind}/{quote(name, safe='')}", **attributes, aria_current=is_current)
 
 
-def chip(text: str, symbol: str = "", tone: str = "") -> Element:
-    """A short text in a rounded box."""
+def chip(text: Node, symbol: str = "", tone: str = "") -> Element:
+    """A short text in a rounded box. Words of others in it belong into `bdi`."""
     return span(class_=["oq-chip", tone])[symbol and icon(symbol), text]
 
 
@@ -101,6 +102,11 @@ def data_table(
 def fact(value: str, label: str, hint: str = "", tone: str = "") -> Element:
     """A figure with what it counts; `hint` is its tooltip."""
     return span(class_=tone, title=hint or None)[b[value], " ", label]
+
+
+def count(number: int, noun: str, ending: str = "", hint: str = "", tone: str = "") -> Element:
+    """A number with the noun that it counts, in the singular or plural, and what follows the noun."""
+    return fact(f"{number:,}", f"{plural(number, noun)}{ending}", hint, tone)
 
 
 def author(name: str, hint: str = "") -> Element:

@@ -81,7 +81,7 @@ def reader(
         markup.show(
             markup.facts(
                 facts,
-                earlier + later > 0 and markup.fact(f"{earlier + later:,}", "characters around it given too"),
+                earlier + later > 0 and markup.count(earlier + later, "character", " around it given too"),
                 also and span[f"the same text on {', '.join(also[:3])}"],
             )
         )

@@ -196,7 +196,7 @@ def test_experiments_that_are_open_together_keep_their_names_where_they_have_the
     assert better.values["chunk.size"] == (500, 300)
     assert words("first (2): defaults") == "first (2): the defaults"
     assert str(conclude(both, METRIC, "first: defaults")).startswith(
-        "First (2): the defaults beats first: the defaults"
+        "First (2): the defaults beat first: the defaults"
     )
 
 

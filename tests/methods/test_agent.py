@@ -188,7 +188,7 @@ async def test_a_model_that_never_stops_calling_is_ended_at_the_limit_and_the_ru
     (note,) = [note for note in run.notes if note.phase is Phase.PLAN]
     assert (
         note.message
-        == 'The agent was ended after 3 steps: All 3 steps are used. Not done: search {"query": "size 1"}.'
+        == 'The agent was ended after 3 steps: The limit of 3 steps is reached. Not done: search {"query": "size 1"}.'
     )
     assert any("had opened no page" in note.message for note in run.notes)
 

@@ -4,10 +4,12 @@ import lxml.html
 import pytest
 from htpy import a, p
 
-from core.model import Article, StructureKind
+from core.model import Article, Author, Query, StructureKind
 from core.model.passage_urls import document_url, site
+from core.run.state import Run
 from pages.parts import markup
 from pages.parts.passage_reader import with_structures
+from pages.parts.research.live_results import query_chips
 
 
 @pytest.mark.parametrize("tags", ["<b>", "<script>alert(1)</script>", "\" onload='x' <", "&lt;"])
@@ -55,3 +57,15 @@ def test_tables_and_code_are_drawn_as_such_and_leave_the_text_as_it_is(place: tu
         for first, last, kind in structures
         if first < end and last > start
     ]
+
+
+def test_query_from_right_to_left_is_isolated_from_its_number() -> None:
+    run = Run(queries=(Query(text="ما هو الاسترجاع", author=Author.QUESTION),))
+    assert "Q1 <bdi>ما هو الاسترجاع</bdi> (your question)" in markup.html(query_chips(run))
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(1, "<b>1</b> vector reused"), (2000, "<b>2,000</b> vectors reused")]
+)
+def test_count_agrees_with_its_noun(number: int, said: str) -> None:
+    assert said in markup.html(markup.count(number, "vector", " reused"))

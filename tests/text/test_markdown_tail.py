@@ -1,7 +1,7 @@
 import pytest
 
 from core.text.markdown.safe_markdown import safe_markdown
-from core.text.markdown.tail import LEFT_OUT, tail_of_markdown
+from core.text.markdown.tail import LEFT_OUT, closed_markdown, tail_of_markdown
 
 TABLE = "| name | use |\n|---|---|\n" + "".join(f"| kettle {n} | boils water [1] |\n" for n in range(700))
 
@@ -39,3 +39,30 @@ def test_a_text_without_any_line_end_is_cut_too() -> None:
 
 def test_a_table_head_longer_than_the_limit_is_left_out() -> None:
     assert len(tail_of_markdown("| a " * 5000 + "|\n|---|\n" + "| b |\n" * 100, 200)) < 600
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Chunks of **about 500", "Chunks of **about 500**"),
+        ("Chunks of **about 500 ", "Chunks of **about 500**"),
+        ("Chunks of **about 500*", "Chunks of **about 500**"),
+        ("Chunks of **about 500**", "Chunks of **about 500**"),
+        ("Chunks of **", "Chunks of "),
+        ("- **one** is\n- **two", "- **one** is\n- **two**"),
+        ("Set `top_k", "Set `top_k`"),
+        ("**bold with *both", "**bold with *both***"),
+        ("2 * 3 and 4*5 and snake_case", "2 * 3 and 4*5 and snake_case"),
+        ("```python\nx = a **b", "```python\nx = a **b"),
+        ("An **open\n\nparagraph", "An **open\n\nparagraph"),
+        ("这是**重点", "这是**重点**"),
+    ],
+)
+def test_unfinished_emphasis_is_closed(written: str, shown: str) -> None:
+    assert closed_markdown(written) == shown
+
+
+def test_streamed_bold_text_never_shows_its_marks() -> None:
+    text = "The answer: **chunk overlap** keeps sentences whole.\n\n1. **Size** matters, *a lot*."
+    for end in range(1, len(text) + 1):
+        assert "\\*" not in safe_markdown(closed_markdown(text[:end])), text[:end]

@@ -20,6 +20,7 @@ from pydantic import SecretStr
 
 from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.errors import ChatFailed, EmbedFailed, OpenQueryError, RerankFailed
+from core.text.sanitize import plural
 
 SUFFIX = ".gguf"
 """How the name of a model file ends."""
@@ -123,7 +124,11 @@ class ModelFile:
         if state is None:
             return f"{self.path.stat().st_size / 1e6:,.0f} MB on this machine, loaded at first use"
         memory = f", {state.memory / 1e6:,.0f} MB of memory" if state.memory else ""
-        speed = f", {state.tokens_a_second:.1f} tokens/s" if state.tokens_a_second else ""
+        speed = (
+            f", {state.tokens_a_second:.1f} {plural(state.tokens_a_second, 'token')}/s"
+            if state.tokens_a_second
+            else ""
+        )
         return f"in a process of its own{memory}{speed}"
 
     async def state(self) -> ModelFileState | None:

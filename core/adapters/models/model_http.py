@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from core.errors import OpenQueryError
 from core.text.http_headers import retry_after
 from core.text.lenient_json import lenient_json
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, pluralize
 
 E = TypeVar("E", bound=OpenQueryError)
 
@@ -108,7 +108,7 @@ class ModelService(Generic[E]):
     def timed_out(self, seconds: float) -> E:
         """The error for a server that did not answer in time."""
         return self.error(
-            f"{self.host} did not answer within {seconds:g} seconds.",
+            f"{self.host} did not answer within {pluralize(seconds, 'second')}.",
             hint=f"Ask again, {self.alternative}, or raise OPENQUERY_MODEL_TIMEOUT.",
         )
 
@@ -161,7 +161,7 @@ class ModelService(Generic[E]):
                 return f"{host} has no credit left for this key", f"Add credit to that account, or {other}."
             case 429:
                 seconds = retry_after(headers.get("retry-after"))
-                when = f"in {seconds:.0f} seconds" if seconds else "in a minute"
+                when = f"in {pluralize(round(seconds), 'second')}" if seconds else "in a minute"
                 return f"{host} takes no more requests for now", f"Ask again {when}, or {other}."
             case 403:
                 return f"{host} does not allow this", f"Check what the key may do, or {other}."

@@ -18,7 +18,7 @@ from core.adapters.models.model_http import provider_text
 from core.adapters.models.tool_call_assembler import ToolCallAssembler
 from core.errors import ChatFailed
 from core.model import StreamChunk, Usage, content_text
-from core.text.sanitize import CHARACTERS_A_TOKEN, encodable
+from core.text.sanitize import CHARACTERS_A_TOKEN, encodable, pluralize
 from core.text.stop_sequences import overlap
 
 _MAX_EVENT_BYTES = 4_000_000
@@ -90,7 +90,9 @@ async def read_reply(
                     if room < 0:
                         break
                 if room < 0:
-                    end.cut_off(f"went on beyond its limit of {limits.max_tokens:,} tokens, and was ended")
+                    end.cut_off(
+                        f"went on beyond its limit of {pluralize(limits.max_tokens, 'token')}, and was ended"
+                    )
                     break
     for piece in split.end() if room >= 0 else ():
         yield piece

@@ -26,7 +26,7 @@ from core.errors import EmbedFailed
 from core.model import Embeddings, ModelUsage, Retry, Usage
 from core.ports import OnRetry
 from core.text.http_headers import retry_after
-from core.text.sanitize import encodable, estimated_tokens
+from core.text.sanitize import encodable, estimated_tokens, pluralize
 
 RETRY_SECONDS = 60.0
 """Seconds in which all attempts of one call must begin."""
@@ -176,8 +176,8 @@ def _vectors(body: dict[str, Any], count: int, identity: str) -> NDArray[np.floa
 
     rows = body["data"]
     if not isinstance(rows, list) or len(rows) != count:
-        count_given = len(rows) if isinstance(rows, list) else "no"
-        raise broken(f"gave {count_given} vectors for {count} texts")
+        given = pluralize(len(rows), "vector") if isinstance(rows, list) else "no vectors"
+        raise broken(f"gave {given} for {pluralize(count, 'text')}")
     try:
         indexes = [row["index"] for row in rows]
         decoded = [_vector(row["embedding"]) for row in rows]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from core.adapters.qdrant.payload import FILTERS, NUMBERS, from_payload
 from core.errors import BadInput, CollectionMissing, LibraryFailed
 from core.model import Collection, LibraryDocument, LibraryPassage, Neighbour
+from core.text.sanitize import pluralize
 
 SOURCE, DOCUMENT, PAGE = "metadata.source", "metadata.document", "metadata.page"
 KEYWORDS = (SOURCE, DOCUMENT)
@@ -140,7 +141,8 @@ def checked_vectors(vectors: NDArray[np.float32], count: int) -> NDArray[np.floa
     array = np.ascontiguousarray(vectors, dtype=np.float32)
     if array.ndim != 2 or len(array) != count:
         raise LibraryFailed(
-            f"{count} passages came with vectors of shape {array.shape}.", hint="Embed each passage once."
+            f"{pluralize(count, 'passage')} came with vectors of shape {array.shape}.",
+            hint="Embed each passage once.",
         )
     if not np.isfinite(array).all():
         raise LibraryFailed("A vector is not finite.", hint="Embed the passages again.")
@@ -166,7 +168,7 @@ def require_shape(collection: Collection, width: int) -> None:
         )
     if collection.width != width:
         raise LibraryFailed(
-            f"The collection {collection.name} has {collection.width} dimensions, the embedder's vectors have {width}.",
+            f"The collection {collection.name} has {pluralize(collection.width, 'dimension')}, the embedder's vectors have {width}.",
             hint="Choose the embedder that it was embedded with, or re-embed it.",
         )
 

@@ -31,6 +31,7 @@ from core.adapters.qdrant.points import (
 from core.errors import BadInput, LibraryFailed
 from core.model import Collection, LibraryDocument
 from core.model.library import checked_name
+from core.text.sanitize import pluralize
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient
@@ -265,7 +266,7 @@ def _row(vectors: Any, shape: Collection) -> NDArray[np.float32]:
     vector = vectors.get(shape.vector) if isinstance(vectors, dict) else vectors
     if not isinstance(vector, list) or len(vector) != shape.width:
         raise LibraryFailed(
-            f"The server did not return vectors of {shape.width} dimensions.",
+            f"The server did not return vectors of {pluralize(shape.width, 'dimension')}.",
             hint="Choose another collection.",
         )
     return np.array(vector, dtype=np.float32)

@@ -10,6 +10,7 @@ from core.analysis.rankings.passage_matching import match_passages
 from core.analysis.text_diff import DiffKind, DiffPiece, aligned
 from core.model import Usage
 from core.run.state import AnswerVersion
+from core.text.text_length import TextLength
 
 MOST_SENTENCES = 1000
 """The most sentences of an answer that are compared: the first."""
@@ -133,7 +134,7 @@ def answer_metrics(
     prompt = _of(paid, "prompt_tokens"), _of(other, "prompt_tokens")
     completion = _of(paid, "completion_tokens"), _of(other, "completion_tokens")
     metrics = (
-        AnswerMetric("words", before.words, after.words),
+        _lengths(before.length, after.length),
         AnswerMetric("sentences", before.sentences, after.sentences),
         AnswerMetric("sentences cited", before.sentences_cited, after.sentences_cited),
         AnswerMetric("passages cited", before.sources_cited, after.sources_cited),
@@ -144,6 +145,12 @@ def answer_metrics(
         AnswerMetric("time", before_seconds, after_seconds, Unit.SECONDS, whole),
     )
     return tuple(metric for metric in metrics if metric.before is not None or metric.after is not None)
+
+
+def _lengths(before: TextLength, after: TextLength) -> AnswerMetric:
+    if before.in_words and after.in_words:
+        return AnswerMetric("words", before.words, after.words)
+    return AnswerMetric("characters", before.characters, after.characters)
 
 
 def _of(usage: Usage | None, name: str) -> float | None:

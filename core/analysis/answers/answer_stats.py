@@ -1,4 +1,4 @@
-"""Answer versions of a run, and counts of one answer: words, citations, sources, tokens, cost."""
+"""Answer versions of a run, and counts of one answer: length, citations, sources, tokens, cost."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -8,6 +8,7 @@ from core.run.state import AnswerVersion, Run
 from core.stages.check import check
 from core.text.facts.named_facts import unsupported_figures
 from core.text.sanitize import estimated_tokens
+from core.text.text_length import TextLength, text_length
 
 CHECKED_CHARACTERS = 20_000
 """Characters of an answer under way that are checked for citations, several times a second."""
@@ -17,7 +18,7 @@ CHECKED_CHARACTERS = 20_000
 class AnswerStats:
     """Counts of one answer; `usage` is None where the provider reports none."""
 
-    words: int
+    length: TextLength
     sentences: int
     sentences_cited: int
     """Sentences with at least one citation."""
@@ -43,7 +44,7 @@ def answer_stats(version: AnswerVersion) -> AnswerStats:
         unsupported_figures(version.check.sentences, version.sources) if version.answer.complete else ()
     )
     return AnswerStats(
-        words=len(version.answer.text.split()),
+        length=text_length(version.answer.text),
         sentences=len(version.check.sentences),
         sentences_cited=sum(bool(sentence.cites) for sentence in version.check.sentences),
         citations=cited.total(),

@@ -83,7 +83,7 @@ async def freeze_in_terminal(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as temporary:
         code = await _measure(data, tried, Path(temporary), connections)
         await asyncio.to_thread(suite.save, out, data, (Path(temporary) / FILE).read_text("utf-8"))
-    print_note(f"{out}: {len(data.questions):,} questions")
+    print_note(f"{out}: {pluralize(len(data.questions), 'question')}")
     return code
 
 
@@ -181,7 +181,7 @@ def one_setting(knobs: Path | None, groups: Collection[str] = SWEPT) -> Knobs:
     """
     tried = settings(_sweep(knobs), groups)
     if len(tried) != 1:
-        raise BadInput(f"{knobs} has {len(tried):,} settings.", hint="Give each knob one value.")
+        raise BadInput(f"{knobs} has {pluralize(len(tried), 'setting')}.", hint="Give each knob one value.")
     return tried[0]
 
 
@@ -255,4 +255,4 @@ def _line(results: Results, result: Result) -> str:
         if (interval := results.interval(result, metric)) is not None
     ]
     failed = f"  {len(result.failed)} failed" if result.failed else ""
-    return f"{one_line(result.setting, _LONGEST_SETTING)}\n    {'  '.join(figures)}  {result.passages:,} passages  {result.seconds:.1f} s{failed}"
+    return f"{one_line(result.setting, _LONGEST_SETTING)}\n    {'  '.join(figures)}  {pluralize(result.passages, 'passage')}  {result.seconds:.1f} s{failed}"

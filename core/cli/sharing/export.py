@@ -20,7 +20,7 @@ from core.run.notices import left_out_notices
 from core.run.recorded_run import RecordedRun
 from core.runtime.registry import RunRegistry
 from core.storage.atomic_write import atomic_write
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, pluralize
 
 PAGES = "http://127.0.0.1:8501"
 """Where `openquery` serves the pages when nothing else is said."""
@@ -39,7 +39,7 @@ def export_in_terminal(options: argparse.Namespace) -> int:
     with registry(settings) as runs:
         body = export(recorded_at(options.run, runs), ending, runs.engine.prices.read(), settings.signing_key)
     atomic_write(out, body)
-    print_note(f"{out}: {len(body):,} bytes")
+    print_note(f"{out}: {pluralize(len(body), 'byte')}")
     return 0
 
 

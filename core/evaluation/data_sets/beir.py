@@ -9,6 +9,7 @@ from core.errors import BadInput
 from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.evaluation.data_sets.lines import BadLine, lines, objects, text_field
 from core.evaluation.data_sets.source import STREAM_LIMIT, Source
+from core.text.sanitize import plural, pluralize
 
 FILES = ("corpus.jsonl", "queries.jsonl")
 SPLITS = ("test", "dev", "train")
@@ -46,7 +47,11 @@ def load(files: Mapping[str, Source], name: str) -> DataSet:
         ),
         documents=lambda: _documents(replace(corpus, limit=STREAM_LIMIT)),
         questions_file=queries,
-        warnings=(f"{missing:,} judged questions are not in {queries.name}.",) if missing else (),
+        warnings=(
+            f"{pluralize(missing, 'judged question')} {plural(missing, 'is', 'are')} not in {queries.name}.",
+        )
+        if missing
+        else (),
     )
 
 

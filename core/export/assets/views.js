@@ -58,7 +58,7 @@ function hitsView({ queries, hits }) {
     el("td", {}, link(url, title), el("small", {}, site)), el("td", {}, outcome, reason && el("small", {}, reason)));
   return el("details", { class: "fold hits" },
     el("summary", {}, `${plural(hits.length, "hit")} of ${queries.length === 1 ? "1 query" : `${queries.length} queries`}`),
-    el("ul", { class: "plain" }, queries.map(({ text, author }) => el("li", { dir: "auto" }, text, el("small", {}, ` ${author}`)))),
+    el("ul", { class: "plain" }, queries.map(({ text, author }) => el("li", { dir: "auto" }, el("bdi", {}, text), el("small", {}, ` ${author}`)))),
     hits.length > 0 && el("div", { class: "tbl", tabindex: "0", role: "region", "aria-label": "Hits" }, el("table", {},
       el("thead", {}, el("tr", {}, ["place", "hit", "outcome"].map((name, i) => el("th", { scope: "col", class: i ? null : "num" }, name)))), el("tbody", {}, hits.map(row)))));
 }
@@ -79,7 +79,7 @@ function sectionsView({ sections }) {
   if (!sections.length) return null;
   const figures = ({ state, sources, tokens, seconds }) => (state === "written" ? [plural(sources.length, "source"), `${tokens.toLocaleString("en")} tokens`, duration(seconds)].filter(Boolean).join(", ") : state);
   return el("details", { class: "fold hits" }, el("summary", {}, plural(sections.length, "sub-question")),
-    el("ol", { class: "plain" }, sections.map(section => el("li", { dir: "auto" }, section.question, el("small", {}, ` ${figures(section)}`), section.sources?.length > 0 && el("small", {}, ` [${section.sources.join("] [")}]`)))));
+    el("ol", { class: "plain" }, sections.map(section => el("li", { dir: "auto" }, el("bdi", {}, section.question), el("small", {}, ` ${figures(section)}`), section.sources?.length > 0 && el("small", {}, ` [${section.sources.join("] [")}]`)))));
 }
 
 /** The number of a passage in the run's context; a plus sign for one that is new there. */

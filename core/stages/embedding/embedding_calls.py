@@ -11,6 +11,7 @@ from core.ports import Embed
 from core.run.events import Embedded, Emit, ModelRetry, ModelUsed
 from core.stages.embedding.vector_buffer import Vectors
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
+from core.text.sanitize import pluralize
 
 
 async def embed_rows(
@@ -55,7 +56,7 @@ async def vectors_of(
         emit(ModelUsed(Phase.EMBED, usage))
     if len(vectors) != len(texts):
         raise EmbedFailed(
-            f"{port.identity} gave {len(vectors)} vectors for {len(texts)} texts.",
+            f"{port.identity} gave {pluralize(len(vectors), 'vector')} for {pluralize(len(texts), 'text')}.",
             hint="Check that the address is that of an embedding model.",
         )
     return vectors, reused

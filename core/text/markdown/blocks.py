@@ -8,7 +8,7 @@ from markdown_it.token import Token
 
 from core.text.markdown.citations import short_marks
 from core.text.markdown.tokens import LIMIT, markdown_tokens
-from core.text.sanitize import sanitize
+from core.text.sanitize import pluralize, sanitize
 
 EMPHASIS = {
     f"{kind}_{side}": mark
@@ -158,7 +158,7 @@ class _Blocks:
         table = "\n".join(lines)
         if (len(visible), len(visible[0])) == (len(rows), len(rows[0])):
             return table
-        size = f"{len(rows) - 1:,} rows and {len(rows[0]):,} columns"
+        size = f"{pluralize(len(rows) - 1, 'row')} and {pluralize(len(rows[0]), 'column')}"
         return f"{table}\n\n*Cut here: the table has {size}.*"
 
 

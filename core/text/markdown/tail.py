@@ -1,11 +1,49 @@
 """The end of a long Markdown text, as Markdown."""
 
+import re
+
 LEFT_OUT = "*… the beginning is shown when the answer is complete.*\n\n"
 _FENCES = ("```", "~~~")
 _MOST_LINES = 150
 """Fewer than the rows of a table that `safe_markdown` shows, so that the latest are among them."""
+_MARK = re.compile(r"\\.|`{1,8}|\*{1,3}|_{1,3}|~~", re.DOTALL)
+_BLOCK_START = re.compile(
+    r"\n[ \t]*\n|^[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t]|>|(?=\|))[ \t]*", re.MULTILINE
+)
+"""What emphasis does not cross: a blank line, and the start of a list item, heading, quote or row."""
 _SCANNED = 100_000
 """Characters before the cut in which the beginning of code is looked for."""
+
+
+def closed_markdown(text: str) -> str:
+    """Close the marks that the last block has opened, and drop a mark at the end that encloses nothing yet."""
+    if _open_fence(text[-_SCANNED:]):
+        return text
+    start = 0
+    for match in _BLOCK_START.finditer(text):
+        start = match.end()
+    opened: list[str] = []
+    block = text[start:]
+    for match in _MARK.finditer(block):
+        mark, before, after = match[0], block[: match.start()][-1:], block[match.end() :][:1]
+        if opened and opened[-1][0] == "`":
+            if mark == opened[-1]:
+                opened.pop()
+            continue
+        if mark[0] == "\\":
+            continue
+        rest = mark
+        while opened and before.strip() and rest.startswith(opened[-1]):
+            rest = rest[len(opened.pop()) :]
+        if not rest:
+            continue
+        if not after:
+            block = block[: len(block) - len(rest)]
+        elif after.strip() and not (before.isascii() and before.isalnum() and after.isalnum()):
+            opened.append(rest)
+    if not opened:
+        return f"{text[:start]}{block}"
+    return f"{text[:start]}{block.rstrip()}{''.join(reversed(opened))}"
 
 
 def tail_of_markdown(text: str, limit: int) -> str:

@@ -30,7 +30,8 @@ from core.run.state import AnswerVersion, Run
 from core.runtime.jobs import Job
 from core.text.markdown import safe_markdown
 from core.text.markdown.safe_markdown import markdown_label
-from core.text.sanitize import one_line, pluralize
+from core.text.markdown.tail import closed_markdown
+from core.text.sanitize import one_line, plural, pluralize
 from pages.parts import markup, runtime, widgets
 from pages.parts.passage_reader import reader
 
@@ -107,7 +108,9 @@ def _card(side: AnswerSide, labels: Mapping[int, str]) -> None:
                 markup.show_empty(words, "hourglass_empty" if side.live else "edit_note")
             return
         with st.container(key=f"version_body_{side.name}"):
-            text = safe_markdown.safe_markdown(side.version.answer.text, source_numbers(side.version.sources))
+            written = side.version.answer.text
+            written = closed_markdown(written) if side.live else written
+            text = safe_markdown.safe_markdown(written, source_numbers(side.version.sources))
             text = _CITATION.sub(f"](#pick-source/{side.name}/", text)
             st.markdown(text + (CURSOR if side.live else ""), anchors=False)
         cited = side.version.check.cited
@@ -165,8 +168,8 @@ def _differences(comparison: AnswerComparison, first: AnswerSide, second: Answer
         markup.show(markup.verdict("Both answers have the same sentences and citations."))
         return
     changed = (
-        f" {comparison.citations_changed} common sentences cite other passages."
-        if comparison.citations_changed
+        f" {pluralize(changes, 'common sentence')} {plural(changes, 'cites', 'cite')} other passages."
+        if (changes := comparison.citations_changed)
         else ""
     )
     markup.show(

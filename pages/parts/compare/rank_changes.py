@@ -8,6 +8,7 @@ from htpy import Element
 from core.analysis.rankings.ranking_comparison import RankChange, RankingDiff, compare_rankings
 from core.model import Place
 from core.run.state import Run
+from core.text.sanitize import plural
 from pages.parts import markup, tables
 from pages.parts.passage_reader import reader
 
@@ -31,8 +32,14 @@ def comparison_facts(diff: RankingDiff, *first: Element) -> Element:
             _signed(entered), "entered", "Passages only in the second context", "good" if entered else ""
         ),
         markup.fact(_signed(-left), "left", "Passages only in the first context", "bad" if left else ""),
-        markup.fact(_signed(difference), "context tokens", "Estimated: four characters a token"),
-        markup.fact(f"{diff.before.passages:,} → {diff.after.passages:,}", "passages"),
+        markup.fact(
+            _signed(difference),
+            plural(abs(difference), "context token"),
+            "Estimated: four characters a token",
+        ),
+        markup.fact(
+            f"{diff.before.passages:,} → {diff.after.passages:,}", plural(diff.after.passages, "passage")
+        ),
     )
 
 

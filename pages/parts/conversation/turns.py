@@ -33,7 +33,7 @@ def head(turns: Sequence[RunSummary]) -> None:
     usage = run_usage([call for turn in turns for call in turn.model_usage], runtime.prices())
     facts = [pluralize(len(turns), "turn")]
     if usage.tokens:
-        facts.append(f"{'≈' if usage.estimated else ''}{usage.tokens.total_tokens:,} tokens")
+        facts.append(f"{'≈' if usage.estimated else ''}{pluralize(usage.tokens.total_tokens, 'token')}")
     if usage.cost_text:
         facts.append(f"cost {usage.cost_text}")
     markup.show(markup.kicker("Conversation", ", ".join(facts)))

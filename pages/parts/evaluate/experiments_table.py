@@ -135,10 +135,10 @@ def _bar(experiment: Experiment) -> Element:
     end = str(experiment.status)
     if state and state.total:
         share = state.questions / state.total
-        facts.append(markup.fact(f"{state.questions:,}", f"of {state.total:,} questions"))
-        facts.append(markup.fact(f"{state.texts:,}", "texts embedded"))
+        facts.append(markup.fact(f"{state.questions:,}", f"of {pluralize(state.total, 'question')}"))
+        facts.append(markup.count(state.texts, "text", " embedded"))
         if state.rate:
-            facts.append(markup.fact(f"{state.rate:,.0f}", "questions/s"))
+            facts.append(markup.count(round(state.rate), "question", "/s"))
         end = str(state.phase)
         if state.seconds_left is not None:
             end += f", about {duration(state.seconds_left)} left"

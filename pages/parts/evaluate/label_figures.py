@@ -94,7 +94,7 @@ def all_questions(comparison: LabelVerdict) -> Element:
             ),
             markup.fact(
                 f"{comparison.questions:,} of {comparison.of:,}",
-                "questions",
+                plural(comparison.of, "question"),
                 "Those whose passages to label are labelled, in random order. Only these count.",
             ),
         ),
@@ -116,7 +116,7 @@ def _progress(comparison: LabelVerdict) -> Node:
             f"About {pluralize(missing, 'more question')} for a difference of {comparison.planned:.2f}",
             ", as it is now" if comparison.difference else "",
             beyond > 0
-            and f"; {comparison.of:,} are here, so ask about {rounded_up(beyond):,} more of your own",
+            and f"; {comparison.of:,} {plural(comparison.of, 'is', 'are')} here, so ask about {rounded_up(beyond):,} more of your own",
             ".",
         ],
     ]

@@ -11,7 +11,7 @@ from core.run.state import Run
 from core.stages.metered_models import MeteredChat
 from core.text.display import decimal
 from core.text.markdown.safe_markdown import markdown_label
-from core.text.sanitize import one_line, pluralize, spreadsheet_cell
+from core.text.sanitize import one_line, plural, pluralize, spreadsheet_cell
 from pages.parts import markup, page_frame, runtime, services, widgets
 from pages.parts.passage_reader import reader
 
@@ -92,16 +92,22 @@ def _facts(attributed: Attribution) -> None:
     name = "cosine" if attributed.measure == "cosine" else "word overlap"
     markup.show(
         markup.facts(
-            markup.fact(f"{summary.cited}/{summary.sentences}", "sentences cited"),
+            markup.fact(
+                f"{summary.cited}/{summary.sentences}", f"{plural(summary.sentences, 'sentence')} cited"
+            ),
             markup.fact(
                 f"{summary.similar}/{summary.citations}",
-                "citations similar to their sentence",
+                plural(
+                    summary.citations,
+                    "citation similar to its sentence",
+                    "citations similar to their sentence",
+                ),
                 f"The cited source has a sentence with a {name} of at least {decimal(attributed.limit, 2)}",
             ),
-            markup.fact(f"{summary.used}/{summary.sources}", "passages cited"),
+            markup.fact(f"{summary.used}/{summary.sources}", f"{plural(summary.sources, 'passage')} cited"),
             markup.fact(
                 f"{summary.unknown_numbers}",
-                "numbers not in the cited sources",
+                f"{plural(summary.unknown_numbers, 'number')} not in the cited sources",
                 "Numbers and dates of the answer",
                 "bad" if summary.unknown_numbers else "",
             ),

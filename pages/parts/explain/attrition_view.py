@@ -11,7 +11,7 @@ from core.analysis.retrieval.trace import StepState, Trace, TraceOutcome, why_no
 from core.model import Place
 from core.run.state import Run
 from core.text.display import decimal
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, page_frame, widgets
 from pages.parts.passage_reader import reader
 
@@ -106,7 +106,7 @@ def _flow_table(run: Run, flows: dict[str, Flow]) -> None:
         index=None,
         key=FLOW,
         format_func=lambda flow: _flow_title(flows[flow]),
-        placeholder=f"Click a flow above, or select one of {losses} losses to list its items …"
+        placeholder=f"Click a flow above, or select one of {pluralize(losses, 'loss')} to list its items …"
         if losses
         else "Click a flow above, or select one to list its items …",
         label_visibility="collapsed",
@@ -116,7 +116,7 @@ def _flow_table(run: Run, flows: dict[str, Flow]) -> None:
         return
     items = flow_items(run, flows[key])
     more = f"; the first {MAX_ROWS:,} are listed" if len(items) > MAX_ROWS else ""
-    markup.show(markup.kicker(_flow_title(flows[key]), f"{len(items):,} items{more}"))
+    markup.show(markup.kicker(_flow_title(flows[key]), f"{pluralize(len(items), 'item')}{more}"))
     page_frame.table(
         items[:MAX_ROWS],
         {

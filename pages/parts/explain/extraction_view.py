@@ -171,7 +171,7 @@ def _page_source(comparison: ExtractorComparison) -> None:
     origin = "fetched just now" if _tries(comparison.key) and not comparison.from_cache else "cached"
     markup.show(
         markup.facts(
-            markup.fact(f"{characters:,}", f"characters{cut}"),
+            markup.count(characters, "character", cut),
             markup.fact(comparison.media_type or "no media type", ""),
             span[origin],
         )
@@ -198,9 +198,9 @@ def _facts(result: ExtractorResult) -> None:
     if result.article is None:
         return
     parts = [
-        markup.fact(f"{len(result.article.text):,}", "characters"),
+        markup.count(len(result.article.text), "character"),
         markup.fact(f"{result.kept:.0%}", "of the visible text", KEPT),
-        markup.fact(f"{result.left_out:,}", "sentences left out", "", "bad" if result.left_out else ""),
+        markup.count(result.left_out, "sentence", " left out", "", "bad" if result.left_out else ""),
     ]
     if result.article.seconds:
         parts.append(markup.fact(f"{1000 * result.article.seconds:.0f} ms", "CPU"))

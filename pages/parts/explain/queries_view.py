@@ -12,8 +12,9 @@ from core.analysis.rankings.ablation import without_query
 from core.analysis.retrieval.query_contributions import Contribution, contributions, query_overlap
 from core.model import Author
 from core.run.state import Run
+from core.text.display import isolated
 from core.text.markdown.safe_markdown import markdown_label
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, plural
 from pages.parts import charts, markup, page_frame, runtime, widgets
 from pages.parts.compare import rank_changes
 
@@ -123,7 +124,7 @@ def _without(run: Run) -> None:
         list(names),
         selection_mode="multi",
         key="queries_off",
-        format_func=lambda query: f"{names[query]} {markdown_label(query, 42)}",
+        format_func=lambda query: f"{names[query]} {isolated(markdown_label(query))}",
         label_visibility="collapsed",
     )
     off = [query for query in off or () if query in names]
@@ -132,6 +133,6 @@ def _without(run: Run) -> None:
         return
     rest = page_frame.cached("without_query", run, lambda: reduce(without_query, off, run), tuple(off))
     pages_without = len(run.pages) - len(rest.pages)
-    lost = markup.fact(f"−{pages_without}" if pages_without else "0", "pages")
+    lost = markup.fact(f"−{pages_without}" if pages_without else "0", plural(pages_without, "page"))
     nothing = "Nothing is left to rank: no other query found any page."
     rank_changes.changes_without(run, rest, "without_query", nothing, lost)

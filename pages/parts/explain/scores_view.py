@@ -25,9 +25,10 @@ def view(run: Run) -> None:
     markup.show(
         markup.verdict(distribution.summary),
         markup.facts(
-            markup.fact(
-                f"{distribution.above:,}",
-                "passages above the 99th percentile",
+            markup.count(
+                distribution.above,
+                "passage",
+                " above the 99th percentile",
                 "Of the cosines of unrelated questions",
             ),
             markup.fact(f"{distribution.expected:.1f}", "expected by chance"),

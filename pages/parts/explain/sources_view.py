@@ -12,7 +12,7 @@ from core.analysis.rankings.duplicate_clusters import DuplicateClusters, duplica
 from core.model import Page
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.sanitize import distinct_labels, one_line
+from core.text.sanitize import distinct_labels, one_line, plural
 from pages.parts import markup, page_frame, runtime, widgets
 from pages.parts.answers import answer_pair
 from pages.parts.answers.answer_diff import AnswerSide, side_by_side
@@ -65,10 +65,13 @@ def _duplicate_limit(run: Run, duplicates: DuplicateClusters) -> None:
             effect.comparison,
             markup.fact(
                 f"{effect.groups_unlimited} → {effect.groups_limited}",
-                "duplicate groups in the context",
+                f"{plural(effect.groups_limited, 'duplicate group')} in the context",
                 GROUPS,
             ),
-            markup.fact(f"{effect.most_unlimited} → {effect.most_limited}", "most passages of one group"),
+            markup.fact(
+                f"{effect.most_unlimited} → {effect.most_limited}",
+                f"most {plural(effect.most_limited, 'passage')} of one group",
+            ),
         )
     )
     if effect.comparison.contexts == 1:

@@ -209,7 +209,7 @@ def _report(job: RunningIngest, state: Ingest) -> None:
                 markup.fact(
                     f"{counts[TaskState.FAILED]:,}", "failed", tone="bad" if counts[TaskState.FAILED] else ""
                 ),
-                markup.fact(f"{state.passages:,}", "passages"),
+                markup.count(state.passages, "passage"),
                 markup.fact(markup.duration(state.seconds), ""),
             ),
         )

@@ -18,7 +18,7 @@ from core.run.state import Run, RunStatus
 from core.storage.run_links import is_link
 from core.text.markdown import safe_markdown
 from core.text.markdown.safe_markdown import markdown_label
-from core.text.markdown.tail import tail_of_markdown
+from core.text.markdown.tail import closed_markdown, tail_of_markdown
 from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime, services
 from pages.parts.research.answer_sources import caveats
@@ -132,7 +132,7 @@ def _body(run: Run, now: float) -> None:
     with st.container(key="answer_body"):
         best = None if run.text or run.error else best_passages(run)
         if run.text:
-            text = tail_of_markdown(run.text, STREAMED_CHARACTERS) if run.live else run.text
+            text = closed_markdown(tail_of_markdown(run.text, STREAMED_CHARACTERS)) if run.live else run.text
             shown = safe_markdown.safe_markdown(text, source_numbers(run.sources))
             st.markdown(shown + (CURSOR if run.live else ""), anchors=False)
         elif best and run.live:
@@ -169,7 +169,7 @@ def _stats(stats: AnswerStats, run: Run) -> list[Element]:
         markup.fact(
             f"{stats.sentences_cited}/{stats.sentences}", f"{plural(stats.sentences, 'sentence')} cited"
         ),
-        markup.fact(f"{stats.words:,}", plural(stats.words, "word")),
+        markup.fact(f"{stats.length.count:,}", stats.length.noun),
     ]
     if stats.unsupported:
         figures = f"{plural(stats.unsupported, 'number')} not in the cited sources"

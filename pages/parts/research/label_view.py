@@ -193,7 +193,7 @@ def _facts(tuned: GradedRanking, answered: GradedRanking | None) -> Element:
         markup.fact(
             f"{tuned.labelled} of {count}",
             "labelled",
-            f"Of the first {count} passages. Labels stay when pages are cut into other passages.",
+            f"Of the first {pluralize(count, 'passage')}. Labels stay when pages are cut into other passages.",
         )
     ]
     if not tuned.figures:

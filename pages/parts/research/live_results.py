@@ -3,7 +3,7 @@
 from functools import partial
 
 import streamlit as st
-from htpy import Element, Node, b, div, li, p, span, ul
+from htpy import Element, Node, b, bdi, div, li, p, span, ul
 
 from core.analysis.progress import (
     HitProgress,
@@ -54,7 +54,7 @@ def live(run: Run) -> None:
         if progress
         else markup.empty(missing_hits(run), "travel_explore")
     )
-    markup.show(_queries(run), feed)
+    markup.show(query_chips(run), feed)
 
 
 def best_passages(run: Run) -> Node:
@@ -70,17 +70,18 @@ def hits(run: Run) -> None:
     """The hits, each with the queries, ranks and engines that found it."""
     progress = hit_progress(run)
     if not progress:
-        markup.show(_queries(run), markup.empty(missing_hits(run), "search_off"))
+        markup.show(query_chips(run), markup.empty(missing_hits(run), "search_off"))
         return
     more = len(progress) - MAX_HITS
     markup.show(
-        _queries(run),
+        query_chips(run),
         div(".oq-feed")[(_hit(run, line) for line in progress[:MAX_HITS])],
         more > 0 and markup.empty(f"{pluralize(more, 'more hit', 'more hits')} not shown."),
     )
 
 
-def _queries(run: Run) -> Element:
+def query_chips(run: Run) -> Element:
+    """Draw the search queries, each with its number, state and count of results."""
     chips = []
     for number, query in enumerate(run.queries, 1):
         state = (
@@ -88,7 +89,7 @@ def _queries(run: Run) -> Element:
         )
         count = f" · {len(run.replies[query].results)}" if query in run.replies else ""
         by = " (your question)" if query.author is Author.QUESTION else ""
-        chips.append(markup.chip(f"Q{number} {query.text}{by}{count}", "search", state))
+        chips.append(markup.chip([f"Q{number} ", bdi[query.text], by, count], "search", state))
     return div(".oq-chips", role="group", aria_label="Search queries")[chips]
 
 

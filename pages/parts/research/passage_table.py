@@ -19,7 +19,7 @@ from core.model import Place
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.display import decimal
-from core.text.sanitize import distinct_labels, one_line
+from core.text.sanitize import distinct_labels, one_line, pluralize
 from pages.parts import browser, markup, passage_charts, runtime, tables, widgets
 from pages.parts.passage_reader import reader
 from pages.parts.research import label_view
@@ -74,7 +74,7 @@ def _charts(tuned: Callable[[], Run]) -> None:
             points = passage_charts.shown_points(table, projected)
             note = f"{sum(projected.explained):.0%} of variance"
             if len(points) < len(table):
-                note += f"; {len(points):,} of {len(table):,} passages drawn"
+                note += f"; {len(points):,} of {pluralize(len(table), 'passage')} drawn"
             legend = ("context", "context"), ("question", "question")
             markup.show(markup.kicker("Embedding map", note, *legend))
             st.plotly_chart(
@@ -109,7 +109,7 @@ def _filters(table: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
             index=None,
             format_func=lambda page: pages.get(page, "a page that is no longer in the run"),
             key="filter_page",
-            placeholder=f"All {len(pages)} pages",
+            placeholder=f"All {pluralize(len(pages), 'page')}",
             label_visibility="collapsed",
         )
         only = st.toggle("Only in context", key="filter_context")

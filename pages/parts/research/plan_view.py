@@ -172,7 +172,7 @@ def _section(run: Run, section: Section) -> Element:
     if section.state is SectionState.WRITTEN:
         sources = pluralize(len(section.sources), "source")
         seconds = markup.duration((section.end or section.start) - section.start)
-        words = f"{sources}, {section.tokens:,} tokens, {seconds}"
+        words = f"{sources}, {pluralize(section.tokens, 'token')}, {seconds}"
     return li(class_=tone)[markup.icon(symbol), div[b(dir="auto")[section.question], span[words]]]
 
 

@@ -18,7 +18,7 @@ from core.export.left_out.digests import left_out_passages, why_gone
 from core.model import AnswerKind, PassageState
 from core.run.state import Run
 from core.storage.run_links import is_link
-from core.text.sanitize import one_line, pluralize
+from core.text.sanitize import one_line, plural, pluralize
 from pages.parts import markup, runtime, tables, widgets
 from pages.parts.research import live_results, passage_table, timeline_view
 
@@ -134,7 +134,10 @@ def left_out_texts(run: Run) -> None:
     lacking = sum(page.lacks_text for page in run.pages.values())
     if lacking and not is_link(run.id):
         with st.container(key="left_out", horizontal=True, vertical_alignment="center", border=True):
-            st.markdown(f"The texts of {pluralize(lacking, 'page')} are not here.", width="stretch")
+            st.markdown(
+                f"The {plural(lacking, 'text')} of {pluralize(lacking, 'page')} {plural(lacking, 'is', 'are')} not here.",
+                width="stretch",
+            )
             if widgets.button("Fetch the texts", "download", key="fetch_texts"):
                 with st.spinner("Fetching the pages again …"):
                     runtime.change_runs(

@@ -4,6 +4,7 @@ from htpy import Element, b, div, i, span
 
 from core.analysis.gantt import Bar, Gantt, Row, gantt
 from core.run.state import Run
+from core.text.sanitize import plural, pluralize
 from pages.parts import markup
 
 KINDS = {
@@ -26,7 +27,11 @@ def timeline(run: Run, now: float) -> None:
     if not chart.groups:
         markup.show_empty("The run has not started yet.", "timeline")
         return
-    note = f"The {chart.hidden:,} shortest rows are not shown." if chart.hidden else ""
+    note = (
+        f"The shortest {pluralize(chart.hidden, 'row')} {plural(chart.hidden, 'is', 'are')} not shown."
+        if chart.hidden
+        else ""
+    )
     tick = (chart.ticks[1] if len(chart.ticks) > 1 else chart.seconds) / chart.seconds
     rows = (_row(row) for phase, rows in chart.groups for row in (phase, *rows))
     markup.show(

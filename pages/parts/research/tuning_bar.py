@@ -7,6 +7,7 @@ from core.analysis.rankings.context_diff import ContextDiff, context_differs
 from core.analysis.run_activity import passage_counts
 from core.run.state import Run
 from core.storage.run_links import is_link
+from core.text.sanitize import plural
 from pages.parts import markup, runtime, widgets
 from pages.parts.sidebar import controls
 
@@ -84,7 +85,9 @@ def _facts(diff: ContextDiff, filled: int) -> Node:
             markup.fact(f"{len(diff.moved)}", "reordered", moved),
             diff.resized and markup.fact(f"{len(diff.resized)}", "longer or shorter", resized),
         )
-    tokens = markup.fact(f"≈{diff.tokens:,}", "context tokens", "Estimated: four characters a token")
+    tokens = markup.fact(
+        f"≈{diff.tokens:,}", plural(diff.tokens, "context token"), "Estimated: four characters a token"
+    )
     if filled:
         why = "Passages that had no vector when the context of the answer was chosen"
         return context, markup.fact(f"{filled:,}", "embedded since the answer", why), tokens
@@ -92,8 +95,8 @@ def _facts(diff: ContextDiff, filled: int) -> Node:
     milliseconds = f"{diff.milliseconds:.0f} ms" if diff.milliseconds >= 1 else "<1 ms"
     return (
         context,
-        markup.fact(f"{diff.reused:,}", "vectors reused", vectors),
-        markup.fact(f"{diff.computed:,}", "vectors computed"),
+        markup.count(diff.reused, "vector", " reused", vectors),
+        markup.count(diff.computed, "vector", " computed"),
         markup.fact(milliseconds, "", "Time that the latest change took"),
         tokens,
     )

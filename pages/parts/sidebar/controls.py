@@ -12,6 +12,7 @@ from core.config.prices import Cost
 from core.config.run_knobs import Method
 from core.config.schema import Parameter, nested, parameters
 from core.run.state import Run
+from core.text.sanitize import pluralize
 from pages.parts import address, browser, document_library, markup, runtime, widgets
 from pages.parts.sidebar.knob_control import control, default, group_of_controls, key
 from pages.parts.sidebar.number_control import forget_typed
@@ -273,5 +274,5 @@ def _today() -> str:
     if quotas.dollars_per_day:
         parts[0] += f" of {Cost(quotas.dollars_per_day)}"
     if quotas.tokens_per_day:
-        parts.append(f"{spent.tokens:,} of {quotas.tokens_per_day:,} tokens")
+        parts.append(f"{spent.tokens:,} of {pluralize(quotas.tokens_per_day, 'token')}")
     return f"{', '.join(parts)}. {runtime.prices().dated}.".replace("$", r"\$")

@@ -14,7 +14,7 @@ def stats_of(run: Run) -> AnswerStats:
 def test_the_answer_is_reported_in_figures() -> None:
     stats = stats_of(finished())
     assert (stats.citations, stats.sources_cited, stats.sources) == (1, 1, 1), "[7] is no source"
-    assert (stats.sentences_cited, stats.sentences, stats.words) == (1, 2, 5)
+    assert (stats.sentences_cited, stats.sentences, stats.length.words) == (1, 2, 5)
     assert stats.unknown == (7,)
     assert stats.author == "m@h"
 

@@ -16,6 +16,7 @@ from core.model import Article, Page, Place
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import safe_markdown
 from core.text.sanitize import one_line, pluralize
+from core.text.text_length import text_length
 from pages.parts import browser, markup
 from pages.parts.passage_reader import reader
 
@@ -75,7 +76,7 @@ def answer(shown: Sequence[AnsweredQuestion], opened: AnsweredQuestion, judged: 
 
 
 def _note(opened: AnsweredQuestion) -> str:
-    return f"{pluralize(len(opened.answer.split()), 'word')}, {markup.duration(opened.seconds)}"
+    return f"{text_length(opened.answer)}, {markup.duration(opened.seconds)}"
 
 
 def _where(opened: AnsweredQuestion) -> str:
@@ -207,7 +208,7 @@ def _judge(judged: JudgedAnswers, verdict: JudgedAnswer | None) -> None:
             if agreed
             else "not measured: nobody has labelled claims for it",
         ),
-        (STABLE, f"unchanged in {header.repeats} repetitions", _interval(judged.stable)),
+        (STABLE, f"unchanged in {pluralize(header.repeats, 'repetition')}", _interval(judged.stable)),
         (
             ENTAILED,
             "mean of all answers",
