@@ -82,7 +82,13 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
 with st.container(key="bump_frame"):
     depth = min(depth or DEPTHS[0], max(difference.before.passages, difference.after.passages, 1))
     widgets.chart(
-        charts.bump_chart(difference.bump_rows(depth), depth, ("A", "B"), dark=page_frame.dark()),
+        charts.bump_chart(
+            difference.bump_rows(depth),
+            depth,
+            ("A", "B"),
+            dark=page_frame.dark(),
+            label_length=charts.label_length(),
+        ),
         key="bump",
         alt="Ranks of the passages under A and under B, joined by lines",
     )

@@ -7,6 +7,7 @@ from core.analysis.run_changes import ChangeKind, ChangeScores, PageChange, Pass
 from core.analysis.text_diff import DiffKind, DiffPiece
 from core.model import Passage
 from core.run.state import Run
+from core.text.display import passage_label
 from core.text.sanitize import one_line, pluralize
 
 SIGNS = {ChangeKind.NEW: "+", ChangeKind.GONE: "-", ChangeKind.CHANGED: "~", ChangeKind.MOVED: ">"}
@@ -111,7 +112,7 @@ def _sources(changes: RunChanges, kinds: Collection[ChangeKind]) -> Iterator[str
             if change.kind is ChangeKind.CHANGED:
                 yield from (f"    {_piece(piece)}" for piece in change.pieces)
             elif change.kind is not ChangeKind.MOVED:
-                yield f"    {one_line(change.passage.text, 160)}"
+                yield f"    {passage_label(change.passage.text, 160)}"
 
 
 def _answer(changes: RunChanges) -> Iterator[str]:

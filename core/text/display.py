@@ -1,18 +1,26 @@
 """Display of HTML, numbers and durations, and of embedders by name: their identity, which stands in keys and files,
 tells versions apart."""
 
+import re
+
 from htpy import Node, fragment
 
-from core.text.sanitize import sanitize
+from core.text.sanitize import one_line, sanitize
 
 BUILT_IN = "MiniLM-L6-v2 (built in)"
 """The model that comes with OpenQuery."""
 _BUILT_IN_IDENTITY = "minilm-l6-v2-"
+_HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+", re.MULTILINE)
 
 
 def isolated(text: str) -> str:
     """Isolate a text of either direction from the words around it, for labels without HTML."""
     return f"\u2068{text}\u2069"
+
+
+def passage_label(text: str, limit: int) -> str:
+    """Return the beginning of a passage on one line, without the marks of Markdown headings."""
+    return one_line(_HEADING.sub("", text[: 4 * limit]), limit)
 
 
 def embedder_name(identity: str) -> str:

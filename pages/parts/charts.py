@@ -10,7 +10,7 @@ from core.analysis.rankings.null_distribution import NullDistribution
 from core.analysis.rankings.ranking_comparison import RankChange
 from core.text.display import decimal
 from core.text.sanitize import one_line
-from pages.parts import markup
+from pages.parts import browser, markup
 from pages.parts.passage_charts import GRID, INK, MARK, MARKER, MUTED, REST, SITES, dress
 
 FLOW = {False: "rgba(61,79,196,.30)", True: "rgba(140,155,255,.32)"}
@@ -95,6 +95,11 @@ def null_distribution_chart(distribution: NullDistribution, *, dark: bool) -> go
     )
 
 
+def label_length() -> int:
+    """Return the characters of a bump chart's label that fit into the window beside the lines."""
+    return 12 if browser.is_narrow() else 24 if browser.is_compact() else 38
+
+
 def bump_chart(
     changes: Sequence[RankChange],
     depth: int,
@@ -102,7 +107,7 @@ def bump_chart(
     *,
     dark: bool,
     relevant: Collection[str] = (),
-    label_length: int = 44,
+    label_length: int = 38,
 ) -> go.Figure:
     """Bump chart of two rankings. Passages below rank `depth` stand below the line. `relevant` are the ids of passages
     that stand out, whatever else is true of them; a label has at most `label_length` characters."""
@@ -141,13 +146,14 @@ def bump_chart(
             showlegend=bool(some),
         )
     for index, change in enumerate(changes):
-        label = markup.html(one_line(change.label, label_length))
         for side, height, rank, number in (
             (0, before[index], change.before, change.before_number),
             (1, after[index], change.after, change.after_number),
         ):
             if number:
-                mark = f"[{number}]" if rank and rank <= depth else f"[{number}] rank {rank}"
+                below = "" if rank and rank <= depth else f" rank {rank}"
+                mark = f"[{number}]{below}"
+                label = markup.html(one_line(change.label, max(label_length - len(below), 6)))
                 figure.add_annotation(
                     x=side,
                     y=height,

@@ -13,8 +13,7 @@ from core.analysis.embedding_map.embedding_map import Projection, passage_projec
 from core.analysis.rankings.ranked_passages import SNIPPET, RankedPassage, sampled
 from core.analysis.rankings.score_curve import ScoreCurve
 from core.run.state import Run
-from core.text.display import decimal
-from core.text.sanitize import one_line
+from core.text.display import decimal, passage_label
 from pages.parts import markup
 
 MOST_POINTS = 300
@@ -251,6 +250,6 @@ def _title(title: str) -> str:
 @functools.lru_cache(maxsize=2 * MOST_POINTS)
 def _lines(text: str, limit: int, count: int) -> tuple[str, ...]:
     """The beginning of a passage in `count` lines, some of them empty, kept while its ranking is tuned."""
-    words = markup.html(one_line(text, limit)).split()
+    words = markup.html(passage_label(text, limit)).split()
     width = max(9, -(-len(words) // count))
     return tuple(" ".join(words[start : start + width]) for start in range(0, count * width, width))

@@ -7,11 +7,12 @@ from tests.browser.page_objects import App
 from tests.services.openai_server import FakeOpenAI, streamed
 
 BM25, COSINE, FUSION = "What does BM25 reward?", "What does cosine compare?", "How are rankings fused?"
+LONG = f"Who was Robertson, {'and who worked with him on probabilistic ranking, ' * 4}and when?"
 QUERIES = "passage ranking"
 
 
 def test_a_plan_is_edited_approved_and_researched(model_app: App, model: FakeOpenAI) -> None:
-    model.chats.append(streamed("\n".join((BM25, COSINE, "Who was Robertson?"))))
+    model.chats.append(streamed("\n".join((BM25, COSINE, LONG))))
     model_app.open()
     model_app.use_demo_library()
     model_app.keyed("knob_run_method").get_by_role("radio", name="deep").click()
@@ -22,6 +23,10 @@ def test_a_plan_is_edited_approved_and_researched(model_app: App, model: FakeOpe
     plan = model_app.keyed("plan")
     fields = plan.get_by_role("textbox")
     expect(fields).to_have_count(3)
+    expect(fields.last).to_have_value(LONG)
+    assert fields.last.evaluate("field => field.scrollHeight <= field.clientHeight + 2"), (
+        "a whole sub-question is seen"
+    )
     expect(model_app.answer).to_contain_text("waits for your approval")
     plan.get_by_role("button", name="Move sub-question 2 up").click()
     expect(fields.first).to_have_value(COSINE)
@@ -31,10 +36,10 @@ def test_a_plan_is_edited_approved_and_researched(model_app: App, model: FakeOpe
     model_app.button("plan_add").click()
     expect(fields).to_have_count(4)
     fields.last.fill(FUSION)
-    fields.last.press("Enter")
+    fields.last.press("Control+Enter")
     expect(approve).to_contain_text("3 sub-questions")
     fields.nth(1).fill("What does BM25 reward in a passage?")
-    fields.nth(1).press("Enter")
+    fields.nth(1).press("Control+Enter")
     model_app.at_rest()
     assert findings(model_app.page, "plan") == ()
     for answer in ("Angles [1].", "Rare words [1].", "By ranks [1].", "By angles and words [1]."):

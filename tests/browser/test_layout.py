@@ -58,6 +58,25 @@ def test_eight_passages_with_their_scores_are_on_the_first_screen(seen: App) -> 
     assert all(0 < float(row["cosine"]) <= 1 for row in rows)
 
 
+def test_the_toolbar_of_passages_covers_no_choice_of_score(seen: App) -> None:
+    table = seen.keyed("passages").get_by_test_id("stDataFrame")
+    table.click(position={"x": 150, "y": 60})
+    toolbar = table.get_by_test_id("stElementToolbar")
+    expect(toolbar).to_be_visible()
+    seen.at_rest()
+    bar = toolbar.bounding_box()
+    last = seen.keyed("passage_head").get_by_role("radio").last.bounding_box()
+    assert bar and last
+    assert last["x"] + last["width"] <= bar["x"] or last["y"] + last["height"] <= bar["y"]
+
+
+def test_every_column_of_the_history_is_in_view(seen: App) -> None:
+    seen.open("/runs")
+    rows_of(seen, "history_table", 1, columns={"question"})
+    scroller = seen.keyed("history_table").locator(".dvn-scroller")
+    assert scroller.evaluate("part => part.scrollWidth <= part.clientWidth")
+
+
 def test_the_menu_of_exports_stays_beside_warnings(seen: App) -> None:
     head = seen.keyed("answer_head")
     badge = head.locator(".stMarkdownBadge").first

@@ -3,7 +3,7 @@
 import pytest
 
 from core.adapters.models.local_embedder import MiniLM
-from core.text.display import BUILT_IN, decimal, embedder_name, embedder_names
+from core.text.display import BUILT_IN, decimal, embedder_name, embedder_names, passage_label
 
 
 def test_the_built_in_model_has_one_name_in_settings_and_by_identity() -> None:
@@ -30,3 +30,11 @@ def test_two_versions_of_one_model_are_told_apart() -> None:
 )
 def test_what_rounds_to_zero_has_no_sign(value: float, digits: int, expected: str) -> None:
     assert decimal(value, digits) == expected
+
+
+def test_label_of_a_passage_has_no_heading_marks() -> None:
+    assert (
+        passage_label("## Chunk Overlap\n\nChunk overlap repeats text.", 80)
+        == "Chunk Overlap Chunk overlap repeats text."
+    )
+    assert passage_label("C# and #hashtags stay.", 80) == "C# and #hashtags stay."

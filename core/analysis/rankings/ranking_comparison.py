@@ -11,7 +11,7 @@ from core.analysis.rankings.ranked_passages import ranks_by_row
 from core.model import Passage
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.sanitize import one_line
+from core.text.display import passage_label
 
 DEPTHS = (1, 3, 5, 10, 20)
 """Depths k at which the Jaccard similarity is computed."""
@@ -40,7 +40,7 @@ class RankChange:
     @property
     def label(self) -> str:
         """The beginning of the text on one line. It is made when it is read, as the site is: most are never drawn."""
-        return one_line(self.text[:200], 80)
+        return passage_label(self.text, 80)
 
     @property
     def site(self) -> str:

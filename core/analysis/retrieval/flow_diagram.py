@@ -12,6 +12,7 @@ from core.analysis.rankings.ranked_passages import ranks_by_row
 from core.analysis.retrieval.attrition import Attrition, AttritionStep, Flow, place_id, result_rows
 from core.model.passage_urls import site
 from core.run.state import Run
+from core.text.display import passage_label
 from core.text.sanitize import one_line
 
 MIN_WIDTH = 0.006
@@ -175,7 +176,7 @@ def _passage_items(run: Run, names: Sequence[str]) -> tuple[FlowItem, ...]:
         rank = rank_of.get(name)
         items.append(
             FlowItem(
-                label=one_line(page.text[place.start : place.end], 160),
+                label=passage_label(page.text[place.start : place.end], 160),
                 detail=f"rank {rank}, {site(page.url)}" if rank else site(page.url),
                 url=page.url,
             )

@@ -156,7 +156,7 @@ def _rankings(
         ("baseline", "this setting"),
         dark=page_frame.dark(),
         relevant=relevant,
-        label_length=LABEL,
+        label_length=min(LABEL, charts.label_length()),
     )
     widgets.chart(
         figure,

@@ -10,8 +10,8 @@ from core.analysis.retrieval.flow_diagram import DiagramStep, LossBand, flow_dia
 from core.analysis.retrieval.trace import StepState, Trace, TraceOutcome, why_not
 from core.model import Place
 from core.run.state import Run
-from core.text.display import decimal
-from core.text.sanitize import one_line, pluralize
+from core.text.display import decimal, passage_label
+from core.text.sanitize import pluralize
 from pages.parts import markup, page_frame, widgets
 from pages.parts.passage_reader import reader
 
@@ -190,7 +190,7 @@ def _passages(run: Run, trace: Trace) -> None:
             "reason": (column.TextColumn(), lambda passage: passage.reason or "in the context"),
             "passage": (
                 column.TextColumn(width="large"),
-                lambda passage: one_line(passages[passage.row].text, 160),
+                lambda passage: passage_label(passages[passage.row].text, 160),
             ),
         },
         "trace_passages",

@@ -10,6 +10,7 @@ from core.analysis.embedding_map.embedding_map import EmbeddingMap, Point, Point
 from core.analysis.embedding_map.passage_clusters import cluster_names, default_cluster_count, k_means
 from core.analysis.rankings.ranked_passages import RankedPassage
 from core.run.state import Run
+from core.text.display import passage_label
 from core.text.sanitize import one_line
 from pages.parts import charts, markup, page_frame
 from pages.parts.passage_charts import INK, MARK, REST, SITES, dress, hover
@@ -148,4 +149,4 @@ def _by_topic(run: Run) -> Mapping[int, str]:
 def point_title(point: Point) -> str:
     """The text of a point, on one line."""
     number = f" {point.number}" if point.number else ""
-    return f"{str(point.kind).capitalize()}{number}: {one_line(point.text, 110)}"
+    return f"{str(point.kind).capitalize()}{number}: {passage_label(point.text, 110)}"

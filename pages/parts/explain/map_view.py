@@ -11,8 +11,9 @@ from core.analysis.embedding_map.umap_projection import umap_projection
 from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passages, sampled
 from core.errors import BadInput
 from core.run.state import Run
+from core.text.display import passage_label
 from core.text.markdown.safe_markdown import markdown_label
-from core.text.sanitize import one_line, pluralize
+from core.text.sanitize import pluralize
 from pages.parts import markup, page_frame, widgets
 from pages.parts.explain.map_figure import COLOURS, map_figure, point_title
 from pages.parts.passage_reader import reader
@@ -134,7 +135,10 @@ def _table(
     text = st.column_config.TextColumn
     columns: dict[str, tuple[Any, Callable[[tuple[int, float | None]], object]]] = {
         "point": (text("point", width=84), lambda item: name(item[0])),
-        "text": (text("text", width="medium"), lambda item: one_line(projected.points[item[0]].text, 160)),
+        "text": (
+            text("text", width="medium"),
+            lambda item: passage_label(projected.points[item[0]].text, 160),
+        ),
         "page": (text("page", width=130), lambda item: ranked[item[0]].title if item[0] in ranked else ""),
     }
     if key == "neighbours":

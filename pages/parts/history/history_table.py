@@ -87,7 +87,7 @@ def _cells(run: RunSummary, usage: RunUsage, defaults: Knobs) -> dict[str, Any]:
 def _columns(tags: Sequence[str]) -> dict[str, Any]:
     column, narrow = st.column_config, browser.is_narrow()
     return {
-        "question": column.TextColumn("question", width=330),
+        "question": column.TextColumn("question", width=296),
         "when": column.DatetimeColumn(
             "when",
             format="D MMM, HH:mm" if narrow else "D MMM YYYY, HH:mm",
@@ -98,7 +98,7 @@ def _columns(tags: Sequence[str]) -> dict[str, Any]:
         "turns": column.NumberColumn("turns", width=50, help="Questions of its conversation"),
         "tags": column.MultiselectColumn("tags", options=list(tags), color="auto", width=124),
         "changed settings": column.ListColumn(
-            "changed settings", width=200, help="Settings that differ from the defaults"
+            "changed settings", width=190, help="Settings that differ from the defaults"
         ),
         "pages": column.NumberColumn("pages", width=56),
         "passages": column.NumberColumn("passages", width=76, format="localized"),

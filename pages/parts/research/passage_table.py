@@ -18,8 +18,8 @@ from core.analysis.rankings.score_curve import score_curve
 from core.model import Place
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.display import decimal
-from core.text.sanitize import distinct_labels, one_line, pluralize
+from core.text.display import decimal, passage_label
+from core.text.sanitize import distinct_labels, pluralize
 from pages.parts import browser, markup, passage_charts, runtime, tables, widgets
 from pages.parts.passage_reader import reader
 from pages.parts.research import label_view
@@ -231,7 +231,7 @@ def _cells(row: RankedPassage, scores: Sequence[str], limit: int) -> dict[str, A
 def _texts(text: str, title: str, host: str, url: str, limit: int) -> Mapping[str, str | None]:
     """The cells that no ranking changes."""
     link = markup.open_url(url) or None
-    return {"passage": one_line(text, limit), "source": f"{title} · {host}", "link": link}
+    return {"passage": passage_label(text, limit), "source": f"{title} · {host}", "link": link}
 
 
 # --- the open passage -------------------------------------------------------------------------------------

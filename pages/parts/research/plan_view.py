@@ -81,12 +81,13 @@ def _row(run: Run, rows: list[int], place: int, row: int) -> str:
             persist_state="session",
             width="content",
         )
-        text = st.text_input(
+        text = st.text_area(
             name.capitalize(),
             value=proposed[row] if row < len(proposed) else "",
             key=f"plan_text_{row}_{run.id}",
             label_visibility="collapsed",
             placeholder="What should be found out?",
+            height="content",
             max_chars=SUB_QUESTION_LIMIT,
             disabled=not takes_part,
             persist_state="session",
@@ -186,7 +187,9 @@ def _matrix(run: Run, cited: Mapping[int, tuple[int, ...]]) -> Element:
     )
     rows = (
         tr(class_="shared" if len(sections) > 1 else "")[
-            th(scope="row", dir="auto")[b[str(number)], one_line(titles[number], 80)],
+            th(scope="row", dir="auto", title=one_line(titles[number], 1000))[
+                b[str(number)], one_line(titles[number], 80)
+            ],
             (
                 td[span(role="img", aria_label=f"cited in section {n}") if n in sections else ""]
                 for n in columns

@@ -52,7 +52,7 @@ def _cell(step: PhaseProgress) -> str:
         class_=["oq-step", str(step.state), "retry" if step.waiting else None],
         data_phase=str(step.phase),
         role="listitem",
-        title=hint,
+        title=": ".join(filter(None, (f"{step.title}, {count} {beside}".rstrip(), hint))),
         aria_label=f"{step.title}: {', '.join(filter(None, (STATE_LABELS[step.state], waited, hint)))}",
     )[
         div(".name")[
