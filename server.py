@@ -112,6 +112,8 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
     runtime.close()
 
 
+logs.configure(settings())
+streamlit_patches.log_through_root()
 streamlit_patches.ignore_pages_folder()
 streamlit_patches.keep_reports()
 streamlit_patches.keep_waiting_messages()

@@ -37,7 +37,7 @@ VIEWS = {
         "filter_alt",
         attrition_view.view,
         "From top to bottom: the blue part passes to the next step, the red parts are lost; the width is the share of all results.",
-        "similarity-thresholds",
+        "context-and-passage-order",
     ),
     "queries": View(
         "travel_explore",
@@ -81,7 +81,7 @@ VIEWS = {
         "difference",
         answers_view.view,
         "Two answers of this run side by side, with a diff of their sentences below.",
-        "context-and-passage-order",
+        "citations-and-attribution",
     ),
 }
 

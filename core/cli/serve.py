@@ -47,7 +47,7 @@ def serve_api(options: argparse.Namespace) -> int:
     configure(Settings.read())
     port = API_PORT if options.port is None else options.port
     interrupt = _Interrupt()
-    uvicorn.run(create_app(), host=options.host or "127.0.0.1", port=port)
+    uvicorn.run(create_app(), host=options.host or "127.0.0.1", port=port, log_config=None)
     return INTERRUPTED if interrupt.came else 0
 
 

@@ -22,6 +22,8 @@ from core.run.events import Record
 from core.run.state import Run
 
 log = logging.getLogger("openquery.runs")
+SERVERS = ("streamlit", "uvicorn")
+"""Loggers of the servers, which write plain lines by themselves."""
 
 REMOVED = "[removed]"
 MESSAGE_LIMIT = 300
@@ -101,12 +103,15 @@ class JsonLines(logging.Formatter):
         return json.dumps(fields, ensure_ascii=False, default=str)
 
 
-def configure(settings: Settings, *, level: int = logging.INFO, stream: TextIO | None = None) -> None:
-    """Write OpenQuery's log lines to `stream` (stderr), and redact what any other handler writes too.
+def configure(
+    settings: Settings | None = None, *, level: int = logging.INFO, stream: TextIO | None = None
+) -> None:
+    """Write every log line as JSON to `stream` (stderr), and redact what any other handler writes too.
 
-    Calling it again replaces what it did before.
+    The lines of the servers and warnings are among them. Calling it again replaces what it did before.
     """
-    redact_settings(settings)
+    if settings is not None:
+        redact_settings(settings)
     own = logging.StreamHandler(stream or sys.stderr)
     own.setFormatter(JsonLines())
     own.set_name("openquery")
@@ -118,8 +123,20 @@ def configure(settings: Settings, *, level: int = logging.INFO, stream: TextIO |
     for handler in root.handlers:
         if not any(isinstance(log_filter, Redact) for log_filter in handler.filters):
             handler.addFilter(Redact())
-    for name in ("core", "openquery"):
+    for name in ("core", "openquery", *SERVERS):
         logging.getLogger(name).setLevel(level)
+    for name, logger in list(root.manager.loggerDict.items()):
+        if isinstance(logger, logging.Logger) and name.partition(".")[0] in SERVERS:
+            write_through_root(logger)
+    logging.captureWarnings(True)
+
+
+def write_through_root(logger: logging.Logger) -> None:
+    """Replace a logger's own lines on the terminal by those of the root's handlers."""
+    for handler in logger.handlers[:]:
+        if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
+            logger.removeHandler(handler)
+    logger.propagate = True
 
 
 def observe(record: Record | None, run: Run) -> None:

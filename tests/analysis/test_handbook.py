@@ -1,8 +1,9 @@
+import re
 import tomllib
 from pathlib import Path
 
 from core.analysis.handbook import CONTENTS, chapters, parts
-from core.config.settings import HANDBOOK
+from core.config.settings import HANDBOOK, ROOT
 
 
 def test_the_handbook_has_titles_leads_and_related_articles() -> None:
@@ -31,3 +32,28 @@ def test_an_article_that_the_contents_do_not_list_comes_last(tmp_path: Path) -> 
     found = [(part.title, [chapter.slug for chapter in part.chapters]) for part in parts(tmp_path)]
     assert found == [("Start", ["first"]), ("Other articles", ["added", "zebra"])]
     assert [chapter.slug for chapter in chapters(tmp_path)] == ["first", "added", "zebra"]
+
+
+SUBJECTS = {
+    "attrition": "context window",
+    "queries": "search query",
+    "attribution": "citation",
+    "scores": "cosine similarity",
+    "map": "embedding map",
+    "sources": "near-duplicate",
+    "extraction": "main-text extraction",
+    "answers": "generated answer",
+}
+"""What each view of the Explain page is about."""
+
+
+def test_each_view_of_explain_links_an_article_on_its_subject() -> None:
+    linked = re.findall(
+        r'^    "(\w+)": View\(.*?^        "([\w-]+)",\n    \),',
+        (ROOT / "pages/explain.py").read_text("utf-8"),
+        re.M | re.S,
+    )
+    every = {chapter.slug: chapter for chapter in chapters(HANDBOOK)}
+    assert [view for view, _ in linked] == list(SUBJECTS)
+    wrong = [(view, slug) for view, slug in linked if SUBJECTS[view] not in every[slug].lead.casefold()]
+    assert wrong == []

@@ -7,6 +7,7 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 
 from core.api import create_app
+from core.api.routes.history import Form
 from core.runtime.registry import RunRegistry
 from tests.api.conftest import DEMO, QUESTION, Api
 
@@ -52,7 +53,7 @@ def test_every_path_keeps_to_the_document(case: Any, api: Api) -> None:
     case.call_and_validate(base_url=api.url)
 
 
-@pytest.mark.parametrize("form", ["short", "agent"])
+@pytest.mark.parametrize("form", list(Form))
 def test_a_run_is_what_the_document_says(api: Api, form: str) -> None:
     run_id = api.post("/research", json={"question": QUESTION}).json()["id"]
     reply = api.get(f"/runs/{run_id}", params={"form": form})

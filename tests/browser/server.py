@@ -16,7 +16,9 @@ from tests.services.process import own_port
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0
-_TROUBLE = re.compile(r"Traceback|missing ScriptRunContext|was never awaited|Task was destroyed")
+_TROUBLE = re.compile(
+    r'Traceback|"error": "File|missing ScriptRunContext|was never awaited|Task was destroyed'
+)
 _OF_THE_PRODUCT = ("OPENQUERY_", "OPENAI_", "OPENROUTER_", "SEARXNG_", "OLLAMA_", "QDRANT_")
 
 

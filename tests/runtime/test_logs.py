@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from core.config.settings import Settings
 from core.run import events as e
 from core.run.state import Run
-from core.runtime.logs import MESSAGE_LIMIT, REMOVED, configure, observe, redact, redacted
+from core.runtime.logs import MESSAGE_LIMIT, REMOVED, configure, observe, redact, redacted, write_through_root
 from tests.samples import EVENTS, records
 
 KEY = "kettle-key-0123456789"
@@ -114,3 +114,22 @@ def test_honest_words_stay() -> None:
 def test_a_record_whose_arguments_do_not_fit_is_written_anyway(written: io.StringIO) -> None:
     logging.getLogger("core.test").warning("%d kettles", "many")
     assert lines(written)[0]["message"] == "%d kettles"
+
+
+def test_lines_of_servers_and_warnings_are_json(written: io.StringIO) -> None:
+    uvicorn, streamlit = logging.getLogger("uvicorn"), logging.getLogger("streamlit.made_later")
+    uvicorn.addHandler(logging.StreamHandler(plain := io.StringIO()))
+    uvicorn.propagate = False
+    configure(stream=written)
+    streamlit.addHandler(logging.StreamHandler(plain))
+    write_through_root(streamlit)
+    uvicorn.info("Started server process [%d]", 7)
+    streamlit.warning("A widget was given a default value.")
+    logging.getLogger("py.warnings").warning("DeprecationWarning: old")
+    lines = [json.loads(line) for line in written.getvalue().splitlines()]
+    assert [(line["logger"], line["level"]) for line in lines] == [
+        ("uvicorn", "info"),
+        ("streamlit.made_later", "warning"),
+        ("py.warnings", "warning"),
+    ]
+    assert plain.getvalue() == ""

@@ -19,7 +19,7 @@ _ITERATIONS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Projection:
-    """`points` has shape (n, 2), `question` (2,). `explained` is the share of the variance on each axis."""
+    """`points` has shape (n, 2), `question` (2,), or a row for each other text. `explained` is the share of the variance on each axis."""
 
     points: NDArray[np.float32]
     question: NDArray[np.float32]
@@ -41,12 +41,12 @@ def project(vectors: NDArray[np.float32], question: NDArray[np.float32]) -> Proj
         return replace(projected, points=points)
     rows, width = vectors.shape
     if rows == 0:
-        return _flat(0)
+        return _flat(0, question)
     centre = vectors.mean(axis=0, dtype=np.float32)
     spread = vectors - centre
     total = float(np.einsum("ij,ij->", spread, spread, dtype=np.float64))
     if total <= 1e-9 * rows:
-        return _flat(rows)
+        return _flat(rows, question)
     components = min(2 + _OVERSAMPLING, rows, width)
     basis = np.random.default_rng(0).standard_normal((width, components)).astype(np.float32)
     for _ in range(_ITERATIONS):
@@ -66,16 +66,21 @@ def project(vectors: NDArray[np.float32], question: NDArray[np.float32]) -> Proj
     )
 
 
-def passage_projection(index: Index, first: Collection[str]) -> Projection | None:
-    """The passages of an index and its question; None without vectors. Passages with the ids `first`, those that were
-    embedded before the others, stay where they are while others are added."""
+def passage_projection(
+    index: Index, first: Collection[str], others: NDArray[np.float32] | None = None
+) -> Projection | None:
+    """Project the passages of an index and its question, or rows of other texts, or return None without vectors.
+
+    Passages with the ids `first`, those that were embedded before the others, stay where they are while others are added.
+    """
     if index.vectors is None or index.question is None:
         return None
+    question = index.question if others is None else others
     ids, waiting = frozenset(first), frozenset(index.waiting.tolist())
     rows = [row for row, passage in enumerate(index.passages) if passage.id in ids and row not in waiting]
     if rows:
-        return project_more(index.vectors, index.question, rows)
-    return project(index.vectors, index.question)
+        return project_more(index.vectors, question, rows)
+    return project(index.vectors, question)
 
 
 def project_more(
@@ -90,9 +95,11 @@ def project_more(
     return replace(projected, points=projected.points @ turn, question=projected.question @ turn)
 
 
-def _flat(rows: int) -> Projection:
+def _flat(rows: int, question: NDArray[np.float32]) -> Projection:
     return Projection(
-        points=np.zeros((rows, 2), np.float32), question=np.zeros(2, np.float32), explained=(0.0, 0.0)
+        points=np.zeros((rows, 2), np.float32),
+        question=np.zeros((*question.shape[:-1], 2), np.float32),
+        explained=(0.0, 0.0),
     )
 
 
@@ -128,7 +135,9 @@ class EmbeddingMap:
 
 
 async def embedding_map(run: Run, embed: Embed) -> EmbeddingMap | None:
-    """Project the run's texts onto their first two principal components; None where the passages have no vectors.
+    """Project the run's texts onto the first two principal components of its passages, or return None without vectors.
+
+    The passages lie where `passage_projection` puts them, with the same share of the variance.
 
     Raises:
         EmbedFailed: when the embedder fails, or is not the one that embedded the run.
@@ -149,11 +158,18 @@ async def embedding_map(run: Run, embed: Embed) -> EmbeddingMap | None:
         for number, sentence in enumerate(run.check.sentences, 1)
     ]
     other_vectors = await embed_texts([point.text for point in (*queries, *sentences)], embed, index=index)
-    vectors = np.concatenate([index.vectors, other_vectors, index.question[None]])
+    others = np.concatenate([other_vectors, index.question[None]])
+    projected = passage_projection(index, run.embedded_for_answer, others)
+    if projected is None:
+        return None
     return EmbeddingMap(
         points=(*passages, *queries, *sentences, Point(kind=PointKind.QUESTION, text=run.question)),
-        vectors=np.nan_to_num(vectors),
-        projection=project(vectors, index.question),
+        vectors=np.nan_to_num(np.concatenate([index.vectors, others])),
+        projection=replace(
+            projected,
+            points=np.concatenate([projected.points, projected.question]),
+            question=projected.question[-1],
+        ),
     )
 
 

@@ -16,6 +16,7 @@ from core.analysis.answers.conversation_export import conversation_document, con
 from core.api.problems import Refusal, documented
 from core.api.responses.agent_messages import AgentResponse, agent_response
 from core.api.responses.run_view import RunView, run_view
+from core.api.responses.whole_run import Conversation, WholeRun
 from core.api.service import CallerOf, Service, ServiceOf, SessionOf
 from core.api.strict_json import Strict, StrictRoute
 from core.config.permissions import Action, Caller
@@ -72,7 +73,17 @@ async def list_runs(
     return RunList(runs=[RunLine.model_validate(line) for line in lines])
 
 
-@router.get("/runs/{id}", response_model=RunView | AgentResponse, responses=documented(403, 404, 422, 503))
+@router.get(
+    "/runs/{id}",
+    response_model=RunView | AgentResponse | WholeRun | Conversation,
+    responses={
+        **documented(403, 404, 422, 503),
+        200: {
+            "content": {"text/markdown": {"schema": {"type": "string"}}},
+            "description": "The run in the form.",
+        },
+    },
+)
 async def get_run(
     run_id: RunId, service: ServiceOf, form: Annotated[Form, Query()] = Form.SHORT
 ) -> RunView | AgentResponse | Response:

@@ -8,6 +8,7 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
+import streamlit.logger
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.delta_generator_singletons import context_dg_stack, get_default_dg_stack_value
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
@@ -18,6 +19,8 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
+from core.runtime.logs import write_through_root
+
 # --- where a drawing of the whole page begins (decision 0037) -----------------------------------------------
 # Upstream: github.com/streamlit/streamlit/pull/8798 sets the containers back after `st.rerun` only.
 # Test: tests/pages/test_page_root.py
@@ -26,6 +29,17 @@ from streamlit.runtime.state.safe_session_state import SafeSessionState
 def draw_from_the_root() -> None:
     """Draw what follows into the page itself, not into the container of the fragment that was drawn before it."""
     context_dg_stack.set(get_default_dg_stack_value())
+
+
+# --- log lines ----------------------------------------------------------------------------------------------
+# Upstream: no setting turns off the handler of each logger; `logger.messageFormat` cannot write JSON.
+# Test: tests/runtime/test_logs.py
+
+
+def log_through_root() -> None:
+    """Write Streamlit's log lines by the handlers of the root, as all others: one stream has one form."""
+    streamlit.logger.setup_formatter = write_through_root
+    streamlit.logger.update_formatter()
 
 
 # --- the folder named pages ---------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.analysis.embedding_map.embedding_map import PointKind, embedding_map, neighbours
+from core.analysis.embedding_map.embedding_map import PointKind, embedding_map, neighbours, passage_projection
 from core.analysis.embedding_map.passage_clusters import cluster_names, default_cluster_count, k_means
 from core.errors import EmbedFailed
 from core.model import Index, Passage, Place
@@ -40,6 +40,16 @@ async def test_everything_that_has_a_meaning_is_in_one_space() -> None:
         next(point for point in projected.points if point.kind is PointKind.SENTENCE)
     )
     assert neighbours(projected, boat, count=1)[0][0] in (0, 1)
+
+
+async def test_map_with_other_texts_has_the_variance_of_the_passages() -> None:
+    projected = await embedding_map(RUN, WordEmbed())
+    assert projected is not None and RUN.index is not None
+    passages = passage_projection(RUN.index, RUN.embedded_for_answer)
+    assert passages is not None
+    assert projected.projection.explained == passages.explained
+    assert np.array_equal(projected.projection.points[: len(passages.points)], passages.points)
+    assert np.allclose(projected.projection.question, passages.question, atol=1e-5)
 
 
 async def test_passages_that_wait_for_their_vectors_turn_no_axis() -> None:
