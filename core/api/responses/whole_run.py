@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from core.run.codec import FORMAT
 from core.run.state import RunStatus
 
 Parts = list[dict[str, Any]]
@@ -15,7 +14,7 @@ class WholeRun(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    format: Literal["openquery-run"] = FORMAT
+    format: Literal["openquery-run"]
     version: int
     id: str
     question: str
