@@ -6,6 +6,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from core.evaluation.experiment_state import Experiment, ExperimentStatus
+from core.evaluation.metrics.metric_help import with_unit
 from core.evaluation.results import POWER, Confirmation, Results, SettingTest
 from core.evaluation.setting_table import SettingRow, setting_table
 from core.evaluation.statistics.significance import SIGNIFICANT, least_questions, p_text
@@ -80,7 +81,7 @@ def conclude(results: Results, metric: str, baseline: str) -> Conclusion:
             subject="One setting" if alone else "All settings",
             predicate="is measured: there is nothing to compare it with yet."
             if alone
-            else f"reach the same {metric} for every question.",
+            else f"reach the same {with_unit(metric)} for every question.",
         )
     best = table.rows[1]
     least = least_questions(table.comparisons)
@@ -95,13 +96,13 @@ def conclude(results: Results, metric: str, baseline: str) -> Conclusion:
         return Conclusion(
             setting=baseline,
             subject="No other setting",
-            predicate=f"is ahead of {against}: {metric} {metric_text(table.rows[0].mean.mean)}.",
+            predicate=f"is ahead of {against}: {with_unit(metric)} {metric_text(table.rows[0].mean.mean)}.",
         )
     if not best.significant:
         return _no_difference(best, best.test, metric, table.comparisons)
     difference, confirmation = best.test.difference, results.confirm(baseline, metric)
     predicate = (
-        f"{'beat' if is_plural(best.name) else 'beats'} {against} by {metric_text(difference.mean)} {metric} "
+        f"{'beat' if is_plural(best.name) else 'beats'} {against} by {metric_text(difference.mean)} {with_unit(metric)} "
         f"[{metric_text(difference.low)}, {metric_text(difference.high)}], {p_text(best.test.p_value)}"
     )
     ending, note = _confirmed(confirmation, best, against)
@@ -127,7 +128,7 @@ def _no_difference(best: SettingRow, test: SettingTest, metric: str, comparisons
     return Conclusion(
         setting=best.name,
         subject="No difference shown:",
-        predicate=f"best is {words(best.name)}, {metric_text(difference.mean, signed=True)} {metric} "
+        predicate=f"best is {words(best.name)}, {metric_text(difference.mean, signed=True)} {with_unit(metric)} "
         f"[{metric_text(difference.low)}, {metric_text(difference.high)}].",
         note=f"A difference of about {metric_text(shown)} would show four times in five with "
         f"{pluralize(test.questions, 'question')}. This does not mean that the settings are equal.",

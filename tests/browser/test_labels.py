@@ -10,9 +10,9 @@ from tests.browser.axe import findings
 from tests.browser.page_objects import QUESTION, App
 from tests.seeding import store_copy
 
-RANGE = re.compile(r"[01]\.\d+ to [01]\.\d+ nDCG@10")
+RANGE = re.compile(r"[01]\.\d+ to [01]\.\d+ nDCG@10 of passages")
 BOTH = re.compile(
-    r"nDCG@10\s*[01]\.\d+( to [01]\.\d+)? the answer's ranking\s*[+-]\d\.\d+( to [+-]\d\.\d+)? "
+    r"nDCG@10 of passages\s*[01]\.\d+( to [01]\.\d+)? the answer's ranking\s*[+-]\d\.\d+( to [+-]\d\.\d+)? "
     r"(better than|worse than|difference, open)"
 )
 
@@ -33,7 +33,9 @@ def test_ten_passages_are_labelled_by_keys_and_a_knob_moves_the_figures(labellin
         expect(labelling.keyed("grades")).to_be_visible()
         labelling.page.keyboard.press(key)
         expect(figures).to_contain_text(f"{number} of 10 labelled")
-    expect(figures).to_contain_text(re.compile(r"labelled\s*1\.000 nDCG@10\s*1\.000 MRR@10\s*1\.000 recall"))
+    expect(figures).to_contain_text(
+        re.compile(r"labelled\s*1\.000 nDCG@10 of passages\s*1\.000 MRR@10 of passages\s*1\.000 recall")
+    )
     expect(labelling.button("label_next").first).to_be_disabled()
     labelling.keyed("knob_rank_strategy").get_by_role("radio", name="bm25").click()
     expect(figures).to_contain_text(BOTH)

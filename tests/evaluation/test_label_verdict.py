@@ -129,7 +129,7 @@ class TestCompare:
         assert both.difference.mean == 1.0
         assert both.verdict is Verdict.TOO_FEW, "two questions decide nothing"
         assert both.shown == math.inf
-        assert "2 labelled questions show no difference of DCG@10, however large" in both.summary
+        assert "2 labelled questions show no difference of DCG@10 of passages, however large" in both.summary
 
     def test_a_clear_difference_is_told_after_few_labels_and_with_its_sign(self) -> None:
         samples = [Sample(question=f"{number:02}", factors={"a": 1.0}, pool=12) for number in range(40)]
@@ -154,7 +154,7 @@ class TestCompare:
         assert verdict.shown is not None
         assert 0.3 < verdict.shown < LARGEST
         assert (
-            f"18 labelled questions show a difference of DCG@10 from about {verdict.shown:.2f} on"
+            f"18 labelled questions show a difference of DCG@10 of passages from about {verdict.shown:.2f} on"
             in verdict.summary
         )
         assert verdict.next is not None

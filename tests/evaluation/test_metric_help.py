@@ -10,7 +10,7 @@ from core.analysis.answers.llm_judge import Entailment
 from core.evaluation.answers.answering import METRICS
 from core.evaluation.answers.judged_answers import JudgedAnswer, JudgedAnswers, JudgeHeader, kappa_interval
 from core.evaluation.metrics import answer_metrics, excerpt_metrics
-from core.evaluation.metrics.metric_help import HELP
+from core.evaluation.metrics.metric_help import HELP, with_unit
 from core.evaluation.metrics.retrieval_metrics import (
     CONTEXT_TOKENS,
     DEPTH,
@@ -88,3 +88,9 @@ def test_the_examples_are_computed() -> None:
         assert f"**{metric_text(value)}**" in SECTIONS[name], (name, value)
     assert f"**{estimated_tokens(2_100)}** tokens" in SECTIONS[CONTEXT_TOKENS]
     assert excerpt_metrics.excerpt_iou(EXCERPT, CONTEXT) == pytest.approx(1 / 3)
+
+
+def test_rank_metrics_are_told_with_their_unit() -> None:
+    assert with_unit("nDCG@10") == "nDCG@10 of documents"
+    assert with_unit("nDCG@10", "passages") == "nDCG@10 of passages"
+    assert with_unit("excerpt recall") == "excerpt recall"

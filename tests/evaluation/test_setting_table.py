@@ -112,7 +112,7 @@ def test_the_share_of_a_knob_is_its_part_of_the_variance_of_the_settings() -> No
 def test_a_difference_on_the_half_that_did_not_choose_is_a_confirmation() -> None:
     conclusion = conclude(SWEEP, METRIC, "defaults")
     assert conclusion.setting == "chunk.size:300"
-    assert str(conclusion).startswith("Passage size 300 beats the defaults by .101 nDCG@10 [")
+    assert str(conclusion).startswith("Passage size 300 beats the defaults by .101 nDCG@10 of documents [")
     assert "; confirmed on the held-out half (+.1" in str(conclusion)
     assert conclusion.confirmation is not None
     held_out, chosen_on = conclusion.confirmation.held_out, conclusion.confirmation.chosen_on
@@ -146,7 +146,9 @@ def test_insignificant_difference_is_told_as_not_shown() -> None:
     ]
     conclusion = conclude(results(SWEEP.results[0], *noise), METRIC, "defaults")
     sentence = str(conclusion)
-    assert sentence.startswith("No difference shown: best is passages in the context 5, +.077 nDCG@10 [")
+    assert sentence.startswith(
+        "No difference shown: best is passages in the context 5, +.077 nDCG@10 of documents ["
+    )
     assert f"would show four times in five with {QUESTIONS} questions" in sentence
     assert "p = " not in sentence
     assert not conclusion.is_difference
@@ -155,11 +157,13 @@ def test_insignificant_difference_is_told_as_not_shown() -> None:
 def test_where_nothing_is_better_the_sentence_says_so() -> None:
     worse = results(*SWEEP.results[:2])
     assert (
-        str(conclude(worse, METRIC, "defaults")) == "No other setting is ahead of the defaults: nDCG@10 .506."
+        str(conclude(worse, METRIC, "defaults"))
+        == "No other setting is ahead of the defaults: nDCG@10 of documents .506."
     )
     alike = results(SWEEP.results[0], result("rank.top_k:3", BASE))
     assert (
-        str(conclude(alike, METRIC, "defaults")) == "All settings reach the same nDCG@10 for every question."
+        str(conclude(alike, METRIC, "defaults"))
+        == "All settings reach the same nDCG@10 of documents for every question."
     )
     assert str(conclude(results(SWEEP.results[0]), METRIC, "defaults")).startswith("One setting is measured")
     assert words("rank.rerank:true") == "rerank on"

@@ -59,7 +59,7 @@ def test_an_experiment_is_run_from_the_form_and_its_best_setting_used(registry: 
     assert not app.exception
     page = html(app)
     assert "MiniLM-L6-v2 (built in)" in page
-    assert "<b>No other setting</b> is ahead of the defaults: nDCG@10 ." in page
+    assert "<b>No other setting</b> is ahead of the defaults: nDCG@10 of documents ." in page
     assert page.count("#pick-setting/") == 2
     assert "paired randomization, Holm for 1 comparison" in page
     app.button(key="evaluate_use").click().run()

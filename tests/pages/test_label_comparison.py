@@ -58,7 +58,7 @@ def test_passages_of_all_questions_are_labelled_one_after_the_other(registry: Ru
     assert "3 of 3</b> questions" in html(app)
     assert "Too few questions to show a difference** after" in sentence(app)
     assert "Nothing is left to label: ask more questions" in sentence(app)
-    assert "A minus B, DCG@10: " in html(app)
+    assert "A minus B, DCG@10 of passages: " in html(app)
 
 
 def test_labels_are_undone_one_by_one_and_their_passages_open_again(registry: RunRegistry) -> None:
@@ -127,7 +127,7 @@ def test_a_ranking_that_was_tuned_is_compared_over_all_questions(registry: RunRe
         "defaults",
         "rank.strategy:bm25",
     )
-    assert "0 of 1</b> questions" in html(app)
+    assert "0 of 1</b> question" in html(app)
 
 
 def test_presets_that_order_passages_in_another_way_can_be_chosen(registry: RunRegistry) -> None:
@@ -152,14 +152,14 @@ def test_presets_that_order_passages_in_another_way_can_be_chosen(registry: RunR
             Verdict.NO_DIFFERENCE,
             30,
             True,
-            "5 labelled questions show a difference of DCG@10 from about 0.80 on",
+            "5 labelled questions show a difference of DCG@10 of passages from about 0.80 on",
         ),
         (Verdict.NO_DIFFERENCE, 30, False, "nothing is left to label"),
         (
             Verdict.TOO_FEW,
             30,
             True,
-            "5 labelled questions show no difference of DCG@10, however large. Label more",
+            "5 labelled questions show no difference of DCG@10 of passages, however large. Label more",
         ),
         (Verdict.NO_DIFFERENCE, 0, False, "the same, or nearly so"),
     ],

@@ -49,7 +49,7 @@ def test_labels_give_figures_that_narrow_with_every_label(registry: RunRegistry)
     assert "<b>1.000</b> MRR@10" in html(app)
     labelled(app, *["NOT_RELEVANT"] * 9)
     assert "10 of 10</b> labelled" in html(app)
-    assert "<b>1.000</b> nDCG@10" in html(app)
+    assert "<b>1.000</b> nDCG@10 of passages" in html(app)
     assert "<b>1.000</b> recall" in html(app)
     assert app.button(key="label_next").disabled
 
@@ -90,7 +90,9 @@ def test_another_ranking_is_judged_against_that_of_the_answer(registry: RunRegis
         press(app, "label_next")
         press(app, "grade_NOT_RELEVANT")
     assert "open until more is labelled" not in html(app)
-    (own, answers) = re.findall(r"<b>([\d.]+)</b> (?:nDCG@10|the answer.{1,6}s ranking)", html(app))
+    (own, answers) = re.findall(
+        r"<b>([\d.]+)</b> (?:nDCG@10 of passages|the answer.{1,6}s ranking)", html(app)
+    )
     (difference, verdict) = re.findall(r"<b>([+-][\d.]+)</b> (better|worse|equal)", html(app))[0]
     assert float(difference) == pytest.approx(float(own) - float(answers), abs=0.0011)
     expected = {"better": 1, "worse": -1, "equal": 0}[verdict]

@@ -25,6 +25,7 @@ from core.evaluation.data_sets.load import load_data_set
 from core.evaluation.data_sets.source import Source
 from core.evaluation.experiment import Result, run_experiment
 from core.evaluation.labels.passage_labels import labelled_passages
+from core.evaluation.metrics.metric_help import with_unit
 from core.evaluation.metrics.retrieval_metrics import DOCUMENT_METRICS, EXCERPT_METRICS
 from core.evaluation.regression_check import check, junit_xml
 from core.evaluation.results import Results
@@ -98,7 +99,9 @@ def compare_in_terminal(options: argparse.Namespace) -> int:
         raise BadInput("There are no results yet.", hint="Run openquery eval run first.")
     baseline = options.baseline or results.results[0].setting
     compared = results.compare(baseline, metric)
-    print_text(f"{metric} on {one_line(results.data)}; baseline: {one_line(baseline, _LONGEST_SETTING)}")
+    print_text(
+        f"{with_unit(metric)} on {one_line(results.data)}; baseline: {one_line(baseline, _LONGEST_SETTING)}"
+    )
     for test in compared:
         print_text(
             f"{test.mean - test.baseline:+.3f}  {test.baseline:.3f} -> {test.mean:.3f}  {p_text(test.p_value)}  "
@@ -152,7 +155,7 @@ async def check_in_terminal(options: argparse.Namespace) -> int:
     if options.junit:
         await asyncio.to_thread(options.junit.write_bytes, junit_xml(checked, earlier.data))
     print_text(
-        f"{metric}: {checked.verdict} over {pluralize(len(checked.questions), 'question')}, {after.setting} against "
+        f"{with_unit(metric)}: {checked.verdict} over {pluralize(len(checked.questions), 'question')}, {after.setting} against "
         f"{one_line(before.setting)}: "
         f"{'passed' if checked.passed else 'failed'}"
     )
@@ -229,7 +232,7 @@ def _describe(data: DataSet, tried: Sequence[Knobs]) -> None:
     unanswerable = len(data.questions) - answerable
     print_note(
         f"{one_line(data.name)}: {pluralize(answerable, 'question')} with an answer, {unanswerable:,} without, which are not measured; "
-        f"{pluralize(len(tried), 'setting')}. Brackets are 95 % intervals over questions."
+        f"{pluralize(len(tried), 'setting')}. Ranks are of documents. Brackets are 95 % intervals over questions."
     )
     for warning in data.warnings:
         print_note(f"Warning: {one_line(warning, 500)}")

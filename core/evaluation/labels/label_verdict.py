@@ -16,6 +16,7 @@ from core.evaluation.labels.comparison_power import (
     rounded_up,
 )
 from core.evaluation.labels.label_samples import DEPTH, LARGEST, Sample
+from core.evaluation.metrics.metric_help import with_unit
 from core.evaluation.statistics.sequential_test import interval, p_value
 from core.evaluation.statistics.significance import Interval, Verdict, p_text
 from core.text.sanitize import plural, pluralize
@@ -79,7 +80,7 @@ class LabelVerdict:
             case Verdict.TOO_FEW:
                 return (
                     f"**Too few questions to show a difference** {after}: {pluralize(self.questions, 'labelled question')} "
-                    f"{verb} no difference of DCG@{DEPTH}, however large. "
+                    f"{verb} no difference of {with_unit(f'DCG@{DEPTH}', 'passages')}, however large. "
                     f"{'Label more of them, or ask' if self.next else 'Nothing is left to label: ask'} more questions."
                 )
         if self.shown is None:
@@ -92,7 +93,7 @@ class LabelVerdict:
         )
         return (
             f"**No difference shown** {after}, {end}: {pluralize(self.questions, 'labelled question')} {verb} a difference "
-            f"of DCG@{DEPTH} from about {self.shown:.2f} on, with a chance of {POWER:.0%}."
+            f"of {with_unit(f'DCG@{DEPTH}', 'passages')} from about {self.shown:.2f} on, with a chance of {POWER:.0%}."
         )
 
 

@@ -1,6 +1,7 @@
-"""What each metric says, in one sentence for somebody who has never heard of it: for the pages and docs/metrics.md."""
+"""The unit of each metric, and what it says in one sentence for somebody who has never heard of it: for the pages and docs/metrics.md."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 ANSWERED, REFUSED = "answered", "refused"
 EXACT, TOKEN_F1, CONTAINS = "exact match", "token F1", "contains answer"
@@ -33,3 +34,12 @@ HELP: Mapping[str, str] = {
     KAPPA: "How far the judge agrees with people beyond chance: 1 is always, 0 as often as by chance.",
     STABLE: "The share of an answer's sentences on which the judge says the same each time that it is asked.",
 }
+
+
+def with_unit(metric: str, unit: Literal["documents", "passages"] = "documents") -> str:
+    """Name a metric with what it ranks, as in `nDCG@10 of documents`.
+
+    Experiments rank documents, each at the rank of its best passage; labels of a run are of passages. Metrics of text,
+    such as excerpt recall, have no such unit.
+    """
+    return f"{metric} of {unit}" if "@" in metric else metric

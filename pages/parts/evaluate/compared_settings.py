@@ -8,6 +8,7 @@ from htpy import Element, Node, b, span, td, th, tr
 
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
+from core.evaluation.metrics.metric_help import with_unit
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results
 from core.evaluation.sweep import column, value_text, values_of, words
@@ -121,6 +122,6 @@ def _questions(results: Results, metric: str, names: Sequence[str]) -> Element:
             ),
         ]
 
-    head = _head(f"{metric}, the questions that differ most", names)
+    head = _head(f"{with_unit(metric)}, the questions that differ most", names)
     label = "Questions of the compared settings"
     return markup.data_table(label, head, map(row, order), "oq-settings oq-lined-up")

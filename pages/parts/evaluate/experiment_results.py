@@ -10,7 +10,7 @@ from core.analysis.answers.answer_export import export_name
 from core.errors import BadInput
 from core.evaluation.conclusion import Conclusion, conclude, part_conclusion
 from core.evaluation.experiment_state import Experiment
-from core.evaluation.metrics.metric_help import HELP
+from core.evaluation.metrics.metric_help import HELP, with_unit
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results, SettingTest
 from core.evaluation.setting_filter import filtered
@@ -114,6 +114,7 @@ def _choices(results: Results, metrics: list[str]) -> tuple[str, str]:
         "Metric",
         metrics,
         key="evaluate_metric",
+        format_func=with_unit,
         help=f"{HELP.get(st.session_state['evaluate_metric'], '')} Mean over the questions that have an answer in the data set; 1 is best.",
         on_change=address.keep_choice,
         args=("metric", "evaluate_metric"),
@@ -248,7 +249,7 @@ def _settings(settings: SettingTable, opened: str, picked: Collection[str], *, t
 def _charts(results: Results, settings: SettingTable, *, tested: bool) -> None:
     dark = page_frame.dark()
     if tested and (effects := knob_effects(results, settings.metric)):
-        note = f"{settings.metric}, mean over the other knobs, 95 %; share of the spread"
+        note = f"{with_unit(settings.metric)}, mean over the other knobs, 95 %; share of the spread"
         markup.show(markup.kicker("Each knob", note))
         widgets.chart(
             experiment_charts.effects_chart(effects, settings.metric, dark=dark),

@@ -11,6 +11,7 @@ from htpy import Element, b, div, p, span, td, tr
 from core.errors import BadInput
 from core.evaluation.conclusion import conclude
 from core.evaluation.experiment_state import Experiment, ExperimentStatus
+from core.evaluation.metrics.metric_help import with_unit
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results
 from core.evaluation.sweep import DEFAULTS, words
@@ -70,7 +71,7 @@ def _row(
         td(".n")[count],
         td[embedder_name(results.embedder) if results else ""],
         td[b[best]],
-        td[metric],
+        td[with_unit(metric)],
         td(".n")[difference],
         td[span(".oq-tag")[held_out if is_done else str(experiment.status)]],
         td[browser.local_time(experiment.started)],

@@ -9,6 +9,7 @@ from core.evaluation.labels.comparison_power import rounded_up
 from core.evaluation.labels.graded_ranking import Bounds, GradedRanking, NdcgComparison
 from core.evaluation.labels.label_samples import DEPTH
 from core.evaluation.labels.label_verdict import LabelVerdict
+from core.evaluation.metrics.metric_help import with_unit
 from core.evaluation.statistics.significance import Interval, Verdict
 from core.storage.label_store import LabelledTwice
 from core.text.sanitize import one_line, plural, pluralize
@@ -28,7 +29,10 @@ def question_card(
     first_range, second_range = compared.ranking, compared.other
     count = len(second.order[:DEPTH])
     return div(".oq-labelled")[
-        markup.kicker(title, f"nDCG@{DEPTH}, {second.labelled} of the first {count} of B have a label"),
+        markup.kicker(
+            title,
+            f"{with_unit(f'nDCG@{DEPTH}', 'passages')}, {second.labelled} of the first {count} of B have a label",
+        ),
         [
             div(".effect")[span(".a")[_range(first_range)], i["→"], span(".b")[_range(second_range)]],
             _bars(first_range, second_range),
@@ -85,7 +89,10 @@ def all_questions(comparison: LabelVerdict) -> Element:
     """The difference over all questions, and how far it is to a verdict."""
     difference = comparison.difference
     return div(".oq-labelled")[
-        markup.kicker("All questions", f"A minus B, DCG@{DEPTH}: {difference}" if difference else ""),
+        markup.kicker(
+            "All questions",
+            f"A minus B, {with_unit(f'DCG@{DEPTH}', 'passages')}: {difference}" if difference else "",
+        ),
         markup.facts(
             markup.fact(
                 f"{comparison.labels:,}",

@@ -11,6 +11,7 @@ from core.analysis.rankings.context_membership import overlaps
 from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.errors import OpenQueryError
 from core.evaluation.data_sets.data_set import Question
+from core.evaluation.metrics.metric_help import with_unit
 from core.evaluation.metrics.retrieval_metrics import DEPTH
 from core.evaluation.question_runs import Neighbour, RelevantText, explanation, neighbours, relevant_texts
 from core.evaluation.results import Change, Results
@@ -117,7 +118,9 @@ def _head(
         )
     markup.show(
         markup.facts(
-            markup.fact(f"{metric_text(change.before)} → {metric_text(change.after)}", compared.metric),
+            markup.fact(
+                f"{metric_text(change.before)} → {metric_text(change.after)}", with_unit(compared.metric)
+            ),
             markup.fact(words(compared.setting), ""),
             markup.fact(_relevant_count(question), ""),
             bool(question.answers) and markup.fact(one_line(question.answers[0], 120), "is the answer"),
@@ -242,7 +245,7 @@ def _knobs(
             (
                 "knob",
                 "change",
-                *(th(".n", scope="col")[name] for name in ("rank", compared.metric)),
+                *(th(".n", scope="col")[name] for name in ("rank", with_unit(compared.metric))),
                 "context",
             ),
             (row(neighbour, relevant_text) for neighbour, relevant_text in best_first),

@@ -6,6 +6,7 @@ from functools import partial
 import streamlit as st
 from htpy import Element, b, i, span, td, th, tr
 
+from core.evaluation.metrics.metric_help import with_unit
 from core.evaluation.results import Change
 from core.text.display import metric_text
 from core.text.sanitize import one_line, pluralize
@@ -95,7 +96,7 @@ def _table(compared: Compared, listed: Sequence[Change], opened: Change | None) 
 
     head = (
         "question",
-        th(".plot", scope="col")[f"{compared.metric}, 0 to 1"],
+        th(".plot", scope="col")[f"{with_unit(compared.metric)}, 0 to 1"],
         th(".n", scope="col", title="Difference to the baseline")["Δ"],
     )
     label = "Questions, those that changed most first"

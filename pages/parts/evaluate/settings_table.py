@@ -8,6 +8,7 @@ from htpy import Element, Node, b, i, span, td, th, tr
 
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
+from core.evaluation.metrics.metric_help import with_unit
 from core.evaluation.setting_table import SettingRow, SettingTable
 from core.evaluation.statistics.significance import Interval, p_number
 from core.evaluation.sweep import column, value_text, words
@@ -44,7 +45,7 @@ def settings_table(
         *(th(scope="col", class_=_number(path))[column(path)] for path in settings.varied),
         *(() if settings.varied else ("setting",)),
         *(("experiment",) if several else ()),
-        th(".n.strong", scope="col")[settings.metric],
+        th(".n.strong", scope="col")[with_unit(settings.metric)],
         th(".plot", scope="col", aria_label="interval of the difference")[scale],
         th(".n", scope="col", title="Difference to the baseline")["Δ"],
         th(".n", scope="col", title="Paired randomization test, Holm's correction")[

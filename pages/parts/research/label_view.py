@@ -19,6 +19,7 @@ from core.evaluation.labels.graded_ranking import (
 )
 from core.evaluation.labels.passage_labels import PlacedLabels, label, place_labels
 from core.evaluation.labels.qrels import from_qrels, to_qrels
+from core.evaluation.metrics.metric_help import with_unit
 from core.evaluation.statistics.significance import Verdict
 from core.evaluation.sweep import name_of
 from core.model import Grade, Passage
@@ -204,7 +205,11 @@ def _facts(tuned: GradedRanking, answered: GradedRanking | None) -> Element:
     for name, value in tuned.figures.items():
         is_ndcg = name == f"nDCG@{DEPTH}"
         parts.append(
-            markup.fact(str(compared.ranking) if compared and is_ndcg else value, name, _HINTS[name])
+            markup.fact(
+                str(compared.ranking) if compared and is_ndcg else value,
+                with_unit(name, "passages"),
+                _HINTS[name],
+            )
         )
         parts += _comparison(compared, _HINTS[name]) if compared and is_ndcg else ()
     return markup.facts(*parts)
