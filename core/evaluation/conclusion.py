@@ -66,6 +66,20 @@ def part_conclusion(experiment: Experiment, baseline: str) -> Conclusion | None:
     return Conclusion(setting=baseline, subject=subject, predicate=predicate, note=note, is_verdict=False)
 
 
+def unfinished_conclusion(results: Results, baseline: str) -> Conclusion | None:
+    """Return the conclusion of results that lack settings, or None if none are known to be missing."""
+    if not results.is_part or results.planned is None:
+        return None
+    missing = results.planned - len(results.results)
+    return Conclusion(
+        setting=baseline,
+        subject=f"{len(results.results):,} of {pluralize(results.planned, 'setting')} measured:",
+        predicate="no verdict.",
+        note=f"{pluralize(missing, 'setting')} may still be better.",
+        is_verdict=False,
+    )
+
+
 @lru_cache(maxsize=64)
 def conclude(results: Results, metric: str, baseline: str) -> Conclusion:
     """The conclusion of an experiment by one metric against a baseline: on the setting with the highest mean.

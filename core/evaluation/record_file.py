@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Generic, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -21,6 +21,7 @@ from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.lines import objects
 from core.evaluation.data_sets.source import Source
 from core.evaluation.sweep_cost import summarize
+from core.storage.atomic_write import atomic_write
 from core.storage.process_lock import is_locked, lock_file
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class RecordHeader:
     """Of the documents and questions; empty where it is not known."""
 
     @classmethod
-    def of(cls, data: DataSet, **fields: str) -> Self:
+    def of(cls, data: DataSet, **fields: Any) -> Self:
         """The header of records of a data set; `fields` are its others."""
         questions = {question.id: question.text for question in data.questions}
         return cls(data=data.name, questions=questions, digest=summarize(data).digest, **fields)
@@ -77,10 +78,7 @@ class RecordFile(Generic[Header, Record]):
         file = self._written = path.open("a+b")
         if not lock_file(file.fileno()):
             self.close()
-            raise BadInput(
-                f"{path.parent} is being measured by another OpenQuery.",
-                hint="Wait until it has ended, or stop it there.",
-            )
+            raise self._measured_elsewhere()
         file.seek(0)
         complete = file.read().rfind(b"\n") + 1
         file.truncate(complete)
@@ -125,6 +123,28 @@ class RecordFile(Generic[Header, Record]):
             ) from error
         return header, records
 
+    def replace_header(self, header: Header) -> None:
+        """Write another header before the records, while the file is begun.
+
+        Raises:
+            BadInput: when another process begins the file meanwhile.
+        """
+        path = self.source.path
+        records = path.read_bytes().partition(b"\n")[2]
+        atomic_write(path, _line(header).encode("utf-8", "replace") + records)
+        file = path.open("a+b")
+        self.close()
+        self._written = file
+        if not lock_file(file.fileno()):
+            self.close()
+            raise self._measured_elsewhere()
+
+    def _measured_elsewhere(self) -> BadInput:
+        return BadInput(
+            f"{self.source.path.parent} is being measured by another OpenQuery.",
+            hint="Wait until it has ended, or stop it there.",
+        )
+
     def close(self) -> None:
         """Let other processes write the file."""
         if self._written:
@@ -134,9 +154,13 @@ class RecordFile(Generic[Header, Record]):
     def add(self, record: Header | Record) -> None:
         """Write a record. It is on disk when this returns."""
         with self.source.path.open("a", encoding="utf-8", errors="replace") as file:
-            file.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
+            file.write(_line(record))
             file.flush()
             os.fsync(file.fileno())
+
+
+def _line(record: DataclassInstance) -> str:
+    return json.dumps(asdict(record), ensure_ascii=False) + "\n"
 
 
 def is_being_written(path: Path) -> bool:

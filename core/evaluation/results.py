@@ -150,6 +150,13 @@ class Results:
     questions: Mapping[str, str]
     """The text of each question, by its id."""
     results: tuple[Result, ...]
+    planned: int | None = None
+    """How many settings the experiment has, measured or not, or None in files of earlier versions."""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether settings of the experiment are known to be missing."""
+        return self.planned is not None and len(self.results) < self.planned
 
     @cached_property
     def by_setting(self) -> Mapping[str, Result]:
@@ -192,6 +199,15 @@ class Results:
             values=np.array(values, dtype=np.float64).reshape(len(self.results), len(questions)),
         )
 
+    def with_metric(self, metric: str) -> "Results":
+        """The results of the settings that have the metric for any question. A setting that failed has none."""
+        names = tuple(
+            result.setting
+            for result in self.results
+            if any(metric in values for values in result.values.values())
+        )
+        return self.of_settings(names)
+
     @lru_cache(maxsize=16)  # noqa: B019 - as above
     def of_settings(self, names: tuple[str, ...]) -> "Results":
         """The results of these settings alone."""
@@ -203,13 +219,16 @@ class Results:
     def compare(
         self, baseline: str, metric: str, *, others: Collection[str] | None = None
     ) -> tuple[SettingTest, ...]:
-        """Other settings, all when None, against the baseline, best first.
+        """Other settings, all that have the metric when None, against the baseline, best first.
+
+        Holm's correction is for as many comparisons as are returned.
 
         Raises:
             BadInput: when there is no such setting, no other one, or no question in common.
         """
         names, base = [*self.by_setting], self.place(baseline)
-        rows = [row for row, name in enumerate(names) if row != base and (others is None or name in others)]
+        others = self.with_metric(metric).by_setting if others is None else others
+        rows = [row for row, name in enumerate(names) if row != base and name in others]
         if not rows:
             raise BadInput("There is only one setting.", hint="Name another folder, or sweep a knob.")
         tests = self.matrix(metric).test(names, base, rows)
@@ -221,12 +240,15 @@ class Results:
         """Choose the best setting on half of the questions, and measure it on the other half.
 
         Which half a question is in depends on its id alone. Only questions that have the metric under every setting
-        are used. The best one may be the baseline itself. None when a half has fewer than `LEAST_HALF` questions, or
+        are used, without settings that failed. The best one may be the baseline itself. None when a half has fewer than `LEAST_HALF` questions, or
         there is one setting only.
 
         Raises:
             BadInput: when there is no such baseline.
         """
+        whole = self.with_metric(metric)
+        if whole is not self and baseline in whole.by_setting:
+            return whole.confirm(baseline, metric)
         names, base, matrix = [*self.by_setting], self.place(baseline), self.matrix(metric)
         shared = ~np.isnan(matrix.values).any(axis=0)
         half = np.array([crc32(name.encode()) % 2 for name in matrix.questions], dtype=bool)

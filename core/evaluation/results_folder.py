@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,24 +26,44 @@ FILE = suite.RESULTS
 _DAMAGED = "Run the experiment into another folder, or freeze the suite again."
 
 
+@dataclass(frozen=True, kw_only=True)
+class ResultsHeader(RecordHeader):
+    """What the results of a file are of."""
+
+    settings: int | None = None
+    """How many settings the experiment has, or None in files of earlier versions."""
+
+
 class ResultsFolder:
     """The results of one experiment, which can be continued."""
 
-    def __init__(self, folder: Path, data: DataSet, embedder: str) -> None:
-        """Begin, or continue what an earlier process left.
+    def __init__(self, folder: Path, data: DataSet, embedder: str, settings: Collection[str] = ()) -> None:
+        """Begin, or continue what an earlier process left, with the names of the settings that are to be measured.
 
         Raises:
             BadInput: when the folder holds results of other questions or of another embedder, or its file is damaged.
             OSError: when it cannot be written.
         """
-        header = RecordHeader.of(data, embedder=embedder)
+        header = ResultsHeader.of(data, embedder=embedder, settings=len(settings) or None)
 
-        def wrong(earlier: RecordHeader) -> str:
+        def wrong(earlier: ResultsHeader) -> str:
             is_same = (earlier.questions, earlier.embedder) == (header.questions, header.embedder)
             return "" if is_same else f"results of {earlier.data} with {embedder_name(earlier.embedder)}"
 
         self._file = _record_file(Source(folder / FILE))
         self._file.begin(header, wrong)
+        try:
+            self._plan(settings)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _plan(self, settings: Collection[str]) -> None:
+        """Count the settings to measure, with those that were measured before, in the header."""
+        earlier, measured = self._file.read()
+        planned = len({*settings, *(result.setting for result in measured)})
+        if settings and planned != earlier.settings:
+            self._file.replace_header(replace(earlier, settings=planned))
 
     @property
     def results(self) -> Results:
@@ -95,7 +116,9 @@ def joined(names: tuple[str, ...], parts: tuple[Results, ...]) -> Results:
         for name, part in zip(called, parts, strict=True)
         for result in part.results
     )
-    return replace(first, results=tuple(results))
+    planned = [part.planned for part in parts]
+    known = [count for count in planned if count is not None]
+    return replace(first, results=tuple(results), planned=sum(known) if len(known) == len(planned) else None)
 
 
 def load(folder: Path | str) -> pd.DataFrame:
@@ -127,12 +150,16 @@ def _read(folder: Path) -> Results:
         ) from error
 
 
-def _record_file(source: Source) -> RecordFile[RecordHeader, Result]:
-    return RecordFile(source, RecordHeader, Result, _DAMAGED)
+def _record_file(source: Source) -> RecordFile[ResultsHeader, Result]:
+    return RecordFile(source, ResultsHeader, Result, _DAMAGED)
 
 
-def _results(file: RecordFile[RecordHeader, Result]) -> Results:
+def _results(file: RecordFile[ResultsHeader, Result]) -> Results:
     header, results = file.read()
     return Results(
-        data=header.data, embedder=header.embedder, questions=header.questions, results=tuple(results)
+        data=header.data,
+        embedder=header.embedder,
+        questions=header.questions,
+        results=tuple(results),
+        planned=header.settings,
     )

@@ -143,6 +143,7 @@ def setting_table(results: Results, metric: str, baseline: str) -> SettingTable:
 def knob_effects(results: Results, metric: str) -> tuple[KnobEffect, ...]:
     """What each varied knob does, over the questions that have the metric under every setting; the knob with the
     largest share of the variance first. Empty where no knob varies or no such question is there."""
+    results = results.with_metric(metric)
     matrix = results.matrix(metric).values
     shared = matrix[:, ~np.isnan(matrix).any(axis=0)]
     knobs = [values_of(result.setting) for result in results.results]

@@ -21,7 +21,7 @@ from core.evaluation.experiment_state import Experiment, ExperimentStatus, Sweep
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.strict_ports import require_reranker
-from core.evaluation.sweep import settings
+from core.evaluation.sweep import name_of, settings
 from core.evaluation.sweep_cost import DataSetSummary, SweepCost, sweep_cost
 from core.model import Unreadable
 from core.runtime.choices.sweep_workers import (
@@ -226,7 +226,10 @@ class Experiments(WorkFolders[Experiment]):
             count = plan.get("processes") or self._engine.settings.workers
             scheduler = plan.get("scheduler", "")
             path = self._folder / name
-            with closing(await asyncio.to_thread(ResultsFolder, path, loaded, embed.identity)) as folder:
+            names = [name_of(knobs) for knobs in tried]
+            with closing(
+                await asyncio.to_thread(ResultsFolder, path, loaded, embed.identity, names)
+            ) as folder:
                 done = await asyncio.to_thread(lambda: folder.results.by_setting)
                 progress = self._progress[name] = SweepProgress()
                 async with sweep_workers(

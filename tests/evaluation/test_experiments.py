@@ -1,6 +1,7 @@
 """Experiments over settings: what is embedded, what a failure does, what a folder keeps, what the command prints."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -293,6 +294,43 @@ def test_the_command_measures_the_handbook_and_compares(
     compared = capsys.readouterr()
     assert "better: rank.strategy:bm25" in compared.out or "worse: rank.strategy:bm25" in compared.out
     assert "Holm's correction for 1 comparison." in compared.err
+
+
+def test_unfinished_folder_has_no_verdict_and_no_p_value(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    planned = ["defaults", "rank.strategy:bm25", "rank.top_k:3"]
+    folder = ResultsFolder(tmp_path, data_set(), "letters", planned)
+    names = [question.id for question in data_set().questions]
+    for place, setting in enumerate(planned[:2]):
+        figures = {name: {"nDCG@10": 0.1 * place + 0.01 * number} for number, name in enumerate(names)}
+        folder.add(Result(setting=setting, values=figures))
+    folder.close()
+    assert main(["eval", "compare", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    assert "2 of 3 settings measured: no verdict. 1 setting may still be better." in printed.out
+    assert not re.search(r"\bp [=<.]|better:|worse:|Holm", printed.out + printed.err)
+    again = ResultsFolder(tmp_path, data_set(), "letters", [*planned, "rank.top_k:9"])
+    with pytest.raises(BadInput, match="measured by another OpenQuery"):
+        ResultsFolder(tmp_path, data_set(), "letters", planned)
+    again.add(Result(setting="rank.top_k:3", values={}, failed={names[0]: "The model is gone."}))
+    again.close()
+    results = read_results(tmp_path)
+    assert (len(results.results), results.planned, results.is_part) == (3, 4, True)
+
+
+def test_file_of_an_earlier_version_is_compared_with_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = ResultsFolder(tmp_path, data_set(), "letters", ["defaults", "rank.top_k:3", "rank.top_k:9"])
+    for setting, figure in (("defaults", 0.1), ("rank.top_k:3", 0.2)):
+        values = {question.id: {"nDCG@10": figure} for question in data_set().questions}
+        folder.add(Result(setting=setting, values=values))
+    folder.close()
+    path = tmp_path / "results.jsonl"
+    path.write_text(path.read_text().replace(', "settings": 3}', "}"))
+    assert main(["eval", "compare", str(tmp_path)]) == 0
+    assert "does not say how many settings there are" in capsys.readouterr().err
 
 
 def test_the_command_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -232,3 +232,28 @@ def test_unfinished_experiment_has_no_verdict(status: ExperimentStatus, sentence
     assert conclusion is not None
     assert (str(conclusion), conclusion.is_verdict, conclusion.whole) == (sentence, False, None)
     assert part_conclusion(replace(experiment, status=ExperimentStatus.DONE), "defaults") is None
+
+
+FAILED = Result(setting="rank.top_k:9", values={}, failed={"q0": "The model is gone."}, seconds=1.0)
+
+
+def test_failed_setting_is_in_no_mean_and_no_correction() -> None:
+    with_failed = replace(SWEEP, results=(*SWEEP.results, FAILED))
+    assert with_failed.compare("defaults", METRIC) == SWEEP.compare("defaults", METRIC)
+    assert (
+        setting_table(with_failed, METRIC, "defaults").rows[1].test
+        == setting_table(SWEEP, METRIC, "defaults").rows[1].test
+    )
+    assert setting_table(with_failed, METRIC, "defaults").comparisons == 2
+    assert with_failed.confirm("defaults", METRIC) == SWEEP.confirm("defaults", METRIC)
+    assert knob_effects(with_failed, METRIC) == knob_effects(SWEEP, METRIC)
+    assert str(conclude(with_failed, METRIC, "defaults")) == str(conclude(SWEEP, METRIC, "defaults"))
+
+
+def test_correction_counts_the_settings_that_were_compared() -> None:
+    pair = SWEEP.of_settings(("defaults", "chunk.size:300"))
+    slight = result("rank.top_k:7", [figure + 0.001 * (-1) ** place for place, figure in enumerate(BASE)])
+    three = replace(SWEEP, results=(*pair.results, slight, FAILED))
+    (alone,), (best, _) = pair.compare("defaults", METRIC), three.compare("defaults", METRIC)
+    assert best.setting == alone.setting
+    assert best.p_value == pytest.approx(2 * alone.p_value)

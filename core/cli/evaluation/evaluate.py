@@ -17,7 +17,7 @@ from core.config.access import NO_ACCESS
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
-from core.evaluation.conclusion import conclude
+from core.evaluation.conclusion import conclude, unfinished_conclusion
 from core.evaluation.data_sets import suite
 from core.evaluation.data_sets.available import HANDBOOK_NAME, HANDBOOK_QUESTIONS
 from core.evaluation.data_sets.data_set import DataSet
@@ -31,7 +31,7 @@ from core.evaluation.regression_check import check, junit_xml
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.statistics.significance import p_text
-from core.evaluation.sweep import SWEPT, knobs_of, settings
+from core.evaluation.sweep import SWEPT, knobs_of, name_of, settings
 from core.runtime.choices.ingest_workers import CLUSTER
 from core.runtime.choices.sweep_workers import data_embedder, sweep_embedder, sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
@@ -102,7 +102,15 @@ def compare_in_terminal(options: argparse.Namespace) -> int:
     print_text(
         f"{with_unit(metric)} on {one_line(results.data)}; baseline: {one_line(baseline, _LONGEST_SETTING)}"
     )
+    unfinished = unfinished_conclusion(results, baseline)
     for test in compared:
+        interval = f"[{test.difference.low:+.3f}, {test.difference.high:+.3f}]"
+        if unfinished:  # a p-value that is read after each setting is none
+            print_text(
+                f"{test.difference.mean:+.3f} {interval}  {test.baseline:.3f} -> {test.mean:.3f}  "
+                f"{one_line(test.setting, _LONGEST_SETTING)}"
+            )
+            continue
         print_text(
             f"{test.mean - test.baseline:+.3f}  {test.baseline:.3f} -> {test.mean:.3f}  {p_text(test.p_value)}  "
             f"{test.wins} won, {test.losses} lost of {test.questions}  {test.verdict}: {one_line(test.setting, _LONGEST_SETTING)}"
@@ -112,10 +120,20 @@ def compare_in_terminal(options: argparse.Namespace) -> int:
             print_text(
                 f"    {change.before:.3f} -> {change.after:.3f}  {one_line(results.questions[change.question])}"
             )
-    print_text(one_line(str(conclude(results, metric, baseline)), _LONGEST_SETTING))
+    conclusion = unfinished or conclude(results, metric, baseline)
+    print_text(one_line(str(conclusion), _LONGEST_SETTING))
+    _note_failures(results, metric)
+    lost = "The questions are those that lost most under the last setting."
+    if unfinished:
+        print_note(f"Brackets are 95 % intervals. {lost} Measure the rest with openquery eval run --out.")
+        return 0
+    if results.planned is None:
+        print_note(
+            "A file of an earlier version does not say how many settings there are: some may be missing."
+        )
     print_note(
-        f"p: paired randomization test, two-sided, Holm's correction for {len(compared)} comparison"
-        f"{'s' if len(compared) > 1 else ''}. The questions are those that lost most under the last setting."
+        f"p: paired randomization test, two-sided, Holm's correction for {pluralize(len(compared), 'comparison')}. "
+        f"{lost}"
     )
     return 0
 
@@ -198,7 +216,9 @@ async def _measure(
         async with sweep_workers(data, tried, scheduler, count=connections.workers) as workers:
             engine.egress.require(CLUSTER, workers.host, data.origins)
             embed = sweep_embedder(await _embedder(engine, data), engine, workers)
-            with closing(ResultsFolder(out, data, embed.identity)) as folder:
+            with closing(
+                ResultsFolder(out, data, embed.identity, [name_of(knobs) for knobs in tried])
+            ) as folder:
                 earlier = folder.results
                 for result in earlier.results:
                     print_text(_line(earlier, result))
@@ -211,6 +231,19 @@ async def _measure(
     failed = {name for result in measured for name in result.failed}
     print_failed(len(failed))
     return int(bool(failed))
+
+
+def _note_failures(results: Results, metric: str) -> None:
+    """Say on stderr which settings have no figure, and how many questions failed."""
+    compared = results.with_metric(metric).by_setting
+    failed = [one_line(result.setting) for result in results.results if result.setting not in compared]
+    if failed:
+        verb = plural(len(failed), "has", "have")
+        print_note(
+            f"{pluralize(len(failed), 'setting')} {verb} no {metric} and {plural(len(failed), 'is', 'are')} not compared: "
+            f"{'; '.join(failed[:10])}"
+        )
+    print_failed(len({name for result in results.results for name in result.failed}))
 
 
 def print_failed(count: int) -> None:

@@ -73,7 +73,10 @@ def _figures(results: Results, metric: str, names: Sequence[str]) -> Element:
         for path in differing
     ]
     for name in own_metrics:
-        tests = {test.setting: test for test in results.compare(names[0], name, others=names[1:])}
+        known = results.with_metric(name).by_setting
+        others = [other for other in names[1:] if other in known]
+        compared = results.compare(names[0], name, others=others) if others and names[0] in known else ()
+        tests = {test.setting: test for test in compared}
         cells: list[Node] = []
         for result in measured:
             mean, test = results.mean(result, name), tests.get(result.setting)

@@ -107,7 +107,8 @@ def pick(name: str) -> None:
 
 def _choices(results: Results, metrics: list[str]) -> tuple[str, str]:
     names = list(results.by_setting)
-    first = DEFAULTS if DEFAULTS in names else names[0]
+    measured = [result.setting for result in results.results if result.values] or names
+    first = DEFAULTS if DEFAULTS in measured else measured[0]
     address.choice("metric", metrics, "evaluate_metric", metrics[0])
     address.choice("baseline", names, "evaluate_baseline", first)
     metric = st.selectbox(
@@ -273,8 +274,16 @@ def _use(setting: str) -> None:
 
 
 def _failed(results: Results) -> None:
+    without = [result for result in results.results if result.failed and not result.values]
     failed = {name: why for result in results.results for name, why in result.failed.items()}
-    if failed:
+    if without:
+        why = next(iter(without[0].failed.values()))
+        st.warning(
+            f"{pluralize(len(without), 'setting')} failed and {'is' if len(without) == 1 else 'are'} not compared: "
+            f"{markdown_label('; '.join(words(result.setting) for result in without[:10]), 300)}. {markdown_label(why, 300)}",
+            icon=":material/warning:",
+        )
+    elif failed:
         why = next(iter(failed.values()))
         st.warning(
             f"{pluralize(len(failed), 'question')} failed and {'is' if len(failed) == 1 else 'are'} in no mean: "
