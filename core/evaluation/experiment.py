@@ -7,6 +7,7 @@ with its reason; it is in no mean, and in no comparison.
 import asyncio
 import math
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -14,14 +15,14 @@ from dataclasses import dataclass, field
 from pydantic import FiniteFloat
 
 from core.adapters.workers.jobs import Shared, Workers, run_job
-from core.config.knobs import Knobs, RankKnobs, Strategy
+from core.config.knobs import ChunkKnobs, Knobs, RankKnobs, Strategy
 from core.errors import EmbedFailed, OpenQueryError
 from core.evaluation.data_sets.corpus import Corpus, Vectors, build_corpus, document_pages
 from core.evaluation.data_sets.data_set import DataSet, Question
 from core.evaluation.experiment_state import SweepPhase, SweepProgress
 from core.evaluation.metrics.retrieval_metrics import measure_ranking
 from core.evaluation.strict_ports import StrictRerank, WatchedEmbed, require_reranker
-from core.evaluation.sweep import name_of
+from core.evaluation.sweep import fewest_changes_first, name_of
 from core.model import Index
 from core.ports import Embed, Rerank
 from core.stages.rank import rank
@@ -31,6 +32,8 @@ from core.stages.streams import collected, map_in_order, stream
 _QUESTIONS_TOGETHER = 64
 _QUESTIONS_A_JOB = 64
 """Large enough that sending a job costs a hundredth of its time, small enough that a lost worker costs seconds."""
+_HELD_BYTES = 256_000_000
+"""Passages and vectors that wait for further settings of their way of chunking."""
 _RERANKED_TOGETHER = 4
 """Questions that a reranking model is asked about at the same time."""
 
@@ -83,7 +86,7 @@ async def run_experiment(
     done: Collection[str] = (),
     progress: SweepProgress | None = None,
 ) -> AsyncGenerator[Result]:
-    """One result a setting, as it is computed; settings that chunk alike come together.
+    """Yield one result a setting, as it is computed: settings that change one knob come first.
 
     Documents are chunked and embedded here, one way of chunking after another, while settings of the one before are
     ranked and measured by the workers, some questions a job. Results are the same with any workers, and come in the
@@ -127,18 +130,47 @@ def _by_vectors(knobs: Knobs) -> bool:
 async def _with_corpora(
     data: DataSet, tried: Sequence[Knobs], embed: Embed, at_once: int, progress: SweepProgress
 ) -> AsyncGenerator[tuple[Knobs, Shared[Corpus]]]:
-    """Each setting with the passages that it ranks, which the settings of one way of chunking share."""
+    """Each setting with the passages that it ranks, which the settings of one way of chunking share.
+
+    Passages wait in memory for later settings, up to `_HELD_BYTES`; beyond, they are cut and embedded once more, for which
+    the embedder's cache has the vectors.
+    """
     pages = await asyncio.to_thread(document_pages, data) if tried else {}
-    for chunk in dict.fromkeys(knobs.chunk for knobs in tried):
-        group = [knobs for knobs in tried if knobs.chunk == chunk]
-        progress.phase = SweepPhase.EMBED
-        corpus = await build_corpus(
-            pages, chunk, embed, vectors=any(map(_by_vectors, group)), at_once=at_once
-        )
-        shared = Shared(corpus)
-        progress.phase = SweepPhase.RANK
-        for knobs in group:
-            yield knobs, shared
+    characters = sum(len(page.text) for page in pages.values())
+    by_vectors = {knobs.chunk for knobs in tried if _by_vectors(knobs)}
+    estimates = {chunk: characters / max(chunk.size - chunk.overlap, 1) for chunk in by_vectors}
+    ratio, left = 1.0, Counter(knobs.chunk for knobs in tried)
+    held: dict[ChunkKnobs, Shared[Corpus]] = {}
+    progress.plan_texts(sum(estimates.values()))
+    for knobs in fewest_changes_first(tried):
+        chunk = knobs.chunk
+        if chunk not in held:
+            _make_room(held)
+            progress.enter(SweepPhase.EMBED)
+            corpus = await build_corpus(pages, chunk, embed, vectors=chunk in by_vectors, at_once=at_once)
+            held[chunk] = Shared(corpus)
+            if estimate := estimates.pop(chunk, 0.0):
+                ratio = len(corpus.passages) / estimate
+            progress.plan_texts(ratio * sum(estimates.values()))
+            progress.enter(SweepPhase.RANK)
+        shared = held[chunk]
+        left[chunk] -= 1
+        if not left[chunk]:
+            del held[chunk]
+        yield knobs, shared
+
+
+def _make_room(held: dict[ChunkKnobs, Shared[Corpus]]) -> None:
+    """Drop passages that later settings need, the largest first, while they take more than `_HELD_BYTES`."""
+    sizes = {chunk: _size(shared.value) for chunk, shared in held.items()}
+    while sum(sizes.values()) > _HELD_BYTES:
+        largest = max(sizes, key=lambda chunk: sizes[chunk])
+        del held[largest], sizes[largest]
+
+
+def _size(corpus: Corpus) -> int:
+    vectors = 0 if corpus.vectors is None else corpus.vectors.nbytes
+    return vectors + sum(len(passage.text) for passage in corpus.passages)
 
 
 async def _question_vectors(questions: Sequence[Question], embed: Embed) -> dict[str, Vectors | str]:

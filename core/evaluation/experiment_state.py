@@ -37,10 +37,33 @@ class SweepProgress:
     """Why the next call waits, in words; empty while none does."""
     began: float = 0.0
     """When the first question was about to be ranked, by the monotonic clock; 0 before that."""
+    texts_left: float = 0.0
+    """Texts still to embed when `plan_texts` was called last, by an estimate from the documents' length."""
+    texts_then: int = 0
+    """`texts` when `plan_texts` was called last."""
+    texts_before: int = 0
+    """`texts` when the first phase of embedding began: those of the questions."""
+    embedding: float = 0.0
+    """Seconds of cutting and embedding in phases that have ended."""
+    entered: float = 0.0
+    """When the phase began, by the monotonic clock."""
 
     def begin(self, *, total: int, done: int) -> None:
         """Begin with so many questions to rank, of which some were ranked earlier."""
         self.total, self.questions, self.earlier, self.began = total, done, done, time.monotonic()
+
+    def enter(self, phase: SweepPhase) -> None:
+        """Begin a phase."""
+        now = time.monotonic()
+        if self.phase is SweepPhase.EMBED:
+            self.embedding += now - self.entered
+        elif phase is SweepPhase.EMBED and not self.entered:
+            self.texts_before = self.texts
+        self.phase, self.entered = phase, now
+
+    def plan_texts(self, left: float) -> None:
+        """State how many texts are still to be embedded."""
+        self.texts_left, self.texts_then = left, self.texts
 
     @property
     def rate(self) -> float:
@@ -50,8 +73,23 @@ class SweepProgress:
 
     @property
     def seconds_left(self) -> float | None:
-        """About how long it will take at this rate; None before the first question."""
-        return (self.total - self.questions) / self.rate if self.rate else None
+        """Estimate the seconds for the texts still to embed and the questions to rank, or None before the first of both.
+
+        Embedding takes most of the time, and its share differs between settings: texts are the measure, not settings.
+        """
+        now = time.monotonic()
+        embedding = self.embedding + (now - self.entered if self.phase is SweepPhase.EMBED else 0.0)
+        ranked, embedded = self.questions - self.earlier, self.texts - self.texts_before
+        texts, questions = (
+            max(self.texts_left - (self.texts - self.texts_then), 0.0),
+            self.total - self.questions,
+        )
+        if (texts and not embedded) or (questions and not ranked):
+            return None
+        ranking = max(now - self.began - embedding, 0.0)
+        return (texts * embedding / embedded if texts else 0.0) + (
+            questions * ranking / ranked if questions else 0.0
+        )
 
     def note_retry(self, retry: Retry) -> None:
         """Count a call that is made again."""

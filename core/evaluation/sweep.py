@@ -55,6 +55,23 @@ def settings(
     return tuple(dict.fromkeys(Knobs.parse(nested(_combination(tried, place))) for place in chosen))
 
 
+def fewest_changes_first(tried: Sequence[Knobs]) -> tuple[Knobs, ...]:
+    """Sort settings: the defaults, then those that change one knob of them, then the others by their way of chunking.
+
+    Without the defaults the first setting takes their place. A part of an experiment then tells what each knob does.
+    """
+    if not tried:
+        return ()
+    baseline = Knobs() if Knobs() in tried else tried[0]
+    chunkings = list(dict.fromkeys(knobs.chunk for knobs in tried))
+
+    def order(knobs: Knobs) -> tuple[int, int]:
+        count = len(changes(baseline, knobs))
+        return min(count, 2), chunkings.index(knobs.chunk)
+
+    return tuple(sorted(tried, key=order))
+
+
 def combinations(swept: Mapping[str, Any]) -> int:
     """How many settings these values have in all. Raises BadInput as `settings`, but for no number of them."""
     return math.prod(map(len, _tried(swept, SWEPT).values()))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from core.evaluation import load
 from core.evaluation.data_sets.corpus import document_pages, document_passages
 from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.evaluation.experiment import Result, run_experiment
-from core.evaluation.experiment_state import ExperimentStatus, SweepProgress
+from core.evaluation.experiment_state import ExperimentStatus, SweepPhase, SweepProgress
 from core.evaluation.metrics.retrieval_metrics import measure_ranking
 from core.evaluation.record_file import is_being_written
 from core.evaluation.results import Change
@@ -294,6 +295,34 @@ def test_the_command_measures_the_handbook_and_compares(
     compared = capsys.readouterr()
     assert "better: rank.strategy:bm25" in compared.out or "worse: rank.strategy:bm25" in compared.out
     assert "Holm's correction for 1 comparison." in compared.err
+
+
+async def test_settings_that_change_one_knob_are_measured_first() -> None:
+    embed, swept = (
+        LetterEmbedder(),
+        {"chunk": {"size": [300, 500]}, "rank": {"strategy": ["fused", "bm25"], "top_k": [6, 3]}},
+    )
+    measured = await run(embed, swept)
+    changed = [0 if result.setting == "defaults" else len(result.setting.split()) for result in measured]
+    assert changed[:4] == [0, 1, 1, 1]
+    assert min(changed[4:]) == 2
+    passages = {"chunk.size:300" in result.setting: result.passages for result in measured}
+    assert len(embed.texts) == sum(passages.values()) + len(data_set().questions), "each text once"
+
+
+def test_time_to_the_end_is_that_of_the_texts_still_to_embed() -> None:
+    progress = SweepProgress()
+    progress.begin(total=100, done=0)
+    assert progress.seconds_left is None
+    progress.enter(SweepPhase.EMBED)
+    progress.texts = 100
+    progress.enter(SweepPhase.RANK)
+    progress.embedding, progress.began = 10.0, time.monotonic() - 11
+    progress.questions = 50
+    progress.plan_texts(900)
+    assert progress.seconds_left == pytest.approx(900 * 10 / 100 + 50 * 1 / 50, abs=1)
+    progress.plan_texts(0)
+    assert progress.seconds_left == pytest.approx(1, abs=0.5)
 
 
 def test_unfinished_folder_has_no_verdict_and_no_p_value(
