@@ -87,15 +87,34 @@ def results_view() -> None:
         return
     if opened.note:
         st.caption(markdown_label(opened.note, 500))
-    progress(experiments, opened)
+    drawn = opened
+    fragment = "evaluate_results"
+
+    @st.fragment(key=fragment)
+    def results_so_far() -> None:
+        """Draw what is measured, and the table of experiments, which has the count."""
+        nonlocal drawn
+        drawn = experiments.get(drawn.id) or drawn
+        visible[drawn.id] = drawn
+        _draw_results(drawn)
+
+    progress(experiments, opened, lambda: drawn.done, fragment)
+    if opened.live:
+        browser.keep_row("evaluate_settings")
+        results_so_far()
+    else:
+        _draw_results(opened)
+
+
+def _draw_results(experiment: Experiment) -> None:
     try:
-        results = experiments.results(opened.id)
+        results = experiments.results(experiment.id)
     except BadInput as error:
         problem(error)
         return
     if results and results.results:
-        experiment_results.show(opened, with_others(opened, results))
-    listed(opened.id)
+        experiment_results.show(experiment, with_others(experiment, results))
+    listed(experiment.id)
 
 
 def others_together() -> list[Experiment]:

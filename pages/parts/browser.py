@@ -28,10 +28,17 @@ def component(name: str, html: str = "<span></span>") -> ComponentRenderer:
 _citations = component("citations")
 _chart_clicks = component("chart_clicks")
 _row_clicks = component("row_clicks")
+_kept_row = component("kept_row")
 _screen = component("screen")
 _reveal = component("reveal")
 _save_charts = component("save_charts", Path(__file__).with_name("save_charts.html").read_text("utf-8"))
 _copy_link = component("copy_link", Path(__file__).with_name("copy_link.html").read_text("utf-8"))
+
+
+def keep_row(table: str) -> None:
+    """Keep the row that is read where it is on the screen while rows come into the table with this key."""
+    with st.container(key="kept_row_component"):
+        _kept_row(key="kept_row", data={"table": table})
 
 
 def _reported(key: str, field: str) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from core.config.settings import ROOT
 from tests.browser.axe import findings
 from tests.browser.conftest import visiting
 from tests.browser.page_objects import App
@@ -132,3 +133,30 @@ def test_a_server_that_is_killed_in_the_middle_goes_on_where_it_was(
         expect(app.keyed("evaluate_verdict")).to_contain_text("of 240 measured, no verdict yet")
         app.button("evaluate_stop").click()
         expect(app.button("evaluate_continue")).to_be_visible()
+
+
+TABLE = """names => {
+    const row = name => `<tr style="height: 40px"><td><a href="#pick-setting/${name}">${name}</a></td></tr>`;
+    document.querySelector('.st-key-settings').innerHTML = `<table><tbody>${names.map(row).join('')}</tbody></table>`;
+}"""
+PAGE = """<style>body { margin: 0 }</style><div data-testid="stMain" style="height: 300px; overflow-y: auto">
+    <div style="height: 200px"></div><div class="st-key-settings"></div><div style="height: 900px"></div></div>"""
+
+
+def test_row_that_is_read_keeps_its_place_while_rows_come_in(chromium: Browser) -> None:
+    page = chromium.new_page(viewport={"width": 600, "height": 300})
+    page.set_content(PAGE)
+    page.add_script_tag(path=ROOT / "static/scripts/kept_row.js", type="module")
+    page.wait_for_function("() => Boolean(window.openquery?.kept_row)")
+    rows = [f"row{number}" for number in range(10)]
+    page.evaluate(TABLE, rows)
+    page.evaluate("void openquery.kept_row({ data: { table: 'settings' } })")
+    read = page.get_by_role("link", name="row4")
+    read.scroll_into_view_if_needed()
+    read.hover()
+    before = read.bounding_box()
+    page.evaluate(TABLE, ["better", "best", *rows])
+    after = read.bounding_box()
+    assert before and after
+    assert abs(after["y"] - before["y"]) <= 1
+    page.close()

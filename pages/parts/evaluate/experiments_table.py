@@ -3,7 +3,7 @@
 An unfinished experiment has its status in place of a best setting.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import streamlit as st
 from htpy import Element, b, div, p, span, td, tr
@@ -21,6 +21,7 @@ from core.text.sanitize import pluralize
 from pages.parts import browser, markup, runtime
 from pages.parts.evaluate.settings_table import pick_box
 from pages.parts.problems import problem
+from pages.parts.serving.streamlit_patches import rerun_fragment
 
 CONCLUDED = 20
 """The newest experiments, whose conclusions are drawn."""
@@ -105,10 +106,13 @@ def _found(results: Results | None) -> tuple[str, str, str, str]:
     )
 
 
-def progress(experiments: Experiments, experiment: Experiment) -> None:
+def progress(
+    experiments: Experiments, experiment: Experiment, drawn: Callable[[], int], results: str
+) -> None:
     """Draw the progress of the experiment, and why it ended early.
 
-    Each measured setting redraws the page, so that the results are never older than the bar.
+    When more settings are measured than are `drawn`, the fragment with the key `results` is drawn again, and no other part
+    of the page. A change of the status redraws the page.
     """
 
     # One that has stopped may be continued in another tab.
@@ -118,12 +122,14 @@ def progress(experiments: Experiments, experiment: Experiment) -> None:
     @st.fragment(run_every=None if is_done else runtime.refresh_every(every), key="evaluate_progress")
     def draw() -> None:
         current = experiments.get(experiment.id)
-        if current is None or (current.status, current.done) != (experiment.status, experiment.done):
+        if current is None or current.status != experiment.status:
             st.rerun()
         if current.status is not ExperimentStatus.DONE:
             markup.show(_bar(current))
         if current.error:
             problem(BadInput(current.error))
+        if experiment.live and current.done != drawn():
+            rerun_fragment(results)
 
     draw()
 

@@ -17,6 +17,7 @@ from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 from core.runtime.logs import write_through_root
@@ -88,6 +89,27 @@ def _request_again(session: AppSession, request: RerunData) -> None:
     runner = session._scriptrunner
     if runner is None or not runner.request_rerun(request):
         _create_after_reports(session, request)
+
+
+# --- a fragment that is drawn again by another ----------------------------------------------------------------
+# Upstream: `st.rerun` takes the key of a fragment in callbacks alone. Test: tests/pages/test_nested_fragments.py
+
+
+def rerun_fragment(key: str) -> None:
+    """Draw the fragment with this key again after the fragment that is drawn now; a drawing of the whole page has both."""
+    context = get_script_run_ctx()
+    if context is None or context.script_requests is None or not context.fragment_ids_this_run:
+        return
+    context.script_requests.request_rerun(
+        RerunData(
+            query_string=context.query_string,
+            page_script_hash=context.page_script_hash,
+            fragment_id_queue=context.fragment_storage.resolve_target(key),
+            is_fragment_scoped_rerun=True,
+            cached_message_hashes=context.cached_message_hashes,
+            context_info=context.context_info,
+        )
+    )
 
 
 # --- messages that wait when a fragment begins (decision 0025) ----------------------------------------------
