@@ -15,6 +15,7 @@ from core.analysis.rankings.ranked_passages import SCORES, RankedPassage, passag
 from core.analysis.retrieval.trace import StepState, Trace
 from core.analysis.run_changes import RunChanges
 from core.evaluation.labels.graded_ranking import DEPTH, GradedRanking
+from core.evaluation.metrics.metric_help import with_unit
 from core.model import AnswerKind, Ranking, Source, source_numbers
 from core.notebook.display import Display, bar, empty, facts, rows_table
 from core.run.state import Run
@@ -181,7 +182,7 @@ def trace_display(trace: Trace) -> Display[Trace]:
 def metrics_display(ranking: GradedRanking) -> Display[GradedRanking]:
     """The metrics of a ranking by its labels. A range is what the labels that are missing can still make of it."""
     labelled = (f"{ranking.labelled} of {len(ranking.order[:DEPTH])}", "labelled")
-    pairs = [labelled, *((value, name) for name, value in ranking.figures.items())]
+    pairs = [labelled, *((value, with_unit(name, "passages")) for name, value in ranking.figures.items())]
     note = "" if ranking.figures else "No passage is labelled relevant yet."
     return Display(
         value=ranking,

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from core.export.formats import export
 from core.export.notebook_file import notebook_file
 from tests.export.test_bundle import RECORDED
-from tests.notebook.notebooks import ROOT, TOUR, executed, parsed
+from tests.notebook.notebooks import ROOT, TOUR, executed, outputs, parsed
 
 pytestmark = pytest.mark.slow
 
@@ -24,6 +25,40 @@ def shown_types(notebook: Any) -> dict[str, list[list[str]]]:
     }
 
 
+def without_times(notebook: Any) -> dict[str, str]:
+    """What each cell showed, without durations and the widths of columns that they decide."""
+    return {
+        source: re.sub(r"\s+", " ", re.sub(r"\d+(?:\.\d+)? m?s\b", "time", text))
+        for source, text in outputs(notebook).items()
+        if not text.startswith("VBox(")
+    }
+
+
+def sentences(notebook: Any) -> Iterator[str]:
+    """The sentences with figures that the prose of the tour has, made from what its cells show."""
+    shown = {source.splitlines()[-1]: text for source, text in outputs(notebook).items()}
+    counts = {
+        step.strip(): int(count)
+        for count, step in re.findall(r"^(\d+) +(.*?)(?:  |$)", shown["run.attrition"], re.M)
+    }
+    yield (
+        f"{counts['fetched']} pages became {counts['passages']} passages, of which {counts['in the context']} are in the "
+        f"context and {counts['cited']} were cited."
+    )
+    cells = [source for source in outputs(notebook) if ".why_not(" in source]
+    left_out, let_in = (outputs(notebook)[source] for source in cells)
+    (rank,) = re.findall(r"Ranked (\d+)th of .*: limit per page reached", left_out)
+    yield f"It was found, read and ranked {rank}th, and then its page already had 3 passages in the context."
+    assert "✓ in the context" in let_in
+    (top_k,) = re.findall(r"top_k=(\d+)", cells[1])
+    yield f"with {int(top_k) - counts['in the context']} passages more, the sentence is in the context."
+    compared = shown["run.compare(with_query)"]
+    (entered,), (new,) = re.findall(r"Context: (\d+) entered", compared), re.findall(r"(\d+) new\b", compared)
+    pages = len(re.findall(r"^\W*\+ .* · https://", compared, re.M))
+    yield f"finds {pages} more pages"
+    yield f"{new} new passages, of which {entered} are in the context."
+
+
 async def test_the_tour_runs_and_shows_what_it_is_stored_with(
     tmp_path: Path, warm_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -31,6 +66,12 @@ async def test_the_tour_runs_and_shows_what_it_is_stored_with(
     notebook = await executed(TOUR.read_bytes(), tmp_path, warm_folder, monkeypatch)
     assert shown_types(notebook) == shown_types(stored)
     assert all(shown_types(stored).values())
+    assert without_times(notebook) == without_times(stored), (
+        "python -m tests.notebook.notebooks writes them again"
+    )
+    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    missing = [sentence for sentence in sentences(notebook) if sentence not in prose]
+    assert missing == []
 
 
 def test_the_stored_outputs_name_no_folder_of_a_machine_and_no_warning() -> None:
