@@ -106,8 +106,9 @@ def test_of_mixed_sources_the_hosted_model_is_given_the_others_and_a_note_counts
         (note,) = [note for note in run.notes if "private" in note.message]
         assert note.severity is Severity.WARNING, "the answer may lack what they say"
         private = sum(source.site == "contracts.txt" for source in run.sources)
+        assert private == 1
         assert note.message.startswith(
-            f"{private} of {len(run.sources)} sources are private and were not sent to {MODEL}@"
+            f"1 of {len(run.sources)} sources is private and was not sent to {MODEL}@"
         )
 
 

@@ -118,7 +118,7 @@ async def test_a_sitemap_adds_its_own_hosts_addresses_through_nested_and_packed_
         }
         reasons = await added(web, Sitemap(web.url("/sitemap.xml")))
         assert web.count("/sitemap.xml") == 1
-    left_out = "1 addresses on other hosts, 1 sitemaps that could not be read"
+    left_out = "1 address on other hosts, 1 sitemap that could not be read"
     assert reasons == {"/sitemap.xml": f"done: left out: {left_out}", "/a": "done", "/b": "done"}
 
 

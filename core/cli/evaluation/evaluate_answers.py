@@ -154,5 +154,5 @@ def _judged_line(judged: JudgedAnswers) -> str:
 def _agreement_line(judge: Judge, agreed: Agreement) -> str:
     return (
         f"{KAPPA:<20}{agreed.kappa}  {pluralize(agreed.claims, 'labelled claim')}: agreement with people beyond chance; "
-        f"{agreed.stable:,} the same in {pluralize(judge.repeats, 'repetition')}, {agreed.unclear:,} without a clear verdict"
+        f"{agreed.stable:,} the same in {'all ' if judge.repeats > 1 else ''}{pluralize(judge.repeats, 'repetition')}, {agreed.unclear:,} without a clear verdict"
     )
