@@ -1,6 +1,6 @@
 """A real browser on a real server. A test fails on console errors, foreign requests and server faults."""
 
-import json
+import shutil
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from core.config.knobs import Knobs
 from core.run.events import Record
 from core.run.state import Run
+from core.storage.run_store import RunStore
 from tests.browser.page_objects import PATIENCE, QUESTION, App
 from tests.browser.server import Site, serving
-from tests.browser.small_web import ANSWER, QUERIES, SmallWeb
-from tests.browser.small_web import QUESTION as WEB_QUESTION
+from tests.browser.small_web import SmallWeb, record_small_web
 from tests.patience import load
 from tests.seeding import record_run, store_copy
-from tests.services.openai_server import FakeOpenAI, streamed
+from tests.services.openai_server import FakeOpenAI
 
 CHROMIUM = "/usr/bin/chromium-headless-shell"
 """Chromium without the windows around a page, which would cost the tests a third of their CPU."""
@@ -52,18 +52,32 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+NewFolder = Callable[[str], Path]
+
+
 @pytest.fixture(scope="package")
-def demo_records(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, ...]:
+def new_folder(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> NewFolder:
+    """Make the folder of a server, whose cache has the vectors of the demo library."""
+
+    def made(name: str) -> Path:
+        folder = tmp_path_factory.mktemp(name)
+        (folder / "data").mkdir()
+        shutil.copy(demo_cache, folder / "data")
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="package")
+def demo_records(new_folder: NewFolder) -> tuple[Record, ...]:
     """All that happened in a run over the demo library."""
-    return record_run(
-        tmp_path_factory.mktemp("records"), QUESTION, Knobs.parse({"search": {"backend": "demo"}})
-    )
+    return record_run(new_folder("records"), QUESTION, Knobs.parse({"search": {"backend": "demo"}}))
 
 
 @pytest.fixture(scope="package")
-def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def demo_site(new_folder: NewFolder) -> Iterator[Site]:
     """The product on a fresh machine: no key, no search server."""
-    with serving(tmp_path_factory.mktemp("demo")) as site:
+    with serving(new_folder("demo")) as site:
         yield site
 
 
@@ -74,14 +88,14 @@ def model() -> Iterator[FakeOpenAI]:
 
 
 @pytest.fixture(scope="package")
-def model_site(tmp_path_factory: pytest.TempPathFactory, model: FakeOpenAI) -> Iterator[Site]:
+def model_site(new_folder: NewFolder, model: FakeOpenAI) -> Iterator[Site]:
     """The product with a chat model and an embedder that the test scripts."""
     settings = {
         "OPENQUERY_BASE_URL": model.base_url,
         "OPENQUERY_CHAT_MODEL": "fake-chat",
         "OPENQUERY_EMBEDDING_MODEL": "fake-embed",
     }
-    with serving(tmp_path_factory.mktemp("model"), **settings) as site:
+    with serving(new_folder("model"), **settings) as site:
         yield site
 
 
@@ -191,22 +205,20 @@ class WebRun:
         """The same run under another id: one that a test may change."""
         return store_copy(self.site.folder, self.records)
 
+    def stored(self) -> Run | None:
+        """The run as the server's store has it now."""
+        store = RunStore(self.site.folder / "data" / "runs.sqlite")
+        try:
+            return store.load(self.run)
+        finally:
+            store.close()
+
 
 @pytest.fixture(scope="package")
-def web_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebRun]:
+def web_run(new_folder: NewFolder) -> Iterator[WebRun]:
     with SmallWeb() as web, FakeOpenAI() as author:
-        author.chats.append(streamed(json.dumps(QUERIES)))
-        author.chats.append(streamed(ANSWER))
-        folder = tmp_path_factory.mktemp("web_run")
-        records = record_run(
-            folder,
-            WEB_QUESTION,
-            Knobs(),
-            searxng_url=web.url,
-            fetch_allowlist=f"127.0.0.1:{web.port}",
-            base_url=author.base_url,
-            chat_model="fake-chat",
-        )
+        folder = new_folder("web_run")
+        records = record_small_web(folder, web, author)
         run = Run.from_records(records)
         settings = {
             "SEARXNG_URL": web.url,

@@ -1,9 +1,6 @@
 """Texts that try to act when they are shown: markup, links, images, Markdown, templates, directives."""
 
 AWAY = "https://evil.example"
-TOGETHER = 17
-"""Payloads that stand on one page, each in its own hit, article, passage and source."""
-
 PAYLOADS = (
     # scripts in markup
     "<script>alert('k1')</script>",
@@ -59,7 +56,7 @@ PAYLOADS = (
     "| a | b |\n|---|---|\n| ![k](https://evil.example/cell.png) | <img src=k onerror=alert(41)> |",
     "> # <img src=k onerror=alert(42)>\n> - [ ] [k](javascript:alert(43))",
     "```html\n<script>alert(44)</script>\n``` `<img src=k onerror=alert(45)>`",
-    "~~~\n![k](https://evil.example/fence.png)\n",
+    "~~~\n![k](https://evil.example/fence.png)\n~~~\n```mermaid\ngraph TD; A-->B\n```",
     # directives, formulas, templates
     ":red[![k](https://evil.example/red.png)] :material/k: :streamlit: :small[<b>k</b>] :blue-badge[k]",
     "$\\href{javascript:alert(46)}{k}$ $$\\includegraphics{https://evil.example/tex.png}$$",

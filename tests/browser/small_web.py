@@ -1,8 +1,14 @@
 """A small web on loopback: a SearXNG, and pages about tide mills, three of which carry one text."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
+from core.config.knobs import Knobs
+from core.run.events import Record
+from tests.seeding import record_run
 from tests.services.loopback import Loopback, Reply, Request, html_reply, json_reply
+from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 
 QUESTION = "How did tide mills store the power of the sea?"
 QUERIES = ("tide mill pond", "tide mill history")
@@ -98,3 +104,17 @@ class SmallWeb(Loopback):
 
     def _title(self, number: int) -> str:
         return _PAGES[number][0] if number in _PAGES else "A page that is gone"
+
+
+def record_small_web(folder: Path, web: SmallWeb, author: FakeOpenAI) -> tuple[Record, ...]:
+    """Ask `QUESTION` about the small web, with `ANSWER` as its answer: all that happened."""
+    author.chats += [streamed(json.dumps(QUERIES)), streamed(ANSWER)]
+    return record_run(
+        folder,
+        QUESTION,
+        Knobs(),
+        searxng_url=web.url,
+        fetch_allowlist=f"127.0.0.1:{web.port}",
+        base_url=author.base_url,
+        chat_model=MODEL,
+    )

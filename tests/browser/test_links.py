@@ -1,27 +1,22 @@
 """A run that its owner shares by a read-only link, in two browsers, and takes back while it is open in the other."""
 
 import re
-from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
 from tests.browser.axe import findings
 from tests.browser.conftest import visiting
-from tests.browser.server import serving
+from tests.browser.page_objects import App
+from tests.browser.server import Site
 
 ANY_LINK = re.compile(r"\?run=(link-[A-Za-z0-9_-]{32})$")
 
 
 def test_a_link_is_tuned_by_another_and_taken_back_while_it_is_open(
-    chromium: Browser, tmp_path: Path
+    answered: App, chromium: Browser, demo_site: Site
 ) -> None:
-    with (
-        serving(tmp_path, OPENQUERY_SHARED="true") as site,
-        visiting(chromium, site) as owner,
-        visiting(chromium, site) as guest,
-    ):
-        owner.ask()
-        owner.finished()
+    owner, site = answered, demo_site
+    with visiting(chromium, site) as guest:
         run_id, menu = owner.shown_run(), owner.page.get_by_test_id("stPopoverBody")
         owner.button("export").click()
         owner.button("link_make").click()

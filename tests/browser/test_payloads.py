@@ -1,10 +1,8 @@
 """Every payload in every place where strangers' words are shown, in a real browser: none of them acts."""
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 import numpy as np
-import pytest
 from playwright.sync_api import expect
 
 from core.config.knobs import Knobs
@@ -31,16 +29,10 @@ from core.model import (
 from core.run import events as e
 from core.stages.check import check
 from tests.browser.page_objects import App
-from tests.browser.payloads import PAYLOADS, TOGETHER
+from tests.browser.payloads import PAYLOADS
 from tests.seeding import store_events
 
 TABS = ("Search hits", "Pages", "Timeline", "Prompt")
-
-
-def batches(payloads: Sequence[str], size: int = TOGETHER) -> Iterable[tuple[str, ...]]:
-    rest = iter(payloads)
-    while batch := tuple(islice(rest, size)):
-        yield batch
 
 
 def hostile_run(run_id: str, payloads: Sequence[str]) -> list[e.Event]:
@@ -78,15 +70,17 @@ def hostile_run(run_id: str, payloads: Sequence[str]) -> list[e.Event]:
         Source(number=n, passage=passage, title=page.title, url=page.url, site=page.article.site)
         for n, (passage, page) in enumerate(zip(passages, pages, strict=True), start=1)
     )
-    reply = SearchReply(
-        backend=backend, results=results, unresponsive_engines=tuple((text, text) for text in payloads)
-    )
+    engines = tuple((text, text) for text in payloads)
+    replies = [
+        SearchReply(backend=backend, results=(one,), unresponsive_engines=() if number else engines)
+        for number, one in enumerate(results)
+    ]
     answer = "\n\n".join(f"Kettle [{n}]. {text} [99]" for n, text in enumerate(payloads, start=1))
     return [
         e.RunStarted(run_id, f"kettle {question}"[:900], Knobs(), "2026-01-02T03:04:05+00:00"),
         *map(e.PhaseStarted, (Phase.PLAN, Phase.SEARCH, Phase.READ, Phase.CHUNK, Phase.EMBED)),
         *map(e.QueryPlanned, queries),
-        *(e.SearchAnswered(query, reply) for query in queries),
+        *(e.SearchAnswered(query, reply) for query, reply in zip(queries, replies, strict=True)),
         *(e.FetchStarted(key, f"{key}/{text}") for key, text in zip(keys, payloads, strict=True)),
         *(e.Fetched(key, 10) for key in keys),
         *(e.PageRead(page) for page in pages),
@@ -162,15 +156,14 @@ def acting(app: App) -> list[str]:
     )
 
 
-@pytest.mark.parametrize("number", range(len(tuple(batches(PAYLOADS)))))
-def test_no_payload_acts_wherever_it_is_shown(app: App, number: int) -> None:
+def test_no_payload_acts_wherever_it_is_shown(app: App) -> None:
     """Dialogs, script errors and requests that leave loopback are watched by the fixture."""
-    payloads = tuple(batches(PAYLOADS))[number]
-    for n, payload in enumerate(payloads):
-        store_events(app.site.folder, *failed_run(f"failed-{number}-{n}", payload))
-    store_events(app.site.folder, *hostile_run(f"payloads-{number}", payloads))
-    looked_at(app, f"payloads-{number}")
+    for number, payload in enumerate(PAYLOADS):
+        store_events(app.site.folder, *failed_run(f"failed-{number}", payload))
+    store_events(app.site.folder, *hostile_run("payloads", PAYLOADS))
+    looked_at(app, "payloads")
     assert acting(app) == []
+    expect(app.answer.locator("img, script, iframe, svg, .katex")).to_have_count(0)
     app.open("/runs")
-    expect(app.listed("").nth(TOGETHER)).to_be_attached()
+    expect(app.listed("").nth(len(PAYLOADS))).to_be_attached()
     assert acting(app) == []

@@ -1,8 +1,12 @@
 """The pages run in this process, each test with its own data folder and none of the machine's settings."""
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -11,12 +15,16 @@ from streamlit.testing.v1 import AppTest
 
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
+from core.run.events import Record
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 from pages.parts.sidebar import controls
+from tests.browser.small_web import SmallWeb, record_small_web
+from tests.patience import Patience
 from tests.runtime.waiting import finished
+from tests.services.openai_server import MODEL, FakeOpenAI
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
@@ -36,6 +44,53 @@ def registry(warm_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run
     runtime.close()
     yield runtime.runs()
     runtime.close()
+
+
+@pytest.fixture
+def model_registry(
+    registry: RunRegistry, fake_openai: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> RunRegistry:
+    """The registry that the pages use, with a chat model that the test scripts."""
+    monkeypatch.setenv("OPENQUERY_BASE_URL", fake_openai.base_url)
+    monkeypatch.setenv("OPENQUERY_CHAT_MODEL", MODEL)
+    runtime.close()
+    return runtime.runs()
+
+
+@dataclass(frozen=True)
+class SmallWebRun:
+    """A run over the small web, whose servers are gone."""
+
+    records: tuple[Record, ...]
+    """All that happened in it."""
+    cache: Path
+    """The cache with its pages, and with the vectors of the demo library."""
+
+
+@pytest.fixture(scope="session")
+def recorded_web_run(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> SmallWebRun:
+    data = tmp_path_factory.mktemp("small_web") / "data"
+    data.mkdir()
+    shutil.copy(demo_cache, data)
+    with SmallWeb() as web, FakeOpenAI() as author:
+        return SmallWebRun(record_small_web(data.parent, web, author), data / demo_cache.name)
+
+
+@pytest.fixture
+def web_pages(registry: RunRegistry, warm_folder: Path, recorded_web_run: SmallWebRun) -> None:
+    """The pages of the small web in the cache."""
+    runtime.close()
+    shutil.copy(recorded_web_run.cache, warm_folder)
+
+
+@pytest.fixture
+def web_run(registry: RunRegistry, recorded_web_run: SmallWebRun) -> Run:
+    """A finished run over the small web, which belongs to the test. Nothing that it needs is connected."""
+    runs = runtime.runs()  # a test may have restarted it with other settings
+    run = runs.get(runs.import_run(RecordedRun.folded(recorded_web_run.records)))
+    assert run is not None
+    runs.store.flush()
+    return run
 
 
 @cache
@@ -92,3 +147,20 @@ def answered(
         if recorded := registry.recorded(run.id):
             _recorded[key] = recorded
     return run
+
+
+def words(app: AppTest) -> str:
+    """Return the text of markup, Markdown and messages of the page, in one line."""
+    blocks = (*app.markdown, *app.caption, *app.info, *app.success, *app.warning, *app.error)
+    parts = [*(element.proto.body for element in app.get("html")), *(str(block.value) for block in blocks)]
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", " ".join(parts))).replace("\\", "").split())
+
+
+def drawn_until(app: AppTest, is_drawn: Callable[[], bool]) -> AppTest:
+    """Draw the page again and again, as a browser that polls does, until it shows what is waited for."""
+    patience = Patience(PATIENCE)
+    while not is_drawn():
+        assert patience.lasts(), f"the page still shows: {words(app)}"
+        app.run()
+        assert not app.exception
+    return app
