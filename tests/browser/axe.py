@@ -30,9 +30,12 @@ EXEMPTIONS = (
 )
 
 _RUN = """
-async ([rules, exemptions, without]) => {
+async ([rules, skipped, exemptions, within, without]) => {
   const only = rules.length ? { runOnly: { type: 'rule', values: rules } } : {};
-  const { violations } = await axe.run({ exclude: without.map((part) => [part]) }, { ...only, resultTypes: ['violations'], elementRef: true });
+  const off = Object.fromEntries(skipped.map((rule) => [rule, { enabled: false }]));
+  const parts = { exclude: without.map((part) => [part]) };
+  if (within.length) parts.include = within.map((part) => [part]);
+  const { violations } = await axe.run(parts, { ...only, rules: off, resultTypes: ['violations'], elementRef: true });
   return violations.flatMap(({ id, nodes }) => nodes.filter(({ element }) => (
     !exemptions.some(({ rule, selector }) => rule === id && element.matches(selector))
   )).map(({ target, any, all, none }) => ({
@@ -49,15 +52,31 @@ _GENERATED = re.compile(r"\.(?:st-emotion-cache-\w+|e[0-9][a-z0-9]{5,})(?![\w-])
 
 
 def findings(
-    page: Page, where: str, rules: Sequence[str] = (), without: Sequence[str] = ()
+    page: Page,
+    where: str,
+    rules: Sequence[str] = (),
+    without: Sequence[str] = (),
+    *,
+    skipped: Sequence[str] = (),
+    within: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Check the page as it is, by all rules or only by some, but for the parts with the selectors `without`.
+    """Check the page as it is, by all rules or only by some, without those that are skipped.
 
+    `within` and `without` are selectors of the only parts that are checked, and of parts that are not.
     Returns one line for each problem: where, which rule, what is wrong, and with which element.
     """
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(SCRIPT)
-    found = page.evaluate(_RUN, [list(rules), [asdict(one) for one in EXEMPTIONS], list(without)])
+    found = page.evaluate(
+        _RUN,
+        [
+            list(rules),
+            list(skipped),
+            [asdict(one) for one in EXEMPTIONS],
+            list(within),
+            list(without),
+        ],
+    )
     nodes: dict[str, list[str]] = {}
     for one in found:
         nodes.setdefault(f"{one['rule']}: {_why(one['checks'])}", []).append(

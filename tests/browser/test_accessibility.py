@@ -25,6 +25,7 @@ LISTEN = """() => {
 
 SIDEBAR = ("[data-testid=stSidebar]",)
 """The controls of all knobs: half of the Research page."""
+MAIN = "[data-testid=stMain]"
 
 
 @dataclass
@@ -42,9 +43,24 @@ class Visit:
         """
         self.app.at_rest()
         self.problems += findings(self.app.page, f"{where}, {self.theme}", without=without)
+        self._turn()
+        self.problems += findings(self.app.page, f"{where}, {self.theme}", COLOURS, without)
+
+    def look_at_part(self, where: str, *parts: str) -> None:
+        """Check a page of which only these parts differ from what an earlier look has seen.
+
+        The colours, which take most of the time, are checked within the parts, in both themes.
+        """
+        self.app.at_rest()
+        page = self.app.page
+        self.problems += findings(page, f"{where}, {self.theme}", skipped=COLOURS)
+        self.problems += findings(page, f"{where}, {self.theme}", COLOURS, within=parts)
+        self._turn()
+        self.problems += findings(page, f"{where}, {self.theme}", COLOURS, within=parts)
+
+    def _turn(self) -> None:
         self.theme = "light" if self.theme == "dark" else "dark"
         self.app.theme(self.theme)
-        self.problems += findings(self.app.page, f"{where}, {self.theme}", COLOURS, without)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +105,7 @@ def research_while_a_run_is_under_way(visit: Visit, web_run: WebRun) -> None:
     answering.open()
     app.finished()
     expect(app.answer.locator("del")).to_have_text("[77]")
-    visit.look("Research, ended", SIDEBAR)
+    visit.look_at_part("Research, ended", ".st-key-answer_card", ".oq-steps", ".st-key-follow_up")
     assert app.page.evaluate("() => window.heard") == [
         "Searching and reading.",
         "Writing the answer.",
@@ -112,7 +128,7 @@ def research_with_an_answer(visit: Visit, web_run: WebRun) -> None:
         if name == "Pages":
             app.keyed("article_1").locator("summary").click()
             expect(app.keyed("article_1").locator(".oq-article")).to_be_visible()
-        visit.look(f"Research, {name}", SIDEBAR)
+        visit.look_at_part(f"Research, {name}", ".st-key-results")
 
 
 def research_after_a_failure(visit: Visit, web_run: WebRun) -> None:
@@ -127,7 +143,7 @@ def research_after_a_failure(visit: Visit, web_run: WebRun) -> None:
     visit.look("Research, failed")
     app.open("/?run=no-such-run")
     expect(app.page.locator(".stAlert")).to_be_visible()
-    visit.look("Research, refused", SIDEBAR)
+    visit.look_at_part("Research, refused", ".stAlert")
 
 
 def explain(visit: Visit, web_run: WebRun) -> None:
@@ -154,8 +170,7 @@ def explain(visit: Visit, web_run: WebRun) -> None:
         if name == "Attribution":
             app.page.locator(part).nth(1).click()
             expect(app.keyed("reader_cell").locator("mark")).to_be_visible()
-        app.at_rest()
-        visit.look(f"Explain, {name}")
+        visit.look_at_part(f"Explain, {name}", ".st-key-explain_view", ".st-key-how_to_read")
 
 
 def compare(visit: Visit, web_run: WebRun) -> None:
@@ -167,7 +182,7 @@ def compare(visit: Visit, web_run: WebRun) -> None:
     visit.look("Compare, two answers")
     app.open(f"/compare?run={web_run.run}&a=own&b=rank.top_k:2")
     expect(app.keyed("version_card_b")).to_contain_text("press “Answer both”")
-    visit.look("Compare, two settings")
+    visit.look_at_part("Compare, two settings", ".st-key-panels", ".st-key-answer_pair")
 
 
 def evaluate(visit: Visit, web_run: WebRun) -> None:
@@ -180,13 +195,35 @@ def evaluate(visit: Visit, web_run: WebRun) -> None:
     visit.look("Evaluate, results")
     app.keyed("evaluate_choices").get_by_role("radio", name="Knobs").click()
     expect(app.keyed("evaluate_parallel_axes").locator(".lines path.on").first).to_be_attached()
-    app.at_rest()
-    visit.look("Evaluate, knobs")
+    visit.look_at_part("Evaluate, knobs", MAIN)
     app.keyed("evaluate_settings").get_by_role("link").last.click()
     app.keyed("evaluate_choices").get_by_role("radio", name="Questions").click()
     expect(app.keyed("evaluate_bump").locator(".scatterlayer .trace").first).to_be_visible()
-    app.at_rest()
-    visit.look("Evaluate, a question")
+    visit.look_at_part("Evaluate, a question", MAIN)
+
+
+def drafts(visit: Visit, web_run: WebRun) -> None:
+    """Test questions drafted from runs and decided on by a key, which leaves the focus in the passage."""
+    app = visit.app
+    app.open("/evaluate?view=labels&part=drafts")
+    app.field("drafts_count").fill("5")
+    app.field("drafts_count").press("Enter")
+    app.button("drafts_start").first.click()
+    decided = app.page.locator(".oq-settings.drafts td:last-child")
+    expect(decided.first).to_be_visible()
+    expect(app.keyed("drafts_waiting")).to_have_count(0)
+    article = app.keyed("reader_draft").locator(".oq-article")
+    article.focus()
+    place = str(article.get_attribute("data-place"))
+    app.page.keyboard.press("a")
+    expect(decided.first).to_have_text("approved")
+    expect(article).not_to_have_attribute("data-place", place)
+    expect(article).to_be_focused()
+    visit.look("Evaluate, drafts")
+    app.page.set_viewport_size({"width": 390, "height": 844})
+    app.until("document.documentElement.scrollWidth <= innerWidth")
+    visit.look("Evaluate, drafts on a phone")
+    app.page.set_viewport_size({"width": 1500, "height": 1000})
 
 
 def library(visit: Visit, web_run: WebRun) -> None:
@@ -200,12 +237,12 @@ def library(visit: Visit, web_run: WebRun) -> None:
     app.button("add_files").click()
     expect(app.keyed("ingest_report")).to_contain_text("Import finished")
     app.at_rest()
-    visit.look("Library, documents")
+    visit.look_at_part("Library, documents", MAIN)
     app.open_tab("Search")
     app.field("inside_words").fill("Where do gulls nest?")
     app.field("inside_words").press("Enter")
     expect(app.page.locator(".oq-found .oq-hit").first).to_be_visible()
-    visit.look("Library, search")
+    visit.look_at_part("Library, search", MAIN)
     address = app.page.locator(".oq-found .oq-hit a").first.get_attribute("href")
     app.open(str(address))
     expect(app.page.locator(".oq-article mark")).to_be_visible()
@@ -236,6 +273,7 @@ WALKS: tuple[Callable[[Visit, WebRun], None], ...] = (
     explain,
     compare,
     evaluate,
+    drafts,
     library,
     history_system_and_handbook,
 )

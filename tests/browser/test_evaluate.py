@@ -1,86 +1,27 @@
-"""The Evaluate page: one experiment after another in a tab."""
+"""The results of an experiment in a browser: clicks on rows and axes, downloads, and a phone."""
 
 import re
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import visiting
 from tests.browser.page_objects import App
-from tests.browser.server import serving
 
 
-def shown_experiment(app: App) -> str:
-    """The id of the experiment in the address."""
-    return parse_qs(urlsplit(app.page.url).query)["experiment"][0]
-
-
-def run_experiment(app: App) -> str:
-    """Start the experiment of the form and wait for its end: its id."""
-    before = app.page.url
-    app.button("evaluate_start").click()
-    expect(app.page).not_to_have_url(before)
-    name = shown_experiment(app)
-    ended(app)
-    return name
-
-
-def ended(app: App) -> None:
-    expect(app.button("evaluate_delete")).to_be_visible()
-    app.at_rest()
-
-
-def test_a_second_experiment_stays_on_screen_its_rows_are_clicked_and_its_deletion_is_undone(
-    chromium: Browser, tmp_path: Path
-) -> None:
-    data_sets = tmp_path / "data" / "data_sets"
-    data_sets.mkdir(parents=True)
-    (data_sets / "tides.txt").write_text("The moon pulls the water.\n\nThe sun pulls less.")
-    (data_sets / "tides.csv").write_text("question,excerpt,source\nWhat pulls?,The moon pulls,tides.txt")
-    with serving(tmp_path) as site, visiting(chromium, site) as app:
-        app.open("/evaluate")
-        app.keyed("evaluate_data").locator("input").fill("tides")
-        app.page.get_by_role("option", name="tides.csv").click()
-        expect(app.field("evaluate_data")).to_have_value("tides.csv")
-        app.at_rest()
-        app.keyed("evaluate_rank_strategy").get_by_role("button", name="cosine", exact=True).click()
-        expect(app.button("evaluate_start")).to_contain_text("Start 2 settings")
-        first = run_experiment(app)
-        app.keyed("evaluate_head").get_by_role("radio", name="New").click()
-        expect(app.page).to_have_url(re.compile("view=new"))
-        app.at_rest()
-        expect(app.button("evaluate_start")).to_contain_text("Start 2 settings")
-        second = run_experiment(app)
-        assert first != second
-        expect(app.page).to_have_url(re.compile(f"experiment={second}"))
-        app.page.reload()
-        ended(app)
-        assert shown_experiment(app) == second
-
-        rows = app.keyed("evaluate_settings").locator("tbody tr")
-        expect(rows).to_have_count(1)  # with one question, both reach the same
-        expect(rows).to_contain_text("fused = bm25")
-        app.keyed("experiments").get_by_role("link", name="ranking").last.click()
-        expect(app.page).to_have_url(re.compile(f"experiment={first}"))
-        app.keyed("experiments").get_by_role("link", name="ranking").first.click()
-        expect(app.page).to_have_url(re.compile(f"experiment={second}"))
-        app.at_rest()
-
-        app.button("evaluate_delete").click()
-        expect(app.keyed("evaluate_deleted")).to_contain_text("was deleted.")
-        expect(app.page).not_to_have_url(re.compile(second))
-        app.button("evaluate_undo").click()
-        expect(app.page).to_have_url(re.compile(second))
-        expect(app.keyed("evaluate_deleted")).to_have_count(0)
-        ended(app)
-
-
-def test_a_row_is_opened_by_mouse_and_keyboard_and_its_table_is_saved(web_app: App) -> None:
+def test_settings_are_opened_saved_filtered_and_read_on_a_phone(web_app: App) -> None:
     app = web_app
     app.open("/evaluate?view=new")
     app.button("evaluate_start").click()
     expect(app.button("evaluate_delete")).to_be_visible()
+    app.at_rest()
+    drag_along_an_axis_filters_settings(app)
+    row_is_opened_by_mouse_and_keyboard(app)
+    table_and_charts_are_saved(app)
+    settings_can_be_read_on_a_phone(app)
+
+
+def row_is_opened_by_mouse_and_keyboard(app: App) -> None:
+    app.keyed("evaluate_choices").get_by_role("radio", name="Settings").click()
     app.at_rest()
     settings = app.keyed("evaluate_settings")
     rows = settings.locator("tbody tr")
@@ -102,6 +43,9 @@ def test_a_row_is_opened_by_mouse_and_keyboard_and_its_table_is_saved(web_app: A
     app.button("evaluate_unpick").click()
     expect(app.keyed("evaluate_compared")).to_have_count(0)
     app.at_rest()
+
+
+def table_and_charts_are_saved(app: App) -> None:
     app.button("evaluate_export").click()
     with app.page.expect_download() as coming:
         app.button("evaluate_export_csv").click()
@@ -113,6 +57,8 @@ def test_a_row_is_opened_by_mouse_and_keyboard_and_its_table_is_saved(web_app: A
     first, *lines = Path(coming.value.path()).read_text("utf-8-sig").splitlines()
     assert first.startswith("ranking,nDCG@10,difference,low,high,p,")
     assert len(lines) == 3
+    app.page.keyboard.press("Escape")
+    app.at_rest()
 
 
 def drag(app: App, axis: int, top: float, bottom: float) -> None:
@@ -126,12 +72,7 @@ def drag(app: App, axis: int, top: float, bottom: float) -> None:
     app.page.mouse.up()
 
 
-def test_a_drag_along_an_axis_filters_settings_and_a_click_on_a_line_opens_one(web_app: App) -> None:
-    app = web_app
-    app.open("/evaluate?view=new")
-    app.button("evaluate_start").click()
-    expect(app.button("evaluate_delete")).to_be_visible()
-    app.at_rest()
+def drag_along_an_axis_filters_settings(app: App) -> None:
     app.keyed("evaluate_choices").get_by_role("radio", name="Knobs").click()
     chart, rows = app.keyed("evaluate_parallel_axes"), app.keyed("evaluate_settings").locator("tbody tr")
     expect(chart.locator(".lines path.on")).to_have_count(3)
@@ -154,3 +95,25 @@ def test_a_drag_along_an_axis_filters_settings_and_a_click_on_a_line_opens_one(w
     app.at_rest()
     chart.locator(".lines path").nth(1).dispatch_event("click")
     expect(app.page).to_have_url(re.compile("setting="))
+    app.at_rest()
+
+
+def settings_can_be_read_on_a_phone(app: App) -> None:
+    app.page.set_viewport_size({"width": 390, "height": 844})
+    app.keyed("evaluate_choices").get_by_role("radio", name="Settings").click()
+    app.at_rest()
+    settings = app.keyed("evaluate_settings").locator(".oq-settings")
+    settings.scroll_into_view_if_needed()
+    for column in ("ranking", "nDCG@10"):
+        expect(settings.get_by_role("columnheader", name=column)).to_be_in_viewport(ratio=0.9)
+    expect(settings.get_by_role("row")).to_have_count(4)
+    link = settings.get_by_role("link").last
+    link.click()
+    expect(link).to_have_attribute("aria-current", "true")
+    app.at_rest()
+    app.keyed("evaluate_choices").get_by_role("radio", name="Questions").click()
+    questions = app.keyed("evaluate_part_questions").locator(".oq-questions")
+    questions.scroll_into_view_if_needed()
+    for column in ("question", "Δ"):
+        expect(questions.get_by_role("columnheader", name=column)).to_be_in_viewport(ratio=0.9)
+    expect(app.keyed("evaluate_question").locator("mark").first).to_be_attached()

@@ -1,19 +1,16 @@
 """Input at its limits in a real browser: endless titles, right-to-left scripts, a huge table, two tabs of one run."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Locator, expect
 
 from core.config.questions import QUESTION_LIMIT
 from core.model import SearchReply
 from core.run.state import Run
 from tests.analysis.sample import run_of
-from tests.browser.conftest import visiting
 from tests.browser.page_objects import App
-from tests.browser.server import Site
 from tests.seeding import store_finished
 
 WIDTHS = (390, 1024, 1440)
@@ -51,12 +48,6 @@ def stored(app: App, name: str, question: str, pages: Mapping[str, str], answer:
     return store_finished(
         app.site.folder, titled(replace(run, id=name), dict(zip(keys, pages, strict=True)))
     ).id
-
-
-@pytest.fixture(scope="module")
-def visitor(chromium: Browser, demo_site: Site) -> Iterator[App]:
-    with visiting(chromium, demo_site) as app:
-        yield app
 
 
 OVERFLOW = """() => {
@@ -116,27 +107,38 @@ def stays_within_the_window(app: App, run: str) -> None:
     assert not wide, "\n".join(wide)
 
 
-def test_titles_without_an_end_stay_within_the_window(visitor: App) -> None:
-    text = f"{ENDLESS[:900]} holds the flood. It ends here."
-    question = ENDLESS[:QUESTION_LIMIT]
-    run = stored(visitor, "endless", question, {ENDLESS: text, f"a {ENDLESS}": text[300:]}, f"{text} [1]")
-    stays_within_the_window(visitor, run)
+def test_texts_at_their_limits_stay_within_the_window(app: App) -> None:
+    """A run whose titles have no end and are written from right to left, and whose answer has a great table."""
+    long = f"{ENDLESS[:900]} holds the flood. It ends here."
+    pages = {
+        ENDLESS: long,
+        f"a {ENDLESS}": long[300:],
+        **{
+            title: f"{title} {other}" for title, other in zip(RIGHT_TO_LEFT, RIGHT_TO_LEFT[::-1], strict=True)
+        },
+    }
+    sentences = "\n\n".join(f"{text} [{number}]" for number, text in enumerate(RIGHT_TO_LEFT, 3))
+    run = stored(app, "limits", ENDLESS[:QUESTION_LIMIT], pages, f"{long} [1]\n\n{sentences}\n\n{TABLE}")
+    stays_within_the_window(app, run)
 
 
-def test_right_to_left_scripts_are_set_from_right_to_left(visitor: App) -> None:
+def test_scripts_from_right_to_left_begin_on_the_right(app: App) -> None:
     pages = {
         title: f"{title} {other}" for title, other in zip(RIGHT_TO_LEFT, RIGHT_TO_LEFT[::-1], strict=True)
     }
-    answer = "\n\n".join(f"{text} [{number}]" for number, text in enumerate(RIGHT_TO_LEFT, 1))
-    run = stored(visitor, "right-to-left", RIGHT_TO_LEFT[0], pages, answer)
-    stays_within_the_window(visitor, run)
-    visitor.open(f"/?run={run}")
-    visitor.page.locator("#src-1").click()
+    rows = "".join(f"| {number} | {'wide' * 30} | مطحنة المد [1] |\n" for number in range(150))
+    table = f"| number | word | الاسم |\n|---|---|---|\n{rows}"
+    lists = "- חפיפה שומרת עובדות [1].\n- היא עולה קטעים [2].\n\nIn short:\n\n- It costs [1]."
+    answer = f"{RIGHT_TO_LEFT[0]} [1]\n\n{lists}\n\n{table}\nهذه جملة [1]."
+    run = stored(app, "right-to-left", RIGHT_TO_LEFT[0], pages, answer)
+    app.open(f"/?run={run}")
+    app.page.locator("#src-1").click()
     for part in (
-        visitor.own("question"),
-        visitor.answer.locator("p").first,
-        visitor.own("source").locator(".s").first,
-        visitor.keyed("reader_cited").locator(".oq-article"),
+        app.own("question"),
+        app.answer.locator("p").first,
+        app.answer.locator("p").last,
+        app.own("source").locator(".s").first,
+        app.keyed("reader_cited").locator(".oq-article"),
     ):
         expect(part).to_be_visible()
         begins = part.evaluate(
@@ -149,16 +151,32 @@ def test_right_to_left_scripts_are_set_from_right_to_left(visitor: App) -> None:
             }"""
         )
         assert begins[0] < 30, f"{part}: the text ends {begins[0]} px before the right edge of {begins[1]} px"
+    lists_have_their_marks_on_the_side_where_they_begin(app)
+    great_table_scrolls_inside_its_card(app)
 
 
-def test_an_answer_that_is_one_large_table_stays_within_the_window(visitor: App) -> None:
-    assert len(TABLE) > 19_000
-    pages = {"One": "A pond stores the flood behind a gate.", "Two": "The gate opens at ebb."}
-    run = stored(visitor, "table", "What does the table say?", pages, f"{TABLE}\n\nIt is long [1].")
-    stays_within_the_window(visitor, run)
-    visitor.open(f"/?run={run}")
-    expect(visitor.answer.locator("tbody tr").first).to_be_visible()
-    expect(visitor.answer.locator("a").first).to_be_visible()
+def lists_have_their_marks_on_the_side_where_they_begin(app: App) -> None:
+    lists = app.answer.locator("ul")
+    expect(lists).to_have_count(2)
+    for list_, right in zip((lists.first, lists.last), (True, False), strict=True):
+        expect(list_).to_have_css("direction", "rtl" if right else "ltr")
+        space = list_.evaluate(
+            """list => {
+              const around = list.getBoundingClientRect();
+              const item = list.querySelector('li').getBoundingClientRect();
+              return [item.left - around.left, around.right - item.right];
+            }"""
+        )
+        assert (space[1] > 12 and space[0] < 6) if right else (space[0] > 12 and space[1] < 6)
+
+
+def great_table_scrolls_inside_its_card(app: App) -> None:
+    table = app.answer.locator("table")
+    expect(table.locator("tbody tr")).to_have_count(150)
+    width, height, inside = table.evaluate("one => [one.offsetWidth, one.clientHeight, one.scrollHeight]")
+    assert width <= table.evaluate("one => one.closest('.st-key-answer_card').clientWidth")
+    assert 100 < height < 1000 < inside
+    assert app.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def test_two_tabs_follow_one_run_and_tune_it_each_for_itself(app: App) -> None:

@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Browser, expect
 
 from core.run.events import Record
@@ -61,7 +60,7 @@ def test_back_and_forward_lead_from_run_to_run_with_their_settings(app: App) -> 
     expect(app.page.get_by_role("radio", name="Scores")).to_be_checked()
 
 
-def test_another_page_and_the_link_back_are_one_entry_each(answered: App) -> None:
+def test_pages_and_articles_are_one_entry_each(answered: App) -> None:
     run = answered.shown_run()
     entries = answered.page.evaluate("history.length")
     paths = {
@@ -82,6 +81,25 @@ def test_another_page_and_the_link_back_are_one_entry_each(answered: App) -> Non
     answered.back()
     expect(answered.page).to_have_url(re.compile(rf"/compare\?run={run}"))
     expect(answered.keyed("panels")).to_be_visible()
+
+    answered.page.get_by_role("link", name="Handbook", exact=True).click()
+    expect(answered.page).to_have_url(re.compile("/handbook"))
+    answered.at_rest()
+    answered.page.get_by_role("link", name="Chunk Size").first.click()
+    expect(answered.page).to_have_url(re.compile(r"/handbook\?article=chunk-size$"))
+    answered.page.get_by_role("link", name="Next: Chunk Overlap").click()
+    expect(answered.page).to_have_url(re.compile(r"article=chunk-overlap$"))
+    answered.at_rest()
+    answered.back()
+    expect(answered.page).to_have_url(re.compile(r"article=chunk-size$"))
+    expect(answered.page.get_by_role("heading", name="Chunk Size", exact=True)).to_be_visible()
+    answered.page.get_by_role("link", name="All articles").click()
+    expect(answered.page).to_have_url(re.compile(r"/handbook$"))
+    answered.at_rest()
+    answered.back()
+    expect(answered.page.get_by_role("heading", name="Chunk Size", exact=True)).to_be_visible()
+    answered.forward()
+    expect(answered.page.get_by_role("heading", name="Handbook", exact=True)).to_be_visible()
 
 
 def test_back_and_forward_in_haste_neither_stop_nor_restart_a_run(
@@ -176,20 +194,6 @@ def test_runs_are_selected_in_the_history_compared_and_opened(
     expect(app.own("question")).to_have_text(QUESTION)
 
 
-def test_a_run_is_asked_again_and_what_is_new_is_shown(app: App, demo_records: tuple[Record, ...]) -> None:
-    store_copy(app.site.folder, demo_records)
-    app.open("/runs")
-    app.field("history_words").fill(QUESTION)
-    app.field("history_words").press("Enter")
-    expect(app.listed(QUESTION).first).to_be_attached()
-    app.at_rest()
-    app.select_run(0)
-    app.keyed("history_actions").get_by_role("button", name="Ask again").click()
-    app.page.get_by_role("link", name="See what is new").click()
-    expect(app.keyed("what_is_new")).to_contain_text("Nothing: pages, sources and answer are the same.")
-    expect(app.keyed("what_is_new_head")).to_contain_text("Export")
-
-
 def test_a_click_on_a_row_opens_its_run_and_arrow_keys_only_go_there(
     app: App, demo_records: tuple[Record, ...]
 ) -> None:
@@ -226,39 +230,3 @@ def test_a_click_on_a_row_opens_its_run_and_arrow_keys_only_go_there(
     app.page.keyboard.press("Enter")
     app.finished()
     expect(app.own("question")).to_have_text(question)  # that of the second row
-
-
-def test_articles_of_the_handbook_have_addresses_of_their_own(app: App) -> None:
-    app.open("/handbook")
-    app.page.get_by_role("link", name="Chunk Size").first.click()
-    expect(app.page).to_have_url(re.compile(r"/handbook\?article=chunk-size$"))
-    app.page.get_by_role("link", name="Next: Chunk Overlap").click()
-    expect(app.page).to_have_url(re.compile(r"article=chunk-overlap$"))
-    app.at_rest()
-    app.back()
-    expect(app.page).to_have_url(re.compile(r"article=chunk-size$"))
-    expect(app.page.get_by_role("heading", name="Chunk Size", exact=True)).to_be_visible()
-    app.page.get_by_role("link", name="All articles").click()
-    expect(app.page).to_have_url(re.compile(r"/handbook$"))
-    app.at_rest()
-    app.back()
-    expect(app.page.get_by_role("heading", name="Chunk Size", exact=True)).to_be_visible()
-    app.forward()
-    expect(app.page.get_by_role("heading", name="Handbook", exact=True)).to_be_visible()
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("/handbook?article=tides", "There is no article tides. All articles are listed below."),
-        (
-            "/library?collection=tides",
-            "There is no collection tides. There are none yet. Adding documents creates it.",
-        ),
-        ("/evaluate?experiment=tides", "There is no experiment tides. There are none yet."),
-    ],
-)
-def test_an_address_of_what_does_not_exist_says_so(app: App, path: str, message: str) -> None:
-    app.open(path)
-    expect(app.page.locator(".stAlert")).to_have_text(re.compile(re.escape(message)))
-    assert app.page.url.endswith(path)

@@ -7,17 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from core.config.knobs import Knobs
 from core.run.state import Run
 from tests.analysis.sample import WIDTH, run_of
 from tests.browser.axe import findings
-from tests.browser.conftest import visiting
 from tests.browser.page_objects import App
-from tests.browser.server import Site, serving
+from tests.browser.server import Site
 from tests.seeding import store_finished
-from tests.services.openai_server import FakeOpenAI
+from tests.services.openai_server import EMBEDDER, FakeOpenAI
 
 PAGES, SENTENCES = 50, 210
 """Each sentence becomes a passage."""
@@ -56,37 +55,28 @@ def stored(folder: Path, embedder: str) -> Run:
     return store_finished(folder, replace(run, id="many", index=replace(run.index, embedder=embedder)))
 
 
-@pytest.fixture(scope="module")
-def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, int]]:
-    folder = tmp_path_factory.mktemp("many")
-    with FakeOpenAI() as model:
-        model.width = WIDTH
-        host = model.base_url.removeprefix("http://").removesuffix("/v1")
-        run = stored(folder, f"fake-embed@{host}")
-        assert run.index is not None
-        settings = {
-            "OPENQUERY_BASE_URL": model.base_url,
-            "OPENQUERY_CHAT_MODEL": "fake-chat",
-            "OPENQUERY_EMBEDDING_MODEL": "fake-embed",
-        }
-        with serving(folder, **settings) as site:
-            yield site, len(run.index.passages)
+@pytest.fixture
+def passages(model_site: Site, model: FakeOpenAI) -> Iterator[int]:
+    """How many passages the run has, whose vectors are of the width that the server's embedder has meanwhile."""
+    width, model.width = model.width, WIDTH
+    host = model.base_url.removeprefix("http://").removesuffix("/v1")
+    run = stored(model_site.folder, f"{EMBEDDER}@{host}")
+    assert run.index is not None
+    yield len(run.index.passages)
+    model.width = width
 
 
-def test_every_view_draws_ten_thousand_passages_or_says_how_many(
-    chromium: Browser, crowd: tuple[Site, int]
-) -> None:
-    site, passages = crowd
+def test_every_view_draws_ten_thousand_passages_or_says_how_many(passages: int, model_app: App) -> None:
+    app = model_app
     assert passages >= 10_000
-    with visiting(chromium, site) as app:
-        views(app, passages)
-        app.open("/compare?run=many&a=own&b=rank.strategy:bm25")
-        expect(app.keyed("bump").locator(".scatterlayer .trace").first).to_be_visible()
-        shown = app.page.locator('[data-testid="stMainBlockContainer"]')
-        expect(shown).to_contain_text(f"{passages:,} passages, 6 in the context; the first 1,000 are listed")
-        expect(app.keyed("rank_changes_pages")).to_contain_text(f"1–100 of {passages:,} rows")
-        app.at_rest()
-        assert findings(app.page, "Compare", ("empty-heading", "heading-order", "empty-table-header")) == ()
+    views(app, passages)
+    app.open("/compare?run=many&a=own&b=rank.strategy:bm25")
+    expect(app.keyed("bump").locator(".scatterlayer .trace").first).to_be_visible()
+    shown = app.page.locator('[data-testid="stMainBlockContainer"]')
+    expect(shown).to_contain_text(f"{passages:,} passages, 6 in the context; the first 1,000 are listed")
+    expect(app.keyed("rank_changes_pages")).to_contain_text(f"1–100 of {passages:,} rows")
+    app.at_rest()
+    assert findings(app.page, "Compare", ("empty-heading", "heading-order", "empty-table-header")) == ()
 
 
 def views(app: App, passages: int) -> None:

@@ -1,18 +1,13 @@
 """The New view in Chromium: a broken upload is mended, on a desktop and on a phone in the dark, without a fault."""
 
 import json
-import os
-import signal
-from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, expect
 
 from core.config.settings import ROOT
 from tests.browser.axe import findings
 from tests.browser.conftest import visiting
 from tests.browser.page_objects import App
-from tests.browser.server import serving
 
 PHONE = {"width": 390, "height": 844}
 
@@ -30,49 +25,42 @@ def fits(app: App) -> bool:
     return bool(app.page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth"))
 
 
-@pytest.mark.parametrize("phone", [False, True], ids=("desktop", "phone in the dark"))
-def test_a_broken_upload_is_shown_and_mended(chromium: Browser, tmp_path: Path, phone: bool) -> None:
-    with serving(tmp_path) as site, visiting(chromium, site) as app:
-        if phone:
-            app.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-            app.page.emulate_media(color_scheme="dark")
-        app.open("/evaluate?view=new")
-        expect(app.own("product")).to_contain_text("3 settings")
-        found = [*findings(app.page, "New")]
-        app.keyed("data_set_way").get_by_role("radio", name="Upload").click()
-        app.keyed("data_set_upload").locator("input[type=file]").set_input_files(
-            {"name": "support.jsonl", "mimeType": "application/x-ndjson", "buffer": support()}  # type: ignore[arg-type]
-        )
-        expect(app.own("fault")).to_contain_text("support.jsonl, line 4,812: the excerpt from 0 to 0")
-        expect(app.own("fault").locator("pre > div")).to_have_count(3)
-        expect(app.button("evaluate_start")).to_be_disabled()
-        app.at_rest()
-        found += findings(app.page, "New, a broken upload")
-        assert fits(app)
-        app.button("data_set_leave_out").click()
-        expect(app.own("counts")).to_contain_text("5,118")
-        expect(app.keyed("data_set")).to_contain_text("Left out, as you asked: line 4,812.")
-        app.keyed("evaluate_chunk_size").get_by_role("button", name="300").click()
-        expect(app.button("evaluate_start")).to_contain_text("Start 6 settings")
-        app.at_rest()
-        found += findings(app.page, "New, an upload")
-        assert fits(app)
-        assert found == []
-
-
-def data_folder(folder: Path) -> Path:
-    """The folder of a server whose data sets are the support questions."""
-    data_sets = folder / "data" / "data_sets"
-    data_sets.mkdir(parents=True)
-    (data_sets / "support.jsonl").write_bytes(support().replace(b'"end": 0}', b'"end": 8}'))
-    return folder
+def test_a_broken_upload_is_shown_and_mended(app: App) -> None:
+    """On a desktop, and on a phone in the dark."""
+    app.open("/evaluate?view=new")
+    expect(app.own("product")).to_contain_text("3 settings")
+    found = [*findings(app.page, "New")]
+    app.keyed("data_set_way").get_by_role("radio", name="Upload").click()
+    app.keyed("data_set_upload").locator("input[type=file]").set_input_files(
+        {"name": "support.jsonl", "mimeType": "application/x-ndjson", "buffer": support()}  # type: ignore[arg-type]
+    )
+    expect(app.own("fault")).to_contain_text("support.jsonl, line 4,812: the excerpt from 0 to 0")
+    expect(app.own("fault").locator("pre > div")).to_have_count(3)
+    expect(app.button("evaluate_start")).to_be_disabled()
+    app.at_rest()
+    found += findings(app.page, "New, a broken upload")
+    assert fits(app)
+    app.theme("dark")
+    app.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    app.at_rest()
+    app.until("document.documentElement.scrollWidth <= innerWidth")
+    found += findings(app.page, "New, a broken upload on a phone in the dark")
+    app.button("data_set_leave_out").click()
+    expect(app.own("counts")).to_contain_text("5,118")
+    expect(app.keyed("data_set")).to_contain_text("Left out, as you asked: line 4,812.")
+    app.keyed("evaluate_chunk_size").get_by_role("button", name="300").click()
+    expect(app.button("evaluate_start")).to_contain_text("Start 6 settings")
+    app.at_rest()
+    found += findings(app.page, "New, an upload on a phone in the dark")
+    assert fits(app)
+    assert found == []
 
 
 def fill_long_experiment(app: App) -> None:
     """Fill the form for an experiment that takes minutes: 240 settings over 5,119 questions, ranked by words alone."""
     app.open("/evaluate?view=new")
-    app.keyed("evaluate_data").locator("input").fill("support")
-    app.page.get_by_role("option", name="support.jsonl").click()
+    app.keyed("evaluate_data").locator("input").fill("long")
+    app.page.get_by_role("option", name="long.jsonl").click()
     for name in ("cosine", "◆ fused"):  # words alone rank, so no text is embedded
         app.keyed("evaluate_rank_strategy").get_by_role("button", name=name, exact=True).click()
     for knob, values in (("chunk_size", range(100, 139)), ("rank_top_k", range(1, 6))):
@@ -82,57 +70,33 @@ def fill_long_experiment(app: App) -> None:
     expect(app.button("evaluate_start")).to_contain_text("Start 240 settings")
 
 
-def test_two_tabs_stop_and_continue_one_experiment_also_after_a_reload(
-    chromium: Browser, tmp_path: Path
-) -> None:
-    with (
-        serving(data_folder(tmp_path)) as site,
-        visiting(chromium, site) as one,
-        visiting(chromium, site) as other,
-    ):
+def test_two_tabs_stop_and_continue_one_experiment(app: App, chromium: Browser) -> None:
+    data_sets = app.site.folder / "data" / "data_sets"
+    data_sets.mkdir(parents=True, exist_ok=True)
+    (data_sets / "long.jsonl").write_bytes(support().replace(b'"end": 0}', b'"end": 8}'))
+    one = app
+    with visiting(chromium, app.site) as other:
         fill_long_experiment(one)
         one.button("evaluate_start").click()
-        expect(one.own("running")).to_contain_text("of 240 settings")
-        assert findings(one.page, "Running") == ()
-        other.open("/evaluate?" + one.page.url.partition("?")[2])
-        expect(other.own("running")).to_contain_text("questions/s")
-        other.button("evaluate_stop").click()
-        for tab in (one, other):
-            expect(tab.button("evaluate_continue")).to_be_visible()
-            expect(tab.own("running")).to_contain_text("stopped")
-        one.page.reload()
-        one.button("evaluate_continue").click()
-        for tab in (one, other):
-            expect(tab.button("evaluate_stop")).to_be_visible()
-            expect(tab.own("running")).to_contain_text("questions/s")
-        one.button("evaluate_stop").click()
+        try:
+            expect(one.own("running")).to_contain_text("of 240 settings")
+            assert findings(one.page, "Running") == ()
+            other.open("/evaluate?" + one.page.url.partition("?")[2])
+            expect(other.own("running")).to_contain_text("questions/s")
+            other.button("evaluate_stop").click()
+            for tab in (one, other):
+                expect(tab.button("evaluate_continue")).to_be_visible()
+                expect(tab.own("running")).to_contain_text("stopped")
+            one.page.reload()
+            one.button("evaluate_continue").click()
+            for tab in (one, other):
+                expect(tab.button("evaluate_stop")).to_be_visible()
+                expect(tab.own("running")).to_contain_text("questions/s")
+        finally:  # other tests share the server
+            one.button("evaluate_stop").click()
         expect(other.button("evaluate_continue")).to_be_visible()
-
-
-def test_a_server_that_is_killed_in_the_middle_goes_on_where_it_was(
-    chromium: Browser, tmp_path: Path
-) -> None:
-    folder = data_folder(tmp_path)
-    with serving(folder) as site:
-        with visiting(chromium, site) as app:
-            fill_long_experiment(app)
-            app.button("evaluate_start").click()
-            expect(app.keyed("evaluate_settings").locator("tbody tr").first).to_be_visible()
-            address = app.page.url.partition("?")[2]
-        os.kill(site.pid, signal.SIGKILL)
-    with serving(folder) as site, visiting(chromium, site) as app:
-        app.open(f"/evaluate?{address}")
-        expect(app.own("running")).to_contain_text("of 240 settings")
-        expect(app.own("running")).to_contain_text("stopped")
-        rows = app.keyed("evaluate_settings").locator("tbody tr")
-        expect(rows.first).to_be_visible()
-        expect(app.keyed("evaluate_verdict")).to_contain_text("of 240: no verdict")
-        expect(app.button("evaluate_use")).to_have_count(0)
-        app.button("evaluate_continue").click()
-        expect(app.own("running")).to_contain_text("questions/s")
-        expect(app.keyed("evaluate_verdict")).to_contain_text("of 240 measured, no verdict yet")
-        app.button("evaluate_stop").click()
-        expect(app.button("evaluate_continue")).to_be_visible()
+        other.button("evaluate_delete").click()
+        expect(other.keyed("evaluate_deleted")).to_be_visible()
 
 
 TABLE = """names => {

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from playwright.sync_api import expect
 
-from core.run.codec import run_to_json
 from core.run.events import Record
 from core.run.state import Run
 from tests.browser.axe import findings
@@ -64,20 +63,3 @@ def test_a_run_is_replayed_paused_sped_up_and_halts_where_a_phase_begins(
     expect(app.page).not_to_have_url(re.compile("replay"))
     app.open("/runs")
     expect(app.listed(QUESTION)).to_have_count(1)
-
-
-def test_a_run_without_events_says_so(app: App, demo_records: tuple[Record, ...]) -> None:
-    app.open("/runs")
-    app.button("import").first.click()
-    app.page.locator("input[type=file]").set_input_files(
-        {
-            "name": "run.json",
-            "mimeType": "application/json",
-            "buffer": run_to_json(Run.from_records(demo_records)),
-        }
-    )
-    app.finished()
-    app.open(f"/?run={app.shown_run()}&replay=1")
-    expect(app.page.get_by_test_id("stMain")).to_contain_text("This run has no events to replay.")
-    app.finished()
-    expect(app.page).not_to_have_url(re.compile("replay"))

@@ -142,6 +142,10 @@ def test_a_click_on_a_cell_opens_its_passage(answered: App) -> None:
     answered.cell(1, TEXT)
     agree()
     reader.get_by_role("button", name="Close").click()
+    answered.field("filter_words").fill("")
+    answered.field("filter_words").press("Enter")
+    expect(answered.keyed("passage_caption")).to_contain_text(re.compile(r"(\d+) of \1 shown"))
+    answered.at_rest()
     answered.cell(2, 16)
     agree()
     first = answered.keyed("passages").locator("tbody tr td").first

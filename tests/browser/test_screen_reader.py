@@ -52,13 +52,14 @@ _STOP = """() => {
 }"""
 
 
-def test_the_tree_of_a_finished_run_has_its_parts_named_and_in_order(answered: App) -> None:
+def test_a_finished_run_has_its_parts_named_and_in_order(answered: App) -> None:
     expect(answered.keyed("curve").locator(".scatterlayer").first).to_be_visible()
     expect(answered.page.get_by_role("main")).to_match_aria_snapshot(TREE)
     expect(answered.step("search").locator(".count")).to_have_text("5 hits")
+    the_tab_key_goes_through_the_page_and_out_of_it(answered)
 
 
-def test_the_tab_key_goes_through_the_page_and_out_of_it(answered: App) -> None:
+def the_tab_key_goes_through_the_page_and_out_of_it(answered: App) -> None:
     stops: list[str] = []
     while len(stops) < 200:
         answered.page.keyboard.press("Tab")

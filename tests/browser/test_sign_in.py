@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import NewFolder
 from tests.browser.page_objects import QUESTION, App
 from tests.browser.server import Site, serving
 from tests.services.oidc import Provider
@@ -19,9 +20,9 @@ def provider() -> Iterator[Provider]:
 
 
 @pytest.fixture(scope="module")
-def closed_site(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def closed_site(provider: Provider, new_folder: NewFolder) -> Iterator[Site]:
     """The product on a machine whose operator has written an [auth] section."""
-    home = tmp_path_factory.mktemp("home")
+    home = new_folder("home")
     (home / ".streamlit").mkdir()
     secrets = provider.secrets("http://127.0.0.1:{port}/oauth2callback")
     (home / ".streamlit" / "secrets.toml").write_text(secrets)
@@ -49,11 +50,11 @@ def at_the_door(page: Page) -> None:
     expect(page.get_by_role("link", name="History")).to_have_count(0)
 
 
-@pytest.mark.parametrize("path", ["/", "/runs", "/system", "/handbook", "/?run=unknown", "/sign-out"])
-def test_nothing_is_shown_to_who_has_not_signed_in(visitor: Callable[[], App], path: str) -> None:
+def test_nothing_is_shown_to_who_has_not_signed_in(visitor: Callable[[], App]) -> None:
     app = visitor()
-    app.open(path)
-    at_the_door(app.page)
+    for path in ("/", "/runs", "/system", "/handbook", "/?run=unknown", "/sign-out"):
+        app.open(path)
+        at_the_door(app.page)
     # Signing out is a page of those who are signed in.
     app.faults[:] = [fault for fault in app.faults if "does not seem to exist" not in fault]
 

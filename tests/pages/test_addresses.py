@@ -6,7 +6,7 @@ from streamlit.testing.v1.element_tree import TextInput
 
 from core.config.knobs import Knobs
 from core.runtime.registry import RunRegistry
-from tests.pages.conftest import DEMO, answered, opened
+from tests.pages.conftest import DEMO, answered, opened, words
 from tests.pages.test_explain_and_compare import plain_words
 
 pytestmark = pytest.mark.slow
@@ -72,6 +72,27 @@ def test_another_run_brings_its_own_settings(registry: RunRegistry) -> None:
     assert written(app) == []
 
 
+@pytest.mark.parametrize(
+    ("page", "parameter", "told"),
+    [
+        ("handbook", "article", "There is no article tides. All articles are listed below."),
+        (
+            "library",
+            "collection",
+            "There is no collection tides. There are none yet. Adding documents creates it.",
+        ),
+        ("evaluate", "experiment", "There is no experiment tides. There are none yet."),
+    ],
+)
+def test_an_address_of_what_does_not_exist_says_so(
+    registry: RunRegistry, page: str, parameter: str, told: str
+) -> None:
+    app = opened(page, **{parameter: "tides"})
+    assert not app.exception
+    assert told in words(app)
+    assert app.query_params[parameter] == "tides"
+
+
 def field(app: AppTest, slider: str) -> TextInput:
     """The field beside the slider with this key."""
     (found,) = (one for one in app.text_input if (one.key or "").startswith(f"typed_{slider}_"))
@@ -105,10 +126,15 @@ def test_a_typed_number_moves_the_slider_or_is_answered(
 
 def test_a_slider_and_its_field_agree_in_every_group(registry: RunRegistry) -> None:
     app = opened()
+    assert field(app, "knob_rank_threshold").value == "off"
     app.slider(key="knob_rank_threshold").set_value(0.25).run()
     assert field(app, "knob_rank_threshold").value == "0.25"
     field(app, "knob_rank_threshold").set_value("0,125").run()
     assert app.slider(key="knob_rank_threshold").value == 0.125
+    assert field(app, "knob_rank_threshold").value == "0.125"
+    field(app, "knob_rank_threshold").set_value("off").run()
+    assert app.slider(key="knob_rank_threshold").value == -1
+    assert field(app, "knob_rank_threshold").value == "off"
     field(app, "knob_read_early_cut_idle").set_value("nan").run()
     assert app.slider(key="knob_read_early_cut_idle").value == 0.3
     field(app, "knob_read_early_cut_idle").set_value("7").run()

@@ -10,7 +10,7 @@ from core.config.knobs import Strategy
 from core.evaluation.labels.qrels import to_qrels
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
-from tests.pages.conftest import PATIENCE, answered, opened
+from tests.pages.conftest import PATIENCE, answered, drawn_until, opened
 
 pytestmark = pytest.mark.slow
 
@@ -73,6 +73,15 @@ def test_labels_belong_to_the_question_and_are_there_in_its_next_run(registry: R
     assert "1 of 10</b> labelled" in html(opened(run=again.id))
     other = answered(registry, "What is BM25?")
     assert "0 of 10</b> labelled" in html(opened(run=other.id))
+
+
+def test_labels_stay_when_pages_are_cut_anew(registry: RunRegistry) -> None:
+    run = answered(registry)
+    app = labelled(opened(run=run.id), "RELEVANT")
+    assert "1 of 10</b> labelled" in html(app)
+    app.slider(key="knob_chunk_size").set_value(200).run()
+    drawn_until(app, lambda: "the answer's ranking" in html(app))
+    assert re.search(r"[1-9] of 10</b> labelled", html(app))
 
 
 def test_another_ranking_is_judged_against_that_of_the_answer(registry: RunRegistry) -> None:

@@ -9,9 +9,10 @@ from core.config.access import NO_ACCESS
 from core.library.ingests import Upload
 from core.runtime.registry import RunRegistry
 from pages.parts import document_library, runtime
-from tests.pages.conftest import PATIENCE, opened
+from tests.pages.conftest import DEMO, PATIENCE, drawn_until, opened, words
 from tests.runtime.waiting import finished
 from tests.services.loopback import Loopback, Reply, Request, html_reply, json_reply
+from tests.services.openai_server import FakeOpenAI, failure, streamed
 
 pytestmark = pytest.mark.slow
 
@@ -123,3 +124,17 @@ def test_a_web_search_that_is_down_beside_a_collection_is_a_warning(
     assert "could not connect" in flags(app)
     assert step(app, "search")[0] == "partial"
     assert "1 warning" in badges(app)
+
+
+def test_a_rate_limit_while_queries_are_written_is_time_of_queries(
+    model_registry: RunRegistry, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.chats.append(failure(429, retry_after="3"))
+    fake_openai.chats += [streamed("chunk overlap\npassage boundaries"), streamed("Facts stay whole [1].")]
+    run_id = model_registry.start("How does chunk overlap affect retrieval?", DEMO)
+    app = opened(run=run_id)
+    assert not app.exception
+    drawn_until(app, lambda: "Writing search queries: rate limit of 127.0.0.1" in words(app))
+    assert step(app, "embed")[0] == "waiting"
+    finished(model_registry, run_id)
+    assert re.search(r"waited [34]\.\d s", words(app.run()))

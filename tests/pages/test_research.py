@@ -13,7 +13,7 @@ from pages.parts import runtime
 from pages.parts.research.results_pane import TABS
 from tests.methods.agent_runs import KNOBS, OVERLAP
 from tests.pages.conftest import DEMO, answered, drawn_until, opened, words
-from tests.pages.test_pages import html, tuned
+from tests.pages.test_pages import html
 from tests.runtime.waiting import finished, until
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, called, streamed

@@ -7,10 +7,11 @@ import pytest
 from core.export.formats import export
 from core.export.signature import key_id, new_key
 from core.run.codec import run_to_json
+from core.run.recorded_run import RecordedRun
 from core.runtime.registry import RunRegistry
 from pages.parts.research.results_pane import TABS
 from tests.export.test_signature import entry_of, with_entry
-from tests.pages.conftest import answered, opened
+from tests.pages.conftest import answered, opened, words
 
 pytestmark = pytest.mark.slow
 
@@ -28,6 +29,14 @@ def test_an_exported_run_is_imported_and_opened(registry: RunRegistry) -> None:
     assert line.question == run.question
     assert app.session_state["run_id"] == line.id
     assert list(opened("runs").dataframe[0].value["question"]) == [run.question]
+
+
+def test_a_run_without_events_is_not_replayed(registry: RunRegistry) -> None:
+    run_id = registry.import_run(RecordedRun.folded((), answered(registry)))
+    app = opened(run=run_id, replay="1")
+    assert not app.exception
+    assert "This run has no events to replay." in words(app)
+    assert "replay" not in app.query_params
 
 
 def left_out(registry: RunRegistry) -> str:

@@ -145,10 +145,14 @@ def _decide_on(source: str, drafts: Drafts, draft: Draft, left: int) -> None:
         key="reader_draft",
         controls=controls,
     )
-    words = st.text_input("Other words", draft.question, key=f"draft_words_{draft.passage.id}", max_chars=300)
-    if words and one_line(words) != draft.question:
-        drafting.edit(source, draft.passage.id, one_line(words))
-        st.rerun(scope="fragment")
+    key = f"draft_words_{draft.passage.id}"
+
+    def edit() -> None:
+        words = one_line(st.session_state[key])
+        if words and words != draft.question:
+            drafting.edit(source, draft.passage.id, words)
+
+    st.text_input("Other words", draft.question, key=key, max_chars=300, on_change=edit)
 
 
 def _undo(decided: tuple[str, str]) -> None:
