@@ -153,7 +153,9 @@ def words(app: AppTest) -> str:
     """Return the text of markup, Markdown and messages of the page, in one line."""
     blocks = (*app.markdown, *app.caption, *app.info, *app.success, *app.warning, *app.error)
     parts = [*(element.proto.body for element in app.get("html")), *(str(block.value) for block in blocks)]
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", " ".join(parts))).replace("\\", "").split())
+    return " ".join(
+        unescape(re.sub(r"<[^>]+>", " ", " ".join(parts))).replace("\\", "").replace("**", "").split()
+    )
 
 
 def drawn_until(app: AppTest, is_drawn: Callable[[], bool]) -> AppTest:

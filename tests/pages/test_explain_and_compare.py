@@ -15,7 +15,7 @@ from core.runtime.registry import RunRegistry
 from core.stages.check import check
 from core.text.facts.named_facts import MOST_SENTENCES
 from tests.analysis.sample import run_of
-from tests.pages.conftest import answered, opened
+from tests.pages.conftest import answered, opened, words
 from tests.samples import ANSWER, records
 from tests.services.openai_server import MARKDOWN_ANSWER
 
@@ -207,6 +207,10 @@ def test_settings_are_saved_applied_renamed_and_deleted(registry: RunRegistry) -
     other.button(key="preset_delete_main").click().run()
     assert not other.exception
     assert registry.presets.all().presets == ()
+    assert "“Very few” is deleted." in words(other)
+    other.button(key="preset_undo_main").click().run()
+    assert "“Very few” is saved again." in words(other)
+    assert other.selectbox(key="preset_main").value == "Very few"
 
 
 def test_a_preset_without_a_name_and_a_damaged_one_are_reported(registry: RunRegistry) -> None:

@@ -10,7 +10,7 @@ from core.config.knobs import Strategy
 from core.evaluation.labels.qrels import to_qrels
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
-from tests.pages.conftest import PATIENCE, answered, drawn_until, opened
+from tests.pages.conftest import PATIENCE, answered, opened, words
 
 pytestmark = pytest.mark.slow
 
@@ -79,8 +79,16 @@ def test_labels_stay_when_pages_are_cut_anew(registry: RunRegistry) -> None:
     run = answered(registry)
     app = labelled(opened(run=run.id), "RELEVANT")
     assert "1 of 10</b> labelled" in html(app)
-    app.slider(key="knob_chunk_size").set_value(200).run()
-    drawn_until(app, lambda: "the answer's ranking" in html(app))
+    app.slider(key="knob_chunk_size").set_value(300).run()
+    job = registry.retuning.start(
+        app.session_state["session_id"],
+        run.id,
+        replace(run.knobs, chunk=replace(run.knobs.chunk, size=300)),
+    )
+    assert job is not None
+    job.wait(PATIENCE)
+    app.run()
+    assert "the answer's ranking" in words(app)
     assert re.search(r"[1-9] of 10</b> labelled", html(app))
 
 
