@@ -1,4 +1,7 @@
-"""A real browser on a real server. A test fails on console errors, foreign requests and server faults."""
+"""A real browser on a real server. A test fails on console errors, foreign requests and server faults.
+
+Tests share few servers, each with a copied store: a test asks a question or has a file of its own, and filters by it.
+"""
 
 import shutil
 from collections.abc import Callable, Generator, Iterator
