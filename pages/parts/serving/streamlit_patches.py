@@ -139,6 +139,25 @@ def _clear_for_page_alone(
         queue._delta_index_map = {}  # what the fragment sends comes after all that waits, not in its place
 
 
+# --- the request of a timer (decision 0085) -----------------------------------------------------------------
+# Upstream: no issue is known. Test: tests/pages/test_timer_requests.py
+
+
+def keep_values_from_timers() -> None:
+    """Draw a fragment for its timer with the widget values that the session has.
+
+    The browser sends the values of all its widgets with every request. Those of a timer may be older than what a
+    callback has set since: the session would take them for changes by a person and set the values back.
+    """
+    app_session.RerunData = _without_timer_values  # type: ignore[misc, assignment]
+
+
+def _without_timer_values(**fields: Any) -> RerunData:
+    if fields.get("is_auto_rerun"):
+        fields["widget_states"] = None
+    return RerunData(**fields)
+
+
 # --- the value of one widget ----------------------------------------------------------------------------------
 # Upstream: no issue is known. Test: tests/pages/test_widget_values.py
 
