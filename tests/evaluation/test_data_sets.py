@@ -55,7 +55,7 @@ def test_odd_judgements_are_told_and_kept(tmp_path: Path) -> None:
         )
     )
     assert data.warnings == (
-        "1 judged questions are not in queries.jsonl.",
+        "1 judged question is not in queries.jsonl.",
         "1 judged document (gone) is not among the documents.",
         "1 document (b) is without text.",
     )

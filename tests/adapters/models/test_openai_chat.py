@@ -255,7 +255,7 @@ def elsewhere() -> Reply:
         (html_reply("<h1>Not Found</h1>", status=404), "There is no chat endpoint at", "/v1"),
         (failure(400, "This model's maximum context length is 2048 tokens"), "too long", "fewer"),
         (failure(413, "Payload too large"), "too long", "fewer"),
-        (failure(429, "Slow down", retry_after="3600"), "takes no more requests", "3600 seconds"),
+        (failure(429, "Slow down", retry_after="3600"), "takes no more requests", "3,600 seconds"),
         (elsewhere(), "sends requests elsewhere (307)", "base URL"),
         (failure(418, "I am a teapot"), "refused the request (418): I am a teapot", "base URL"),
     ],

@@ -108,7 +108,7 @@ async def test_a_wait_beyond_patience_is_not_begun(fake_openai: FakeOpenAI, date
     fake_openai.embeddings.append(failure(429, retry_after=later if dated else "3600"))
     with pytest.raises(EmbedFailed) as fault:
         await asyncio.wait_for(embedder(fake_openai)(TEXTS), 5)
-    assert "3600 seconds" in fault.value.hint or "3599 seconds" in fault.value.hint
+    assert "3,600 seconds" in fault.value.hint or "3,599 seconds" in fault.value.hint
     assert len(fake_openai.embedding_requests) == 1
 
 

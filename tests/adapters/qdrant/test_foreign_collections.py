@@ -195,7 +195,7 @@ async def strange(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 @pytest.mark.parametrize(
     ("name", "width", "distance", "message"),
     [
-        ("wide", 1536, "cosine", "has 1536 dimensions, the embedder's vectors have 4"),
+        ("wide", 1536, "cosine", "has 1,536 dimensions, the embedder's vectors have 4"),
         ("dotted", WIDTH, "dot", "compares by dot distance"),
         ("distant", WIDTH, "euclid", "compares by euclid distance"),
         ("named", 0, "named vectors", "several named vectors"),
