@@ -1,6 +1,7 @@
 """`openquery` and `openquery serve`: the servers of the pages and of the HTTP API."""
 
 import argparse
+import logging
 import runpy
 import signal
 import sys
@@ -47,7 +48,8 @@ def serve_api(options: argparse.Namespace) -> int:
     configure(Settings.read())
     port = API_PORT if options.port is None else options.port
     interrupt = _Interrupt()
-    uvicorn.run(create_app(), host=options.host or "127.0.0.1", port=port, log_config=None)
+    host = options.host or "127.0.0.1"
+    uvicorn.run(create_app(), host=host, port=port, log_config=None, log_level=logging.INFO)
     return INTERRUPTED if interrupt.came else 0
 
 

@@ -123,7 +123,7 @@ def configure(
     for handler in root.handlers:
         if not any(isinstance(log_filter, Redact) for log_filter in handler.filters):
             handler.addFilter(Redact())
-    for name in ("core", "openquery", *SERVERS):
+    for name in ("core", "openquery"):  # servers have levels of their own
         logging.getLogger(name).setLevel(level)
     for name, logger in list(root.manager.loggerDict.items()):
         if isinstance(logger, logging.Logger) and name.partition(".")[0] in SERVERS:

@@ -120,6 +120,7 @@ def test_lines_of_servers_and_warnings_are_json(written: io.StringIO) -> None:
     uvicorn, streamlit = logging.getLogger("uvicorn"), logging.getLogger("streamlit.made_later")
     uvicorn.addHandler(logging.StreamHandler(plain := io.StringIO()))
     uvicorn.propagate = False
+    uvicorn.setLevel(logging.INFO)
     configure(stream=written)
     streamlit.addHandler(logging.StreamHandler(plain))
     write_through_root(streamlit)

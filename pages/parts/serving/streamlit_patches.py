@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import streamlit.logger
+from streamlit import get_option
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.delta_generator_singletons import context_dg_stack, get_default_dg_stack_value
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
@@ -38,9 +39,13 @@ def draw_from_the_root() -> None:
 
 
 def log_through_root() -> None:
-    """Write Streamlit's log lines by the handlers of the root, as all others: one stream has one form."""
+    """Write the server's log lines by the handlers of the root, as all others: one stream has one form.
+
+    They have Streamlit's level, in whose place uvicorn has set its own by now.
+    """
     streamlit.logger.setup_formatter = write_through_root
     streamlit.logger.update_formatter()
+    streamlit.logger.set_log_level(get_option("logger.level"))
 
 
 # --- the folder named pages ---------------------------------------------------------------------------------
