@@ -33,7 +33,7 @@ class Brief:
     """A chat model whose replies are kept short, for it writes about thirty tokens a second."""
 
     def __init__(self, chat: OpenAIChat, limit: int) -> None:
-        self.identity, self.host = chat.identity, chat.host
+        self.identity, self.host, self.silence = chat.identity, chat.host, chat.silence
         self._chat, self._limit = chat, limit
 
     def __call__(

@@ -29,7 +29,7 @@ def test_no_deep_link_reports_an_error_in_the_console(app: App, demo_records: tu
         assert urlsplit(app.page.url).path == path
         assert app.faults == []
     scripts = {path.stem for path in (ROOT / "static" / "scripts").glob("*.js")}
-    assert set(app.page.evaluate("Object.keys(window.openquery)")) == scripts - {"accessibility"}
+    assert set(app.page.evaluate("Object.keys(window.openquery)")) == scripts - {"accessibility", "sidebar"}
 
 
 @pytest.fixture(scope="module")

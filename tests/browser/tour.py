@@ -163,7 +163,7 @@ class Tour:
         app = self.app
         self._view("Sources")
         expect(app.keyed("duplicate_limit").get_by_role("radio", name="at most 1")).to_be_checked()
-        expect(app.own("facts").first).to_contain_text(re.compile(r"→ 1\s*most passages of one group"))
+        expect(app.own("facts").first).to_contain_text(re.compile(r"→ 1\s*most from one group"))
         says("with *at most 1* the context has one passage of each group")
         app.field("left_out").scroll_into_view_if_needed()
         app.drawn()  # a list closes when the page scrolls below it

@@ -71,9 +71,9 @@ class SmallWebRun:
 def recorded_web_run(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> SmallWebRun:
     data = tmp_path_factory.mktemp("small_web") / "data"
     data.mkdir()
-    shutil.copy(demo_cache, data)
+    cache = shutil.copy(demo_cache, data / "cache.sqlite")
     with SmallWeb() as web, FakeOpenAI() as author:
-        return SmallWebRun(record_small_web(data.parent, web, author), data / demo_cache.name)
+        return SmallWebRun(record_small_web(data.parent, web, author), cache)
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def _duplicate_limit(run: Run, duplicates: DuplicateClusters) -> None:
             ),
             markup.fact(
                 f"{effect.most_unlimited} → {effect.most_limited}",
-                f"most {plural(effect.most_limited, 'passage')} of one group",
+                "most from one group",
             ),
         )
     )

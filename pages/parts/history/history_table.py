@@ -94,7 +94,7 @@ def _columns(tags: Sequence[str]) -> dict[str, Any]:
             timezone=browser.time_zone_name(),
             width=96 if narrow else 136,
         ),
-        "status": column.TextColumn("status", width=66 if narrow else 102),
+        "status": column.TextColumn("status", width=76 if narrow else 102),
         "turns": column.NumberColumn("turns", width=50, help="Questions of its conversation"),
         "tags": column.MultiselectColumn("tags", options=list(tags), color="auto", width=124),
         "changed settings": column.ListColumn(
