@@ -44,7 +44,7 @@ def asked(registry: RunRegistry, app: AppTest, answer_from: AnswerFrom | None = 
 def test_three_turns_keep_their_numbers_and_are_one_entry(registry: RunRegistry) -> None:
     first = answered(registry)
     app = drafted(opened(run=first.id), SECOND)
-    assert re.search(r"what does it cost\?.*overlap", str(app.text_area(key="standalone").value), re.I)
+    assert re.search(r"overlap.*: what does it cost\?", str(app.text_area(key="standalone").value), re.I)
     assert "Coverage of the pages in hand" in words(app)
     assert "No chat model is connected." in words(app)
     asked(registry, app, AnswerFrom.PAGES)
@@ -56,7 +56,7 @@ def test_three_turns_keep_their_numbers_and_are_one_entry(registry: RunRegistry)
     drafted(app, THIRD)
     assert app.text_area(key="standalone").value == THIRD
     third = asked(registry, app, AnswerFrom.BOTH)
-    assert SECOND in words(app)
+    assert SECOND.removeprefix("and ") in words(app)
     numbers = [int(number) for number in re.findall(r'id="src-(\d+)"', html(app))]
     assert len(set(numbers)) == 6 and max(numbers) > 6, "new passages get the numbers after those in use"
 
