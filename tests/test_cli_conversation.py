@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.run.state import Run
-from core.storage.run_store import RUNS, RunStore
+from core.storage.run_schema import RUNS
+from core.storage.run_store import RunStore
 from tests.services.command_line import Done, openquery
 from tests.services.openai_server import FakeOpenAI, streamed
 

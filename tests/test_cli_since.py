@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.run_store import RUNS, RunStore
+from core.storage.run_schema import RUNS
+from core.storage.run_store import RunStore
 from tests.services.command_line import openquery
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,8 @@ from core.config.knobs import Knobs, PlanKnobs, RankKnobs, ReadKnobs, SearchKnob
 from core.config.settings import Settings
 from core.errors import BadInput
 from core.runtime.engine import Engine
-from core.storage.run_store import RUNS, RunStore
+from core.storage.run_schema import RUNS
+from core.storage.run_store import RunStore
 from core.storage.watch_state import WatchedQuestion, read_states
 from tests.services.command_line import openquery
 from tests.services.loopback import Loopback, Reply, Request, html_reply, json_reply

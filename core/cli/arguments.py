@@ -1,8 +1,10 @@
 """The commands of the command line, and their arguments. `runs` says which function a command is."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.cli.evaluation.evaluation_arguments import EVALUATION
 from core.cli.runs_arguments import add_runs_arguments
@@ -19,8 +21,9 @@ from core.cli.shared_arguments import (
     worker_count,
 )
 from core.cli.sharing.sharing_arguments import SHARING
-from core.config.schema import Parameter, parameters
-from core.model import AnswerFrom
+
+if TYPE_CHECKING:
+    from core.config.schema import Parameter
 
 FLAGS = {
     "run.method": ("--method",),
@@ -141,6 +144,8 @@ def _add_no_store(target: argparse.ArgumentParser, what: str) -> None:
 
 
 def _add_conversation(target: argparse.ArgumentParser, described: str) -> None:
+    from core.model import AnswerFrom
+
     target.add_argument(
         "--follow",
         metavar="RUN",
@@ -156,6 +161,8 @@ def _add_conversation(target: argparse.ArgumentParser, described: str) -> None:
 
 
 def _add_knobs(target: argparse.ArgumentParser, without: str = "") -> None:
+    from core.config.schema import parameters
+
     knobs = target.add_argument_group("knobs")
     for parameter in parameters():
         if parameter.path != without:

@@ -33,7 +33,8 @@ from core.run.reports.plan_events import SectionLeftOut
 from core.run.reports.sections import heading
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
-from core.storage.run_store import RUNS, RunStore
+from core.storage.run_schema import RUNS
+from core.storage.run_store import RunStore
 from core.text.sanitize import pluralize
 
 

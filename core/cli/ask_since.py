@@ -18,7 +18,8 @@ from core.run.repeat import repeat
 from core.run.state import Run
 from core.runtime.engine import Engine
 from core.stages.rank import require_texts
-from core.storage.run_store import RUNS, RunStore
+from core.storage.run_schema import RUNS
+from core.storage.run_store import RunStore
 from core.text.sanitize import json_without_surrogates
 
 

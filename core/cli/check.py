@@ -7,7 +7,8 @@ from core.cli.printing import print_text
 from core.cli.shared_arguments import settings_of
 from core.runtime.engine import Engine
 from core.runtime.health import ProbeState, probes
-from core.storage.run_store import RUNS, RunStore
+from core.storage.run_schema import RUNS
+from core.storage.run_store import RunStore
 
 
 async def check_in_terminal(options: argparse.Namespace) -> int:

@@ -19,7 +19,8 @@ from core.run.state import Run
 from core.runtime.engine import Engine
 from core.runtime.event_loop import new_loop
 from core.stages.conversation.follow_up import draft_follow_up
-from core.storage.run_store import RUNS, RunStore
+from core.storage.run_schema import RUNS
+from core.storage.run_store import RunStore
 
 
 class TerminalConversation:

@@ -1,4 +1,6 @@
-"""The command line. Each command has a module of its own, which is imported when it runs."""
+"""The command line. A command imports what it needs when it runs: the knobs alone take longer than `--version`."""
+
+from __future__ import annotations
 
 import argparse
 import asyncio
@@ -10,17 +12,16 @@ from collections.abc import Coroutine, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.cli.arguments import COMMANDS, flags_of, parser
 from core.cli.printing import print_note
 from core.cli.shared_arguments import settings_of
-from core.config.knob_changes import knob_values
-from core.config.knobs import Knobs
-from core.config.schema import nested
 from core.errors import OpenQueryError, disk_failure
-from core.model import AnswerFrom
-from core.runtime.event_loop import run_async
+
+if TYPE_CHECKING:
+    from core.config.knobs import Knobs
+    from core.model import AnswerFrom
 
 Work = Coroutine[Any, Any, int]
 """A command that runs on the event loop, to its exit code."""
@@ -73,7 +74,11 @@ def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
     try:
         module, _, function = options.runs.rpartition(".")
         outcome = getattr(import_module(f"{__package__}.{module}"), function)(options)
-        return outcome if isinstance(outcome, int) else run_async(_interruptible(outcome))
+        if isinstance(outcome, int):
+            return outcome
+        from core.runtime.event_loop import run_async
+
+        return run_async(_interruptible(outcome))
     except OpenQueryError as error:
         print_note(f"openquery: {error}")
         return error.exit_code
@@ -124,6 +129,8 @@ def ask_in_terminal(options: argparse.Namespace) -> Work:
 
 
 def _answer_from(options: argparse.Namespace) -> AnswerFrom | None:
+    from core.model import AnswerFrom
+
     return AnswerFrom(options.answer_from) if options.answer_from else None
 
 
@@ -134,10 +141,15 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
 
 def _overridden(options: argparse.Namespace, knobs: Knobs) -> Knobs:
     """The knobs with what the arguments say in place of their own values."""
+    from core.config.knob_changes import knob_values
+
     return _knobs(knob_values(knobs) | _given(options))
 
 
 def _knobs(values: Mapping[str, Any]) -> Knobs:
+    from core.config.knobs import Knobs
+    from core.config.schema import nested
+
     return Knobs.parse(nested(values), lambda path: flags_of(path)[-1])
 
 
@@ -145,6 +157,7 @@ def chat_in_terminal(options: argparse.Namespace) -> int:
     """Hold a conversation, and return the exit code."""
     from core.cli.ask import AskOptions, Output
     from core.cli.conversation import converse
+    from core.config.knob_changes import knob_values
 
     settings = settings_of(options)
     asking = AskOptions(verbose=options.verbose, output=Output(options.output), stored=options.stored)

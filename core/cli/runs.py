@@ -23,7 +23,8 @@ from core.run.codec import run_to_json
 from core.run.state import Run
 from core.runtime.engine import Engine
 from core.storage.price_file import PriceFile
-from core.storage.run_store import RUNS, RunStore
+from core.storage.run_schema import RUNS
+from core.storage.run_store import RunStore
 from core.storage.run_summaries import RunSummary
 from core.text.sanitize import one_line, pluralize
 

@@ -3,7 +3,6 @@
 import argparse
 
 from core.cli.shared_arguments import add_connections
-from core.run.state import RunStatus
 
 MOST_LISTED = 500
 """Runs that are looked at, as on the History page."""
@@ -11,6 +10,8 @@ MOST_LISTED = 500
 
 def add_runs_arguments(runs: argparse.ArgumentParser) -> None:
     """Add the arguments: an action with its runs, filters, and the form of the output."""
+    from core.run.state import RunStatus
+
     runs.add_argument(
         "action",
         nargs="?",

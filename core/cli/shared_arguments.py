@@ -1,14 +1,17 @@
 """What several commands have in their arguments."""
 
+from __future__ import annotations
+
 import argparse
 import logging
 import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.config.settings import Settings
+if TYPE_CHECKING:
+    from core.config.settings import Settings
 
 EXIT_CODES = (
     "Exit codes: 0 success (also when the sources hold no answer), 1 a check failed, 2 bad input, 3 search, 4 read, "
@@ -29,15 +32,41 @@ class Command(NamedTuple):
     epilog: str = EXIT_CODES
 
 
+class CommandParser(argparse.ArgumentParser):
+    """A parser of one command, which adds the arguments when it first parses.
+
+    The arguments of a command are made from the models of knobs, phases or statuses, whose imports take most of the
+    time of a command that has none of them.
+    """
+
+    def __init__(self, *, add_arguments: Callable[[CommandParser], object], **options: Any) -> None:
+        super().__init__(**options)
+        self._add_arguments: Callable[[CommandParser], object] | None = add_arguments
+
+    def complete(self) -> None:
+        """Add the arguments, unless they are there."""
+        add, self._add_arguments = self._add_arguments, None
+        if add is not None:
+            add(self)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse the arguments that are known, and return the others."""
+        self.complete()
+        return super().parse_known_args(args, namespace)
+
+
 def add_commands(target: argparse.ArgumentParser, commands: Mapping[str, Command], **options: Any) -> None:
     """Add a parser for each command, by its name. `options` are those of the group of commands."""
-    group = target.add_subparsers(**options)
+    group = target.add_subparsers(parser_class=CommandParser, **options)
     for name, command in commands.items():
         parser = group.add_parser(
-            name, help=command.help, description=command.description, epilog=command.epilog
+            name,
+            help=command.help,
+            description=command.description,
+            epilog=command.epilog,
+            add_arguments=command.add_arguments,
         )
         parser.set_defaults(runs=command.runs, refuse=parser.error)
-        command.add_arguments(parser)
 
 
 def add_file(
@@ -107,6 +136,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
     Raises:
         BadInput: when they are wrong.
     """
+    from core.config.settings import Settings
     from core.runtime.logs import configure
 
     names = ("searxng_url", "chat_model", "embedding_model", "base_url")

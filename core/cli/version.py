@@ -7,11 +7,10 @@ from pathlib import Path
 from core import __version__
 from core.cli.printing import print_text
 from core.config.settings import Settings
-from core.library.catalogue import LIBRARY
-from core.library.catalogue import SCHEMA as LIBRARY_SCHEMA
+from core.library.catalogue_schema import LIBRARY
+from core.library.catalogue_schema import SCHEMA as LIBRARY_SCHEMA
 from core.storage.migrations import Schema, version_of
-from core.storage.run_schema import SCHEMA
-from core.storage.run_store import RUNS
+from core.storage.run_schema import RUNS, SCHEMA
 
 
 def version_in_terminal(_options: argparse.Namespace) -> int:

@@ -23,7 +23,8 @@ from core.run.recorded_run import RecordedRun
 from core.run.repeat import Repeat, repeat
 from core.run.state import Run
 from core.runtime.engine import Engine
-from core.storage.run_store import RUNS, RunStore
+from core.storage.run_schema import RUNS
+from core.storage.run_store import RunStore
 from core.storage.watch_state import QuestionState, WatchedQuestion, read_states, write_states
 from core.text.sanitize import one_line
 

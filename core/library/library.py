@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from core.errors import BadInput, LibraryFailed
 from core.library.add_document import IngestPorts, Read, read_document
-from core.library.catalogue import LIBRARY, Catalogue
+from core.library.catalogue import Catalogue
+from core.library.catalogue_schema import LIBRARY
 from core.library.document_files import PAGE, DocumentFiles, StoredFile, page_from_json
 from core.library.document_reader import DocumentReader, document_filter
 from core.library.fetch_task import Fetch

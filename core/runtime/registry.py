@@ -38,7 +38,8 @@ from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.storage.label_store import LabelStore
 from core.storage.presets import Presets
 from core.storage.run_links import RunLinks, refuse_link
-from core.storage.run_store import RUNS, RunStore
+from core.storage.run_schema import RUNS
+from core.storage.run_store import RunStore
 from core.storage.run_summaries import RunSummary
 
 RUNS_IN_ESTIMATE = 20

@@ -2,6 +2,9 @@
 
 from core.storage.migrations import Schema
 
+RUNS = "runs.sqlite"
+"""The name of the file in the data folder."""
+
 # runs: `conversation` is the id of the first run of a conversation, `follows` that of the run before; both empty in rows
 # of version 5; `model_usage` is JSON, and NULL in rows of versions 5 and 6. run_users: in whose history a run stands. run_processes: where a live run is under way. imported_runs: the exported
 # JSON that a run begins with. presets and labels: `user` is a digest, empty for everybody. labels: how relevant a range

@@ -25,8 +25,6 @@ from core.storage.run_writer import NO_RUN, Change, RunWriter, not_saved_message
 
 log = logging.getLogger(__name__)
 
-RUNS = "runs.sqlite"
-"""The name of the file in the data folder."""
 REMEMBERED_USERS = 10_000
 
 _SET_USER = "INSERT OR REPLACE INTO run_users VALUES (?, ?)"

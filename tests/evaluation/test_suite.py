@@ -17,7 +17,8 @@ from core.model import Grade
 from core.run import events as e
 from core.run.state import Run
 from core.storage.label_store import LabelStore
-from core.storage.run_store import RUNS, RunStore
+from core.storage.run_schema import RUNS
+from core.storage.run_store import RunStore
 from tests import samples
 
 BY_WORDS = '[rank]\nstrategy = "bm25"\n'

@@ -36,7 +36,8 @@ from core.runtime.choices.ingest_workers import CLUSTER
 from core.runtime.choices.sweep_workers import data_embedder, sweep_embedder, sweep_reranker, sweep_workers
 from core.runtime.engine import Engine
 from core.storage.label_store import LabelStore
-from core.storage.run_store import RUNS, RunStore
+from core.storage.run_schema import RUNS
+from core.storage.run_store import RunStore
 from core.text.display import embedder_names
 from core.text.sanitize import one_line, plural, pluralize
 

@@ -4,7 +4,6 @@ import argparse
 from collections.abc import Mapping
 
 from core.cli.shared_arguments import Command, add_file, add_verbose
-from core.model import Phase
 
 
 def _export(target: argparse.ArgumentParser) -> None:
@@ -23,6 +22,8 @@ def _open(target: argparse.ArgumentParser) -> None:
 
 
 def _replay(target: argparse.ArgumentParser) -> None:
+    from core.model import Phase
+
     target.add_argument("run", metavar="RUN", help="a bundle, or the id of a run in the history")
     target.add_argument(
         "--speed", type=float, default=1.0, metavar="X", help="2 is twice as fast (default 1)"
