@@ -1,5 +1,6 @@
 """Questions and pages in different languages, with the models that ship."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -21,6 +22,7 @@ from core.runtime.engine import Engine
 from core.runtime.side_jobs.answer_evaluations import answering_ports
 
 KNOBS = Knobs()
+MOST_QUESTION_LENGTH = 60
 ENGLISH = {
     "aurora": "The polar lights arise when particles of the solar wind hit the upper atmosphere. They excite atoms of "
     "oxygen and nitrogen, which glow green and red. The lights are seen mostly near the poles.",
@@ -74,6 +76,40 @@ class Unasked(MultilingualUSE):
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
         raise AssertionError("The model was asked.")
+
+
+class Slow(MiniLM):
+    """The English model, which never comes to an end with passages."""
+
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
+        if any(len(text) > MOST_QUESTION_LENGTH for text in texts):
+            await asyncio.Event().wait()
+        return await super().__call__(texts, on_retry)
+
+
+class Told(MultilingualUSE):
+    """The multilingual model, which tells when it was first asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
+        self.asked.set()
+        return await super().__call__(texts, on_retry)
+
+
+class LateWeb(Web):
+    """The web, whose page about the bridge comes when the multilingual model was asked."""
+
+    def __init__(self, pages: Mapping[str, Mapping[str, str]], asked: asyncio.Event) -> None:
+        super().__init__(pages)
+        self.asked = asked
+
+    async def __call__(self, url: str, knobs: object) -> Document:  # type: ignore[override]
+        if url.endswith("bridge"):
+            await self.asked.wait()
+        return await super().__call__(url, knobs)
 
 
 class Missing(MultilingualUSE):
@@ -139,6 +175,25 @@ async def test_all_passages_of_a_mixed_run_are_in_one_space() -> None:
     assert run.index is not None and run.index.vectors is not None
     assert run.index.embedder == USE_IDENTITY and run.index.vectors.shape == (5, 512)
     assert {source.url.rpartition("/")[2] for source in run.sources[:2]} == {"aurora", "nordlicht"}
+
+
+async def test_the_multilingual_model_begins_before_the_last_page() -> None:
+    pages, across = {"en": ENGLISH, "de": GERMAN}, Told()
+    world = replace(ports(across, **pages), embed=Slow(), web=LateWeb(pages, across.asked))
+    run = await research("How do polar lights arise?", KNOBS, world)
+    assert run.error is None and run.index is not None and run.index.embedder == USE_IDENTITY
+    assert len(run.index.passages) == 5 and not run.index.not_embedded
+
+
+async def test_few_foreign_pages_in_the_end_leave_the_chosen_model() -> None:
+    paragraphs = (
+        f"{text} That is fact number {number}." for number in range(20) for text in ENGLISH.values()
+    )
+    run = await research(
+        "How do polar lights arise?", KNOBS, ports(de=GERMAN, en={"facts": "\n\n".join(paragraphs)})
+    )
+    assert run.index is not None and run.index.embedder == MINILM.identity
+    assert run.index.vectors is not None and run.index.vectors.shape[1] == 384
 
 
 async def test_a_run_stays_in_its_space_when_it_is_tuned_and_answered_again() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Coroutine, Iterable
 from contextlib import aclosing
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -91,6 +91,48 @@ async def _unwrapped(task: asyncio.Task[None]) -> None:
         while isinstance(leaf, BaseExceptionGroup):
             leaf = leaf.exceptions[0]
         raise leaf from group
+
+
+class Replayed(Generic[A]):
+    """A stream that is read once, of which any number of readers get every item.
+
+    `aclose` closes the source; readers that wait then are cancelled with it.
+    """
+
+    def __init__(self, source: AsyncGenerator[A]) -> None:
+        self._items: list[A] = []
+        self._changed = asyncio.Event()
+        self._reading = asyncio.create_task(self._read(source))
+
+    async def _read(self, source: AsyncGenerator[A]) -> None:
+        try:
+            async with aclosing(source):
+                async for item in source:
+                    self._items.append(item)
+                    self._wake()
+        finally:
+            self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def items(self) -> AsyncGenerator[A]:
+        """All items, from the first one on. Raises what the source raised, after them."""
+        position = 0
+        while True:
+            while position < len(self._items):
+                yield self._items[position]
+                position += 1
+            if self._reading.done():
+                self._reading.result()
+                return
+            await self._changed.wait()
+
+    async def aclose(self) -> None:
+        """Close the source."""
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
 
 
 async def collected(source: AsyncIterable[A]) -> list[A]:

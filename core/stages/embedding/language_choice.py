@@ -5,9 +5,10 @@ the figures by which the limits were set.
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
 
 from core.config.knobs import EmbedKnobs
 from core.model import Index, Page, Passage
@@ -16,13 +17,15 @@ from core.run.events import Emit
 from core.stages.embed import embed
 from core.stages.embedding.cascade import First
 from core.stages.ranking.bm25 import bm25_index
-from core.stages.streams import stream
+from core.stages.streams import Replayed
 from core.stages.time_budget import TimeBudget
 from core.text.bm25_index import tokens
 from core.text.language import dominant_language, in_latin_script
 
 LEAST_FOREIGN = 0.1
 """The share of passages in another language than the question from which the multilingual embedder reads all of them."""
+_LEAST_FOREIGN_PAGES = 2
+"""How many pages in another language make it likely, while pages are missing, that the share is one of all of them."""
 _SAME_LANGUAGE = 0.7
 """Of a question of which more words stand in the passages, the language was mistaken: "Los Angeles population"."""
 _SAME_LANGUAGE_ON_A_PAGE = 0.3
@@ -46,18 +49,20 @@ async def embed_in_one_space(
     """As `core.stages.embed.embed`, by the embedder that the languages of the question and of `pages` ask for.
 
     It begins with the one that the question's language and the first page suggest, and only
-    the chosen one leaves passages to wait, as `first` says. When the last page is in and it is the
-    other one, that reads all passages anew.
+    the chosen one leaves passages to wait, as `first` says. As soon as the pages ask for the multilingual one, that reads
+    all passages and the work of the other ends. Where they ask for the chosen one in the end, that reads them anew.
     """
+    across = ports.across
+    abandoned = False
 
-    def embed_by(
-        passages: AsyncGenerator[tuple[Passage, ...]],
-        port: Embed,
-        on_arrival: Callable[[Index], Awaitable[None]] | None = None,
-    ) -> Awaitable[Index]:
+    def stopped(index: Index) -> None:
+        if on_stop and not abandoned:
+            on_stop(index)
+
+    def embed_by(arrived: Replayed[tuple[Passage, ...]], port: Embed) -> Coroutine[Any, Any, Index]:
         return embed(
             question,
-            passages,
+            arrived.items(),
             knobs,
             port,
             emit,
@@ -65,26 +70,68 @@ async def embed_in_one_space(
             first=first if port is ports.embed else None,
             budget=budget,
             on_arrival=on_arrival,
-            on_stop=on_stop,
+            on_stop=stopped,
         )
 
-    async with aclosing(passages):
-        port = ports.embed
-        if ports.across and dominant_language([question]) not in port.languages:
-            first_page = await anext(passages, ())
-            port = (
-                ports.across
-                if reads_across(question, first_page, pages(), ports.across, _SAME_LANGUAGE_ON_A_PAGE)
-                else port
-            )
-            passages = _chained(first_page, passages)
-        index = await embed_by(passages, port, on_arrival=on_arrival)
-    everything = index.passages + index.not_embedded
-    is_across = await asyncio.to_thread(reads_across, question, everything, pages(), ports.across)
-    right = ports.across if is_across and ports.across else ports.embed
-    if right is port or not everything:
-        return index
-    return await embed_by(stream([everything]), right)
+    async with aclosing(Replayed(passages)) as arrived:
+        if not across:
+            return await embed_by(arrived, ports.embed)
+        languages = _Languages(question, across, pages)
+        if not await languages.suggest_across(arrived, ports.embed):
+            embedding = asyncio.create_task(embed_by(arrived, ports.embed))
+            deciding = asyncio.create_task(languages.ask_for_across(arrived))
+            try:
+                await asyncio.wait({embedding, deciding}, return_when=asyncio.FIRST_COMPLETED)
+                if embedding.done() or deciding.done():
+                    failed = embedding.done() and embedding.exception()
+                    if failed or not await deciding:
+                        return await embedding
+                abandoned = True
+            finally:
+                for task in (embedding, deciding):
+                    task.cancel()
+                await asyncio.gather(embedding, deciding, return_exceptions=True)
+            abandoned = False
+        index = await embed_by(arrived, across)
+        everything = index.passages + index.not_embedded
+        if not everything or await languages.ask(everything):
+            return index
+        return await embed_by(arrived, ports.embed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Languages:
+    """What the languages of a question and of the pages that have arrived ask for."""
+
+    question: str
+    across: Embed
+    pages: Callable[[], Mapping[str, Page]]
+
+    async def suggest_across(self, arrived: Replayed[tuple[Passage, ...]], usual: Embed) -> bool:
+        """Whether the question, in a language that the usual embedder does not know, is in another one than the first page."""
+        if dominant_language([self.question]) in usual.languages:
+            return False
+        async with aclosing(arrived.items()) as items:
+            first = await anext(items, ())
+        return reads_across(self.question, first, self.pages(), self.across, _SAME_LANGUAGE_ON_A_PAGE)
+
+    async def ask_for_across(self, arrived: Replayed[tuple[Passage, ...]]) -> bool:
+        """Whether the pages are for the multilingual embedder: told as soon as it is likely, at the latest with the last."""
+        language, passages = dominant_language([self.question]), list[Passage]()
+        async with aclosing(arrived.items()) as items:
+            async for some in items:
+                passages.extend(some)
+                foreign = _foreign(language, passages, self.pages(), self.across)
+                several = len({passage.place.page for passage in foreign}) >= _LEAST_FOREIGN_PAGES
+                if several and await self.ask(passages):
+                    return True
+        return await self.ask(passages)
+
+    async def ask(self, passages: Sequence[Passage]) -> bool:
+        """Whether these passages are for the multilingual embedder."""
+        return await asyncio.to_thread(
+            reads_across, self.question, tuple(passages), self.pages(), self.across
+        )
 
 
 def reads_across(
@@ -99,22 +146,25 @@ def reads_across(
     language = dominant_language([question]) if across else ""
     if not across or language not in across.languages:
         return False
-    languages = {key: page.article.language.lower()[:2] for key, page in pages.items()}
-    counts = Counter(languages.get(passage.place.page, "") for passage in passages)
-    foreign = {code: counts[code] for code in across.languages & counts.keys() if code != language}
-    if not foreign or sum(foreign.values()) < LEAST_FOREIGN * len(passages):
+    foreign = _foreign(language, passages, pages, across)
+    if not foreign or len(foreign) < LEAST_FOREIGN * len(passages):
         return False
-    if not (in_latin_script(language) and any(map(in_latin_script, foreign))):
+    codes = {_language_of(passage, pages) for passage in foreign}
+    if not (in_latin_script(language) and any(map(in_latin_script, codes))):
         return True
     words = bm25_index(tuple(passages), pages)
     question_words = set(tokens(question, words.language))
     return len(question_words & words.vocabulary.keys()) <= most_words * len(question_words)
 
 
-async def _chained(
-    first: tuple[Passage, ...], rest: AsyncGenerator[tuple[Passage, ...]]
-) -> AsyncGenerator[tuple[Passage, ...]]:
-    async with aclosing(rest):
-        yield first
-        async for some in rest:
-            yield some
+def _foreign(
+    language: str, passages: Sequence[Passage], pages: Mapping[str, Page], across: Embed
+) -> list[Passage]:
+    """The passages in other languages than this one that the multilingual embedder knows."""
+    known = across.languages - {language}
+    return [passage for passage in passages if _language_of(passage, pages) in known]
+
+
+def _language_of(passage: Passage, pages: Mapping[str, Page]) -> str:
+    page = pages.get(passage.place.page)
+    return page.article.language.lower()[:2] if page else ""
