@@ -154,7 +154,7 @@ def keep_values_from_timers() -> None:
     The browser sends the values of all its widgets with every request. Those of a timer may be older than what a
     callback has set since: the session would take them for changes by a person and set the values back.
     """
-    app_session.RerunData = _without_timer_values  # type: ignore[misc, assignment]
+    app_session.RerunData = _without_timer_values  # type: ignore[attr-defined, assignment]
 
 
 def _without_timer_values(**fields: Any) -> RerunData:
