@@ -135,6 +135,7 @@ EVENTS: tuple[e.Event, ...] = (
     p.BriefStarted(),
     e.ModelAsked(Phase.ANSWER, "m@h", silence=60.0),
     e.ModelHeard(Phase.ANSWER),
+    e.ModelThought(Phase.ANSWER, "Delta seems to hold."),
     e.RunStopped(),
     e.RunFailed("answer", "It broke.", "Try again.", 6),
 )

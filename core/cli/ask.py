@@ -181,7 +181,7 @@ class Terminal:
         self._closed = closed
         self._compact = not verbose and sys.stderr.isatty()
         self._phase = ""
-        self._silent = self._begun = False
+        self._silent = self._begun = self._was_written = False
         self._printed_notices: set[Notice] = set()
         self.pipe_error: BrokenPipeError | None = None
 
@@ -199,12 +199,15 @@ class Terminal:
         event = record.event
         if self._stream and event == e.PhaseStarted(Phase.ANSWER) and self._begun and not run.text:
             print_text()  # below a part of another answer
-        self._begun = bool(run.text)
+        self._was_written, self._begun = self._begun, bool(run.text)
         if isinstance(event, e.TokensWritten):
             self._clear_progress()
             if self._stream:
                 print_text(event.text, end="")
             return
+        if self._stream and isinstance(event, e.ModelThought) and event.takes_back and self._was_written:
+            print_text()
+            self._print("What stands above was the model's reasoning. The answer follows.")
         if self._stream and event == e.PhaseStarted(Phase.ANSWER) and run.part:
             self._clear_progress()
             print_text(f"\n\n{heading(run.part)}", end="")

@@ -250,7 +250,8 @@ def _matrix_bytes(event: e.Event) -> int:
 def _refuse_size(records: Iterable[e.Record]) -> None:
     """Raises BadInput: when there are more events or answers than a bundle may have."""
     pieces = [
-        len(record.event.text) if isinstance(record.event, e.TokensWritten) else 0 for record in records
+        len(record.event.text) if isinstance(record.event, e.TokensWritten | e.ModelThought) else 0
+        for record in records
     ]
     if len(pieces) > EVENTS_LIMIT or sum(pieces) > TEXT_LIMIT:
         raise BadInput(

@@ -15,7 +15,7 @@ from core.errors import ChatFailed, NotConnected, ToolsRefused
 from core.methods.agent_messages import messages
 from core.methods.phases import find_passages
 from core.methods.tools import Toolbox, ToolResult
-from core.model import FunctionCall, Message, Phase, Severity, ToolCall, ToolDefinition
+from core.model import FunctionCall, Message, Phase, ReplyText, Severity, ToolCall, ToolDefinition
 from core.ports import Chat, Ports
 from core.run import events as e
 from core.run.recorder import Recorder
@@ -161,7 +161,7 @@ async def _decide(
     recorder: Recorder,
 ) -> ModelDecided:
     """The model's next reply. Raises `ChatFailed`."""
-    text, calls, tokens = "", list[ToolCall](), 0
+    said, calls, tokens = ReplyText(), list[ToolCall](), 0
 
     def emit(event: e.Event) -> None:
         nonlocal tokens
@@ -173,10 +173,10 @@ async def _decide(
     reply = metered(prompt, max_tokens=_REPLY_TOKENS, temperature=knobs.answer.temperature, tools=tools)
     async with aclosing(reply) as chunks:
         async for chunk in chunks:
-            text += chunk.text_delta
+            said.read(chunk)
             if chunk.tool_call:
                 calls.append(_shortened(chunk.tool_call))
-    return ModelDecided(truncate(text.strip(), _REASON_CHARACTERS), tuple(calls), tokens)
+    return ModelDecided(truncate(said.text.strip(), _REASON_CHARACTERS), tuple(calls), tokens)
 
 
 async def _take_step(function: FunctionCall, tools: Toolbox, recorder: Recorder) -> None:

@@ -183,7 +183,8 @@ def content_text(content: Any) -> str:
 class StreamChunk:
     """A piece of a streamed reply: text, reasoning or one whole tool call; the last has `finish` and maybe `usage`.
 
-    One with `retry` comes before a wait: the request is sent again, and nothing of the reply has come yet.
+    One with `retry` comes before a wait: the request is sent again, and nothing of the reply has come yet. An empty
+    chunk tells that a part of the reply has come which is held back.
     """
 
     text_delta: str = ""
@@ -192,5 +193,22 @@ class StreamChunk:
     finish: str | None = None
     usage: Usage | None = None
     retry: Retry | None = None
+    takes_back: bool = False
+    """All text so far was reasoning, and `reasoning_delta` has it: the answer begins after it."""
     cut: str = ""
     """Why the reply was ended from this side, in words that follow "The answer"; `finish` is then `length`."""
+
+
+@dataclass(slots=True)
+class ReplyText:
+    """The text and the reasoning of a reply, joined from its chunks."""
+
+    text: str = ""
+    reasoning: str = ""
+    finish: str = ""
+
+    def read(self, chunk: StreamChunk) -> None:
+        """Add the next chunk."""
+        self.text = ("" if chunk.takes_back else self.text) + chunk.text_delta
+        self.reasoning += chunk.reasoning_delta
+        self.finish = chunk.finish or self.finish

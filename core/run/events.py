@@ -101,6 +101,15 @@ class ModelHeard:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelThought:
+    """The awaited chat model has sent reasoning, which is no part of the answer."""
+
+    phase: Phase
+    text: str
+    takes_back: bool = False  # all that was written of the answer so far is a part of this reasoning
+
+
+@dataclass(frozen=True, slots=True)
 class ModelUsed:
     """A call of a model has ended, also one that was stopped or that broke off, and took these tokens."""
 
@@ -300,6 +309,7 @@ Event = (
     | Note
     | ModelAsked
     | ModelHeard
+    | ModelThought
     | ModelUsed
     | ModelRetry
     | QueryPlanned

@@ -32,6 +32,8 @@ class ModelCall:
     """The section of the report that it was for, or ""."""
     text: str = ""
     """What came of the reply: queries or sub-questions by line, the reason of a decision, or the answer."""
+    reasoning: str = ""
+    """The thoughts of the reply, or ""."""
     written_from: int = 0
     """Where its answer begins in the text of the run."""
     decision: int | None = None
@@ -60,6 +62,12 @@ def folded_calls(run: Run, record: e.Record) -> tuple[ModelCall, ...]:
                 run.calls,
                 lambda call: call.phase is phase and call.model == usage.model and call.end is None,
                 lambda call: replace(call, end=record.at, tokens=usage.tokens, estimated=usage.estimated),
+            )
+        case e.ModelThought(phase=phase, text=text):
+            return _changed(
+                run.calls,
+                lambda call: call.phase is phase and call.end is None,
+                lambda call: replace(call, reasoning=call.reasoning + text),
             )
         case e.QueryPlanned(query=query) if query.author is Author.MODEL:
             return _changed(

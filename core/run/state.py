@@ -161,6 +161,12 @@ class Run:
         return next((reply.backend for reply in self.replies.values()), "")
 
     @property
+    def reasoning(self) -> str:
+        """What the model thought before it wrote the latest answer, or ""."""
+        answers = (call for call in reversed(self.calls) if call.purpose is e.Purpose.ANSWER)
+        return next((call.reasoning for call in answers), "")
+
+    @property
     def origins(self) -> frozenset[str]:
         """Where its texts come from: the names of collections, and `core.config.egress.PAGES` for any other page."""
         return frozenset(map(collection_at_url, self.pages))
@@ -276,6 +282,8 @@ class Run:
                 return replace(run, prompt=messages)
             case e.TokensWritten(text=text):
                 return replace(run, text=run.text + text)
+            case e.ModelThought(phase=Phase.ANSWER, takes_back=True) if run.calls:
+                return replace(run, text=run.text[: run.calls[-1].written_from])
             case e.Answered(answer=answer):
                 return replace(run, answer=answer, text=answer.text)
             case e.Checked(check=check):
@@ -300,9 +308,16 @@ class Run:
                 return ended_early(run, RunStatus.STOPPED)
             case e.RunFailed() as error:
                 return replace(ended_early(run, RunStatus.FAILED), error=error)
-            case e.PhaseEnded() | e.ModelRetry() | e.SearchStarted() | e.Fetched() | e.EmbedStarted():
-                return run
-            case e.ModelAsked() | e.ModelHeard():
+            case (
+                e.PhaseEnded()
+                | e.ModelRetry()
+                | e.SearchStarted()
+                | e.Fetched()
+                | e.EmbedStarted()
+                | e.ModelAsked()
+                | e.ModelHeard()
+                | e.ModelThought()
+            ):
                 return run
             case _:
                 assert_never(record.event)

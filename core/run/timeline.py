@@ -103,7 +103,7 @@ class Timeline:
                 ends = None if ends is None else seconds + ends
                 reply = AwaitedReply(model=model, heard=seconds, silence=silence, ends=ends)
                 return replace(self, awaited={**self.awaited, phase: reply})
-            case e.ModelHeard(phase=phase):
+            case e.ModelHeard(phase=phase) | e.ModelThought(phase=phase):
                 return self._heard(phase, seconds)
             case e.TokensWritten():
                 return self._heard(Phase.ANSWER, seconds)

@@ -10,7 +10,7 @@ from typing import Any
 
 from core.config.knobs import AnswerKnobs, Length
 from core.errors import ChatFailed
-from core.model import Answer, AnswerKind, Exchange, Message, Phase, Severity, Source, Usage
+from core.model import Answer, AnswerKind, Exchange, Message, Phase, ReplyText, Severity, Source, Usage
 from core.ports import Chat, Embed
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, Purpose, TokensWritten
 from core.stages.answering.answer_prompt import NOT_FOUND, prompt
@@ -62,6 +62,9 @@ ASK_AGAIN = "Ask again, or have the time limit raised."
 
 ANOTHER_MODEL = "What came is kept. Ask again, or pick another model."
 """A hint for a reply that its model did not end."""
+
+FILTERED = "Rephrase the question, or choose another model."
+"""A hint for a refusal of the model or of its provider."""
 
 MAX_TOKENS = {Length.SHORT: 1500, Length.NORMAL: 3000, Length.LONG: 6000}
 """Token limits of a reply, well above the requested length: reasoning models spend tokens on reasoning too."""
@@ -190,7 +193,7 @@ async def _written_answer(  # noqa: PLR0917
         answer = await _streamed_answer(messages, knobs, metered, emit, budget)
     if answer is None:
         emit(Note(Phase.ANSWER, OUT_OF_TIME, ASK_AGAIN, Severity.WARNING))
-    elif answers is not None and answer.complete:
+    elif answers is not None and answer.complete and answer.finish != "refusal":
         answers[digest] = answer
     return answer
 
@@ -230,17 +233,21 @@ def _token_limit(knobs: AnswerKnobs) -> int:
 async def _streamed_answer(
     messages: Sequence[Message], knobs: AnswerKnobs, chat: Chat, emit: Emit, budget: TimeBudget
 ) -> Answer | None:
-    writer, finish, usage, cut = AnswerWriter(emit, knobs.stop), None, None, ""
+    writer, usage, cut = AnswerWriter(emit, knobs.stop), None, ""
+    said = ReplyText()
     limit = _token_limit(knobs)
     reply = chat(messages, max_tokens=limit, temperature=knobs.temperature, stop=knobs.stop)
     waiting = asyncio.timeout(timeout_of(budget.writing_left))
     try:
         async with waiting, aclosing(reply) as deltas:
             async for delta in deltas:
-                finish, usage, cut = delta.finish or finish, delta.usage or usage, delta.cut or cut
+                said.read(delta)
+                usage, cut = delta.usage or usage, delta.cut or cut
+                if delta.takes_back:
+                    writer.take_back()
                 writer.write(delta.text_delta)
                 if writer.stopped:  # of a server that does not know stop sequences
-                    finish = "stop"
+                    said.finish = "stop"
                     break
     except TimeoutError:
         if not waiting.expired():
@@ -249,25 +256,40 @@ async def _streamed_answer(
         if not writer.text.strip():
             return None
         emit(Note(Phase.ANSWER, CUT_OFF.format(budget.seconds), ASK_AGAIN, Severity.WARNING))
-        return _answer(writer.text, chat.identity, finish, usage, complete=False)
+        return _answer(writer.text, chat.identity, said.finish, usage, complete=False)
     except ChatFailed as error:
         writer.close()
         if not writer.text:
             raise
-        partial = _answer(writer.text, chat.identity, finish, usage, complete=False)
+        partial = _answer(writer.text, chat.identity, said.finish, usage, complete=False)
         raise AnswerBrokeOff(
             f"The answer broke off: {error.message}", hint=error.hint, partial=partial
         ) from error
     writer.close()
-    if not writer.text.strip() and not (knobs.stop and finish == "stop"):
-        raise _empty_reply(chat.identity, finish, limit, usage, cut)
+    if not writer.text.strip() and not (knobs.stop and said.finish == "stop" and not said.reasoning):
+        raise _empty_reply(chat.identity, said, limit, usage, cut)
+    if note := _ending(chat.identity, said.finish, limit, usage, cut):
+        emit(note)
+    complete = said.finish not in ("length", "content_filter")
+    return _answer(writer.text, chat.identity, said.finish, usage, complete=complete)
+
+
+def _ending(model: str, finish: str, limit: int, usage: Usage | None, cut: str) -> Note | None:
+    """Return a note if the answer ended otherwise than its model meant, or if the model refused."""
     if cut:
-        emit(Note(Phase.ANSWER, f"The answer {cut}.", ANOTHER_MODEL, Severity.WARNING))
-    elif finish == "length":
-        reached, hint = reached_limit(limit, usage)
-        emit(Note(Phase.ANSWER, f"The answer reached {reached}.", hint, Severity.WARNING))
-    complete = finish not in ("length", "content_filter")
-    return _answer(writer.text, chat.identity, finish, usage, complete=complete)
+        return Note(Phase.ANSWER, f"The answer {cut}.", ANOTHER_MODEL, Severity.WARNING)
+    match finish:
+        case "length":
+            reached, hint = reached_limit(limit, usage)
+            return Note(Phase.ANSWER, f"The answer reached {reached}.", hint, Severity.WARNING)
+        case "content_filter":
+            ended = "The content filter of the model's provider ended the answer."
+            return Note(Phase.ANSWER, ended, FILTERED, Severity.WARNING)
+        case "refusal":
+            refused = f"{model} refused to answer. What it said is shown."
+            return Note(Phase.ANSWER, refused, FILTERED, Severity.WARNING)
+        case _:
+            return None
 
 
 def _answer(text: str, model: str, finish: str | None, usage: Usage | None, *, complete: bool) -> Answer:
@@ -275,20 +297,33 @@ def _answer(text: str, model: str, finish: str | None, usage: Usage | None, *, c
         complete and text.strip().strip("\"'*_ ").rstrip(".").lower() == NOT_FOUND.rstrip(".").lower()
     )
     kind = AnswerKind.NOT_FOUND if found_none else AnswerKind.WRITTEN
-    return Answer(kind=kind, text=text, model=model, usage=usage, finish=finish, complete=complete)
+    return Answer(kind=kind, text=text, model=model, usage=usage, finish=finish or None, complete=complete)
 
 
-def _empty_reply(model: str, finish: str | None, limit: int, usage: Usage | None, cut: str) -> ChatFailed:
+def _empty_reply(model: str, said: ReplyText, limit: int, usage: Usage | None, cut: str) -> ChatFailed:
+    """Return the error for a reply without an answer. Its reasoning is in the run."""
     if cut:
         return ChatFailed(f"The reply of {model} {cut}, without a word of the answer.", hint=ANOTHER_MODEL)
-    if finish == "length":
+    if said.finish == "length":
         reached, hint = reached_limit(limit, usage)
+        spent = f"spent {reached} on reasoning" if said.reasoning else f"reached {reached}"
         return ChatFailed(
-            f"{model} reached {reached}, and had not written a word of the answer.",
+            f"{model} {spent}, and had not written a word of the answer.",
             hint=f"Choose a model that reasons less. {hint}",
         )
-    if finish == "content_filter":
+    if said.finish == "content_filter":
         return ChatFailed(
-            f"{model} withheld its answer.", hint="Rephrase the question, or choose another model."
+            f"{model} withheld its answer: the content filter of its provider stopped it.", hint=FILTERED
+        )
+    if said.finish == "refusal":
+        return ChatFailed(f"{model} refused to answer, without a word.", hint=FILTERED)
+    if said.finish == "tool_calls":
+        return ChatFailed(
+            f"{model} called a tool instead of answering.", hint="Ask again, or pick another model."
+        )
+    if said.reasoning:
+        return ChatFailed(
+            f"{model} thought and wrote no answer.",
+            hint="Its reasoning is kept in the run. Ask again, or pick another model.",
         )
     return ChatFailed(f"{model} sent an empty answer.", hint="Ask again, or pick another model.")

@@ -9,7 +9,7 @@ from typing import Unpack
 from core.errors import ChatFailed
 from core.model import Embeddings, Message, ModelUsage, Phase, StreamChunk, Usage
 from core.ports import Chat, ChatOptions, Embed, OnRetry
-from core.run.events import Emit, ModelAsked, ModelHeard, ModelRetry, ModelUsed, Purpose
+from core.run.events import Emit, ModelAsked, ModelHeard, ModelRetry, ModelThought, ModelUsed, Purpose
 from core.text.query_parser import QueryReader
 from core.text.repetition import RepetitionGuard
 from core.text.sanitize import estimated_tokens
@@ -21,7 +21,7 @@ HEARD_EVERY = 1.0
 class MeteredChat:
     """The `Chat` port over `chat`. However a reply ends, its tokens are reported once, as `ModelUsed` of `phase`.
     A wait for another attempt is reported as `ModelRetry`, and yields no chunk. The request is reported as
-    `ModelAsked`, and what the model sends as `ModelHeard`, once a second at most. A model that loops is read no
+    `ModelAsked`, and what the model sends as `ModelHeard`, once a second at most; its reasoning as `ModelThought`. A model that loops is read no
     further: the last chunk then says so in `cut`.
 
     They are those that the server counted. Where it sent none, or the reply was cut off before it could, they
@@ -54,7 +54,7 @@ class MeteredChat:
         written, thought = RepetitionGuard(), RepetitionGuard()
         limits = _limit(self.silence), _limit(max(self._seconds, 0.0))
         self._emit(ModelAsked(self._phase, self.identity, self._purpose, *limits))
-        heard = time.perf_counter()
+        heard, thoughts = time.perf_counter(), ""
         reply = self._chat(messages, **options)
         try:
             async with aclosing(reply) as chunks:
@@ -62,11 +62,19 @@ class MeteredChat:
                     if chunk.retry:
                         self._emit(ModelRetry(self._phase, chunk.retry))
                         continue
-                    if (now := time.perf_counter()) - heard >= HEARD_EVERY:
+                    thoughts += "" if chunk.takes_back else chunk.reasoning_delta
+                    is_due = (now := time.perf_counter()) - heard >= HEARD_EVERY
+                    if is_due:
                         self._emit(ModelHeard(self._phase))
                         heard = now
+                    if thoughts and (is_due or chunk.text_delta or chunk.takes_back):
+                        self._emit(ModelThought(self._phase, thoughts))
+                        thoughts = ""
+                    if chunk.takes_back:
+                        self._emit(ModelThought(self._phase, chunk.reasoning_delta, takes_back=True))
                     usage = chunk.usage or usage
-                    characters += len(chunk.text_delta) + len(chunk.reasoning_delta)
+                    characters += len(chunk.text_delta)
+                    characters += 0 if chunk.takes_back else len(chunk.reasoning_delta)
                     characters += len(chunk.tool_call.function.arguments) if chunk.tool_call else 0
                     yield chunk
                     if written.read(chunk.text_delta) or thought.read(chunk.reasoning_delta):
@@ -76,6 +84,8 @@ class MeteredChat:
             refused = not characters
             raise
         finally:
+            if thoughts:
+                self._emit(ModelThought(self._phase, thoughts))
             if usage or not refused:
                 self._report(usage, messages, characters)
 
@@ -98,6 +108,8 @@ async def read_queries(reply: AsyncGenerator[StreamChunk], reader: QueryReader) 
     async with aclosing(reply) as chunks:
         async for chunk in chunks:
             finish = chunk.finish or finish
+            if chunk.takes_back:
+                reader.restart()
             for query in reader.read(chunk.text_delta):
                 yield query
             if reader.done:

@@ -70,6 +70,10 @@ class QueryReader:
     def _full(self) -> bool:
         return len(self.queries) >= self.limit or self._seen > 1000 + 2 * self.line_limit * self.limit
 
+    def restart(self) -> None:
+        """Forget what was read: it was no part of the reply."""
+        self.queries, self._pending, self._thinking, self._seen = [], "", False, 0
+
     def read(self, text: str) -> tuple[str, ...]:
         """The queries that this piece completes."""
         *lines, self._pending = _LINE_END.split(self._pending + text)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.adapters.models.tool_call_assembler import ToolCallAssembler
+from core.adapters.models.replies.calls import ToolCallAssembler
 from core.model import ROLES, FunctionCall, Message, ModelUsage, ToolCall, ToolDefinition, ToolFunction, Usage
 
 CALL = ToolCall(id="call_1", function=FunctionCall(name="search_web", arguments='{"query": "kettles"}'))

@@ -28,6 +28,7 @@ from core.adapters.models.openai_client import (
     unpacked,
 )
 from core.adapters.models.openai_stream import MAX_REPLY_BYTES, ReplyLimits, read_reply
+from core.adapters.models.replies.thoughts import ThoughtHabit
 from core.errors import ChatFailed, ToolsRefused
 from core.model import Message, Retry, StreamChunk, ToolDefinition
 from core.text.http_headers import retry_after
@@ -75,6 +76,7 @@ class OpenAIChat:
         self._connecting = asyncio.Lock()
         self._declined: set[str] = set()
         """Optional parameters that this server does not take."""
+        self._habit = ThoughtHabit()
 
     async def __call__(
         self,
@@ -114,7 +116,14 @@ class OpenAIChat:
                     raw, host = stream.response.aiter_raw(), host_of(self.base_url)
                     encoding = stream.response.headers.get("content-encoding", "")
                     pieces = unpacked(raw, encoding, host=host, limit=MAX_REPLY_BYTES)
-                    reading = read_reply(pieces, host=host, key=plain_key(self._api_key), limits=limits)
+                    reading = read_reply(
+                        pieces,
+                        host=host,
+                        key=plain_key(self._api_key),
+                        limits=limits,
+                        tools=[tool.function.name for tool in tools],
+                        habit=self._habit,
+                    )
                     async with aclosing(raw), aclosing(pieces), aclosing(reading) as deltas:
                         async for delta in deltas:
                             yield delta

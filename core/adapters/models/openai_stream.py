@@ -1,38 +1,37 @@
-"""Parser of streamed chat replies (server-sent events), which detects every malformed one.
+"""Reader of chat replies, streamed or whole, which detects every incomplete one.
 
-The SDK's own reader passes over a reply that is no stream, and does not tell whether the end mark came.
+The SDK's own reader passes over a reply that is no stream, and does not tell whether the end mark came. A reply goes
+through `replies`: frames, messages, then thoughts and tool calls.
 """
 
-import asyncio
-import codecs
-import json
 import math
-import re
-import time
-from collections.abc import AsyncGenerator, AsyncIterable, Iterator
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.adapters.models.model_http import provider_text
-from core.adapters.models.tool_call_assembler import ToolCallAssembler
+from core.adapters.models.replies.calls import ToolCallAssembler
+from core.adapters.models.replies.frames import (
+    ASK_AGAIN,
+    CHECK_ADDRESS,
+    MAX_REPLY_BYTES,
+    StreamEnd,
+    frames,
+    parsed_frame,
+)
+from core.adapters.models.replies.messages import REFUSAL, MessageReader, Part, believable_usage
+from core.adapters.models.replies.thoughts import ThoughtHabit, ThoughtSplitter
+from core.adapters.models.replies.written_calls import WrittenCalls
 from core.errors import ChatFailed
-from core.model import StreamChunk, Usage, content_text
+from core.model import StreamChunk
 from core.text.sanitize import CHARACTERS_A_TOKEN, encodable, pluralize
-from core.text.stop_sequences import overlap
 
-_MAX_EVENT_BYTES = 4_000_000
-MAX_REPLY_BYTES = 50_000_000
-"""Bytes. A model's longest reply in the wordiest framing is a tenth of it."""
-_USAGE_WAIT = 2.0
-"""Seconds to wait for the token counts once the reply itself is complete."""
-_LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
-_AGAIN = "Ask again, or pick another model."
+__all__ = ["MAX_REPLY_BYTES", "NO_LIMITS", "ReplyLimits", "read_reply"]
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyLimits:
-    """What ends a reply that does not end: `seconds` for all of it, and `max_tokens`, counted generously in characters."""
+    """Limits that end a reply: `seconds` for all of it, and `max_tokens`, counted generously in characters."""
 
     max_tokens: int
     seconds: float
@@ -47,79 +46,146 @@ NO_LIMITS = ReplyLimits(max_tokens=MAX_REPLY_BYTES, seconds=math.inf)
 
 
 async def read_reply(
-    pieces: AsyncIterable[bytes], *, host: str, key: str, limits: ReplyLimits = NO_LIMITS
+    pieces: AsyncIterable[bytes],
+    *,
+    host: str,
+    key: str,
+    limits: ReplyLimits = NO_LIMITS,
+    tools: Sequence[str] = (),
+    habit: ThoughtHabit | None = None,
 ) -> AsyncGenerator[StreamChunk]:
-    """Chunks of a `chat.completion.chunk` stream; the last carries `finish`, and `usage` where it was sent.
+    """Yield the chunks of a reply; the last has `finish`, and `usage` if the server's count can be right.
 
-    A reply beyond its limits is read no further: the last chunk then says so in `cut`.
+    A reply beyond its limits is read no further: the last chunk then says so in `cut`. Tool calls are yielded whole,
+    before the last chunk. A refusal is text, and `finish` is then `refusal`.
 
-    Tool calls arrive in pieces and are yielded whole, before the last chunk.
-
-    A server that answers a streaming request with one whole completion is understood too. Thinking, in
-    its own field or in a leading `<think>` block, becomes `reasoning`.
+    Args:
+        pieces: the body, as it arrives.
+        host: the server, for messages.
+        key: the key, which is left out of messages.
+        limits: what ends a reply that does not end.
+        tools: the functions that the model was offered; calls of these are also found in its text.
+        habit: how the model marks its thoughts, as earlier replies show; this one adds to it.
 
     Raises:
-        ChatFailed: for an error object, anything that is not a chat reply, and a stream that ends with
-            neither a finish reason nor `[DONE]`.
+        ChatFailed: for an error, anything that is no chat reply, and a stream that ends with neither a finish reason
+            nor an end mark.
     """
-    split, end, surrogates = ReasoningSplitter(), _StreamEnd(), _SurrogateJoiner()
-    tools = ToolCallAssembler()
-    room = limits.characters
-    async with aclosing(_payloads(pieces, host, end, limits.seconds)) as payloads:
-        async for payload in payloads:
-            if payload == "[DONE]":
-                end.marked = True
-                break
-            chunk = _parsed(payload, host)
-            _raise_error(chunk, host, key)
-            choice = _first(chunk.get("choices"))
-            _raise_error(choice, host, key)
-            end.usage = _usage(chunk.get("usage")) or end.usage
-            end.finish = content_text(choice.get("finish_reason")) or end.finish
-            delta = choice.get("delta") or choice.get("message")
-            if isinstance(delta, dict):
-                tools.read(delta.get("tool_calls"))
-                reasoning = content_text(delta.get("reasoning")) or content_text(
-                    delta.get("reasoning_content")
-                )
-                for piece in split.read(
-                    encodable(reasoning), surrogates.joined(content_text(delta.get("content")))
-                ):
-                    yield _first_characters(piece, room)
-                    room = max(room - len(piece.text_delta) - len(piece.reasoning_delta), -1)
-                    if room < 0:
-                        break
-                if room < 0:
-                    end.cut_off(
-                        f"went on beyond its limit of {pluralize(limits.max_tokens, 'token')}, and was ended"
-                    )
+    end, reply = StreamEnd(), _Reply(limits, tools, habit)
+    messages = MessageReader(key)
+    try:
+        async with aclosing(frames(pieces, host, end, limits.seconds)) as received:
+            async for frame in received:
+                for value in parsed_frame(frame, host, end):
+                    part = messages.read(value)
+                    if not part.is_reply:
+                        if frame.whole and frame.last and not reply.begun:
+                            raise _no_reply(value, host)
+                        end.skipped += 1
+                        continue
+                    for chunk in reply.read(part, end):
+                        yield chunk
+                    if part.error is not None:
+                        raise _failed(part.error, host)
+                if reply.is_over or end.marked:
                     break
-    for piece in split.end() if room >= 0 else ():
-        yield piece
-    if end.finish == "error":
-        raise ChatFailed(f"{host} broke the reply off.", hint=_AGAIN)
-    if not end.finish and not end.marked:
-        raise ChatFailed(f"The reply from {host} stopped before its end.", hint=_AGAIN)
-    for call in tools.calls():
-        yield StreamChunk(tool_call=call)
-    yield StreamChunk(finish=end.finish or "stop", usage=end.usage, cut=end.cut)
+        _require_end(end, host)
+    except ChatFailed:
+        for chunk in reply.end(complete=False):
+            yield chunk
+        raise
+    for chunk in reply.end(complete=end.finish != "length"):
+        yield chunk
+    yield reply.last_chunk(end)
 
 
-@dataclass(slots=True)
-class _StreamEnd:
-    """What the end of a stream has said so far."""
+class _Reply:
+    """A reply as far as it has been read: parts become chunks."""
 
-    finish: str = ""
-    usage: Usage | None = None
-    marked: bool = False
-    cut: str = ""
+    def __init__(self, limits: ReplyLimits, tools: Sequence[str], habit: ThoughtHabit | None) -> None:
+        self._limits = limits
+        self._thoughts = ThoughtSplitter(habit, calls=bool(tools))
+        self._written = WrittenCalls(tools)
+        self._calls = ToolCallAssembler(tools)
+        self._surrogates = _SurrogateJoiner()
+        self._usage: Mapping[str, Any] | None = None
+        self._room = limits.characters
+        self._characters = 0
+        self._refused = self._called = False
+        self.begun = False
 
-    def cut_off(self, why: str) -> None:
-        self.finish, self.cut = "length", why
+    @property
+    def is_over(self) -> bool:
+        """The reply has used up its limit."""
+        return self._room < 0
+
+    def read(self, part: Part, end: StreamEnd) -> Iterator[StreamChunk]:
+        """Yield the chunks of the next part."""
+        self.begun = True
+        self._usage = part.usage or self._usage
+        self._calls.read(part.tool_calls)
+        self._refused = self._refused or bool(part.refusal)
+        end.finish = part.finish or end.finish
+        end.marked = end.marked or part.whole
+        text = self._surrogates.joined(part.text) + encodable(part.refusal)
+        pieces = self._thoughts.read(encodable(part.reasoning), text)
+        heard = bool(part.reasoning or text)
+        for chunk in self._limited(self._without_calls(pieces)):
+            heard = False
+            yield chunk
+        if heard and not self.is_over:
+            yield StreamChunk()  # something came that is held back
+        if self.is_over:
+            end.cut_off(
+                f"went on beyond its limit of {pluralize(self._limits.max_tokens, 'token')}, and was ended"
+            )
+
+    def end(self, *, complete: bool) -> Iterator[StreamChunk]:
+        """Yield what was held back, and the tool calls."""
+        if self.is_over:
+            return
+        yield from self._without_calls(self._thoughts.end(complete=complete))
+        text, written = self._written.end(search=complete and not self._calls.begun)
+        if text:
+            self._characters += len(text)
+            yield StreamChunk(text_delta=text)
+        if not complete:
+            return
+        for call in (*self._calls.calls(), *written):
+            self._called = True
+            yield StreamChunk(tool_call=call)
+
+    def last_chunk(self, end: StreamEnd) -> StreamChunk:
+        """Return the chunk that ends the reply."""
+        finish = end.finish or "stop"
+        if self._refused and finish == "stop":
+            finish = REFUSAL
+        if self._called and finish == "stop":
+            finish = "tool_calls"
+        usage = believable_usage(self._usage, self._characters, self._limits.max_tokens)
+        return StreamChunk(finish=finish, usage=usage, cut=end.cut)
+
+    def _without_calls(self, chunks: Iterator[StreamChunk]) -> Iterator[StreamChunk]:
+        for chunk in chunks:
+            if chunk.takes_back:
+                self._written.forget()
+            text = self._written.read(chunk.text_delta)
+            if text or chunk.reasoning_delta:
+                yield chunk if text == chunk.text_delta else replace(chunk, text_delta=text)
+
+    def _limited(self, chunks: Iterator[StreamChunk]) -> Iterator[StreamChunk]:
+        """The chunks up to the limit of characters. A thought that was text before is counted once."""
+        for chunk in chunks:
+            size = len(chunk.text_delta) + (0 if chunk.takes_back else len(chunk.reasoning_delta))
+            self._characters += size
+            yield chunk if size <= self._room else _first_characters(chunk, self._room)
+            self._room = max(self._room - size, -1)
+            if self._room < 0:
+                return
 
 
 class _SurrogateJoiner:
-    """Puts characters together that two pieces bring as `\\ud83d` and `\\ude00`; a half alone becomes �."""
+    """Joins characters that two pieces bring as `\\ud83d` and `\\ude00`; a half alone becomes �."""
 
     def __init__(self) -> None:
         self._buffer = ""
@@ -130,139 +196,24 @@ class _SurrogateJoiner:
         return encodable(text[: len(text) - len(self._buffer)])
 
 
-class ReasoningSplitter:
-    """Tells a leading `<think>` block from the reply that follows it, however the pieces are cut."""
-
-    _OPEN, _CLOSE = "<think>", "</think>"
-
-    def __init__(self) -> None:
-        self._buffer = ""
-        self._inside: bool | None = None
-        """None until the first visible characters have decided."""
-
-    def read(self, reasoning: str, content: str) -> Iterator[StreamChunk]:
-        """The chunks of the next piece: `reasoning` in its own field, and `content`, which may hold a `<think>` block."""
-        if reasoning:
-            yield StreamChunk(reasoning_delta=reasoning)
-        self._buffer += content
-        if self._inside is None and self._buffer.strip():
-            start = self._buffer.lstrip()
-            if start.startswith(self._OPEN):
-                self._inside, self._buffer = True, start[len(self._OPEN) :]
-            elif not self._OPEN.startswith(start):
-                self._inside = False
-        if self._inside:
-            thought, mark, rest = self._buffer.partition(self._CLOSE)
-            if mark:
-                self._inside, self._buffer = False, rest.lstrip()
-            else:
-                keep = overlap(thought, self._CLOSE)
-                thought, self._buffer = thought[: len(thought) - keep], thought[len(thought) - keep :]
-            if thought:
-                yield StreamChunk(reasoning_delta=thought)
-        if self._inside is False and self._buffer:
-            text, self._buffer = self._buffer, ""
-            yield StreamChunk(text_delta=text)
-
-    def end(self) -> Iterator[StreamChunk]:
-        """What was held back because a tag might have followed."""
-        text, self._buffer = self._buffer, ""
-        if text.strip():
-            yield StreamChunk(reasoning_delta=text) if self._inside else StreamChunk(text_delta=text)
-
-
-async def _payloads(
-    pieces: AsyncIterable[bytes], host: str, end: _StreamEnd, seconds: float
-) -> AsyncGenerator[str]:
-    """The data of each server-sent event; the whole body when it holds not one event.
-
-    Lines end at CR, LF or both and nowhere else: a U+2028 inside a JSON string is text. Once `end`
-    has a finish reason nothing but counts is missing, and a broken or idle connection ends the stream quietly.
-    After `seconds` the stream is cut off.
-    """
-    import httpx2
-
-    buffer, whole, data, total = b"", b"", list[bytes](), 0
-    has_events = False
-    stream = aiter(pieces)
-    ends = time.monotonic() + seconds
-    while True:
-        seconds_left = ends - time.monotonic()
-        try:
-            async with asyncio.timeout(
-                _USAGE_WAIT if end.finish else None if seconds_left == math.inf else seconds_left
-            ):
-                piece = await anext(stream)
-        except StopAsyncIteration:
-            break
-        except TimeoutError:
-            if not end.finish:
-                end.cut_off(f"had not ended after {seconds:.0f} s, and was cut off")
-            return
-        except (httpx2.HTTPError, httpx2.StreamError) as error:
-            if end.finish:
-                return
-            slow = isinstance(error, httpx2.TimeoutException)
-            failure = "fell silent" if slow else "broke the connection"
-            raise ChatFailed(f"{host} {failure} in the middle of its reply.", hint=_AGAIN) from error
-        buffer += piece.removeprefix(codecs.BOM_UTF8) if not total else piece
-        total += len(piece)
-        if total > MAX_REPLY_BYTES or len(buffer) > _MAX_EVENT_BYTES:
-            raise ChatFailed(f"The reply from {host} is longer than any answer.", hint=_AGAIN)
-        *lines, buffer = _LINE_END.split(buffer)
-        for line in lines:
-            if line.startswith(b"data:"):
-                data.append(line[5:].removeprefix(b" "))
-            elif not line and data:
-                has_events = True
-                yield b"\n".join(data).decode(errors="replace")
-                data = []
-            elif not has_events and len(whole) < _MAX_EVENT_BYTES:
-                whole += line + b"\n"
-    if buffer.startswith(b"data:"):
-        data.append(buffer[5:].strip())
-    if data:
-        yield b"\n".join(data).decode(errors="replace")
-    elif not has_events:
-        yield (whole + buffer).decode(errors="replace").strip()
-
-
 def _first_characters(piece: StreamChunk, count: int) -> StreamChunk:
-    if len(piece.text_delta) + len(piece.reasoning_delta) <= count:
-        return piece
     return replace(piece, text_delta=piece.text_delta[:count], reasoning_delta=piece.reasoning_delta[:count])
 
 
-def _parsed(payload: str, host: str) -> dict[str, Any]:
-    try:
-        value = json.loads(payload, strict=False)
-    except (ValueError, RecursionError) as error:
-        kind = (
-            "an empty reply" if not payload else "a web page" if payload.startswith("<") else "no chat reply"
-        )
-        raise ChatFailed(
-            f"{host} sent {kind}.", hint="Check the base URL; most end in /v1." if payload else _AGAIN
-        ) from error
-    if not isinstance(value, dict) or not ({"choices", "error", "usage", "id"} & value.keys()):
-        raise ChatFailed(
-            f"{host} sent something that is no chat reply.", hint="Check the base URL; most end in /v1."
-        )
-    return value
+def _require_end(end: StreamEnd, host: str) -> None:
+    if not end.finish and not end.marked:
+        raise ChatFailed(f"The reply from {host} stopped before its end.", hint=ASK_AGAIN)
 
 
-def _raise_error(value: dict[str, Any], host: str, key: str) -> None:
-    if value.get("error"):
-        message = provider_text(value, key)
-        raise ChatFailed(f"{host} reported an error{f': {message}' if message else ''}.", hint=_AGAIN)
+def _failed(message: str, host: str) -> ChatFailed:
+    if not message:
+        return ChatFailed(f"{host} broke the reply off.", hint=ASK_AGAIN)
+    if message.replace("_", "").isalnum() and message == message.lower():  # a word of a program
+        return ChatFailed(f"{host} broke the reply off ({message}).", hint=ASK_AGAIN)
+    return ChatFailed(f"{host} reported an error: {message}.", hint=ASK_AGAIN)
 
 
-def _first(choices: Any) -> dict[str, Any]:
-    first = choices[0] if isinstance(choices, list) and choices else {}
-    return first if isinstance(first, dict) else {}
-
-
-def _usage(value: Any) -> Usage | None:
-    """The tokens; None where the server sent none, or none that can be told from another thing."""
-    with suppress(ValueError):
-        return Usage.from_json(value)
-    return None
+def _no_reply(value: Mapping[str, Any], host: str) -> ChatFailed:
+    said = next((value[name] for name in ("detail", "message") if isinstance(value.get(name), str)), "")
+    quoted = f": {said[:300]}" if said else ""
+    return ChatFailed(f"{host} sent something that is no chat reply{quoted}.", hint=CHECK_ADDRESS)

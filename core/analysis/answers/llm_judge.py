@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from core.analysis.answers.attribution import Attribution
-from core.model import Message, Sentence
+from core.model import Message, ReplyText, Sentence
 from core.ports import Chat
 from core.text.sanitize import one_line, scrub_for_prompt
 
@@ -85,12 +85,12 @@ class Judge:
             return reply
 
     async def _ask(self, messages: Sequence[Message], claims: int) -> str:
-        reply = ""
+        reply = ReplyText()
         limit = 500 + _TOKENS_PER_CLAIM * claims
         async with aclosing(self._chat(messages, max_tokens=limit, temperature=0.0)) as chunks:
             async for chunk in chunks:
-                reply += chunk.text_delta
-        return reply
+                reply.read(chunk)
+        return reply.text
 
 
 async def judge_attribution(attributed: Attribution, chat: Chat) -> dict[int, Entailment]:

@@ -24,7 +24,7 @@ from core.api.responses.answers import answer_of, note_fields
 from core.api.run_following import EVENT_STREAM, FollowerOf, RunFollower, RunStep, refusal_of, streamed
 from core.api.sessions import Method
 from core.api.strict_json import StrictRoute
-from core.run.events import TokensWritten
+from core.run.events import ModelThought, TokensWritten
 
 router = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["OpenAI-compatible"])
 
@@ -81,6 +81,9 @@ async def _pieces(
                 yield b": still waiting\n\n"
             elif record is not None and isinstance(record.event, TokensWritten):
                 yield _data(completion_chunk(run, created, {"content": record.event.text}, **whole))
+            elif record is not None and isinstance(record.event, ModelThought) and record.event.takes_back:
+                # What was sent cannot be taken back: the answer begins below it.
+                yield _data(completion_chunk(run, created, {"content": "\n\n"}, **whole))
     if run is None:
         return
     if refusal := refusal_of(run):

@@ -24,7 +24,7 @@ def without_texts(recorded: RecordedRun) -> RecordedRun:
     """The run without what others wrote: each text of a page, and of a passage in it, is as many filling characters, and
     the page has digests of both.
 
-    Nor has it snippets, prompts, results of an agent's tools, headings, earlier exchanges, vectors (texts can be guessed
+    Nor has it snippets, prompts, reasoning of models, results of an agent's tools, headings, earlier exchanges, vectors (texts can be guessed
     from them), or answers that are not all a model's own. Titles and addresses stay.
     """
     base, events = _documents(recorded, vectors=False)
@@ -53,6 +53,10 @@ def without_texts(recorded: RecordedRun) -> RecordedRun:
         match value:
             case {"snippet": str()}:
                 return {**value, "snippet": ""}
+            case {"event": "ModelThought"}:  # thoughts repeat what their model has read
+                return {**value, "text": ""}
+            case {"purpose": str(), "reasoning": str(), "written_from": _}:
+                return {**value, "reasoning": ""}
             case {"event": "Prompted"}:
                 return {**value, "messages": []}
             case {"result": str(), "boundary": str()}:

@@ -14,7 +14,8 @@ class AnswerWriter:
         self.text = ""
         self.cut = False
         """There was more than `room` characters."""
-        self._emit, self._stop, self._room = emit, StopSequences(stop), room
+        self._emit, self._stops, self._room = emit, stop, room
+        self._stop = StopSequences(stop)
 
     @property
     def stopped(self) -> bool:
@@ -24,6 +25,11 @@ class AnswerWriter:
     def write(self, piece: str) -> None:
         """Add the next piece of text that the model has streamed."""
         self._pass_on(self._stop.read(piece))
+
+    def take_back(self) -> None:
+        """Drop what was written: it was the model's reasoning, which the run has been told."""
+        self.text = ""
+        self._stop = StopSequences(self._stops)
 
     def close(self) -> None:
         """Write what was held back because a stop sequence might have followed."""

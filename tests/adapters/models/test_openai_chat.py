@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from core.adapters.models.openai_chat import OpenAIChat, list_local_models, list_models
-from core.adapters.models.openai_stream import ReasoningSplitter, ReplyLimits, read_reply
+from core.adapters.models.openai_stream import ReplyLimits, read_reply
+from core.adapters.models.replies.thoughts import ThoughtSplitter
 from core.errors import ChatFailed
 from core.model import (
     FunctionCall,
@@ -166,7 +167,7 @@ async def test_thinking_is_told_apart_from_the_reply(fake_openai: FakeOpenAI) ->
 @given(st.lists(st.text(alphabet="<think>/ ab\n", max_size=9), max_size=12))
 def test_cutting_a_reply_otherwise_moves_nothing_between_thinking_and_text(pieces: list[str]) -> None:
     def read(pieces: list[str]) -> tuple[str, str]:
-        thoughts = ReasoningSplitter()
+        thoughts = ThoughtSplitter()
         deltas = [delta for piece in pieces for delta in thoughts.read("", piece)] + list(thoughts.end())
         return "".join(d.reasoning_delta for d in deltas), "".join(d.text_delta for d in deltas).lstrip()
 

@@ -1,0 +1,299 @@
+"""Parts of a reply's JSON: text, reasoning, tool calls, refusal, token counts, finish reason and errors.
+
+Servers name and shape them differently. Each part is looked for under all its known names.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.adapters.models.model_http import provider_text
+from core.model import Usage, content_text
+
+REFUSAL = "refusal"
+"""The finish reason of a reply in which the model refuses."""
+ERROR = "error"
+
+_REASONING_FIELDS = (
+    *(
+        "reasoning_content",
+        "reasoning",
+        "reasoning_text",
+        "thinking",
+        "thinking_content",
+        "thought",
+        "thoughts",
+    ),
+    *("reasoning_details", "thinking_blocks", "thinking_delta", "reasoning_delta", "chain_of_thought"),
+)
+"""Fields of thoughts. A server that sends several repeats the same words in each, so the first counts."""
+_REASONING_PARTS = re.compile(r"thinking|reasoning|thought", re.IGNORECASE)
+_CLASSES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        ERROR,
+        re.compile(
+            r"error|fail|abort|cancel|time.?out|timed.?out|unavailable|overload|insufficient|interrupt|disconnect"
+            r"|malformed|crash|killed|unexpected|exhausted|incomplete(?!.?max)|terminated|rejected",
+            re.IGNORECASE,
+        ),
+    ),
+    (REFUSAL, re.compile(r"refus", re.IGNORECASE)),
+    (
+        "content_filter",
+        re.compile(
+            r"filter|safety|recitation|prohibited|blocklist|block(?:ed)?\b|spii|sensitive|moderat|guardrail|policy",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "length",
+        re.compile(
+            r"length|max.?(?:output.?)?tokens?|token.?limit|context.?window|max.?output|truncat",
+            re.IGNORECASE,
+        ),
+    ),
+    ("tool_calls", re.compile(r"tool|function", re.IGNORECASE)),
+)
+"""What a finish reason means, the gravest first. Any other reason is a normal end."""
+_NO_REASON = frozenset(("", "null", "none", "unspecified", "finish_reason_unspecified"))
+_NO_ERROR = frozenset(("", "0", "200", "ok", "success", "none", "null", "false"))
+_MOST_TOKENS = 20_000_000
+"""No request takes more tokens, so a larger count is none."""
+
+
+@dataclass(slots=True)
+class Part:
+    """The contents of one frame."""
+
+    text: str = ""
+    reasoning: str = ""
+    refusal: str = ""
+    tool_calls: list[Any] = field(default_factory=list)
+    finish: str = ""
+    """The meaning of the finish reason, or ""."""
+    reason: str = ""
+    """The finish reason in the words of the provider."""
+    usage: Mapping[str, Any] | None = None
+    error: str | None = None
+    """The message of an error, which may be empty; None without one."""
+    whole: bool = False
+    """The message is complete and not a piece of one."""
+    is_reply: bool = True
+    """Whether the JSON is a part of a chat reply at all."""
+
+
+class MessageReader:
+    """Reads the JSON of a reply, frame by frame."""
+
+    def __init__(self, key: str = "") -> None:
+        self._key = key
+        self._index: Any = None
+        self._from_deltas = False
+        """Deltas have brought text, so a whole message only repeats it."""
+        self._message = ""
+        """The text of whole messages so far: some servers repeat and extend it in each frame."""
+
+    def read(self, value: dict[str, Any]) -> Part:
+        """Return the parts of one JSON object."""
+        choice = self._choice(value)
+        part = Part(error=self._error(value, choice))
+        known = {"choices", "usage", "id", "done"} & value.keys()
+        part.is_reply = bool(known) or part.error is not None
+        part.usage = _usage_of(value, choice)
+        part.reason, part.finish = _finish_of(value, choice)
+        if part.finish == ERROR and part.error is None:
+            part.error = "" if part.reason == ERROR else part.reason
+        self._read_message(value, choice, part)
+        return part
+
+    def _choice(self, value: dict[str, Any]) -> dict[str, Any]:
+        choices = value.get("choices")
+        rows = choices if isinstance(choices, list) else [choices]
+        for row in rows:
+            if isinstance(row, dict) and row:
+                index = row.get("index") or 0
+                if self._index is None:
+                    self._index = index
+                if index == self._index:
+                    return row
+        return {}
+
+    def _error(self, value: dict[str, Any], choice: dict[str, Any]) -> str | None:
+        delta = choice.get("delta")
+        for holder in (value, choice, delta if isinstance(delta, dict) else {}):
+            for name in ("error", "errors"):
+                if _is_error(holder.get(name)):
+                    error = holder[name]
+                    error = error[0] if isinstance(error, list) else error
+                    return provider_text({"error": _with_message(error)}, self._key)
+        state = value.get("base_resp")  # MiniMax
+        if isinstance(state, dict) and _is_error(state.get("status_code")):
+            return provider_text(content_text(state.get("status_msg")), self._key)
+        if "choices" not in value and _says_error(value):
+            return provider_text(_with_message(value), self._key)
+        return None
+
+    def _read_message(self, value: dict[str, Any], choice: dict[str, Any], part: Part) -> None:
+        delta = choice.get("delta")
+        if delta and isinstance(delta, dict | str):
+            self._from_deltas = True
+            _read_fields(delta if isinstance(delta, dict) else {"content": delta}, part)
+            return
+        messages = [choice.get("message"), choice.get("text")]
+        if "done" in value:  # Ollama's own API
+            messages += [value.get("message"), value.get("response")]
+        for place, message in enumerate(messages):
+            if not message or not isinstance(message, dict | str) or self._from_deltas:
+                continue
+            _read_fields(message if isinstance(message, dict) else {"content": message}, part)
+            part.whole = place == 0
+            if part.whole and self._message and part.text.startswith(self._message):
+                part.text, self._message = part.text[len(self._message) :], part.text
+            else:
+                self._message += part.text
+            return
+
+
+def _read_fields(message: dict[str, Any], part: Part) -> None:
+    """Read a delta or message into a part."""
+    content = message.get("content")
+    part.text, in_content, refused = _content(content)
+    part.reasoning = in_content or next(
+        (text for name in _REASONING_FIELDS if (text := reasoning_text(message.get(name)))), ""
+    )
+    specific = message.get("provider_specific_fields")
+    if not part.reasoning and isinstance(specific, dict):
+        part.reasoning = reasoning_text(specific.get("reasoning_content"))
+    part.refusal = refused or content_text(message.get("refusal"))
+    calls = message.get("tool_calls") or message.get("function_call")
+    part.tool_calls = calls if isinstance(calls, list) else [calls] if isinstance(calls, dict) else []
+
+
+def _content(content: Any) -> tuple[str, str, str]:
+    """The text, reasoning and refusal of a content, which may be a text, a part or a list of parts."""
+    text, reasoning, refusal = "", "", ""
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, str):
+            text += part
+        elif isinstance(part, dict):
+            kind = content_text(part.get("type"))
+            if _REASONING_PARTS.search(kind) or (not kind and "thinking" in part):
+                reasoning += reasoning_text(part)
+            elif kind == REFUSAL or isinstance(part.get(REFUSAL), str):
+                refusal += content_text(part.get(REFUSAL))
+            else:
+                value = part.get("text")
+                text += content_text(value.get("value") if isinstance(value, dict) else value)
+    return text, reasoning, refusal
+
+
+def reasoning_text(value: Any, depth: int = 4) -> str:
+    """Return the words of a reasoning field, however its parts are nested."""
+    if isinstance(value, str):
+        return value
+    if depth and isinstance(value, list):
+        return "".join(reasoning_text(part, depth - 1) for part in value)
+    if depth and isinstance(value, dict):
+        names = ("text", "thinking", "reasoning", "summary", "content", "value", "reasoning_content")
+        return next((text for name in names if (text := reasoning_text(value.get(name), depth - 1))), "")
+    return ""
+
+
+# --- the end ----------------------------------------------------------------------------------------------
+
+
+def _finish_of(value: dict[str, Any], choice: dict[str, Any]) -> tuple[str, str]:
+    """The provider's finish reason and its meaning; the gravest where several are given."""
+    names = ("finish_reason", "native_finish_reason", "finishReason")
+    reasons = [reason for name in names if (reason := _reason(choice.get(name)))]
+    if not reasons:
+        others = [choice.get("stop_reason"), choice.get("finish_details"), value.get("finish_reason")]
+        others += [value.get("done_reason"), "stop" if value.get("done") is True else ""]
+        reasons = [reason for other in others if (reason := _reason(other))][:1]
+    for meaning, pattern in _CLASSES:
+        if found := next((reason for reason in reasons if pattern.search(reason)), ""):
+            return found, meaning
+    return (reasons[0], "stop") if reasons else ("", "")
+
+
+def _reason(value: Any) -> str:
+    value = value.get("type") or value.get("reason") if isinstance(value, dict) else value
+    text = content_text(value).strip()
+    return "" if text.lower() in _NO_REASON else text[:200]
+
+
+def _is_error(value: Any) -> bool:
+    if isinstance(value, dict):
+        details = [value.get(name) for name in ("message", "msg", "code", "type", "status", "detail")]
+        return bool(value) and (
+            any(map(_is_error, details)) or not any(detail is not None for detail in details)
+        )
+    if isinstance(value, list):
+        return any(map(_is_error, value))
+    return bool(value) and str(value).strip().lower() not in _NO_ERROR
+
+
+def _says_error(value: dict[str, Any]) -> bool:
+    """Whether an object that is no chunk says in another way that something failed."""
+    kinds = (content_text(value.get(name)).lower() for name in ("object", "type", "status"))
+    return (
+        any("error" in kind or kind in ("failed", "failure") for kind in kinds)
+        or value.get("success") is False
+        or any(_is_error(value.get(name)) for name in ("error_msg", "error_message", "errmsg", "error_code"))
+    )
+
+
+def _with_message(error: Any) -> Any:
+    """An error whose words are under `message`, where they are under another name."""
+    if not isinstance(error, dict) or (isinstance(error.get("message"), str) and error["message"]):
+        return error
+    names = ("error_msg", "error_message", "errmsg", "msg", "detail", "description", "reason", "code", "type")
+    words: Iterable[Any] = (error.get(name) for name in names)
+    return {
+        **error,
+        "message": next((str(word) for word in words if isinstance(word, str | int) and word), ""),
+    }
+
+
+# --- token counts -----------------------------------------------------------------------------------------
+
+
+def _usage_of(value: dict[str, Any], choice: dict[str, Any]) -> Mapping[str, Any] | None:
+    groq = value.get("x_groq")
+    places = (value.get("usage"), choice.get("usage"), groq.get("usage") if isinstance(groq, dict) else None)
+    for usage in places:
+        if isinstance(usage, dict) and usage:
+            return usage
+    if "eval_count" in value:  # Ollama's own API
+        return {
+            "prompt_tokens": value.get("prompt_eval_count") or 0,
+            "completion_tokens": value.get("eval_count"),
+        }
+    return None
+
+
+def believable_usage(counts: Mapping[str, Any] | None, characters: int, limit: int) -> Usage | None:
+    """Return the counted tokens of a reply, or None where they cannot be right.
+
+    They cannot be right if one is negative or beyond all measure, or if there are no tokens for a reply of that
+    many characters. `limit` is the number of tokens that was asked for.
+    """
+    if counts is None:
+        return None
+    named = dict(counts)
+    for ours, theirs in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")):
+        named.setdefault(ours, counts.get(theirs))
+    prompt, total = named.get("prompt_tokens"), named.get("total_tokens")
+    if named["completion_tokens"] is None and isinstance(prompt, int) and isinstance(total, int):
+        named["completion_tokens"] = total - prompt
+    numbers = [named.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")]
+    if any(isinstance(number, int | float) and not 0 <= number <= _MOST_TOKENS for number in numbers):
+        return None
+    usage = None
+    with suppress(ValueError, OverflowError):
+        usage = Usage.from_json(named)
+    if usage is None or usage.completion_tokens > 10 * limit + 10_000:
+        return None
+    return None if characters and not usage.completion_tokens else usage

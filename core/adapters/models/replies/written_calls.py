@@ -1,0 +1,232 @@
+"""Tool calls that a model writes into its text, as servers leave them that do not know its format.
+
+Calls are recognised by what they contain, a function that was offered and its arguments: as JSON, as tags, as a
+Python call, with any marks around them.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.model import FunctionCall, ToolCall
+
+_BEGINS = re.compile(r"[<{\[`｜]|functions\.|\b(?:assistant\s)?to=functions")
+_MARK = re.compile(
+    r"<\|?/?(?:tool_?calls?|function_?calls?|tool_use|python_tag|tool_call_begin|toolcall)\b[^>\n]{0,60}>"
+    r"|\[/?TOOL_(?:CALLS?|REQUEST|REQUEST_END)\]|\[END_TOOL_REQUEST\]|<｜tool▁calls?▁begin｜>|<function=|<invoke\s|<minimax:tool_call>"
+    r"|<\|channel\|>\w+ to=functions|<\|tool_calls?_section_begin\|>",
+    re.IGNORECASE,
+)
+"""Marks that say that a call follows."""
+_LEFTOVER = re.compile(
+    r"</?\|?/?(?:minimax:)?(?:tool_?calls?|function_?calls?|tool_use|toolcall|tools?|function|invoke)\b[^>\n]{0,60}>"
+    r"|<[|｜][^<>\n]{1,60}[|｜]>|\[/?TOOL_\w+\]|\[END_TOOL_REQUEST\]|\[(?:ARGS|CALL_ID)\]|```\w*\s*```|\[\s*\]"
+    r"|<｜[^<>\n]{1,40}｜>",
+    re.IGNORECASE,
+)
+_NAME_KEYS = ("name", "tool", "tool_name", "function_name", "function", "recipient_name", "action")
+_ARGUMENT_KEYS = (
+    "arguments",
+    "parameters",
+    "args",
+    "input",
+    "tool_input",
+    "params",
+    "action_input",
+    "kwargs",
+)
+_PARAMETERS = (
+    re.compile(r'<parameter(?:=|\s+name=")([\w.-]+)"?\s*>(.*?)(?:</parameter>|(?=<parameter)|\Z)', re.DOTALL),
+    re.compile(r"<arg_key>\s*(.*?)\s*</arg_key>\s*<arg_value>(.*?)(?:</arg_value>|\Z)", re.DOTALL),
+    re.compile(r"<(\w+)>(.*?)</\1>", re.DOTALL),
+)
+_BETWEEN = r"(?::\d+)?(?:\s|<[^<>\n]{1,40}>|\[ARGS\]|json|code|`{3}|[=:(>])*"
+"""What stands between a function's name and the JSON of its arguments."""
+_BRACE = re.compile(r"[{\[]")
+_DECODER = json.JSONDecoder(strict=False)
+_MOST_TRIALS = 200
+"""Braces of one text that are tried as beginnings of JSON."""
+_MOST_CHARACTERS = 8_000
+"""Characters of tags with arguments: no tool takes more."""
+_TEXT = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
+_KEYWORD = re.compile(rf"(\w+)\s*=\s*({_TEXT})")
+_KEYWORDS = rf"\(\s*((?:\w+\s*=\s*{_TEXT}\s*,?\s*)+)\)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A call in a text, at `start` to `end`."""
+
+    start: int
+    end: int
+    name: str
+    arguments: str
+
+
+class WrittenCalls:
+    """Passes text on up to what may be a call, and finds the calls at the end."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """`names` are the functions that the model was offered; without any, all text is passed on."""
+        self._names = tuple(names)
+        self._held = ""
+
+    def read(self, text: str) -> str:
+        """Return the text that may be passed on."""
+        if not self._names:
+            return text
+        if self._held:
+            self._held += text
+            return ""
+        begins = _BEGINS.search(text)
+        if begins is None:
+            return text
+        self._held = text[begins.start() :]
+        return text[: begins.start()]
+
+    def forget(self) -> None:
+        """Drop what is held back, which was a thought."""
+        self._held = ""
+
+    def end(self, *, search: bool = True) -> tuple[str, tuple[ToolCall, ...]]:
+        """Return what was held back without its calls, and the calls.
+
+        A mark of a call with nothing readable behind it gives a call with what stands there as its arguments, so that
+        the model is told. Without `search` all that was held back is text.
+        """
+        text, self._held = self._held, ""
+        if not search or not text:
+            return text, ()
+        found = _outermost(list(self._found(text)))
+        if not found:
+            mark = _MARK.search(text)
+            if mark is None:
+                return text, ()
+            found = [self._unreadable(text, mark)]
+        rest, place = "", 0
+        for call in found:
+            rest, place = rest + text[place : call.start], call.end
+        rest = _LEFTOVER.sub("", rest + text[place:])
+        calls = tuple(
+            ToolCall(id=f"call_{number}", function=FunctionCall(name=call.name, arguments=call.arguments))
+            for number, call in enumerate(found)
+        )
+        return _LEFTOVER.sub("", rest).rstrip(), calls
+
+    def _found(self, text: str) -> Iterator[_Found]:
+        marked = bool(_MARK.search(text))
+        for start, end, value in _json_values(text):
+            calls = list(self._calls_of(value, marked=marked))
+            yield from (_Found(start, end, name, arguments) for name, arguments in calls)
+            if not calls and isinstance(value, dict) and (named := self._named_before(text, start)):
+                yield _Found(named[0], end, named[1], json.dumps(value, ensure_ascii=False))
+        yield from self._tagged(text)
+        yield from self._python(text)
+
+    def _calls_of(self, value: Any, *, marked: bool) -> Iterator[tuple[str, str]]:
+        """The calls in a JSON value: an object with a name and arguments, or a list of such."""
+        if isinstance(value, list):
+            for row in value:
+                yield from self._calls_of(row, marked=marked)
+            return
+        if not isinstance(value, dict):
+            return
+        for key in ("tool_calls", "tool_uses", "calls"):
+            if isinstance(value.get(key), list):
+                yield from self._calls_of(value[key], marked=marked)
+                return
+        function = value.get("function")
+        holder = function if isinstance(function, dict) else value
+        name = next((holder[key] for key in _NAME_KEYS if isinstance(holder.get(key), str)), "")
+        name = name.strip().removeprefix("functions.")
+        arguments = next((holder[key] for key in _ARGUMENT_KEYS if key in holder), None)
+        if name in self._names or (marked and name and arguments is not None):
+            if arguments is None:
+                arguments = {
+                    k: v for k, v in holder.items() if k not in _NAME_KEYS and k not in ("id", "type")
+                }
+            yield (
+                name[:64],
+                arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False),
+            )
+
+    def _named_before(self, text: str, end: int) -> tuple[int, str] | None:
+        """The place and name of a function that stands before JSON, with nothing but marks between."""
+        start = max(0, end - 160)
+        for name in self._names:
+            pattern = rf"(?:\b|(?<=_))(?:functions?[.:])?{re.escape(name)}{_BETWEEN}\Z"
+            if match := re.search(pattern, text[start:end]):
+                return start + match.start(), name
+        return None
+
+    def _tagged(self, text: str) -> Iterator[_Found]:
+        """Calls whose function is named in a tag, with arguments in tags or as JSON."""
+        for name in self._names:
+            escaped = re.escape(name)
+            for opening, closing in (
+                (rf"<function(?:=|\s+name=\"){escaped}\"?\s*>", r"</function>"),
+                (rf"<invoke\s+name=\"(?:functions\.)?{escaped}\"\s*>", r"</invoke>"),
+                (rf"<tool_call>\s*{escaped}\s*(?=<arg_key>|</tool_call>)", r"</tool_call>"),
+                (rf"<{escaped}>", rf"</{escaped}>"),
+            ):
+                for match in re.finditer(rf"{opening}(.*?)(?:{closing}|\Z)", text, re.DOTALL | re.IGNORECASE):
+                    yield _Found(match.start(), match.end(), name, _arguments_in(match[1]))
+
+    def _python(self, text: str) -> Iterator[_Found]:
+        """Calls that are written as in Python, with keywords."""
+        for name in self._names:
+            for match in re.finditer(
+                rf"(?<![\w.])(?:functions\.)?{re.escape(name)}{_KEYWORDS}", text, re.DOTALL
+            ):
+                values = {
+                    word[1]: re.sub(r"\\(.)", r"\1", word[2][1:-1]) for word in _KEYWORD.finditer(match[1])
+                }
+                yield _Found(match.start(), match.end(), name, json.dumps(values, ensure_ascii=False))
+
+    def _unreadable(self, text: str, mark: re.Match[str]) -> _Found:
+        body = text[mark.start() :]
+        named = next(
+            (name for name in self._names if re.search(rf"\b{re.escape(name)}\b", body)), "tool_call"
+        )
+        return _Found(mark.start(), len(text), named, _LEFTOVER.sub("", body[len(mark[0]) :]).strip() or "?")
+
+
+def _arguments_in(body: str) -> str:
+    """The arguments in the body of a tag, as JSON."""
+    text = body.strip()
+    if text.startswith("{"):
+        return text
+    body = body[:_MOST_CHARACTERS]
+    values: dict[str, Any] = {}
+    for pattern in _PARAMETERS:
+        for match in pattern.finditer(body):
+            values.setdefault(match[1].strip(), match[2].strip())
+        if values:
+            break
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _json_values(text: str) -> Iterator[tuple[int, int, Any]]:
+    """The outermost objects and lists of a text."""
+    place, trials = 0, 0
+    while trials < _MOST_TRIALS and (match := _BRACE.search(text, place)):
+        trials += 1
+        try:
+            value, place = _DECODER.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            place = match.end()
+            continue
+        yield match.start(), place, value
+
+
+def _outermost(found: Sequence[_Found]) -> list[_Found]:
+    """The calls in their order, without those inside another."""
+    kept: list[_Found] = []
+    for call in sorted(found, key=lambda call: (call.start, -call.end)):
+        last = kept[-1] if kept else None
+        is_same_value = last is not None and (last.start, last.end) == (call.start, call.end)
+        if last is None or call.start >= last.end or (is_same_value and call != last):
+            kept.append(call)
+    return kept
