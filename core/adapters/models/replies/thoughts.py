@@ -25,8 +25,9 @@ _THOUGHT_OPENING = re.compile(
     rf"""\s*(?:[*_#>]{{0,3}}\s*)(?:
     (?:(?:ok(?:ay)?|alright|all\ right|hm+|well|right|so|first|now|good)[,.!:]?\s+)*(?:
         the\ (?:user|person|human)(?:'s|’s)?\s+{_ACTS}
-        |(?:let\ me|let's|let’s|let\ us|i\ (?:need|should|must|will|have\ to|want\ to|am\ asked)|i'll|i’ll
-            |we\ (?:need|should|must|have\ to|are\ (?:asked|given|told)|can\ use)|i'm\ asked|my\ task\ is)(?=\W)
+        |(?:let\ me|let['’]s|let\ us|i\ (?!cannot|can['’]t|can\ not|could|do\ not|don|did|found|find|am\ (?:sorry|unable))[a-z]+
+            |i['’](?:ll|ve|d)|we\ (?:need|should|must|have|are|can|could|want|know|see|look|start|get|will)
+            |we['’](?:ll|re)|i['’]m\ (?:asked|given|going)|my\ task\ is)(?=\W)
         |(?:this|the)\ (?:question|query|prompt)\ (?:is|asks|wants|requires|seems)(?=\W)
         |what\ (?:does|do|did)\ the\ (?:user|sources?)(?=\W)
         |(?:looking|look)\ at\ (?:the\ )?(?:sources?|question|passages?)(?=\W)

@@ -156,7 +156,7 @@ class WrittenCalls:
         """The place and name of a function that stands before JSON, with nothing but marks between."""
         start = max(0, end - 160)
         for name in self._names:
-            pattern = rf"(?:\b|(?<=_))(?:functions?[.:])?{re.escape(name)}{_BETWEEN}\Z"
+            pattern = rf"(?:\b|(?<=_))(?:\w*\s?to=)?(?:functions?[.:])?{re.escape(name)}{_BETWEEN}\Z"
             if match := re.search(pattern, text[start:end]):
                 return start + match.start(), name
         return None
