@@ -51,6 +51,7 @@ def answer(run: Run, now: float, turn: str = "") -> None:
         _outline_earlier_citations(run)
         caveats(run)
         _body(run, now)
+        _reasoning(run)
         if version := partial_version(run):
             markup.show(markup.facts(*_stats(answer_stats(version), run)))
 
@@ -160,6 +161,14 @@ def _body(run: Run, now: float) -> None:
                 ],
             ]
         )
+
+
+def _reasoning(run: Run) -> None:
+    """Draw what the model thought, folded: it is no part of the answer, and nothing in it is checked."""
+    if run.reasoning and not run.live:
+        label = "Reasoning of the model"
+        with st.expander(label, icon=":material/psychology:", key="answer_reasoning", type="compact"):
+            markup.show(div(".oq-reasoning", dir="auto", tabindex="0")[run.reasoning])
 
 
 def _stats(stats: AnswerStats, run: Run) -> list[Element]:
