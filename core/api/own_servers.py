@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from core.api.problems import Fault, Refusal
 from core.config.access import Access
 from core.errors import BadInput, ChatFailed, LibraryFailed, OpenQueryError, SearchFailed
+from core.runtime.choices.model_checks import CheckedModel
 from core.runtime.engine import Engine
 
 CHECK_SECONDS = 10.0
@@ -33,7 +34,9 @@ class OwnServers:
     model: str
     """The model that writes answers; empty when there is none."""
     offered: tuple[str, ...]
-    """Every model of its server."""
+    """Every model that its server lists."""
+    tried: str
+    """What was asked of a model that its server does not list, as a sentence without its end; "" for others."""
     collections: tuple[str, ...]
     """Of the Qdrant that was given."""
 
@@ -50,10 +53,19 @@ async def checked_servers(
     """
     if service is not None:
         access = await _with_service(engine, access, service)
-    (model, offered), _, names = await asyncio.gather(
+    checked, _, names = await asyncio.gather(
         _check_model_server(engine, access), _check_searxng(engine, access), _check_qdrant(engine, access)
     )
-    return OwnServers(access=access, model=model, offered=offered, collections=names)
+    model = checked.server.model if checked else ""
+    if checked and access.chat_model:
+        access = replace(access, chat_model=model)
+    return OwnServers(
+        access=access,
+        model=model,
+        offered=checked.offered if checked else (),
+        tried=checked.tried if checked else "",
+        collections=names,
+    )
 
 
 async def _with_service(engine: Engine, access: Access, service: UnidentifiedServer) -> Access:
@@ -141,22 +153,12 @@ async def _check_qdrant(engine: Engine, access: Access) -> tuple[str, ...]:
         return await own.client.names()
 
 
-async def _check_model_server(engine: Engine, access: Access) -> tuple[str, tuple[str, ...]]:
-    """The model that will write and all that its server offers.
+async def _check_model_server(engine: Engine, access: Access) -> CheckedModel | None:
+    """The model that will write, once it is known to answer.
 
     Raises:
         BadInput: when the address may not be called.
-        ChatFailed: when the server cannot be asked, or does not offer the model.
+        ChatFailed: when the model does not answer.
     """
     async with _answering_in_time("The model server", ChatFailed):
-        server = await engine.models.servers.chat_server(access)
-        if server is None:
-            return "", ()
-        offered = server.offered or await engine.models.servers.offered(server)
-    if not server.model:
-        raise ChatFailed("The model server offers no model.", hint="Name one.")
-    if offered and server.model not in offered:
-        raise ChatFailed(
-            f"The model server does not offer {server.model}.", hint=f"It offers {', '.join(offered[:8])}."
-        )
-    return server.model, offered
+        return await engine.model_checks.check(access)

@@ -67,7 +67,7 @@ class Settings(BaseSettings):
     base_url: str = _setting("", "OPENQUERY_BASE_URL", "OPENAI_BASE_URL")
     """Any OpenAI-compatible server. Empty: OpenRouter or OpenAI by the key that is set, else a local Ollama."""
     chat_model: str = _setting("", "OPENQUERY_CHAT_MODEL")
-    """The model that writes queries and answers. Empty: openai/gpt-4o-mini at OpenRouter, gpt-4o-mini at OpenAI, the first that any other server lists, of an Ollama the first that can chat. A path (/…, ~/… or ./…) of a .gguf file runs it on this machine, with the extra `local`."""
+    """The model that writes queries and answers. Empty: openai/gpt-4o-mini at OpenRouter, gpt-4o-mini at OpenAI, the first that any other server lists (`default` where it lists none), of an Ollama the first that can chat. A path (/…, ~/… or ./…) of a .gguf file runs it on this machine, with the extra `local`."""
     embedding_model: str = _setting(LOCAL, "OPENQUERY_EMBEDDING_MODEL")
     """local runs inside OpenQuery; anything else, such as openai/text-embedding-3-small, is asked of the server below; a path (/…, ~/… or ./…) of a .gguf file runs it on this machine, with the extra `local`."""
     embedding_base_url: str = _setting("", "OPENQUERY_EMBEDDING_BASE_URL")

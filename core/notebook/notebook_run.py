@@ -269,11 +269,11 @@ class NotebookRun:
         return signed_by(self.recorded.signer, trusted_keys(Settings.read().trusted_keys))
 
     def _with_ports(self, knobs: Knobs, work: Callable[[Ports], Coroutine[Any, Any, T]]) -> T:
-        """Wait for work that needs models, with those of the environment's settings."""
+        """Wait for work that embeds and ranks and writes nothing, with the models of the environment's settings."""
         runs = session.registry()
 
         async def bound() -> T:
-            return await work(await runs.engine.ports(knobs, run=self.run))
+            return await work(await runs.engine.ports(knobs, run=self.run, writes=False))
 
         return runs.call(bound())
 

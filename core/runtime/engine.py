@@ -36,6 +36,7 @@ from core.library.session_files import SessionFilesPool
 from core.ports import Chat, Embed, Ports, Search
 from core.run.state import Run
 from core.runtime.choices.collections import CollectionChoice
+from core.runtime.choices.model_checks import ModelChecks
 from core.runtime.choices.model_servers import ModelServers
 from core.runtime.choices.models import Models
 from core.runtime.choices.searches import Searches
@@ -82,6 +83,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         run: Run | None = None,
         *,
         origins: Collection[str] = (),
+        writes: bool = True,
     ) -> Ports:
         """The ports of one run under these knobs, with the visitor's own servers and keys.
 
@@ -90,6 +92,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
             access: the visitor's.
             run: the run so far, for a follow-up.
             origins: where its texts come from, for one that searches nothing.
+            writes: whether a chat model may be asked to write. A ranking asks no model server, not even for its list.
 
         Raises:
             BadInput: when the visitor may not use a server or model of theirs here, or the egress policy refuses.
@@ -97,8 +100,9 @@ class Engine(AbstractAsyncContextManager["Engine"]):
             EmbedFailed: when no server is named for the embedding model.
         """
         redact(access.api_key, access.searxng_password, access.qdrant_api_key)
-        self.models.servers.look_for_ollama()
-        server = await self.models.servers.chat_server(access)
+        if writes:
+            self.models.servers.look_for_ollama()
+        server = await self.models.servers.chat_server(access, ask=writes)
         origins = origins or await self.origins(knobs.search, access, run)
         _, note = await self.models.embedding_model(access, origins)
         embed = await self.models.embedder(access, origins)
@@ -167,6 +171,11 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         """Chat clients, embedders and the reranker."""
         servers = ModelServers(self.settings, self.admission)
         return Models(self.settings, servers, self.egress, self.write_cache, lambda: self.client)
+
+    @cached_property
+    def model_checks(self) -> ModelChecks:
+        """What tells whether the chat model answers."""
+        return ModelChecks(self.models)
 
     @cached_property
     def searches(self) -> Searches:

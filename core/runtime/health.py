@@ -10,11 +10,12 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from core.adapters.models.integers import integer_products
+from core.adapters.models.model_http import host_of
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.config.access import NO_ACCESS, Access
 from core.config.egress import Destination, described
 from core.config.knobs import Backend, Origin, SearchKnobs
-from core.errors import OpenQueryError
+from core.errors import ChatFailed, OpenQueryError
 from core.library.search_ports import LibrarySearch
 from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
@@ -139,19 +140,19 @@ async def _demo(engine: Engine) -> ProbeReport:
 
 
 async def _chat(engine: Engine, access: Access) -> ProbeReport:
-    server = await engine.models.servers.chat_server(access)
-    if server is None:
+    try:
+        checked = await engine.model_checks.check(access)
+    except ChatFailed as error:
+        hint = f"Set OPENQUERY_CHAT_MODEL to a model that answers. {error.hint}"
+        return ProbeState.BROKEN, error.message, hint.strip()
+    if checked is None:
         hint = "For written answers set OPENROUTER_API_KEY or OPENAI_API_KEY, or start Ollama."
         return ProbeState.OFF, "none; answers are extractive (quoted sentences)", hint
+    server = checked.server
     if server.file:
         return ProbeState.WORKS, f"{server.model}, {await server.file.describe()}", ""
-    if not server.model:
-        return ProbeState.BROKEN, f"{_host(server.base_url)} offers no model", "Set OPENQUERY_CHAT_MODEL."
-    offered = server.offered or await engine.models.servers.offered(server)
-    if offered and server.model not in offered:
-        hint = "Set OPENQUERY_CHAT_MODEL to one of: " + ", ".join(offered[:8])
-        return ProbeState.BROKEN, f"{_host(server.base_url)} does not offer {server.model}", hint
-    return ProbeState.WORKS, f"{server.model} at {_host(server.base_url)}", ""
+    tried = f"; {checked.tried}" if checked.tried else ""
+    return ProbeState.WORKS, f"{server.model} at {host_of(server.base_url)}{tried}", ""
 
 
 async def _embedder(engine: Engine, access: Access) -> ProbeReport:
@@ -321,7 +322,3 @@ async def _static_files() -> ProbeReport:
     if altered := await asyncio.to_thread(altered_files):
         return ProbeState.BROKEN, f"not those of the release: {', '.join(altered)}", REINSTALL
     return ProbeState.WORKS, "digests are those of the release", ""
-
-
-def _host(url: str) -> str:
-    return urlsplit(url).netloc.rpartition("@")[2]

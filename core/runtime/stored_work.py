@@ -130,7 +130,10 @@ class StoredWork:
                     job.cancel()
 
             start_job(
-                self._loop, self.engine, job, lambda ports: work(ports, listen_while_watched), self._filling
+                *(self._loop, self.engine, job),
+                lambda ports: work(ports, listen_while_watched),
+                self._filling,
+                writes=False,
             )
 
     def is_filling(self, run_id: str) -> bool:

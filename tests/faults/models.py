@@ -188,7 +188,9 @@ CHAT = [
         "an error as its finish", chat(streamed("Kettles boil", finish="error")), "broke", part_way=True
     ),
     _unanswered("empty choices and no words", chat(streamed(chunk(None), chunk(None))), "empty answer"),
-    _unanswered("only thoughts", chat(streamed(reasoning=["Hm.", "Kettles."])), "empty answer"),
+    _unanswered(
+        "only thoughts", chat(streamed(reasoning=["Hm.", "Kettles."])), "thought and wrote no answer"
+    ),
     _unanswered(
         "only counts",
         chat(
@@ -198,7 +200,7 @@ CHAT = [
                 streamed=True,
             )
         ),
-        "empty answer",
+        "thought and wrote no answer",
     ),
     _unanswered(
         "thoughts up to the limit",

@@ -9,6 +9,8 @@
     fake_openai.embeddings.append(failure(500))
     fake_openai.embeddings.extend([None, failure(500)])    # good vectors first, and then a failure
     fake_openai.models = ["my-model"]                 # what /models lists
+    fake_openai.serves = {"my-model"}                 # any other model gets 404; None, as at first: none does
+    fake_openai.lists = False                         # /models is 404, as with servers that have no list
     fake_openai.key = "sk-right"                      # any other key gets 401
 
 `MARKDOWN_ANSWER` is an answer with all the Markdown that chat models write, for sources 1 to 3.
@@ -201,6 +203,8 @@ class FakeOpenAI(Loopback):
         self.embeddings: deque[Reply | Fault | None] = deque()
         self.chat = "An answer from the test server [1]."
         self.models = [MODEL, EMBEDDER]
+        self.serves: set[str] | None = None
+        self.lists = True
         self.key: str | None = None
         self.width = 64
 
@@ -220,9 +224,11 @@ class FakeOpenAI(Loopback):
         if self.key is not None and request.headers.get("authorization") != f"Bearer {self.key}":
             return failure(401, "Incorrect API key provided.")
         match request.method, request.path:
-            case "GET", "/v1/models":
+            case "GET", "/v1/models" if self.lists:
                 models = [{"id": name, "object": "model", "owned_by": "tests"} for name in self.models]
                 return json_reply({"object": "list", "data": models})
+            case "POST", "/v1/chat/completions" if not self._is_served(request.json.get("model")):
+                return failure(404, f"The model {request.json.get('model')} does not exist.")
             case "POST", "/v1/chat/completions":
                 if self.chats:
                     return self.chats.popleft()
@@ -231,6 +237,9 @@ class FakeOpenAI(Loopback):
                 scripted = self.embeddings.popleft() if self.embeddings else None
                 return scripted if isinstance(scripted, Reply) else self._embedded(request, scripted)
         return failure(404, "No such endpoint.")
+
+    def _is_served(self, model: object) -> bool:
+        return self.serves is None or model in self.serves
 
     def _embedded(self, request: Request, fault: Fault | None) -> Reply:
         texts = request.json["input"]

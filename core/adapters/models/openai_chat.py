@@ -43,6 +43,7 @@ _SECONDS_A_TOKEN = 0.1
 """What the whole reply may take for each token of its limit, besides twice the longest silence."""
 _RETRY_STATUSES = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
 """Statuses that another attempt may cure."""
+_NO_LIST_STATUSES = frozenset((400, 404, 405, 410, 501))
 _NOT_CHAT = ("embed", "minilm", "bge-", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe")
 
 
@@ -208,6 +209,10 @@ class OpenAIChat:
         return backoff if isinstance(error, APIConnectionError) and not _is_unreachable(error) else None
 
 
+class NoModelList(ChatFailed):
+    """A server answers, and does not list its models."""
+
+
 async def list_models(
     base_url: str,
     api_key: SecretStr | None = None,
@@ -217,7 +222,8 @@ async def list_models(
     """The models that a server offers, by name; those that sound like no chat model come last.
 
     Raises:
-        ChatFailed: when the server cannot be asked, refuses, or answers with something else.
+        NoModelList: when it answers with something else.
+        ChatFailed: when the server cannot be asked, or refuses.
     """
     client = await asyncio.to_thread(create_client, base_url, api_key, timeout)
     import httpx2
@@ -229,9 +235,12 @@ async def list_models(
             names = _model_names(response.json())
     except OpenAIError as error:
         service = chat_service(base_url, api_key)
-        raise chat_failure(error, service, timeout) from _cause(error, service.key)
-    except (ValueError, RecursionError, KeyError, TypeError) as error:
-        raise ChatFailed(
+        failure = chat_failure(error, service, timeout)
+        if getattr(error, "status_code", None) in _NO_LIST_STATUSES:
+            failure = NoModelList(failure.message, hint=failure.hint)
+        raise failure from _cause(error, service.key)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        raise NoModelList(
             f"{host_of(base_url)} did not answer with a list of models.",
             hint="Check the base URL; most end in /v1.",
         ) from error
@@ -271,8 +280,20 @@ async def _accepts_connections(address: str, seconds: float) -> bool:
 
 
 def _model_names(reply: Any) -> set[str]:
-    rows = reply["data"] if isinstance(reply, dict) else reply
-    return {row["id"] for row in rows or () if isinstance(row["id"], str) and row["id"]}
+    """The names in a list of models, under the names that servers give to the parts of one."""
+    rows = reply
+    if isinstance(reply, dict):
+        rows = reply["data"] if "data" in reply else reply["models"]
+    names = (_model_name(row) for row in rows or ())
+    return {name for name in names if name}
+
+
+def _model_name(row: Any) -> str:
+    if isinstance(row, str):
+        return row
+    return next(
+        (row[key] for key in ("id", "model", "name") if isinstance(row.get(key), str) and row[key]), ""
+    )
 
 
 def _is_unreachable(error: BaseException) -> bool:

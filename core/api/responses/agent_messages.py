@@ -48,8 +48,6 @@ class AgentMessage(BaseModel):
 
     agent: str
     content: str
-    reasoning: str = ""
-    """What the model thought, apart from its content."""
     tools: list[ToolUse] = []
     response_metadata: ResponseMetadata = ResponseMetadata()
     execution_time: float = 0.0
@@ -100,7 +98,6 @@ def _of_call(call: ModelCall, run: Run) -> AgentMessage:
     return AgentMessage(
         agent=AGENTS[call.purpose],
         content=call.text,
-        reasoning=call.reasoning,
         tools=_tools(call, run),
         response_metadata=_metadata(call.model, call.tokens, estimated=call.estimated),
         execution_time=(run.seconds if call.end is None else call.end) - call.start,

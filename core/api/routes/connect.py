@@ -88,6 +88,9 @@ class ConnectResponse(ProvidedServers):
     model: str
     """The model that writes answers. Empty: none, answers are extractive."""
     offered: list[str]
+    """The models that its server lists: a hint, since a name that is not on the list may answer too."""
+    tried: str = ""
+    """What was asked of a model that its server does not list. Empty: it is listed."""
     collections: list[str]
     """Of the Qdrant that was given; empty without one."""
     idle_seconds: float
@@ -112,6 +115,7 @@ async def connect(
         ),
         model=own.model,
         offered=list(own.offered[:LISTED]),
+        tried=own.tried,
         collections=list(own.collections[:LISTED]),
         provided=own.access.provided,
         idle_seconds=IDLE_SECONDS,

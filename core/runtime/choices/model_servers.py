@@ -6,19 +6,23 @@ No provider's address is a default: one is asked only where its key or its addre
 import time
 from dataclasses import dataclass
 
+from cachetools import LRUCache
 from pydantic import SecretStr
 
 from core.adapters.models.model_file import ModelFile, ModelUse, is_model_file
 from core.adapters.models.model_http import host_of
-from core.adapters.models.openai_chat import list_local_models, list_models
+from core.adapters.models.openai_chat import NoModelList, list_local_models
 from core.config.access import NO_ACCESS, Access, Admission
 from core.config.settings import LOCAL, OPENAI, OPENROUTER, Settings
 from core.errors import BadInput, EmbedFailed
+from core.runtime.choices.model_lists import LIST_SECONDS, ModelLists
 
 DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
 
-MODEL_LIST_SECONDS = 30.0
-"""How long the model list of a local Ollama is reused; by a question, unless it is empty."""
+UNNAMED_MODEL = "default"
+"""The name for the model of a server that lists none: servers of one model take any name."""
+
+_NAMES = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +50,15 @@ class ModelServers:
         self._settings = settings
         self._admission = admission
         self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
+        self._lists = ModelLists()
+        self._names: LRUCache[tuple[str, str], str] = LRUCache(_NAMES)
+        """Names that servers answer to, by server and the name that was given."""
         self._files: dict[ModelUse, ModelFile] = {}
 
-    async def chat_server(self, access: Access) -> ModelServer | None:
+    async def chat_server(self, access: Access, *, ask: bool = True) -> ModelServer | None:
         """The chat model to use: the visitor's, else the operator's, else a local server that answers.
+
+        Without `ask` no server is asked for its models: the name may then be empty.
 
         Raises:
             BadInput: when the visitor may not use their server here, or their key does not tell which one it is for.
@@ -60,8 +69,8 @@ class ModelServers:
             return file
         if named_server := self._named(access):
             own = access.base_url or access.api_key
-            return await self._server(*named_server, access.chat_model if own else model)
-        if offered := await self._ollama_models():
+            return await self._server(*named_server, access.chat_model if own else model, ask=ask)
+        if offered := await self._ollama_models() if ask else self._local_models[1]:
             return ModelServer(
                 base_url=self._ollama, api_key=None, model=model or offered[0], offered=offered
             )
@@ -87,7 +96,7 @@ class ModelServers:
             return ModelServer(base_url=base, api_key=self._embedding_key(base), model=model)
         if named_server := self._named(access):
             return ModelServer(base_url=named_server[0], api_key=named_server[1], model=model)
-        if await self._ollama_models():
+        if self._local_models[1] or await self._ollama_models():
             return ModelServer(base_url=self._ollama, api_key=None, model=model)
         raise EmbedFailed(
             f"No server is set for the embedding model {model}.",
@@ -146,22 +155,34 @@ class ModelServers:
             return OPENROUTER, settings.openrouter_api_key
         return (OPENAI, settings.openai_api_key) if settings.openai_api_key else None
 
-    async def _server(self, base_url: str, key: SecretStr | None, model: str) -> ModelServer:
+    async def _server(self, base_url: str, key: SecretStr | None, model: str, *, ask: bool) -> ModelServer:
         """A named server. Without a model name: the server's default model, else the first that it lists."""
         if model or (model := DEFAULT_MODEL.get(base_url, "")):
-            return ModelServer(base_url=base_url, api_key=key, model=model)
-        offered = await list_models(base_url, key)
-        return ModelServer(
-            base_url=base_url, api_key=key, model=offered[0] if offered else "", offered=offered
-        )
+            name = self._names.get((base_url, model), model)
+            return ModelServer(base_url=base_url, api_key=key, model=name)
+        if not ask:
+            offered = self._lists.last_known(base_url, key)
+            return ModelServer(base_url=base_url, api_key=key, model=offered[0] if offered else "")
+        try:
+            offered = await self._lists.offered(base_url, key)
+        except NoModelList:
+            offered = ()
+        model = offered[0] if offered else UNNAMED_MODEL
+        return ModelServer(base_url=base_url, api_key=key, model=model, offered=offered)
 
-    async def offered(self, server: ModelServer) -> tuple[str, ...]:
-        """The models that the server lists, or the file alone.
+    async def offered(self, server: ModelServer, *, fresh: bool = False) -> tuple[str, ...]:
+        """The models that the server lists, or the file alone; `fresh` asks it again within the minute.
 
         Raises:
-            ChatFailed: when it cannot be asked.
+            ChatFailed: when it cannot be asked, or has no list.
         """
-        return (server.model,) if server.file else await list_models(server.base_url, server.api_key)
+        if server.file:
+            return (server.model,)
+        return await self._lists.offered(server.base_url, server.api_key, fresh=fresh)
+
+    def use_name(self, server: ModelServer, name: str) -> None:
+        """Have later questions to this server's model use another name, which is the one that it answers to."""
+        self._names[server.base_url, server.model] = name
 
     def look_for_ollama(self) -> None:
         """Have the local Ollama asked again if it listed no model the last time: it may have started since."""
@@ -175,9 +196,7 @@ class ModelServers:
     async def _ollama_models(self) -> tuple[str, ...]:
         """The chat models of a local Ollama; empty when it does not answer or is not to be looked for."""
         last_asked, offered = self._local_models
-        if self._settings.ollama_url and (
-            not last_asked or time.monotonic() - last_asked > MODEL_LIST_SECONDS
-        ):
+        if self._settings.ollama_url and (not last_asked or time.monotonic() - last_asked > LIST_SECONDS):
             offered = await list_local_models(self._settings.ollama_url)
             self._local_models = (time.monotonic(), offered)
         return offered

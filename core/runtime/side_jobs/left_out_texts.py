@@ -38,7 +38,7 @@ class LeftOutTexts:
             job.release()
 
     async def _fetched(self, job: Job, recorded: RecordedRun, access: Access) -> Run:
-        ports = await self._engine.ports(recorded.run.knobs, access, recorded.run)
+        ports = await self._engine.ports(recorded.run.knobs, access, recorded.run, writes=False)
         whole = await fetch_texts(recorded, ports)
         self._store.save_recorded(whole)
         job.run = whole.run

@@ -36,15 +36,17 @@ def start_job(
     *,
     earlier: Run | None = None,
     reserved: AbstractContextManager[object] = UNRESERVED,
+    writes: bool = True,
 ) -> None:
     """Start work on a job with the ports of its knobs, once `queue` lets it in. Pages of `earlier` are in hand.
 
-    `reserved` is entered when the work begins, and refuses it if a limit of the day is reached by then.
+    Without `writes` no model server is asked for anything but vectors and reranking. `reserved` is entered when the work begins, and refuses it if a limit of the day is reached by then.
     """
 
     async def with_ports() -> None:
         with reserved:
-            run = await work(await engine.ports(job.target_knobs, job.access, earlier or job.run))
+            ports = await engine.ports(job.target_knobs, job.access, earlier or job.run, writes=writes)
+            run = await work(ports)
         if run.index is not None:
             # The visitor may next choose BM25, which is then ready.
             await asyncio.to_thread(bm25_index, run.index.passages, run.pages)
@@ -107,7 +109,7 @@ class Retuning(LatestJobs):
             rerun = followups.reembed if access.embedding_model and not embedded else followups.retune
             return rerun(start, knobs, ports, listen)
 
-        start_job(self._loop, self._engine, job, work)
+        start_job(self._loop, self._engine, job, work, writes=False)
         return job
 
 

@@ -59,7 +59,7 @@ def view(run: Run) -> None:
 async def _compared(
     run: Run, key: str, access: Access, *, fetch: bool
 ) -> ExtractorComparison | Unreadable | None:
-    ports = await runtime.runs().engine.ports(run.knobs, access, run)
+    ports = await runtime.runs().engine.ports(run.knobs, access, run, writes=False)
     try:
         return await compare_extractors(run, key, ports, fetch=fetch)
     except Unreadable as why:

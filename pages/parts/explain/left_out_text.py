@@ -61,7 +61,7 @@ def _keep(run_id: str, key: str, extractor: Extractor, kept: tuple[str, ...]) ->
 async def _absence(run: Run, key: str, text: str, extractor: Extractor, access: Access) -> Absence | str:
     """The reason, or in words why it is not known."""
     engine = runtime.runs().engine
-    ports = await engine.ports(run.knobs, access, run)
+    ports = await engine.ports(run.knobs, access, run, writes=False)
     try:
         absence = await why_not_extracted(
             run, key, text, extractor, ports=ports, why_not=engine.workers.why_not

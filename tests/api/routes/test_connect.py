@@ -40,7 +40,7 @@ def test_the_first_model_that_is_offered_writes_when_none_is_named(api: Api, fak
 def test_what_does_not_work_is_reported_at_once(
     api: Api, fake_openai: FakeOpenAI, wrong: dict[str, str]
 ) -> None:
-    fake_openai.key = KEY
+    fake_openai.key, fake_openai.serves = KEY, {MODEL}
     reply = connected(api, fake_openai, **wrong)
     assert reply.status_code == 422
     assert reply.json()["detail"]

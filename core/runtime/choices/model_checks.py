@@ -1,0 +1,103 @@
+"""Whether a chat model answers: by its server's list, else by a request of one token."""
+
+import time
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from cachetools import LRUCache
+
+from core.adapters.models.model_http import host_of
+from core.adapters.models.model_names import listed_name, same_model
+from core.config.access import NO_ACCESS, Access
+from core.errors import ChatFailed
+from core.model import Message
+from core.runtime.choices.model_lists import server_key
+from core.runtime.choices.model_servers import UNNAMED_MODEL, ModelServer
+from core.runtime.choices.models import Models
+
+ANSWERED_SECONDS = 600.0
+"""How long a model that has answered a trial is not tried again: each costs a token."""
+_HELLO = (Message(role="user", content="Hello"),)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedModel:
+    """A model that answers. `tried` says what was asked of it; "" where its server lists it."""
+
+    server: ModelServer
+    offered: tuple[str, ...]
+    tried: str = ""
+
+
+class ModelChecks:
+    """Checks models, and remembers those that have answered."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._answered: LRUCache[tuple[str, ...], float] = LRUCache(256)
+
+    async def check(self, access: Access = NO_ACCESS) -> CheckedModel | None:
+        """Return the chat model once it is known to answer; None where there is no model server.
+
+        A list is a hint: a name that is not on it is tried. If only the listed name answers, later questions use it.
+
+        Raises:
+            BadInput: when the visitor may not use their server here.
+            ChatFailed: when the model does not answer.
+        """
+        servers = self._models.servers
+        server = await servers.chat_server(access)
+        if server is None:
+            return None
+        if server.file:
+            return CheckedModel(server, server.offered)
+        trouble = "does not list its models"
+        try:
+            offered = await servers.offered(server, fresh=True)
+        except ChatFailed:
+            offered = ()
+        if offered:
+            trouble = f"does not list {server.model}"
+        listed = listed_name(server.model, offered)
+        if listed and same_model(listed, server.model):
+            return CheckedModel(server, offered)
+        failure: ChatFailed | None = None
+        for name in dict.fromkeys((server.model, *filter(None, (listed,)))):
+            tried = replace(server, model=name)
+            try:
+                await self._try(tried)
+            except ChatFailed as error:
+                failure = failure or error
+                continue
+            if name != server.model:
+                servers.use_name(server, name)
+            words = f"{host_of(server.base_url)} {trouble}. A request of one token to {name} was answered"
+            return CheckedModel(tried, offered, words)
+        raise _no_model(server, offered, failure)
+
+    async def _try(self, server: ModelServer) -> None:
+        """Ask for one token. Raises `ChatFailed` if none comes."""
+        key = (*server_key(server.base_url, server.api_key), server.model)
+        if time.monotonic() - self._answered.get(key, -ANSWERED_SECONDS) < ANSWERED_SECONDS:
+            return
+        chat = self._models.chat_client(server)
+        if chat is not None:
+            async with aclosing(chat(_HELLO, max_tokens=1, temperature=0.0)) as reply:
+                async for chunk in reply:
+                    if not chunk.retry:
+                        break
+        self._answered[key] = time.monotonic()
+
+
+def _no_model(server: ModelServer, offered: tuple[str, ...], failure: ChatFailed | None) -> ChatFailed:
+    """The error for a model that was tried and did not answer."""
+    if failure is None:
+        return ChatFailed(f"{host_of(server.base_url)} offers no model.", hint="Name one.")
+    if server.model == UNNAMED_MODEL and not offered:
+        said = failure.message.rstrip(".")
+        return ChatFailed(
+            f"{host_of(server.base_url)} offers no model, and answers none without a name: {said}.",
+            hint=f"Name a model. {failure.hint}".strip(),
+        )
+    hint = f"{failure.hint} It offers {', '.join(offered[:8])}." if offered else failure.hint
+    return ChatFailed(failure.message, hint=hint.strip())
