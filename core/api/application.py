@@ -29,7 +29,10 @@ from core.runtime.registry import RunRegistry
 log = logging.getLogger(__name__)
 
 BODY_LIMIT = 1_000_000
-"""Bytes of a request's body, unless it is a file."""
+"""Bytes of a request's body, unless it is a file or a chat."""
+
+CHAT_BODY_LIMIT = 20_000_000
+"""Bytes of a chat's messages. Clients repeat the images of earlier messages, which are left out here."""
 
 
 def application(runs: RunRegistry | Callable[[], RunRegistry] | None) -> FastAPI:
@@ -88,8 +91,9 @@ class _Documented(FastAPI):
 
 
 def _body_limit(scope: Scope, settings: Settings) -> int:
-    sends_a_file = scope["method"] == "PUT" and "/session/files/" in scope["path"]
-    return int(settings.file_megabytes * 1e6) if sends_a_file else BODY_LIMIT
+    if scope["method"] == "PUT" and "/session/files/" in scope["path"]:
+        return int(settings.file_megabytes * 1e6)
+    return CHAT_BODY_LIMIT if scope["path"].endswith("/v1/chat/completions") else BODY_LIMIT
 
 
 def _warm(runs: RunRegistry) -> None:

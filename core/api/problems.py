@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from math import ceil
 from typing import Any
@@ -133,18 +133,48 @@ def openai_error(refusal: Refusal) -> dict[str, Any]:
     }
 
 
-def faults(errors: Sequence[Mapping[str, Any]]) -> list[Fault]:
-    """Pydantic's errors, without the values that were sent: one of them may be a key."""
-    return [_fault(error) for error in errors]
+def faults(errors: Sequence[Mapping[str, Any]], body: Any = None) -> list[Fault]:
+    """Return pydantic's errors by field, without values: one may be a key.
+
+    With the `body` that was sent, fields have the names in it. A field that may have several types has one fault, for
+    the type that comes closest.
+    """
+    messages: dict[str, list[str]] = {}
+    for error in errors:
+        fault = _fault(error, body)
+        messages.setdefault(fault.field, []).append(fault.message)
+    return [
+        Fault(field=field, message=". Or: ".join(dict.fromkeys(texts)))
+        for field, texts in messages.items()
+        if not any(other.startswith(f"{field}.") for other in messages)
+    ]
 
 
-def _fault(error: Mapping[str, Any]) -> Fault:
+def _fault(error: Mapping[str, Any], body: Any) -> Fault:
     if error["type"] == "json_invalid":
         return Fault(
             field="body", message=f"This is not JSON: {error['ctx']['error']}, at {error['loc'][-1]}."
         )
-    path = ".".join(str(step) for step in error["loc"] if step != "body")
-    return Fault(field=path or "body", message=error["msg"])
+    steps = [step for step in error["loc"] if step != "body"]
+    if isinstance(body, dict) and error["loc"][0] == "body":
+        steps = list(_steps_sent(steps, body, missing=error["type"] == "missing"))
+    return Fault(field=".".join(map(str, steps)) or "body", message=error["msg"])
+
+
+def _steps_sent(steps: Sequence[str | int], body: Any, *, missing: bool) -> Iterator[str | int]:
+    """The steps of a path that are in the body. The others name types of a union, such as `list[ContentPart]`."""
+    value = body
+    for place, step in enumerate(steps):
+        match value:
+            case dict() if step in value:
+                value = value[step]
+            case list() if isinstance(step, int) and step < len(value):
+                value = value[step]
+            case dict() if missing and place == len(steps) - 1:
+                pass
+            case _:
+                continue
+        yield step
 
 
 def install(app: FastAPI) -> None:
@@ -164,7 +194,7 @@ def install(app: FastAPI) -> None:
 
 
 def _invalid(error: RequestValidationError) -> Refusal:
-    wrong = faults(error.errors())
+    wrong = faults(error.errors(), error.body)
     fields = ", ".join(fault.field for fault in wrong)
     hint = "Send a JSON object, with the header Content-Type: application/json." if fields == "body" else ""
     return Refusal(422, f"The request cannot be used: {fields}.", hint, errors=wrong)

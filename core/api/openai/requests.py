@@ -18,9 +18,7 @@ MODEL = "openquery"
 _NO_OP_VALUES: Mapping[str, tuple[Any, ...]] = {
     "n": (1,),
     "tools": ([],),
-    "tool_choice": ("none",),
     "functions": ([],),
-    "function_call": ("none",),
     "response_format": ({"type": "text"},),
     "logprobs": (False,),
     "top_logprobs": (0,),
@@ -29,9 +27,13 @@ _NO_OP_VALUES: Mapping[str, tuple[Any, ...]] = {
     "audio": (),
     "prediction": (),
 }
-"""Parameters that ask for another kind of answer, each with the values that ask for nothing. All may be null."""
+"""Parameters that ask for another kind of answer, each with the values that ask for nothing. All may be null.
 
-_TEXT_PARTS = ("text", "refusal")
+`tool_choice` and `function_call` ask for nothing without tools, which are refused.
+"""
+
+TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
+"""Types of content parts that are read, or need not be. The names with a prefix are those of the responses API."""
 
 
 class _LenientModel(Strict):
@@ -43,22 +45,38 @@ class _LenientModel(Strict):
 class ContentPart(_LenientModel):
     """A part of a message; only text is read."""
 
-    type: str
-    text: str = ""
+    type: str = "text"
+    text: str | None = None
 
 
 class ClientMessage(_LenientModel):
     """A message of the conversation."""
 
     role: Role | Literal["function"]
-    content: str | list[ContentPart] | None = None
+    content: str | list[str | ContentPart] | None = None
 
     @property
     def text(self) -> str:
         """The message's texts, one a line."""
         if isinstance(self.content, str):
             return self.content
-        return "\n".join(part.text for part in self.content or () if part.type == "text")
+        return "\n".join(filter(None, map(_text_of, self.content or ())))
+
+    @property
+    def other_parts(self) -> tuple[int, ...]:
+        """The places of the parts that are no text, such as images."""
+        parts = self.content if isinstance(self.content, list) else ()
+        return tuple(
+            place
+            for place, part in enumerate(parts)
+            if isinstance(part, ContentPart) and part.type not in TEXT_PARTS
+        )
+
+
+def _text_of(part: str | ContentPart) -> str:
+    if isinstance(part, str):
+        return part
+    return (part.text or "") if part.type.endswith("text") else ""
 
 
 class StreamOptions(_LenientModel):
@@ -87,9 +105,7 @@ class ChatRequest(_LenientModel):
     """The answer ends before the first of these texts."""
     n: Any = None
     tools: Any = None
-    tool_choice: Any = None
     functions: Any = None
-    function_call: Any = None
     response_format: Any = None
     logprobs: Any = None
     top_logprobs: Any = None
@@ -135,11 +151,12 @@ def question_of(request: ChatRequest) -> str:
             errors=faults,
             code="unsupported_parameter",
         )
-    question = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
+    row = last_user(request)
     try:
-        return checked_question(question)
+        return checked_question(request.messages[row].text if row >= 0 else "")
     except BadInput as error:
-        fault = Fault(field="messages", message="The last message of the user is the question.")
+        field = "messages" if row < 0 else f"messages.{row}.content"
+        fault = Fault(field=field, message="The last message of the user is the question.")
         raise Refusal(400, error.message, error.hint, errors=[fault]) from error
 
 
@@ -166,7 +183,13 @@ def _unsupported_parameters(request: ChatRequest) -> Iterator[Fault]:
 
 
 def _unsupported_parts(request: ChatRequest) -> Iterator[Fault]:
-    for row, message in enumerate(request.messages):
-        for column, part in enumerate(message.content if isinstance(message.content, list) else ()):
-            if part.type not in _TEXT_PARTS:
-                yield Fault(field=f"messages.{row}.content.{column}.type", message="Only text can be read.")
+    """Images and files of the message that asks. In earlier messages they are left out."""
+    row = last_user(request)
+    for column in request.messages[row].other_parts if row >= 0 else ():
+        yield Fault(field=f"messages.{row}.content.{column}.type", message="Only text can be read.")
+
+
+def last_user(request: ChatRequest) -> int:
+    """Return the place of the last message of the user, or -1."""
+    rows = [row for row, message in enumerate(request.messages) if message.role == "user"]
+    return rows[-1] if rows else -1
