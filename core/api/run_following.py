@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Iterator, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, MutableMapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Annotated, NamedTuple
 
 from fastapi import Depends, Request
@@ -25,6 +26,7 @@ from core.run.state import Run, RunStatus
 from core.stages.conversation.follow_up import FollowUpDraft
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.text.digest import text_digest
+from core.text.markdown.source_links import without_source_links
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,12 @@ class Conversation:
         is_repeated = not self.digest and any(exchange.question == question for exchange in self.exchanges)
         return bool(self.exchanges) and not is_repeated
 
-    def add(self, question: str, run: Run) -> None:
-        """Remember that a run answered a question, for those that follow it."""
+    def add(self, question: str, run: Run, sent: str) -> None:
+        """Remember that a run answered a question, for those that follow it; `sent` is the answer as the client got it."""
         exchange = RunExchange(Exchange(question=run.question, answer=run.text, origins=run.origins), run.id)
         self.session.add_exchange(exchange)
         if self.digest:
-            self.session.replies[_next_digest(self.digest, question, run.text)] = exchange
+            self.session.replies[_next_digest(self.digest, question, sent)] = exchange
 
 
 def _digests(owner: str, exchanges: Sequence[Exchange]) -> Iterator[str]:
@@ -78,7 +80,7 @@ def _digests(owner: str, exchanges: Sequence[Exchange]) -> Iterator[str]:
 
 
 def _next_digest(digest: str, question: str, answer: str) -> str:
-    return text_digest("\0".join((digest, question.strip(), answer.strip())))
+    return text_digest("\0".join((digest, question.strip(), without_source_links(answer).strip())))
 
 
 EVENT_STREAM = EventSourceResponse.media_type
@@ -109,13 +111,14 @@ class RunFollower:
         answers: MutableMapping[str, Answer] | None = None,
         budget: TimeBudget = UNLIMITED,
         said: Sequence[Exchange] | None = None,
+        sent: Callable[[Run], str] = attrgetter("text"),
         answer_from: AnswerFrom | None = None,
     ) -> AsyncGenerator[RunStep]:
         """Start a run, and yield its steps. The first has no event; the last has the finished run.
 
         Closing this before the end stops the run. `queries`, `answers` and `budget` are as in `RunRegistry.start`.
         A question that follows others is rewritten first: `said` are those that the client sent with it; None: the
-        session remembers them. It is answered from what `answer_from` says; None: as its coverage suggests.
+        session remembers them; `sent` gives the answer of a run as the client gets it. It is answered from what `answer_from` says; None: as its coverage suggests.
 
         Raises:
             BadInput: when the question cannot be asked.
@@ -171,7 +174,7 @@ class RunFollower:
                     if ended:
                         self.session.add_message("assistant", answer_of(run), run_id)
                         if run.answer:
-                            conversation.add(question, run)
+                            conversation.add(question, run, sent(run))
                 yield step
         finally:
             if not ended:

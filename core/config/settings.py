@@ -158,6 +158,8 @@ class Settings(BaseSettings):
     """auto asks people to sign in once `.streamlit/secrets.toml` has an `[auth]` section; required shows nothing to anybody until it has one."""
     api_tokens: SecretStr | None = _setting(None, "OPENQUERY_API_TOKENS")
     """Bearer tokens of the HTTP service, separated by commas. Empty: it serves programs on this machine and nobody else."""
+    v1_sources: Literal["links", "annotations"] = _setting("links", "OPENQUERY_V1_SOURCES")
+    """How `/v1` tells chat clients the sources of an answer. links: marks are Markdown links, and a list of sources closes the answer; annotations: in the field `annotations` alone, which most clients do not show."""
     hosts: str = _setting("", "OPENQUERY_HOSTS")
     """Names and addresses under which people and programs of other machines reach this server, separated by commas, such as openquery.example.org. Under every other one but loopback nothing is served."""
     signing_key: str = _setting("", "OPENQUERY_SIGNING_KEY")

@@ -12,6 +12,7 @@ from core.config.knobs import MOST_ANSWER_TOKENS, Knobs
 from core.config.questions import checked_question
 from core.errors import BadInput
 from core.model import Exchange, Role
+from core.text.markdown.source_links import without_source_links
 
 MODEL = "openquery"
 
@@ -169,7 +170,7 @@ def said_before(request: ChatRequest) -> tuple[Exchange, ...]:
         elif message.role == "assistant" and answers and message.text:
             answers[-1][1].append(message.text)
     return tuple(
-        Exchange(question=question, answer="\n".join(texts))
+        Exchange(question=question, answer=without_source_links("\n".join(texts)))
         for question, texts in answers[:-1]
         if question.strip()
     )

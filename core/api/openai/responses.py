@@ -7,8 +7,9 @@ from pydantic import BaseModel
 
 from core.api.openai.requests import MODEL
 from core.api.responses.answers import answer_of, note_fields, nothing_found
-from core.model import Usage
+from core.model import Source, Usage
 from core.run.state import Run
+from core.text.markdown.source_links import LinkedMark, LinkedWriter, source_addresses, source_list
 
 
 class UrlCitation(BaseModel):
@@ -84,9 +85,66 @@ class ModelList(BaseModel):
     data: list[Model]
 
 
-def completion(run: Run, unsaved: str = "") -> ChatCompletion:
+class AnswerText:
+    """The text of an answer as a chat client gets it, in pieces or whole.
+
+    With `links` its citation marks are Markdown links, and a list of the cited sources closes it.
+    """
+
+    def __init__(self, *, links: bool) -> None:
+        self._writer = LinkedWriter() if links else None
+
+    def piece(self, run: Run, text: str) -> str:
+        """Return what the client gets after the next piece of the answer."""
+        return self._writer.write(text, source_addresses(numbered(run).values())) if self._writer else text
+
+    def end(self, run: Run) -> str:
+        """Return what closes the answer."""
+        if self._writer is None:
+            return ""
+        sources = numbered(run)
+        rest = self._writer.close(source_addresses(sources.values()))
+        cited = dict.fromkeys(mark.number for mark in self._writer.marks)
+        return rest + source_list(sources[number] for number in sorted(cited))
+
+    def annotations(self, run: Run) -> list[Annotation]:
+        """Return every citation of a source that exists, by its place in what the client got."""
+        if self._writer is None:
+            marks = [LinkedMark(mark.number, mark.start, mark.end) for mark in run.check.citations]
+        else:
+            marks = self._writer.marks
+        sources = numbered(run)
+        return [
+            Annotation(
+                url_citation=UrlCitation(
+                    start_index=mark.start,
+                    end_index=mark.end,
+                    url=sources[mark.number].url,
+                    title=sources[mark.number].title,
+                )
+            )
+            for mark in marks
+            if mark.number in sources
+        ]
+
+
+def numbered(run: Run) -> dict[int, Source]:
+    """The sources that the answer may cite, by number; of a report those of its sections too."""
+    sections = (source for section in run.sections for source in section.sources)
+    return {source.number: source for source in (*sections, *run.sources)}
+
+
+def sent_text(run: Run, *, links: bool) -> str:
+    """Return the whole answer as a chat client gets it."""
+    text = AnswerText(links=links)
+    return text.piece(run, run.text) + text.end(run)
+
+
+def completion(run: Run, unsaved: str = "", *, links: bool) -> ChatCompletion:
     """The whole answer. `unsaved` says why the run is not stored, where it is not."""
-    message = AssistantMessage(content=run.text or answer_of(run), annotations=citations(run))
+    text = AnswerText(links=links)
+    content = text.piece(run, run.text or answer_of(run)) + text.end(run)
+    message = AssistantMessage(content=content, annotations=text.annotations(run))
     return ChatCompletion(
         id=completion_id(run),
         created=int(time.time()),
@@ -99,23 +157,6 @@ def completion(run: Run, unsaved: str = "") -> ChatCompletion:
 def completion_id(run: Run) -> str:
     """A completion's id; without its beginning it is the run's."""
     return f"chatcmpl-{run.id}"
-
-
-def citations(run: Run) -> list[Annotation]:
-    """Every mark in the answer that cites a source which exists."""
-    numbered = {source.number: source for source in run.sources}
-    return [
-        Annotation(
-            url_citation=UrlCitation(
-                start_index=mark.start,
-                end_index=mark.end,
-                url=numbered[mark.number].url,
-                title=numbered[mark.number].title,
-            )
-        )
-        for mark in run.check.citations
-        if mark.number in numbered
-    ]
 
 
 def finish_reason(run: Run) -> str:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 import orjson
@@ -10,21 +11,22 @@ from fastapi import APIRouter, Response
 
 from core.api.openai.requests import ChatRequest, check_model, question_of, said_before
 from core.api.openai.responses import (
+    AnswerText,
     ChatCompletion,
     Model,
     ModelList,
-    citations,
     completion,
     completion_chunk,
     completion_usage,
     finish_reason,
+    sent_text,
 )
 from core.api.problems import documented, openai_error
 from core.api.responses.answers import answer_of, note_fields
 from core.api.run_following import EVENT_STREAM, FollowerOf, RunFollower, RunStep, refusal_of, streamed
 from core.api.sessions import Method
 from core.api.strict_json import StrictRoute
-from core.run.events import ModelThought, TokensWritten
+from core.run.events import Event, ModelThought, TokensWritten
 
 router = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["OpenAI-compatible"])
 
@@ -56,16 +58,17 @@ async def chat_completions(body: ChatRequest, follower: FollowerOf) -> Response 
     What would change the kind of answer is refused; hints to a model are ignored.
     """
     question, knobs = question_of(body), body.knobs(follower.session.knobs_for(Method.CHAT))
-    steps = follower.steps(question, knobs, said=said_before(body))
+    links = follower.service.settings().v1_sources == "links"
+    steps = follower.steps(question, knobs, said=said_before(body), sent=partial(sent_text, links=links))
     if not body.stream:
         run = await follower.finished(steps)
-        return completion(run, await follower.unsaved(run))
+        return completion(run, await follower.unsaved(run), links=links)
     with_usage = bool(body.stream_options and body.stream_options.include_usage)
-    return await streamed(steps, _pieces(follower, steps, with_usage=with_usage))
+    return await streamed(steps, _pieces(follower, steps, AnswerText(links=links), with_usage=with_usage))
 
 
 async def _pieces(
-    follower: RunFollower, steps: AsyncGenerator[RunStep], *, with_usage: bool
+    follower: RunFollower, steps: AsyncGenerator[RunStep], text: AnswerText, *, with_usage: bool
 ) -> AsyncGenerator[bytes]:
     """The answer as it is written. A failure in the middle is sent as OpenAI's API sends it, and ends the stream."""
     created, whole = int(time.time()), {"usage": None} if with_usage else {}
@@ -79,11 +82,8 @@ async def _pieces(
             run = current_run
             if record is None and run.live:
                 yield b": still waiting\n\n"
-            elif record is not None and isinstance(record.event, TokensWritten):
-                yield _data(completion_chunk(run, created, {"content": record.event.text}, **whole))
-            elif record is not None and isinstance(record.event, ModelThought) and record.event.takes_back:
-                # What was sent cannot be taken back: the answer begins below it.
-                yield _data(completion_chunk(run, created, {"content": "\n\n"}, **whole))
+            elif record is not None and (piece := text.piece(run, _written(record.event))):
+                yield _data(completion_chunk(run, created, {"content": piece}, **whole))
     if run is None:
         return
     if refusal := refusal_of(run):
@@ -91,7 +91,9 @@ async def _pieces(
         return
     if not run.text:
         yield _data(completion_chunk(run, created, {"content": answer_of(run)}, **whole))
-    cited = [mark.model_dump() for mark in citations(run)]
+    elif rest := text.end(run):
+        yield _data(completion_chunk(run, created, {"content": rest}, **whole))
+    cited = [mark.model_dump() for mark in text.annotations(run)]
     beside = note_fields(run, await follower.unsaved(run))
     yield _data(
         completion_chunk(
@@ -105,3 +107,10 @@ async def _pieces(
 
 def _data(value: dict[str, Any]) -> bytes:
     return b"data: " + orjson.dumps(value) + b"\n\n"
+
+
+def _written(event: Event) -> str:
+    """What an event adds to the answer. What was sent cannot be taken back: the answer then begins below it."""
+    if isinstance(event, TokensWritten):
+        return event.text
+    return "\n\n" if isinstance(event, ModelThought) and event.takes_back else ""

@@ -9,7 +9,8 @@ import openai
 import pytest
 
 from core.api.sessions import HEADER
-from tests.api.conftest import DEMO, QUESTION, Api, Visitor
+from core.text.markdown.source_links import without_source_links
+from tests.api.conftest import DEMO, QUESTION, Api, Serve, Visitor
 from tests.services.loopback import Cut, Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 
@@ -49,9 +50,28 @@ def test_the_answer_cites_pages_by_the_places_of_its_marks(complete: Complete) -
     for mark in cited:
         assert mark.type == "url_citation"
         citation = mark.url_citation
-        assert text[citation.start_index : citation.end_index].strip("[]").isdigit()
+        assert text[citation.start_index : citation.end_index].endswith(f"]]({citation.url})")
         assert citation.url.startswith("https://")
         assert citation.title
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_answer_has_plain_marks_where_annotations_are_set(stream: bool, serve: Serve) -> None:
+    api = serve(v1_sources="annotations")
+    api.put("/config", json={"value": DEMO}).raise_for_status()
+    with openai.OpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
+        reply = client.chat.completions.create(model="openquery", messages=ASKED, stream=stream)
+        if stream:
+            choices = [choice for chunk in reply for choice in chunk.choices]
+            text = "".join(choice.delta.content or "" for choice in choices)
+            marks = [mark["url_citation"] for mark in choices[-1].delta.annotations]
+            places = [(mark["start_index"], mark["end_index"]) for mark in marks]
+        else:
+            text = reply.choices[0].message.content
+            marks = [mark.url_citation for mark in reply.choices[0].message.annotations]
+            places = [(mark.start_index, mark.end_index) for mark in marks]
+    assert "](" not in text and "Sources" not in text
+    assert places and all(text[start:end].strip("[]").isdigit() for start, end in places)
 
 
 def test_the_last_message_of_the_user_is_the_question(api: Api, complete: Complete) -> None:
@@ -72,12 +92,14 @@ def test_the_stream_joins_to_the_answer_and_ends_with_its_citations(
     stream = complete_for_visitor(stream=True, stream_options={"include_usage": True}, temperature=0.7)
     chunks = list(stream)
     choices = [choice for chunk in chunks for choice in chunk.choices]
-    assert "".join(choice.delta.content or "" for choice in choices) == "Overlap keeps facts whole [1]."
+    text = "".join(choice.delta.content or "" for choice in choices)
+    assert without_source_links(text) == "Overlap keeps facts whole [1]."
     assert len([choice for choice in choices if choice.delta.content]) >= 3
     assert choices[0].delta.role == "assistant"
     assert [choice.finish_reason for choice in choices if choice.finish_reason] == ["stop"]
     (citation,) = choices[-1].delta.annotations
     assert citation["url_citation"]["start_index"] == 26
+    assert text[26:].startswith(f"[[1]]({citation['url_citation']['url']}).\n\n**Sources**\n\n- [[1]](")
     usage = chunks[-1].usage
     assert (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == (300, 7, 307)
     assert not chunks[-1].choices
@@ -111,7 +133,7 @@ def test_an_answer_that_broke_off_is_known_as_incomplete(
 ) -> None:
     visitor.model.chats.append(streamed("Half of it [1]. ", Cut()))
     reply = complete_for_visitor()
-    assert reply.choices[0].message.content.startswith("Half of it [1].")
+    assert without_source_links(reply.choices[0].message.content).startswith("Half of it [1].")
     assert reply.choices[0].finish_reason == "length"
 
 
@@ -143,7 +165,8 @@ def test_limit_and_stop_sequences_are_honoured_whether_it_streams_or_not(
             answers.append(("".join(c.delta.content or "" for c in choices), choices[-1].finish_reason))
         else:
             answers.append((completion.choices[0].message.content, completion.choices[0].finish_reason))
-    assert answers == [("Overlap keeps facts whole [1]. ", "stop"), ("Overlap", "length")]
+    plain = [(without_source_links(answer), finish) for answer, finish in answers]
+    assert plain == [("Overlap keeps facts whole [1].", "stop"), ("Overlap", "length")]
     requests = [request.json for request in visitor.model.chat_requests]
     assert [request["max_tokens"] for request in requests] == [60, 50]
     assert requests[0]["stop"] == ["END", "###"]

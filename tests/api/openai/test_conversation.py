@@ -48,7 +48,8 @@ class ChatClient:
 def test_three_turns_of_which_the_second_costs_no_search_and_no_fetch(visitor: Visitor) -> None:
     client = ChatClient(visitor)
     first, answer = client.ask(QUESTION, "Overlap keeps facts whole [1].")
-    assert (answer, first["turn"]) == ("Overlap keeps facts whole [1].", None)
+    assert answer.startswith("Overlap keeps facts whole [[1]](https://")
+    assert (first["answer"]["text"], first["turn"]) == ("Overlap keeps facts whole [1].", None)
     second, _ = client.ask(WRITTEN, STANDALONE, "A tenth [1].", stream=True)
     assert (second["question"], second["turn"]["written"]) == (STANDALONE, WRITTEN)
     assert (second["turn"]["answer_from"], second["turn"]["follows"]) == ("pages", first["id"])
@@ -59,6 +60,7 @@ def test_three_turns_of_which_the_second_costs_no_search_and_no_fetch(visitor: V
     assert (third["turn"]["number"], third["turn"]["conversation"]) == (3, first["id"])
     rewriting = visitor.model.chat_requests[-2].body.decode()
     assert QUESTION in rewriting and "A tenth" in rewriting and OTHER_WRITTEN in rewriting
+    assert "handbook.openquery.example" not in rewriting, "links and lists are left out of the history"
     numbers: dict[str, int] = {}
     for run in (first, second, third):
         for source in run["sources"]:
@@ -87,6 +89,14 @@ def test_a_changed_history_has_no_pages_in_hand(visitor: Visitor) -> None:
     client.messages[-1]["content"] = "It does nothing."
     run, _ = client.ask(WRITTEN, STANDALONE, "A tenth [1].")
     assert run["turn"]["answer_from"] == "search"
+
+
+def test_history_that_the_client_trimmed_is_known_again(visitor: Visitor) -> None:
+    client = ChatClient(visitor)
+    first, answer = client.ask(QUESTION, "Overlap keeps facts whole [1, 2].")
+    client.messages[-1]["content"] = f"\n{answer.strip()}\n"
+    run, _ = client.ask(WRITTEN, STANDALONE, "A tenth [1].")
+    assert run["turn"]["follows"] == first["id"]
 
 
 def test_five_hundred_turns_are_cut_to_the_latest_and_a_note_says_so(visitor: Visitor) -> None:
