@@ -14,6 +14,7 @@ from core.model.chat import (
     ToolFunction,
     content_text,
 )
+from core.model.client_requests import NO_CLIENT, ClientRequest, ClientTaskKind
 from core.model.conversation import AnswerFrom, Exchange, Turn
 from core.model.hits import Author, Hit, HitOrigin, Phase, Query, Result, SearchReply, Skip
 from core.model.labels import Grade, Label
@@ -39,9 +40,9 @@ from core.model.retry import Retry
 from core.model.usage import Embeddings, ModelUsage, RerankScores, Usage
 
 __all__ = [
-    "CAVEAT", "FILLING", "QUOTED",
+    "CAVEAT", "FILLING", "NO_CLIENT", "QUOTED",
     "ROLES", "Answer", "AnswerFrom", "AnswerKind", "Article", "Author", "Citation", "CitationCheck",
-    "Collection", "Document", "Embeddings", "Exchange", "Extractor", "Floats", "FunctionCall", "Grade", "Hit",
+    "ClientRequest", "ClientTaskKind", "Collection", "Document", "Embeddings", "Exchange", "Extractor", "Floats", "FunctionCall", "Grade", "Hit",
     "HitOrigin", "Index", "InjectionKind", "InjectionSign", "Label", "LibraryDocument", "LibraryPassage",
     "Message", "ModelUsage", "Neighbour", "Notice", "Page", "Passage", "PassageDigest", "PassageState",
     "Phase", "Place", "Query", "Ranking", "ReplyText", "RerankScores", "Result", "Retry", "Role", "Rows", "SearchReply",

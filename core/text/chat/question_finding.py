@@ -1,0 +1,154 @@
+"""What a long message asks: the question in the template of a client, or the last paragraph or sentence that asks."""
+
+import re
+from collections.abc import Sequence
+
+from core.text.chat.prompt_parts import elements, paragraphs, without
+from core.text.sanitize import one_line
+from core.text.sentences import sentences
+
+_LABEL = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]*)?(?:\*\*)?(?:(?P<question>(?:(?:user|my|the|the[ \t]original|original|current|follow[ -]?up)(?:'s)?[ \t]+)?"
+    r"(?:question|query|input|request)(?:[ \t]is(?:[ \t]as[ \t]follows)?)?|frage|anfrage|pregunta|consulta|domanda|вопрос|问题|用户问题|問題|質問|질문)"
+    r"|(?P<human>human|user)"
+    r"|(?P<answer>(?:(?:helpful|final|your|standalone)[ \t]+)?(?:answer|response|question)|thought|refined answer|assistant|ai|antwort|"
+    r"respuesta|risposta|réponse|ответ|回答|答案|답변)"
+    r"|(?P<context>(?:context|background|relevant|additional|provided|source|reference)[ \t\w]{0,40}|sources|documents|"
+    r"kontext|contexto?|contesto|контекст|已知信息|上下文|参考内容|文脈))"
+    r"(?:\*\*)?[ \t]*[:：](?:\*\*)?[ \t]*|^[ \t]*#{1,6}[ \t]*(?:(?P<heading>(?:user[ \t]+)?(?:question|query)|用户问题|问题))[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_QUESTION_MARK = re.compile(r"[?？؟⸮;՞፧][\s\"'”’»)\]}*_]{0,6}$")
+_WORDS = (
+    r"what|what's|which|who|who's|whom|whose|when|where|why|how|is|are|was|were|does|do|did|can|could|should|would|will|"
+    r"explain|describe|summari[sz]e|compare|define|outline|list|find|search|look up|research|tell me|show me|give me|"
+    r"help me|write|translate|calculate|analy[sz]e|evaluate|review|check|verify|discuss|recommend|suggest|"
+    r"(?:please )?(?:explain|describe|summari[sz]e|compare|tell|find|give|help|list|check|answer)|i(?:'d| would) like to know|"
+    r"i want to know|i need to know|"
+    r"was|wer|wie|wo|wann|warum|weshalb|welche[rnsm]?|erkläre?|beschreibe?|vergleiche?|fasse|nenne|"
+    r"que|quel(?:le)?s?|qui|quand|où|pourquoi|comment|explique[rz]?|résume[rz]?|compare[rz]?|"
+    r"qué|quién|cuándo|dónde|cuál(?:es)?|cómo|explica|describe|resume|compara|"
+    r"che|cosa|chi|quando|dove|perché|come|spiega|descrivi|riassumi|confronta"
+)
+_REQUEST = re.compile(rf"[\s\"'“‘(>*_-]{{0,6}}(?:{_WORDS})\b", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"\W*(?:thanks?|thank you|many thanks|cheers|regards|(?:kind|best) regards|best|yours|sincerely|danke|vielen dank|"
+    r"viele grüße|merci|gracias|grazie|谢谢|ありがとう)\b.{0,60}",
+    re.IGNORECASE | re.DOTALL,
+)
+_SIGNATURE = 40
+"""Characters of a last paragraph without a stop that is taken for a name below a letter."""
+_PARAGRAPH = 400
+"""Characters of the longest paragraph that is taken whole for a question, among others."""
+
+
+def find_question(text: str, limit: int) -> str:
+    """Return what a message asks, in at most `limit` characters, or "" if no part of it asks.
+
+    A message within the limit is its own question, unless a client has put it into a template. Otherwise it is, in this
+    order: the element or label that names a question (`<user_query>`, `Question:`), what stands after or before the
+    material of a template, and the last paragraph or sentence that asks.
+    """
+    text = text.strip()
+    labelled = _in_template(text)
+    if labelled and len(labelled) <= limit:
+        return labelled
+    parts = elements(text)
+    material = parts if len(text) > limit else tuple(part for part in parts if part.is_context)
+    if material:
+        after = text[material[-1].end :].strip()
+        before = text[: material[0].start].strip()
+        for beside in (after, before):
+            if beside and (
+                asked := beside
+                if len(beside) <= _PARAGRAPH and beside is after
+                else _last_asking(beside, limit)
+            ):
+                return asked
+    elif len(text) <= limit:
+        return text
+    outside = without(text, parts).strip()
+    asked = _last_asking(labelled or outside, limit)
+    return asked or (text if len(text) <= limit else "")
+
+
+def _in_template(text: str) -> str:
+    """The question that a template names by an element or a label, or ""."""
+    named = [part.content for part in elements(text) if part.is_question and part.content]
+    if named:
+        return named[-1]
+    labels = list(_LABEL.finditer(text))
+    values = [
+        text[label.end() : labels[place + 1].start() if place + 1 < len(labels) else len(text)].strip(
+            " \t\n-=_"
+        )
+        for place, label in enumerate(labels)
+    ]
+    is_open = bool(labels and labels[-1]["answer"] and not values[-1])
+    names = "question", "heading", *(("human",) if is_open else ())
+    asked = [
+        place for place, label in enumerate(labels) if any(label[name] for name in names) and values[place]
+    ]
+    is_template = is_open or any(label["context"] for label in labels)
+    if not asked or not is_template or (len(asked) > 1 and not is_open):
+        return ""
+    value = values[asked[-1]]
+    follows_last = asked[-1] == len(labels) - 1
+    return value.partition("\n\n")[0] if follows_last and "\n\n" in value else value
+
+
+def _last_asking(text: str, limit: int) -> str:
+    """The last paragraph or sentence that asks, or "". The ends of a text come before what is inside it: a letter that
+    is pasted between may ask something of its own."""
+    blocks = list(paragraphs(text))
+    while len(blocks) > 1 and _is_closing(blocks[-1]):
+        blocks.pop()
+    if not blocks:
+        return ""
+    for block in dict.fromkeys((blocks[-1], blocks[0])):
+        if asked := _asking(block, limit, requests=True):
+            return asked
+    return next((asked for block in reversed(blocks) if (asked := _asking(block, limit, requests=False))), "")
+
+
+def _asking(paragraph: str, limit: int, *, requests: bool) -> str:
+    """The paragraph if it is short and asks, or else its last sentence that asks, or "".
+
+    Without `requests` only question marks ask: “list the sails” inside a letter is no question to us.
+    """
+    asking = [
+        sentence
+        for sentence in _sentences(paragraph)
+        if _QUESTION_MARK.search(sentence) or (requests and _REQUEST.match(sentence))
+    ]
+    if not asking:
+        return ""
+    whole = one_line(paragraph, len(paragraph) + 1)
+    if len(whole) <= min(_PARAGRAPH, limit):
+        return whole
+    fitting = [sentence for sentence in asking if len(sentence) <= limit]
+    return fitting[-1] if fitting else ""
+
+
+def _sentences(paragraph: str) -> Sequence[str]:
+    """The sentences of a paragraph. A line that ends early ends one too; a line that is wrapped does not."""
+    lines = paragraph.split("\n")
+    width = max(map(len, lines))
+    joined: list[str] = []
+    for line in lines:
+        if joined and len(joined[-1].rpartition("\n")[2]) >= 0.6 * width and width >= 40:
+            joined[-1] += f"\n{line}"
+        else:
+            joined.append(line)
+    found: list[str] = []
+    for piece in joined:
+        found.extend(one_line(piece[start:end], end - start + 1) for start, end in sentences(piece))
+    return found
+
+
+def _is_closing(paragraph: str) -> bool:
+    """Whether a last paragraph only thanks or signs."""
+    if _QUESTION_MARK.search(paragraph):
+        return False
+    is_name = len(paragraph) <= _SIGNATURE and paragraph[-1:].isalpha() and len(paragraph.split()) <= 3
+    return bool(_CLOSING.fullmatch(paragraph)) or (is_name and not _REQUEST.match(paragraph))
