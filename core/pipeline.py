@@ -12,9 +12,10 @@ from core.config.questions import checked_queries, checked_question
 from core.config.run_knobs import Method
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError
 from core.methods.agent import find_passages_by_steps
+from core.methods.client_task import answer_task
 from core.methods.phases import answer_and_check, embedded_ids, find_passages
 from core.methods.plan import propose_plan
-from core.model import AnswerFrom, Turn
+from core.model import AnswerFrom, ClientRequest, Turn
 from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Listener, Recorder
@@ -38,6 +39,7 @@ async def research(
     run_id: str | None = None,
     budget: TimeBudget = UNLIMITED,
     turn: Turn | None = None,
+    client: ClientRequest | None = None,
     earlier: Run | None = None,
     earlier_runs: Sequence[RunSummary] = (),
 ) -> Run:
@@ -52,6 +54,7 @@ async def research(
         run_id: the id of the run; a random one when None.
         budget: the time after which the run answers with what it has.
         turn: of a follow-up question: its place in a conversation.
+        client: what a chat client sent with the question.
         earlier: the run before it, whose pages are in hand.
         earlier_runs: of this installation, which the estimate of a plan goes by.
 
@@ -68,8 +71,11 @@ async def research(
     if knobs.run.time_budget:
         budget = min(budget, TimeBudget(knobs.run.time_budget), key=lambda limit: limit.left)
     recorder = Recorder(listen)
-    recorder.emit(_run_started(question, knobs, run_id, turn))
+    recorder.emit(_run_started(question, knobs, run_id, turn, client))
     async with run_outcome(recorder):
+        if client and client.task:
+            await answer_task(client, knobs, ports, recorder, budget)
+            return recorder.run
         method = knobs.run.method
         if queries and method is not Method.PIPELINE:
             raise BadInput(
@@ -108,10 +114,14 @@ async def retrieve(
 
 
 def _run_started(
-    question: str, knobs: Knobs, run_id: str | None = None, turn: Turn | None = None
+    question: str,
+    knobs: Knobs,
+    run_id: str | None = None,
+    turn: Turn | None = None,
+    client: ClientRequest | None = None,
 ) -> e.RunStarted:
     now = datetime.now(UTC).isoformat()
-    return e.RunStarted(run_id or secrets.token_urlsafe(16), question, knobs, now, turn)
+    return e.RunStarted(run_id or secrets.token_urlsafe(16), question, knobs, now, turn, client)
 
 
 def failure(error: BaseException) -> e.RunFailed:

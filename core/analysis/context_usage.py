@@ -104,8 +104,8 @@ def context_usage(run: Run, prices: Prices) -> ContextUsage | None:
 
 
 def without_history(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """A prompt without the earlier questions and answers that were in it."""
-    block = _tagged(messages, "question|answer")
+    """A prompt without earlier questions and answers, and without what a chat client sent with the question."""
+    block = _tagged(messages, "question|answer|client|asker")
     return tuple(
         replace(message, content=block.sub("", message.content)) if block else message for message in messages
     )

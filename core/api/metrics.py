@@ -52,8 +52,8 @@ class Metrics:
                 self.failures.labels("search", "query failed").inc()
             case e.BatchFailed():
                 self.failures.labels("embed", "batch failed").inc()
-            case e.RunStarted(turn=turn):
-                for used in usage_of(turn):
+            case e.RunStarted() as start:
+                for used in usage_of(start):
                     self._count_tokens(used)
             case e.ModelUsed() as used:
                 self._count_tokens(used)

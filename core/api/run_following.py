@@ -20,13 +20,16 @@ from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import RunExchange, Session
 from core.config.access import Access
 from core.config.knobs import Backend, Knobs
-from core.model import Answer, AnswerFrom, Exchange
+from core.config.questions import QUESTION_LIMIT
+from core.model import NO_CLIENT, Answer, AnswerFrom, ClientRequest, Exchange
 from core.run.events import Record
 from core.run.state import Run, RunStatus
 from core.stages.conversation.follow_up import FollowUpDraft
 from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.text.chat.question_finding import find_question
 from core.text.digest import text_digest
 from core.text.markdown.source_links import without_source_links
+from core.text.sanitize import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +57,19 @@ class Conversation:
         known = [session.replies.get(digest) for digest in digests]
         return cls(
             session,
-            tuple(own.exchange if own else said for own, said in zip(known, exchanges, strict=True)),
+            tuple(
+                own.exchange if own else replace(said, question=asked_in(said.question))
+                for own, said in zip(known, exchanges, strict=True)
+            ),
             next((own.run for own in reversed(known) if own), ""),
             digests[-1] if digests else text_digest(f"of {owner}"),
         )
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """Where the texts come from that any message of the session may quote."""
+        exchanges = (*self.session.replies.values(), *self.session.history)
+        return frozenset[str]().union(*(earlier.exchange.origins for earlier in exchanges))
 
     def is_continued_by(self, question: str) -> bool:
         """Whether a question follows the exchanges. One that stood alone in this session, and is asked again, does not."""
@@ -70,6 +82,11 @@ class Conversation:
         self.session.add_exchange(exchange)
         if self.digest:
             self.session.replies[_next_digest(self.digest, question, sent)] = exchange
+
+
+def asked_in(message: str) -> str:
+    """The question of an earlier message; of a long one that asks nothing, its beginning."""
+    return find_question(message, QUESTION_LIMIT) or one_line(message, QUESTION_LIMIT)
 
 
 def _digests(owner: str, exchanges: Sequence[Exchange]) -> Iterator[str]:
@@ -112,13 +129,15 @@ class RunFollower:
         budget: TimeBudget = UNLIMITED,
         said: Sequence[Exchange] | None = None,
         sent: Callable[[Run], str] = attrgetter("text"),
+        client: ClientRequest | None = None,
         answer_from: AnswerFrom | None = None,
     ) -> AsyncGenerator[RunStep]:
         """Start a run, and yield its steps. The first has no event; the last has the finished run.
 
         Closing this before the end stops the run. `queries`, `answers` and `budget` are as in `RunRegistry.start`.
         A question that follows others is rewritten first: `said` are those that the client sent with it; None: the
-        session remembers them; `sent` gives the answer of a run as the client gets it. It is answered from what `answer_from` says; None: as its coverage suggests.
+        session remembers them; `sent` gives the answer of a run as the client gets it, and `client` is what else
+        it sent. A task of a client is no question of the conversation. It is answered from what `answer_from` says; None: as its coverage suggests.
 
         Raises:
             BadInput: when the question cannot be asked.
@@ -138,7 +157,11 @@ class RunFollower:
             else Conversation.of_messages(said, self.session, owner)
         )
         standalone, turn = question, None
-        if conversation.is_continued_by(question):
+        client = client if client != NO_CLIENT else None
+        is_task = client is not None and client.task is not None
+        if is_task:
+            client = replace(client or NO_CLIENT, origins=conversation.origins)
+        elif conversation.is_continued_by(question):
             draft = await self._draft(conversation, question, knobs, budget)
             draft = draft.changed(answer_from=answer_from, queries=queries)
             standalone, turn = draft.question, draft.turn
@@ -157,10 +180,14 @@ class RunFollower:
             answers=answers,
             budget=budget,
             turn=turn,
+            client=client,
         )
-        run = Run(id=run_id, question=standalone, knobs=knobs, turn=turn, status=RunStatus.QUEUED)
+        run = Run(
+            id=run_id, question=standalone, knobs=knobs, turn=turn, client=client, status=RunStatus.QUEUED
+        )
         ended = False
-        self.session.add_message("user", question, run_id)
+        if not is_task:
+            self.session.add_message("user", question, run_id)
         try:
             yield RunStep(None, run)
             while not ended:
@@ -171,15 +198,25 @@ class RunFollower:
                     step = RunStep(None, run)
                 else:
                     run, ended = step.run, step.record is None
-                    if ended:
+                    if ended and not is_task:
                         self.session.add_message("assistant", answer_of(run), run_id)
                         if run.answer:
-                            conversation.add(question, run, sent(run))
+                            written = client.message if client and client.message else question
+                            conversation.add(written, run, sent(run))
                 yield step
         finally:
             if not ended:
                 # Not awaited: the caller that closes this may itself be cancelled.
                 loop.run_in_executor(None, runs.stop, run_id)
+
+    async def condensed(self, client: ClientRequest, knobs: Knobs) -> tuple[str, ClientRequest]:
+        """The question of a client's message that asks none, and the request with what it took.
+
+        Raises:
+            LimitReached: when a quota of the caller is used up.
+        """
+        condensing = self.service.runs.conversations.condense(client, knobs, self._access())
+        return await asyncio.wrap_future(condensing)
 
     async def _draft(
         self, conversation: Conversation, question: str, knobs: Knobs, budget: TimeBudget

@@ -8,6 +8,12 @@ from core.text.sanitize import sanitize, truncate
 QUESTION_LIMIT = 1000
 """The longest question, in characters."""
 
+MESSAGE_LIMIT = 100_000
+"""The longest message of a chat client in which a question is looked for, in characters."""
+
+INSTRUCTIONS_LIMIT = 8_000
+"""Characters of a chat client's system and developer messages that reach the model that answers."""
+
 QUERY_LIMIT = 400
 """The longest search query that a person may add, in characters."""
 
@@ -30,7 +36,7 @@ def checked_question(question: str) -> str:
     if len(question) > QUESTION_LIMIT:
         raise BadInput(
             f"The question has {len(question):,} characters; the limit is {QUESTION_LIMIT:,}.",
-            hint="Shorten it to what you want to know.",
+            hint="Shorten it to what you want to know. A message of a chat client, at /v1, may be longer.",
         )
     return question
 

@@ -158,6 +158,8 @@ class Settings(BaseSettings):
     """auto asks people to sign in once `.streamlit/secrets.toml` has an `[auth]` section; required shows nothing to anybody until it has one."""
     api_tokens: SecretStr | None = _setting(None, "OPENQUERY_API_TOKENS")
     """Bearer tokens of the HTTP service, separated by commas. Empty: it serves programs on this machine and nobody else."""
+    client_prompts: bool = _setting(True, "OPENQUERY_CLIENT_PROMPTS")
+    """Whether the system and developer messages of chat clients at `/v1` reach the model that writes the answer. off refuses such requests."""
     v1_sources: Literal["links", "annotations"] = _setting("links", "OPENQUERY_V1_SOURCES")
     """How `/v1` tells chat clients the sources of an answer. links: marks are Markdown links, and a list of sources closes the answer; annotations: in the field `annotations` alone, which most clients do not show."""
     hosts: str = _setting("", "OPENQUERY_HOSTS")

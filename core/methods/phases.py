@@ -5,7 +5,19 @@ from collections.abc import AsyncGenerator, Sequence
 
 from core.config.knobs import Knobs, Strategy
 from core.methods.filling import settle
-from core.model import Answer, AnswerFrom, Index, Page, Passage, Phase, Ranking, Rows, Source, source_numbers
+from core.model import (
+    NO_CLIENT,
+    Answer,
+    AnswerFrom,
+    Index,
+    Page,
+    Passage,
+    Phase,
+    Ranking,
+    Rows,
+    Source,
+    source_numbers,
+)
 from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Recorder
@@ -208,6 +220,7 @@ async def answer_from(  # noqa: PLR0917
         ports.embedder_of(run.index),
         emit,
         history=admitted_history(run.turn.history, chat, ports, emit) if run.turn else (),
+        client=run.client or NO_CLIENT,
         answers=ports.answers,
         budget=budget,
         spending=Spending(knobs=knobs.run, prices=ports.prices, run=run, since=run.before),

@@ -103,6 +103,8 @@ def run_to_json(run: Run, *, vectors: bool = False) -> bytes:
         run = replace(run, index=replace(run.index, vectors=None, question=None))
     fields = {"format": FORMAT, "version": FORMAT_VERSION}
     fields |= {name: getattr(run, name) for name in run.__dataclass_fields__ if name not in NOT_EXPORTED}
+    if run.client is None:
+        del fields["client"]  # readers before chat clients refuse a field that they do not know
     fields["replies"] = [{"query": q, "reply": r} for q, r in run.replies.items()]
     fields["search_faults"] = list(run.search_faults.values())
     fields["pages"] = list(run.pages.values())

@@ -8,6 +8,7 @@ from core.config.knobs import Knobs
 from core.model import (
     Answer,
     CitationCheck,
+    ClientRequest,
     Index,
     Message,
     ModelUsage,
@@ -37,6 +38,7 @@ class RunStarted:
     knobs: Knobs
     at: str  # ISO 8601, UTC
     turn: Turn | None = None  # of a follow-up question
+    client: ClientRequest | None = None  # what a chat client sent with it
 
 
 @dataclass(frozen=True, slots=True)

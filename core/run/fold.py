@@ -92,9 +92,9 @@ class Fold:
 
     def _apply_whole(self, record: e.Record) -> None:
         match record.event:
-            case e.RunStarted(turn=turn):
+            case e.RunStarted() as start:
                 self._usage.clear()
-                for used in usage_of(turn):
+                for used in usage_of(start):
                     add_usage(self._usage, used)
             case e.PhaseStarted(phase=Phase.CHUNK):
                 self._more["passages"].clear()

@@ -61,7 +61,7 @@ def passage_embedder(run: Run) -> str:
 
 
 def _of_turn(run: Run) -> Iterator[Notice]:
-    for note in run.turn.notes if run.turn else ():
+    for note in (*(run.turn.notes if run.turn else ()), *(run.client.notes if run.client else ())):
         yield Notice(phase=Phase.PLAN, severity=Severity.INFO, message=note)
 
 
@@ -195,7 +195,8 @@ def _of_sections(run: Run) -> Iterator[Notice]:
 
 def _of_answer(run: Run) -> Iterator[Notice]:
     """Citations without a source, and of a complete answer figures that no cited source has."""
-    if run.answer is None or run.answer.kind is AnswerKind.NOT_FOUND:
+    is_task = run.client is not None and run.client.task is not None  # it has no sources
+    if run.answer is None or run.answer.kind is AnswerKind.NOT_FOUND or is_task:
         return
     has_snippets_only = run.pages and all(page.snippet_only for page in run.pages.values())
     is_doubted = any(note.message.startswith(CAVEAT) for note in run.notes)

@@ -10,6 +10,7 @@ from core.config.knobs import Knobs
 from core.model import (
     Answer,
     CitationCheck,
+    ClientRequest,
     Hit,
     Index,
     Message,
@@ -71,6 +72,8 @@ class Run:
     """ISO 8601, UTC."""
     turn: Turn | None = None
     """Its place in a conversation; None: it is the first question of one."""
+    client: ClientRequest | None = None
+    """What a chat client sent with the question; None: another face asked."""
     status: RunStatus = RunStatus.RUNNING
     seconds: float = 0.0
     """From the start of the run to its latest event."""
@@ -233,7 +236,7 @@ class Run:
         match record.event:
             case e.RunStarted() as start:
                 run = replace(run, id=start.id, question=start.question, knobs=start.knobs, turn=start.turn)
-                run = replace(run, model_usage=usage_of(start.turn))
+                run = replace(run, client=start.client, model_usage=usage_of(start))
                 return replace(run, started=start.at, status=RunStatus.RUNNING)
             case e.RunResumed(knobs=knobs):
                 before = ended_early(self, RunStatus.INTERRUPTED) if self.before else self

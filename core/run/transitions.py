@@ -7,8 +7,8 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from core.model import CitationCheck, Index, Phase, Turn
-from core.run.events import Embedded, Indexed, ModelUsed
+from core.model import CitationCheck, Index, Phase
+from core.run.events import Embedded, Indexed, ModelUsed, RunStarted
 from core.run.growing import Growing, with_items
 from core.run.reports.plan_events import SectionLeftOut, SectionStarted, SectionWritten
 from core.run.reports.sections import folded_sections, heading, report
@@ -149,9 +149,10 @@ def add_usage(sums: dict[UsageKey, ModelUsed], used: ModelUsed) -> None:
     sums[key] = replace(used, usage=sums[key].usage + usage) if key in sums else used
 
 
-def usage_of(turn: Turn | None) -> tuple[ModelUsed, ...]:
-    """What models took for a follow-up before its run began, which counts as planning it."""
-    return tuple(ModelUsed(Phase.PLAN, usage) for usage in turn.usage) if turn else ()
+def usage_of(start: RunStarted) -> tuple[ModelUsed, ...]:
+    """What models took to find the question before its run began, which counts as planning it."""
+    used = (*(start.turn.usage if start.turn else ()), *(start.client.usage if start.client else ()))
+    return tuple(ModelUsed(Phase.PLAN, usage) for usage in used)
 
 
 def _with_fields_of(run: Run, other: Run, names: tuple[str, ...]) -> Run:

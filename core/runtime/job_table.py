@@ -23,10 +23,14 @@ LINKED_RUNS = 200
 
 
 def linked_copy(run: Run, link: str) -> Run:
-    """The run as a link shows it: the link stands for its id, and nothing leads to or tells of other turns."""
+    """The run as a link shows it: the link stands for its id, and nothing leads to or tells of other turns.
+
+    Nor does it show what a chat client sent with the question.
+    """
     turn = run.turn and replace(run.turn, conversation="", follows="", history=())
     before = run.before and linked_copy(run.before, link)
-    return replace(run, id=link, turn=turn, prompt=without_history(run.prompt), before=before)
+    client = run.client and replace(run.client, instructions="", message="", history=())
+    return replace(run, id=link, turn=turn, client=client, prompt=without_history(run.prompt), before=before)
 
 
 class JobTable:

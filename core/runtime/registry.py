@@ -16,7 +16,7 @@ from core.config.run_knobs import Method
 from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
 from core.export.bundle import recorded_run
-from core.model import Answer, Extractor, Label, Turn
+from core.model import Answer, ClientRequest, Extractor, Label, Turn
 from core.ports import Ports
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run, RunStatus
@@ -88,6 +88,7 @@ class RunRegistry(StoredWork):
         answers: MutableMapping[str, Answer] | None = None,
         budget: TimeBudget = UNLIMITED,
         turn: Turn | None = None,
+        client: ClientRequest | None = None,
     ) -> str:
         """Start a run, and return its id, which cannot be guessed.
 
@@ -100,6 +101,7 @@ class RunRegistry(StoredWork):
             user: in whose history the run stands; empty for nobody's.
             answers: the visitor's earlier answers, as in `Ports`. They are read and added to on the loop.
             budget: the time after which the run answers with what it has.
+            client: what a chat client sent with the question.
             turn: of a follow-up question, which is answered from the pages of the run that it follows, if it says so.
 
         Raises:
@@ -110,7 +112,9 @@ class RunRegistry(StoredWork):
         earlier = self.conversations.followed(turn.follows) if turn and turn.follows else None
         self.quotas.charge_run(access.quota_subject)
         run_id = secrets.token_urlsafe(16)
-        queued = Run(id=run_id, question=question, knobs=knobs, turn=turn, status=RunStatus.QUEUED)
+        queued = Run(
+            id=run_id, question=question, knobs=knobs, turn=turn, client=client, status=RunStatus.QUEUED
+        )
         job = Job(queued, access)
         job.claim()
         self._jobs.add(run_id, job)
@@ -125,7 +129,11 @@ class RunRegistry(StoredWork):
 
         def work(ports: Ports) -> Coroutine[Any, Any, Run]:
             return research(
-                replace(self._storing(ports, job), answers=answers), listen, turn=turn, earlier=earlier
+                replace(self._storing(ports, job), answers=answers),
+                listen,
+                turn=turn,
+                client=client,
+                earlier=earlier,
             )
 
         start_job(self._loop, self.engine, job, work, self._slots, earlier=earlier, reserved=spending)

@@ -10,7 +10,19 @@ from typing import Any
 
 from core.config.knobs import AnswerKnobs, Length
 from core.errors import ChatFailed
-from core.model import Answer, AnswerKind, Exchange, Message, Phase, ReplyText, Severity, Source, Usage
+from core.model import (
+    NO_CLIENT,
+    Answer,
+    AnswerKind,
+    ClientRequest,
+    Exchange,
+    Message,
+    Phase,
+    ReplyText,
+    Severity,
+    Source,
+    Usage,
+)
 from core.ports import Chat, Embed
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, Purpose, TokensWritten
 from core.stages.answering.answer_prompt import NOT_FOUND, prompt
@@ -50,6 +62,11 @@ def reached_limit(limit: int, usage: Usage | None) -> tuple[str, str]:
 NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
 """The answer when no passage became a source; no model is asked."""
 
+NOT_FOLLOWED = (
+    "Sentences of the sources are quoted, so the instructions of the chat client were not followed."
+)
+"""A note on an answer that no model wrote."""
+
 QUOTED_BY_CHOICE = "Sentences of the sources are quoted instead of a written answer, by choice."
 """A note on an answer for which a person did not wait for the chat model."""
 
@@ -87,6 +104,7 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     emit: Emit,
     *,
     history: Sequence[Exchange] = (),
+    client: ClientRequest = NO_CLIENT,
     answers: MutableMapping[str, Answer] | None = None,
     budget: TimeBudget = UNLIMITED,
     spending: Spending | None = None,
@@ -94,7 +112,8 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
 ) -> Answer:
     """Answer from `sources` and nothing else; `history` only tells what the question refers to. The pieces of `TokensWritten` join to the answer's text.
 
-    Without sources nobody is asked; without a chat model, or when it has not begun to write when its time in
+    The instructions and the whole message of a chat `client` reach the chat model too. Without sources, and without
+    such a message, nobody is asked; without a chat model, or when it has not begun to write when its time in
     `budget` is over, or where `spending` has not enough left for it, the best-supported sentences are quoted, and
     `embed` finds them. Setting `quote` ends the chat model's reply, if it has not ended, and quotes too. An answer in `answers` to exactly this is used again, and no model is asked; a new and
     complete one is added.
@@ -105,13 +124,17 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     """
     emit(PhaseStarted(Phase.ANSWER))
     result: Answer | None = None
-    if not sources:
+    if not sources and not (chat and client.message):
         emit(TokensWritten(NOTHING_RELEVANT))
         result = Answer(kind=AnswerKind.NOT_FOUND, text=NOTHING_RELEVANT)
     elif chat:
-        writing = _written_answer(question, sources, knobs, chat, emit, history, answers, budget, spending)
+        writing = _written_answer(
+            question, sources, knobs, chat, emit, history, client, answers, budget, spending
+        )
         result = await _unless_set(quote, writing, emit)
     if result is None:
+        if client.instructions:
+            emit(Note(Phase.ANSWER, NOT_FOLLOWED))
         result = await _quoted_answer(question, sources, knobs, embed, emit, budget)
     emit(PhaseEnded(Phase.ANSWER))
     return result
@@ -139,11 +162,17 @@ async def _unless_set(
 
 
 def digest_of(
-    question: str, sources: Sequence[Source], knobs: AnswerKnobs, model: str, history: Sequence[Exchange] = ()
+    question: str,
+    sources: Sequence[Source],
+    knobs: AnswerKnobs,
+    model: str,
+    history: Sequence[Exchange] = (),
+    *,
+    client: ClientRequest = NO_CLIENT,
 ) -> str:
     """A digest of all that a model is asked: other words, sources, settings or models give another one."""
     prompt_sources = [(source.number, source.title, source.url, source.text) for source in sources]
-    asked = (question, prompt_sources, knobs, model, *history)
+    asked = (question, prompt_sources, knobs, model, client.instructions, client.message, *history)
     return hashlib.sha256(repr(asked).encode("utf-8", "replace")).hexdigest()
 
 
@@ -171,26 +200,27 @@ async def _written_answer(  # noqa: PLR0917
     chat: Chat,
     emit: Emit,
     history: Sequence[Exchange],
+    client: ClientRequest,
     answers: MutableMapping[str, Answer] | None,
     budget: TimeBudget,
     spending: Spending | None,
 ) -> Answer | None:
     """The answer of the chat model, or its earlier one to the same; None when its time was over before a word, or the
     run's budget does not cover it."""
-    digest = digest_of(question, sources, knobs, chat.identity, history)
+    digest = digest_of(question, sources, knobs, chat.identity, history, client=client)
     if answers is not None and not knobs.ask_first and (cached := answers.get(digest)):
         emit(TokensWritten(cached.text))
         return replace(cached, usage=None, cached=True)
     answer = None
     if budget.writing_left > 0:
-        messages = prompt(question, sources, knobs, secrets.token_hex(8), history)
-        if spending and not _covered(spending, messages, knobs, chat, emit):
+        messages = prompt(question, sources, knobs, secrets.token_hex(8), history, client=client)
+        if spending and not covered(spending, messages, knobs, chat, emit):
             return None
         if knobs.ask_first and (note := await _doubt(question, sources, chat, emit, budget, spending)):
             emit(note)
         emit(Prompted(messages, chat.identity))
         metered = MeteredChat(chat, Phase.ANSWER, emit, seconds=budget.writing_left)
-        answer = await _streamed_answer(messages, knobs, metered, emit, budget)
+        answer = await streamed_answer(messages, knobs, metered, emit, budget)
     if answer is None:
         emit(Note(Phase.ANSWER, OUT_OF_TIME, ASK_AGAIN, Severity.WARNING))
     elif answers is not None and answer.complete and answer.finish != "refusal":
@@ -215,7 +245,7 @@ async def _doubt(  # noqa: PLR0917
     return await asked_first(question, sources, metered, seconds)
 
 
-def _covered(
+def covered(
     spending: Spending, messages: Sequence[Message], knobs: AnswerKnobs, chat: Chat, emit: Emit
 ) -> bool:
     """Whether what is left of the budget covers the reply to these messages. A note says why not, or what is doubtful."""
@@ -230,9 +260,18 @@ def _token_limit(knobs: AnswerKnobs) -> int:
     return knobs.max_tokens or MAX_TOKENS[knobs.length]
 
 
-async def _streamed_answer(
+async def streamed_answer(
     messages: Sequence[Message], knobs: AnswerKnobs, chat: Chat, emit: Emit, budget: TimeBudget
 ) -> Answer | None:
+    """Stream the reply of the chat model as the text of the answer.
+
+    Returns:
+        The answer, or None if the time of the budget is over before a word.
+
+    Raises:
+        ChatFailed: when the model cannot be asked or writes nothing.
+        AnswerBrokeOff: when it breaks off; `partial` is what came.
+    """
     writer, usage, cut = AnswerWriter(emit, knobs.stop), None, ""
     said = ReplyText()
     limit = _token_limit(knobs)

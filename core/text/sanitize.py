@@ -47,7 +47,7 @@ _HANDLED = re.compile(
 """Of what `sanitize` looks for, everything but blank lines. Most texts have none of it."""
 # Anything shaped like the tags that mark a source, in any spelling a model might take for one.
 _TAG_LOOK_ALIKE = re.compile(
-    r"[<＜‹〈]\s{0,8}[/／]?\s{0,8}(?:source|question|answer)\b(?:[^<>＜＞‹›〈〉\n]{0,100}[>＞›〉])?",
+    r"[<＜‹〈]\s{0,8}[/／]?\s{0,8}(?:source|question|answer|client|asker)\b(?:[^<>＜＞‹›〈〉\n]{0,100}[>＞›〉])?",
     re.IGNORECASE,
 )
 _GAP = "(…)"

@@ -9,10 +9,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 from core.api.problems import Fault, Refusal
 from core.api.strict_json import Strict
 from core.config.knobs import MOST_ANSWER_TOKENS, Knobs
-from core.config.questions import checked_question
-from core.errors import BadInput
-from core.model import Exchange, Role
-from core.text.markdown.source_links import without_source_links
+from core.model import Role
 
 MODEL = "openquery"
 
@@ -135,12 +132,11 @@ def check_model(name: str) -> None:
         raise Refusal(404, "There is no such model here.", errors=[fault], code="model_not_found")
 
 
-def question_of(request: ChatRequest) -> str:
-    """The question of a request: the last message of the user.
+def check_request(request: ChatRequest) -> None:
+    """Refuse a request that asks for what an answer cannot be here.
 
     Raises:
-        Refusal: when the model is not OpenQuery, the request asks for what an answer cannot be here, or no user
-            asks a question; it names the field.
+        Refusal: when the model is not OpenQuery, or a parameter or part cannot be honoured; it names the field.
     """
     check_model(request.model)
     if faults := [*_unsupported_parameters(request), *_unsupported_parts(request)]:
@@ -152,28 +148,6 @@ def question_of(request: ChatRequest) -> str:
             errors=faults,
             code="unsupported_parameter",
         )
-    row = last_user(request)
-    try:
-        return checked_question(request.messages[row].text if row >= 0 else "")
-    except BadInput as error:
-        field = "messages" if row < 0 else f"messages.{row}.content"
-        fault = Fault(field=field, message="The last message of the user is the question.")
-        raise Refusal(400, error.message, error.hint, errors=[fault]) from error
-
-
-def said_before(request: ChatRequest) -> tuple[Exchange, ...]:
-    """What the user asked before the last time, with all that the assistant said to it."""
-    answers: list[tuple[str, list[str]]] = []
-    for message in request.messages:
-        if message.role == "user":
-            answers.append((message.text, []))
-        elif message.role == "assistant" and answers and message.text:
-            answers[-1][1].append(message.text)
-    return tuple(
-        Exchange(question=question, answer=without_source_links("\n".join(texts)))
-        for question, texts in answers[:-1]
-        if question.strip()
-    )
 
 
 def _unsupported_parameters(request: ChatRequest) -> Iterator[Fault]:

@@ -1,5 +1,6 @@
 """OpenQuery as a model for any client of OpenAI's API: `POST /v1/chat/completions`, `GET /v1/models`."""
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -9,7 +10,8 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Response
 
-from core.api.openai.requests import ChatRequest, check_model, question_of, said_before
+from core.api.openai.messages import read_messages
+from core.api.openai.requests import ChatRequest, check_model, check_request
 from core.api.openai.responses import (
     AnswerText,
     ChatCompletion,
@@ -55,11 +57,20 @@ async def get_model(name: str) -> Model:
 async def chat_completions(body: ChatRequest, follower: FollowerOf) -> Response | ChatCompletion:
     """Answer the user's last message; those before it are its history.
 
-    What would change the kind of answer is refused; hints to a model are ignored.
+    System and developer messages reach the model that writes the answer. Tasks of the client, such as a title, are
+    answered by the model alone. What would change the kind of answer is refused; hints to a model are ignored.
     """
-    question, knobs = question_of(body), body.knobs(follower.session.knobs_for(Method.CHAT))
-    links = follower.service.settings().v1_sources == "links"
-    steps = follower.steps(question, knobs, said=said_before(body), sent=partial(sent_text, links=links))
+    check_request(body)
+    settings = follower.service.settings()
+    # In a thread: a message may be long.
+    read = await asyncio.to_thread(read_messages, body, accepts_instructions=settings.client_prompts)
+    knobs, links = body.knobs(follower.session.knobs_for(Method.CHAT)), settings.v1_sources == "links"
+    question, client = read.question, read.client
+    if not question:
+        question, client = await follower.condensed(client, knobs)
+    steps = follower.steps(
+        question, knobs, said=read.said, sent=partial(sent_text, links=links), client=client
+    )
     if not body.stream:
         run = await follower.finished(steps)
         return completion(run, await follower.unsaved(run), links=links)

@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.config.questions import checked_question
 from core.errors import BadInput
-from core.model import Exchange
+from core.model import ClientRequest, Exchange, ModelUsage
 from core.run.conversation import GetRun
-from core.run.events import Emit
+from core.run.events import Emit, Event, ModelUsed
 from core.run.state import Run
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.runtime.quotas import Quotas
+from core.stages.conversation.condensed_question import condensed_question
 from core.stages.conversation.follow_up import FollowUpDraft, draft_after, draft_follow_up
 from core.stages.conversation.next_questions import written_next_questions
 from core.stages.time_budget import UNLIMITED, TimeBudget
@@ -99,6 +101,38 @@ class Conversations:
             )
 
         return self._submit(written, drafted, access)
+
+    def condense(
+        self,
+        client: ClientRequest,
+        knobs: Knobs,
+        access: Access = NO_ACCESS,
+        *,
+        budget: TimeBudget = UNLIMITED,
+    ) -> Future[tuple[str, ClientRequest]]:
+        """Start to find a question for the message of a chat client that asks none.
+
+        Returns:
+            The question, and the request with a note and the tokens that it took.
+
+        Raises:
+            LimitReached: when the quota subject has no tokens left.
+        """
+
+        async def condensed(charge: Emit) -> tuple[str, ClientRequest]:
+            usage: list[ModelUsage] = []
+
+            def collect(event: Event) -> None:
+                if isinstance(event, ModelUsed):
+                    usage.append(event.usage)
+                charge(event)
+
+            ports = await self._engine.ports(knobs, access)
+            question = await condensed_question(client.message, ports.chat, collect, budget)
+            notes = (*client.notes, question.note)
+            return question.text, replace(client, notes=notes, usage=(*client.usage, *usage))
+
+        return self._charged(condensed, access)
 
     def write_next_questions(self, run_id: str, access: Access = NO_ACCESS) -> Future[tuple[str, ...]]:
         """Start to have the chat model write what may be asked next, from the pages in hand and only from those.

@@ -267,7 +267,7 @@ def _said(role: str, content: object) -> dict[str, object]:
         (_asked(messages=[]), "messages"),
         (_said("assistant", "Hello."), "messages"),
         (_said("user", None), "messages.0.content"),
-        (_said("user", "x" * 1001), "messages.0.content"),
+        (_said("user", "x" * 100_001), "messages.0.content"),
         (_said("user", 7), "messages.0.content"),
         (_said("user", [{"type": "text", "text": 7}]), "messages.0.content.0.text"),
         (_said("wizard", "Hello."), "messages.0.role"),
