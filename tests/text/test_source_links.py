@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from core.text.markdown.source_links import LinkedMark, LinkedWriter, source_list, without_source_links
+from tests.growth import LINEAR, growth, repeated
 from tests.samples import SOURCE
 
 ADDRESSES = {1: "https://a.example/x", 2: "https://b.example/%28y%29", 3: ""}
@@ -83,3 +84,14 @@ def test_history_is_read_without_links_and_list() -> None:
     assert without_source_links(sent) == answer
     assert without_source_links(sent.strip() + "\n") == answer
     assert without_source_links(answer) == answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", ["[1]", "[", "(S", "`", "[1](", "a [1] ", "\n```\n[1]"])
+def test_stream_of_marks_is_linked_in_linear_time(piece: str) -> None:
+    def streamed(text: str) -> None:
+        writer = LinkedWriter()
+        pieces = [writer.write(text[at : at + 3], ADDRESSES) for at in range(0, len(text), 3)]
+        assert without_source_links("".join(pieces) + writer.close(ADDRESSES)) == text
+
+    assert growth(repeated(piece), streamed, 600, 3_000) < LINEAR

@@ -1,7 +1,7 @@
 """Citation marks as Markdown links, and a list of sources that closes an answer, for clients that show no annotations."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import quote
@@ -16,15 +16,12 @@ from core.text.sanitize import one_line
 _HEADING = "**Sources**"
 _LINKED_MARK = re.compile(r"\[\[(\d{1,6})\]\]\([^()\s]{0,5000}\)")
 _LISTED = re.compile(r"\s*(?:- \[{1,2}\d{1,6}\]{1,2}[^\n]*(?:\n|\Z))+\s*")
-# A mark, a row of marks or a code span that further text may still change.
-_UNDECIDED = re.compile(
-    r"(?:[\[【][^\]】\n]{0,200}[\]】])*(?:[\[【][^\]】\n]{0,200}|[\[【][^\]】\n]{0,200}\]\([^)\n]{0,2000})?"
-    r"|\((?:[Ss][^()\n]{0,60})?"
-    r"|`{1,2}[^`\n]{0,200}`?"
-)
-_START = re.compile(r"[\[【(]|(?<!`)`")
-_LONGEST = 2_500
-"""Characters from the end in which an undecided mark may begin."""
+_START = re.compile(r"[\[【(]")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_TAIL = 300
+"""Characters of a line in which a mark that is not complete may begin."""
+_CONTEXT = 400
+"""Characters before a piece, in its paragraph, that decide whether a number in it is in code or in an address."""
 
 
 class LinkedMark(NamedTuple):
@@ -51,12 +48,13 @@ class LinkedWriter:
     """Text with its citation marks as links, piece by piece; the pieces join to what one write gives.
 
     `[1]` becomes `[[1]](address)`, and so does any other form of a mark. A piece ends before a mark that is not complete.
-    Numbers without a source, and numbers in code, stay as they are.
+    Numbers without a source, and numbers in code, stay as they are. A piece costs no more the longer the text is.
     """
 
     def __init__(self) -> None:
         self.marks: list[LinkedMark] = []
         self._text, self._reached, self._length = "", 0, 0
+        self._line, self._fence, self._after_fence = 0, "", 0
 
     def write(self, piece: str, addresses: Mapping[int, str]) -> str:
         """Return what can be shown after the next piece of the text."""
@@ -69,28 +67,63 @@ class LinkedWriter:
 
     def _decided(self) -> int:
         """The offset up to which further text changes no mark."""
-        start = max(self._reached, len(self._text) - _LONGEST)
-        starts = (match.start() for match in _START.finditer(self._text, start))
-        return next((at for at in starts if _UNDECIDED.fullmatch(self._text, at)), len(self._text))
+        text, end = self._text, len(self._text)
+        line = max(self._reached, end - _TAIL, text.rfind("\n", self._reached) + 1)
+        starts = [end]
+        for opening, closing in (("[", "]"), ("【", "】"), ("(", ")")):
+            opens, closes = text.rfind(opening, line), text.rfind(closing, line)
+            may_be_mark = opening != "(" or text[opens + 1 : opens + 2] in ("", "s", "S")
+            if opens > closes and may_be_mark:
+                starts.append(opens)
+        if text.endswith(("]", "】")):
+            starts.append(max(text.rfind("[", line), text.rfind("【", line), line))
+        target = text.rfind("](", line)
+        if target >= 0 and text.find(")", target) < 0:
+            starts.append(max(text.rfind("[", line, target), line))
+        if text.count("`", line) % 2:
+            starts.append(text.index("`", line))
+        return min(starts)
 
     def _linked(self, end: int, addresses: Mapping[int, str]) -> str:
         out: list[str] = []
-        segment = self._text[self._reached : end]
-        citations = find_citations(self._text, addresses) if _START.search(segment) else ()
-        for (start, stop), numbers in groupby(citations, key=lambda mark: (mark.start, mark.end)):
-            cited = list(numbers)
-            if start < self._reached or stop > end or not any(mark.known for mark in cited):
-                continue
+        has_start = _START.search(self._text, self._reached, end)
+        for start, stop, numbers in self._marks_before(end, addresses) if has_start else ():
             self._add(out, self._text[self._reached : start])
             self._reached = stop
-            for mark in cited:
-                begins, address = self._length, addresses.get(mark.number, "")
-                self._add(out, f"[[{mark.number}]]({address})" if address else f"[{mark.number}]")
-                if mark.known:
-                    self.marks.append(LinkedMark(mark.number, begins, self._length))
+            for number in numbers:
+                begins, address = self._length, addresses.get(number, "")
+                self._add(out, f"[[{number}]]({address})" if address else f"[{number}]")
+                if number in addresses:
+                    self.marks.append(LinkedMark(number, begins, self._length))
         self._add(out, self._text[self._reached : end])
-        self._reached = max(self._reached, end)
+        self._reached = end
+        self._read_fences()
         return "".join(out)
+
+    def _marks_before(
+        self, end: int, addresses: Mapping[int, str]
+    ) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+        """The next marks that cite a source, with their numbers."""
+        reached, before = self._reached, self._fence and f"{self._fence}\n"
+        paragraph = self._text.rfind("\n\n", max(reached - _CONTEXT, 0), reached)
+        context = max(reached - _CONTEXT, paragraph, self._after_fence, 0)
+        base = (reached if before else context) - len(before)
+        citations = find_citations(before + self._text[base + len(before) :], addresses)
+        for (start, stop), cited in groupby(citations, key=lambda mark: (base + mark.start, base + mark.end)):
+            numbers = tuple(mark.number for mark in cited)
+            if start >= reached and stop <= end and any(number in addresses for number in numbers):
+                yield start, stop, numbers
+
+    def _read_fences(self) -> None:
+        """Follow fenced code in the lines that are complete."""
+        last = self._text.rfind("\n", self._line, self._reached) + 1
+        while self._line < last:
+            after = self._text.index("\n", self._line) + 1
+            mark = _FENCE.match(self._text, self._line, after)
+            if mark and (not self._fence or mark[1].startswith(self._fence)):
+                self._fence = "" if self._fence else mark[1]
+                self._after_fence = after
+            self._line = after
 
     def _add(self, out: list[str], text: str) -> None:
         out.append(text)
