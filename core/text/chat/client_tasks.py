@@ -25,7 +25,7 @@ _KINDS = (
     (ClientTaskKind.QUERIES, r"(?:search|web|google|retrieval)[ -](?:queries|query|terms?|phrases?|keywords)|"
                        r"\bqueries\b|(?:versions|variants) of the (?:\w+ )?(?:\w+ )?question|alternative questions|suchanfragen|requêtes|búsquedas|搜索(?:查询|关键词|词)|検索(?:クエリ|語)"),
     (ClientTaskKind.TITLE, r"\btitles?\b|\bheadline\b|\b(?:titel|überschrift|titre|título|titolo|tytuł|başlık)\b|заголов\w+|"
-                     r"название|标题|標題|タイトル|제목|\bname (?:for )?(?:this|the) (?:chat|conversation)|"
+                     r"название|标题|標題|主题|タイトル|제목|\bname (?:for )?(?:this|the) (?:chat|conversation)|"
                      r"(?:chat|conversation) (?:a )?(?:short )?name\b"),
     (ClientTaskKind.TAGS, r"\b(?:hash)?tags?\b|\bkeywords?\b|\btopics?\b|\blabels?\b|schlag\w+|stichw\w+|étiquettes|etiquetas|"
                     r"标签|標籤|タグ|태그"),
@@ -66,11 +66,11 @@ _NAMED_KEY = re.compile(
 
 _REQUEST = re.compile(
     r"\b(?:generat\w*|creat\w+|writ(?:e|ing)|suggest\w*|giv(?:e|ing)|provid\w+|extract\w*|produc\w+|return|reply|respond\w*|"
-    r"output|summari[sz]\w+|name|propos\w+|mak(?:e|ing)|determin\w+|analy[sz]\w+|continu\w+|complet\w+|rephras\w+|"
+    r"output|summari[sz]\w+|name|propos\w+|mak(?:e|ing)|determin\w+|analy[sz]\w+|continu\w+|complet\w+|rephras\w+|formulat\w+|"
     r"rewrit\w+|reflect|identif\w+|list|come up with|think of|pick|choose|assign|find|condense\w*|decid\w+|need to|task|"
-    r"erstell\w+|erzeug\w+|gib|schreib\w*|formulier\w+|fass\w*|nenn\w*|g[ée]n[ée]r\w+|donne\w*|cr[ée]+\w*|propose\w*|"
+    r"erstell\w+|erzeug\w+|gib|schreib\w*|formulier\w+|fass\w*|nenn\w*|g[éeè]n[éeè]r\w+|donne\w*|cr[ée]+\w*|propose\w*|"
     r"escrib\w+|da(?:me)?|resum\w+|scriv\w+|napisz|создай|напиши|придумай)\b|"
-    r"生成|总结|總結|概括|提取|给出|給出|写|作成|生成して|付けて|まとめ|만들|작성",
+    r"生成|返回|输出|总结|總結|概括|提取|给出|給出|写|作成|生成して|付けて|まとめ|만들|작성",
     re.IGNORECASE,
 )
 _FORM = re.compile(
@@ -83,13 +83,14 @@ _FORM = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ABOUT = re.compile(
-    r"\b(?:this|our|my|the|your|above|previous|preceding|following|given|user'?s?|a|latest)\s+(?:\w+\s+){0,2}?"
+    r"\b(?:this|these|our|my|the|your|above|previous|preceding|following|given|user'?s?|a|latest)\s+(?:\w+\s+){0,2}?"
     r"(?:conversations?|discussion|dialogue|chat|transcript|messages?|exchange|session|quer(?:y|ies)|questions?|prompt|"
     r"responses)\b(?!\s+(?:apps?|programs?|clients?|rooms?|protocols?|servers?|models?|bots?|queues?|brokers?|rates?))|"
     r"\b(?:chat|conversation) (?:titles?|so far|history|above|below|summar\w+|names?)\b|"
+    r"\b(?:for|of) (?:\w+ ){0,2}(?:chats|conversations)\b|"
     r"\b(?:dieser?|unserer?|der) (?:unterhaltung|chat|konversation|anfrage|frage|nachricht)|\b(?:dieses?|unseres?|des) gespräch\w*|"
     r"\b(?:cette|notre|la) (?:conversation|discussion|question)|\b(?:esta|nuestra|la) (?:conversación|charla|pregunta)|"
-    r"\b(?:questa|la) conversazione|(?:этого|нашего) (?:чата|разговора|диалога)|对话|對話|会话|會話|聊天|会話|대화",
+    r"\b(?:questa|la) conversazione|(?:этого|нашего) (?:чата|разговора|диалога)|对话|對話|会话|會話|聊天|这句话|会話|대화",
     re.IGNORECASE,
 )
 """Words that say that an instruction is about a conversation or a message."""
@@ -99,7 +100,7 @@ _OURS = re.compile(
     r"programs?|clients?|rooms?|servers?|models?|bots?)\b)|\bwe (?:have )?(?:discussed|talked)|"
     r"\b(?:chat|conversation|story) (?:so far|history|above)\b|"
     r"\b(?:diese|unsere) (?:unterhaltung|konversation)|\b(?:dieses|unser|unseres) gespräch|\b(?:cette|notre) (?:conversation|discussion)|"
-    r"\b(?:esta|nuestra) (?:conversación|charla)|\bquesta conversazione|上述对话|以上对话|本次对话|我们的对话|この会話",
+    r"\b(?:esta|nuestra) (?:conversación|charla)|\bquesta conversazione|上述对话|以上对话|本次对话|我们的对话|这句话|この会話",
     re.IGNORECASE,
 )
 """Words that mean the conversation in the messages before."""
@@ -199,8 +200,11 @@ def find_task(message: str, instructions: str = "", earlier: tuple[str, ...] = (
         )
         return _with_questions(task, conversation, message) if task else None
     if earlier:
-        task = _instructed(_head_and_tail(message), _OURS)
-        return task and replace(task, about=earlier[0], latest=earlier[-1])
+        if task := _instructed(_head_and_tail(message), _OURS):
+            return replace(task, about=earlier[0], latest=earlier[-1])
+        task = _instructed(instructions[:_HEAD], _ABOUT)
+        is_rewrite = task is not None and task.kind is ClientTaskKind.QUESTION
+        return task and replace(task, about=earlier[0], latest=message) if is_rewrite else None
     return _about_message(message) or _set_by_system(message, instructions)
 
 
@@ -219,13 +223,22 @@ def _about_message(message: str) -> ClientTask | None:
 def _set_by_system(message: str, instructions: str) -> ClientTask | None:
     """The task that a system message sets at its beginning, about the message of the user."""
     task = _instructed(instructions[:_HEAD], _ABOUT)
-    if not task or task.kind not in _ABOUT_MESSAGE:
+    if not task or task.kind not in _ABOUT_MESSAGE or not _is_for_messages(instructions[:_HEAD]):
         return None
     if conversation := find_conversation(instructions):
         return _with_questions(task, conversation, message)
     key, _, is_list = _json_key(instructions[:_INSTRUCTION_CHARACTERS])
     about = _after_label(message)
     return replace(task, about=about, latest=about, key=key, is_list=is_list)
+
+
+def _is_for_messages(instructions: str) -> bool:
+    """Whether one sentence says what to write and that it is about a message or a conversation.
+
+    “Give every answer a title” in the instructions of an ordinary chat does not.
+    """
+    sentences = re.split(r"(?<=[.!?。？！])\s+|\n+", instructions)
+    return any(_KIND.search(sentence) and _ABOUT.search(sentence) for sentence in sentences)
 
 
 def _instructed(text: str, about: re.Pattern[str]) -> ClientTask | None:
@@ -295,5 +308,6 @@ def _after_label(text: str) -> str:
 
 
 def _labelled_text(text: str) -> str:
-    label = _LABELLED.search(text)
-    return text[label.end() - 1 :].strip() if label else ""
+    """The line after the last label of a paragraph that has one."""
+    lines = [text[label.end() - 1 :].partition("\n")[0] for label in _LABELLED.finditer(text)]
+    return lines[-1].strip(" \t\"'`") if lines else ""

@@ -93,8 +93,10 @@ def _in_template(text: str) -> str:
     if not asked or not is_template or (len(asked) > 1 and not is_open):
         return ""
     value = values[asked[-1]]
-    follows_last = asked[-1] == len(labels) - 1
-    return value.partition("\n\n")[0] if follows_last and "\n\n" in value else value
+    if asked[-1] == len(labels) - 1:
+        value = value.partition("\n\n")[0]
+    line = value.partition("\n")[0]
+    return line if _QUESTION_MARK.search(line) else value
 
 
 def _last_asking(text: str, limit: int) -> str:
@@ -124,10 +126,10 @@ def _asking(paragraph: str, limit: int, *, requests: bool) -> str:
     if not asking:
         return ""
     whole = one_line(paragraph, len(paragraph) + 1)
-    if len(whole) <= min(_PARAGRAPH, limit):
-        return whole
-    fitting = [sentence for sentence in asking if len(sentence) <= limit]
-    return fitting[-1] if fitting else ""
+    if len(whole) > min(_PARAGRAPH, limit):
+        whole = next((sentence for sentence in reversed(asking) if len(sentence) <= limit), "")
+    label = _LABEL.match(whole)
+    return whole[label.end() :] if label and label["question"] else whole
 
 
 def _sentences(paragraph: str) -> Sequence[str]:
