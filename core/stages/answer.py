@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import secrets
-from collections.abc import Coroutine, MutableMapping, Sequence
+from collections.abc import Container, Coroutine, MutableMapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -220,7 +220,8 @@ async def _written_answer(  # noqa: PLR0917
             emit(note)
         emit(Prompted(messages, chat.identity))
         metered = MeteredChat(chat, Phase.ANSWER, emit, seconds=budget.writing_left)
-        answer = await streamed_answer(messages, knobs, metered, emit, budget)
+        numbers = frozenset(source.number for source in sources)
+        answer = await streamed_answer(messages, knobs, metered, emit, budget, numbers=numbers)
     if answer is None:
         emit(Note(Phase.ANSWER, OUT_OF_TIME, ASK_AGAIN, Severity.WARNING))
     elif answers is not None and answer.complete and answer.finish != "refusal":
@@ -261,9 +262,23 @@ def _token_limit(knobs: AnswerKnobs) -> int:
 
 
 async def streamed_answer(
-    messages: Sequence[Message], knobs: AnswerKnobs, chat: Chat, emit: Emit, budget: TimeBudget
+    messages: Sequence[Message],
+    knobs: AnswerKnobs,
+    chat: Chat,
+    emit: Emit,
+    budget: TimeBudget,
+    *,
+    numbers: Container[int] | None = None,
 ) -> Answer | None:
     """Stream the reply of the chat model as the text of the answer.
+
+    Args:
+        messages: the prompt.
+        knobs: length, temperature and stop sequences.
+        chat: the model.
+        emit: called with every event.
+        budget: the time of the run.
+        numbers: the sources that it may cite; its citations are written as `[n]`. None: it cites nothing.
 
     Returns:
         The answer, or None if the time of the budget is over before a word.
@@ -272,7 +287,7 @@ async def streamed_answer(
         ChatFailed: when the model cannot be asked or writes nothing.
         AnswerBrokeOff: when it breaks off; `partial` is what came.
     """
-    writer, usage, cut = AnswerWriter(emit, knobs.stop), None, ""
+    writer, usage, cut = AnswerWriter(emit, knobs.stop, numbers=numbers), None, ""
     said = ReplyText()
     limit = _token_limit(knobs)
     reply = chat(messages, max_tokens=limit, temperature=knobs.temperature, stop=knobs.stop)

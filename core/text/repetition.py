@@ -7,6 +7,7 @@ numbered list of one sentence is a cycle too.
 import re
 from collections import deque
 
+from core.text.markdown.citation_grammar import PIECE_OF_MARK
 from core.text.sanitize import one_line, truncate
 
 IN_PARAGRAPH, OVER_LINES, OVER_STRUCTURED_LINES = 8, 20, 40
@@ -22,7 +23,6 @@ _QUOTED = 80
 _SINGLE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # characters that are words by themselves
 _TOKEN = re.compile(rf"\n|[{_SINGLE}]|[^\s{_SINGLE}]{{1,64}}")
 _LIST_NUMBER = re.compile(r"\d{1,3}[.)]")
-_CITATION = re.compile(r"\[\d{1,4}(?:,\d{1,4})*[\],]|^\d{1,4}(?:,\d{1,4})*\](?=\W*$)")
 _NOT_WORD = re.compile(r"[\W_]+")
 
 
@@ -70,7 +70,7 @@ class RepetitionGuard:
                 self._in_code = not self._in_code
             if _LIST_NUMBER.fullmatch(token):
                 return False
-        word = _NOT_WORD.sub("", _CITATION.sub("", token)).casefold()
+        word = _NOT_WORD.sub("", PIECE_OF_MARK.sub("", token)).casefold()
         if not word:
             return False
         self._words.append(word)

@@ -1,3 +1,5 @@
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,13 +25,9 @@ def cites(text: str, known: int = 3) -> list[tuple[str, tuple[int, ...]]]:
 def test_every_answer_can_be_checked(text: str, known: int) -> None:
     result = check(text, range(1, known + 1))
     for mark in result.citations:
-        assert (
-            str(mark.number) in text[mark.start : mark.end]
-            or "-" in text[mark.start : mark.end]
-            or "–" in text
+        assert any(
+            unicodedata.digit(character, None) is not None for character in text[mark.start : mark.end]
         )
-        assert text[mark.start] in "[【("
-        assert text[mark.end - 1] in "]】)"
         assert mark.known == (1 <= mark.number <= known)
     assert list(result.citations) == sorted(result.citations, key=lambda mark: mark.start)
     assert set(result.cited) == {mark.number for mark in result.citations if mark.known}
@@ -50,6 +48,8 @@ def test_every_answer_can_be_checked(text: str, known: int) -> None:
         ("是的【1】，【2†来源】。", [(1, "【1】"), (2, "【2†来源】")]),
         ("So [ 1 ] and [1 and 2].", [(1, "[ 1 ]"), (1, "[1 and 2]"), (2, "[1 and 2]")]),
         ("So [1](see below).", [(1, "[1]")]),
+        ("So [1](https://a.example/x_(y)).", [(1, "[1](https://a.example/x_(y))")]),
+        ("So [1][9], or [2, 9].", [(1, "[1]"), (9, "[9]"), (2, "[2, 9]"), (9, "[2, 9]")]),
         ("See https://a.example/page[1] for it.", [(1, "[1]")]),
         ("So [Source 2].", [(2, "[Source 2]")]),
         ("So [source 2] and [SOURCE 3].", [(2, "[source 2]"), (3, "[SOURCE 3]")]),
@@ -72,8 +72,9 @@ def test_marks_in_all_their_spellings_are_citations(text: str, found: list[tuple
     "text",
     [
         "A link [12](http://a.example/) is none.",
-        "A link [1](<http://a.example> ) or ![2](b.png) is none.",
-        'A link [1](http://a.example/x_(y) "title") is none.',
+        "A link [4](<http://a.example> ) or ![2](b.png) is none.",
+        'A link [4](http://a.example/x_(y) "title") is none.',
+        "A year [2024] and a number [4] without a source are none.",
         "Code `x[1]` and ``y`[2]`` is none.",
         "```python\nx[1]\n```",
         "~~~\nx[1]",
@@ -97,19 +98,14 @@ def test_numbers_that_are_no_citations_are_left_alone(text: str) -> None:
 
 
 def test_unknown_numbers_are_shown_as_unknown() -> None:
-    result = check("In [2024] there were [0] of [4], not [3].", range(1, 4))
-    assert [(mark.number, mark.known) for mark in result.citations] == [
-        (2024, False),
-        (0, False),
-        (4, False),
-        (3, True),
-    ]
-    assert result.unknown == (0, 4, 2024)
+    result = check("In [2024] there were [0] of [Source 4], not [3][5].", range(1, 4))
+    assert [(mark.number, mark.known) for mark in result.citations] == [(4, False), (3, True), (5, False)]
+    assert result.unknown == (4, 5)
     assert result.cited == (3,)
 
 
 def test_a_range_without_end_does_not_make_a_million_citations() -> None:
-    assert [number for number, _ in marks("So [1-999999] and [9-2].")] == [1, 999999, 9, 2]
+    assert [number for number, _ in marks("So [Sources 1-999] and [Sources 9-2].")] == [1, 999, 9, 2]
 
 
 def test_cited_numbers_stand_in_order_of_first_use() -> None:

@@ -90,7 +90,7 @@ def test_the_outline_of_an_answer_skips_no_level_and_has_no_empty_heading() -> N
 
 
 def test_citations_are_links_to_sources_that_exist() -> None:
-    rendered = safe_markdown("Both [1][3], all [1-3], none [9] 【2】.", range(1, 4))
+    rendered = safe_markdown("Both [1][3], all [1-3], none [Source 9] 【2】.", range(1, 4))
     assert links(rendered) == [f"#src-{number}" for number in (1, 3, 1, 2, 3, 2)]
     struck = [
         token.content
@@ -109,7 +109,7 @@ def test_citations_in_words_are_links_as_well() -> None:
 
 def test_numbers_in_code_and_in_addresses_are_no_citations() -> None:
     assert (
-        links(safe_markdown("`a[1]` `[Source 1]` https://x.example/[1] [1](https://x.example)", range(1, 4)))
+        links(safe_markdown("`a[1]` `[Source 1]` https://x.example/[1] [4](https://x.example)", range(1, 4)))
         == []
     )
 

@@ -1,21 +1,33 @@
 """The answer as it is written, up to a stop sequence or a number of characters."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from core.run.events import Emit, TokensWritten
+from core.text.markdown.citations import CitationStream
 from core.text.stop_sequences import StopSequences
 
 
 class AnswerWriter:
     """Pieces of the answer become `TokensWritten`, which join to `text`. White space before the first is dropped."""
 
-    def __init__(self, emit: Emit, stop: Sequence[str] = (), room: int | None = None) -> None:
-        """`room` is the most characters; None is no limit."""
+    def __init__(
+        self,
+        emit: Emit,
+        stop: Sequence[str] = (),
+        room: int | None = None,
+        *,
+        numbers: Container[int] | None = None,
+    ) -> None:
+        """`room` is the most characters; None is no limit. Citations of the source `numbers` become [n] in any form."""
         self.text = ""
         self.cut = False
         """There was more than `room` characters."""
-        self._emit, self._stops, self._room = emit, stop, room
-        self._stop = StopSequences(stop)
+        self._emit, self._stops, self._numbers, self._room = emit, stop, numbers, room
+        self._begin()
+
+    def _begin(self) -> None:
+        self._stop = StopSequences(self._stops)
+        self._citations = CitationStream(self._numbers) if self._numbers is not None else None
 
     @property
     def stopped(self) -> bool:
@@ -24,16 +36,18 @@ class AnswerWriter:
 
     def write(self, piece: str) -> None:
         """Add the next piece of text that the model has streamed."""
-        self._pass_on(self._stop.read(piece))
+        piece = self._stop.read(piece)
+        self._pass_on(self._citations.read(piece) if self._citations else piece)
 
     def take_back(self) -> None:
         """Drop what was written: it was the model's reasoning, which the run has been told."""
         self.text = ""
-        self._stop = StopSequences(self._stops)
+        self._begin()
 
     def close(self) -> None:
-        """Write what was held back because a stop sequence might have followed."""
-        self._pass_on(self._stop.end())
+        """Write what was held back because a stop sequence or the rest of a citation might have followed."""
+        piece = self._stop.end()
+        self._pass_on(self._citations.read(piece) + self._citations.end() if self._citations else piece)
 
     def _pass_on(self, piece: str) -> None:
         piece = piece if self.text else piece.lstrip()

@@ -32,6 +32,7 @@ _DUPLICATE_JACCARD = 0.75
 """Sentences whose sets of words have at least this Jaccard similarity say the same and are quoted once."""
 
 _LIST_MARK = re.compile(r"\A(?:[-*+•‣▪◦>|]+|\d{1,3}[.)]|#{1,6})\s+")
+_IN_BRACKETS = re.compile(r"\[([^\[\]]*\d[^\[\]]*)\]")
 _RUNS = re.compile(r"`{2,}|~{3,}")
 _OPEN_TAG = re.compile(r"<(?=[A-Za-z/][^<>]*$)")
 
@@ -125,14 +126,9 @@ def quotable(sentence: str) -> str:
     Its number stays the only citation, and nothing in it can hide the mark that follows.
     """
     text = _LIST_MARK.sub("", one_line(sentence, 10 * QUOTE_LIMIT))
-    while marks := tuple(find_citations(text, ())):
-        start, end = marks[-1].start, marks[-1].end
-        is_footnote = 0 < marks[-1].number < 1000
-        text = (
-            text[:start].rstrip() + text[end:]
-            if is_footnote
-            else f"{text[:start]}({text[start + 1 : end - 1]}){text[end:]}"
-        )
+    while marks := tuple(find_citations(text, None, superscripts=False)):
+        text = text[: marks[-1].start].rstrip() + text[marks[-1].end :]
+    text = _IN_BRACKETS.sub(r"(\1)", text)
     text = truncate(text.replace("“", "‘").replace("”", "’"), QUOTE_LIMIT)
     text = _RUNS.sub("'", text)
     text = text if text.count("`") % 2 == 0 else text.replace("`", "'")

@@ -1,7 +1,7 @@
 """Writes the block structure of Markdown tokens anew: headings, lists, quotes, tables and code."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from markdown_it.token import Token
@@ -48,13 +48,14 @@ def code_span(code: str) -> str:
     return f"{ticks}{pad}{code}{pad}{ticks}" if code else ""
 
 
-def rewritten(text: str, style: BlockStyle, *, cited: bool) -> str:
+def rewritten(text: str, style: BlockStyle, *, numbers: Container[int] | None) -> str:
     """Markdown made anew in this style, without a line end, and without what a reader cannot see.
 
-    Only the first `LIMIT` characters are kept, and a line says so. With `cited`, marks in words become short first.
+    Only the first `LIMIT` characters are kept, and a line says so. Citations
+    of sources with these `numbers` get their short form first.
     """
     text = visible_text(text)
-    tokens = markdown_tokens(short_marks(text[:LIMIT]) if cited else text)
+    tokens = markdown_tokens(text if numbers is None else short_marks(text[:LIMIT], numbers))
     blocks = "\n\n".join(_Blocks(tokens, style).until(""))
     if len(text) <= LIMIT:
         return blocks

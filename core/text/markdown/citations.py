@@ -1,96 +1,167 @@
-"""Citation marks in the text of an answer."""
+"""Citation marks in the text of an answer, whole or as it is streamed, and the short form [n] of each."""
 
-import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 
 from core.model import Citation
+from core.text.markdown.citation_grammar import Form, Unit, end_of_code, prepare, start_of_source_list, units
 
-_NUMBER = r"\^?\d{1,6}"
-# No text is read by these in two ways: a long row that ends in no mark would be tried in every one of them.
-_SOURCE = r"[Ss](?:ources?|OURCES?)(?:[ \t]?:[ \t]?|[ \t]{0,2})#?"
-_NEXT = rf"(?:[ \t]?[,;&–—-]|[ \t]?,[ \t]?and|[ \t]{{0,2}}and)[ \t]?(?:{_SOURCE})?{_NUMBER}"
-# A title may have brackets of its own, escaped or one level deep.
-_TITLE = r"(?:[^\[\]\\\n]|\\[^\n]|\[[^\[\]\n]{0,100}\]){0,400}"
-_ASIDE = r"(?:[^()\n]|\([^()\n]{0,100}\)){0,400}"
-_TARGET = r"\((?:[^()\s]|\([^()\s]{0,300}\)){0,2000}(?:[ \t]+\"[^\"\n]{0,300}\")?[ \t]*\)"
-# Marks in words are looked for together with the places where a bracketed number is no citation: code, link
-# definitions, links and images, tags, addresses. What begins first is what it is.
-_ELSEWHERE = re.compile(
-    r"(?:^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z))"
-    r"|(?:(?<!`)(?P<ticks>`+)(?!`).{1,2000}?(?<!`)(?P=ticks)(?!`))"
-    r"|(?:^[ \t]{0,3}\[[^\[\]\n]{1,300}\]:[^\n]*)"
-    rf"|(?:(?<![\\!])\[\s?{_SOURCE}(?P<square>{_NUMBER}(?:{_NEXT}){{0,50}})\s?(?::{_TITLE})?\](?:{_TARGET})?)"
-    rf"|(?:(?<!\\)\({_SOURCE}(?P<round>{_NUMBER}(?:{_NEXT}){{0,50}})(?::{_ASIDE})?\))"
-    rf"|(?:!?\[[^\[\]\n]{{0,300}}\]{_TARGET})"
-    r"|(?:<[A-Za-z/][^<>\n]{0,500}>)"
-    r"|(?:(?:https?|ftp)://(?:[^\s<>\[\]【】]|\[[^\s\[\]]{0,100}\](?=(?:\[\d{0,6}\]){0,4}[\w=/&%?#:]))+)",
-    re.MULTILINE | re.DOTALL,
-)
-_MARK = re.compile(
-    rf"(?<!\\)\[\s?(?P<square>{_NUMBER}(?:\s?(?:[,;&–—-]|and)\s?{_NUMBER}){{0,50}})\s?\]"
-    rf"|【\s?(?:{_SOURCE})?(?P<lens>{_NUMBER}(?:\s?[,;、，–-]\s?{_NUMBER}){{0,50}})[^】\n]{{0,40}}】"
-)
-_PART = re.compile(r"(?P<first>\d+)(?:\s?[–—-]\s?\^?(?P<last>\d+))?")
-_LONGEST_RANGE = 50
+_NEAR = 200
+"""Characters before a piece of a stream that tell what it is: the last word, the start of the line."""
+_WAIT = 1_500
+"""The longest text that waits until it is known whether superscripts cite or are powers, in characters."""
 
 
-def find_citations(text: str, numbers: Container[int]) -> Iterator[Citation]:
-    """The citation marks of `text`, in order; `numbers` are those that sources have.
+def find_citations(
+    text: str, numbers: Container[int] | None, *, superscripts: bool = True
+) -> Iterator[Citation]:
+    """Yield the citation marks of `text` in order; `numbers` are those that sources have, None for any.
 
-    `[3]`, `[1, 2]`, `[1][2]`, `[1-3]`, `[^1]` and `【1】` are marks, and so are `[Source 2]`, `[Source 2: Title]`,
-    `[Source 2: Title](address)`, `(Source 2)` and `[Sources 1, 3]`. A number in code, in an address or in
-    another Markdown link is none. Every number of a mark is one citation, and the citations of one mark share
-    its offsets. Numbers that no source has, years among them, are citations that are not `known`.
+    Every number of a mark is one citation, and the citations of one mark share its offsets. The forms are those of
+    `core.text.markdown.citation_grammar`. Code, links, addresses, footnotes and the list of sources at the end hold
+    none. A number that no source has is a citation only with a word such as "Source", or in a row with one that
+    a source has; it is not `known`. Superscripts are powers where a mark in brackets is, and without `superscripts`.
     """
-
-    def cited(inside: str, mark: re.Match[str]) -> Iterator[Citation]:
-        for number in _numbers(inside):
-            yield Citation(number=number, start=mark.start(), end=mark.end(), known=number in numbers)
-
-    start = 0
-    for match in (*_ELSEWHERE.finditer(text), None):
-        end = match.start() if match else len(text)
-        for mark in _MARK.finditer(text, start, end):
-            yield from cited(mark["square"] or mark["lens"], mark)
-        if match:
-            yield from cited(_numbers_in_words(match), match)
-        start = match.end() if match else end
+    for mark in _marks(text, numbers, superscripts=superscripts):
+        for number in mark.numbers:
+            known = numbers is None or number in numbers
+            yield Citation(number=number, start=mark.start, end=mark.end, known=known)
 
 
 def without_citations(text: str) -> str:
-    """`text` without its citation marks, and without the blanks before each."""
+    """Return `text` without its citation marks in brackets, and without the blanks before each."""
     pieces: list[str] = []
     reached = 0
-    for mark in find_citations(text, ()):
-        if mark.start >= reached:  # several citations of one mark share its offsets
-            pieces.append(text[reached : mark.start].rstrip(" "))
-            reached = mark.end
+    for mark in _marks(text, None, superscripts=False):
+        pieces.append(text[reached : mark.start].rstrip(" "))
+        reached = mark.end
     return "".join((*pieces, text[reached:]))
 
 
-def short_marks(text: str) -> str:
-    """`text` with `[2]` for each mark in words, such as `[Source 2: Title](address)`."""
-
-    def short(match: re.Match[str]) -> str:
-        numbers = ", ".join(map(str, _numbers(_numbers_in_words(match))))
-        return f"[{numbers}]" if numbers else match[0]
-
-    return _ELSEWHERE.sub(short, text)
+def short_marks(text: str, numbers: Container[int] | None) -> str:
+    """Return `text` with `[2]` for every citation in any form, and `[Source 9]` for one without a source."""
+    return _shortened(text, 0, len(text), _marks(text, numbers, superscripts=True), numbers)
 
 
-def _numbers_in_words(match: re.Match[str]) -> str:
-    """The numbers of a mark in words; empty for what is no mark."""
-    return match["square"] or match["round"] or ""
+class CitationStream:
+    """Shortens the citation marks of a text that arrives in pieces, as `short_marks` does.
+
+    What may still become a mark is held back. The first superscript after a word is held back until its paragraph ends,
+    since it is a power where the paragraph cites in brackets.
+    """
+
+    def __init__(self, numbers: Container[int]) -> None:
+        self._numbers = numbers
+        self._before, self._held_back, self._fence = "", "", ""
+        self._superscripts: bool | None = None
+        """Whether superscripts cite; None until the first mark has told."""
+        self._beside = False
+        """Whether a mark was passed on last."""
+        prepare()
+
+    def read(self, piece: str) -> str:
+        """Return what of the text so far can be passed on."""
+        self._held_back += piece
+        return self._pass_on(ended=False)
+
+    def end(self) -> str:
+        """Return what was held back, once no more text follows."""
+        return self._pass_on(ended=True)
+
+    def _pass_on(self, *, ended: bool) -> str:
+        pieces: list[str] = []
+        while self._held_back:
+            piece, whole = self._code(ended) if self._fence else self._prose(ended)
+            pieces.append(piece)
+            if not whole:
+                break
+        return "".join(pieces)
+
+    def _take(self, count: int) -> str:
+        taken, self._held_back = self._held_back[:count], self._held_back[count:]
+        self._before = (self._before + taken)[-_NEAR:]
+        return taken
+
+    def _code(self, ended: bool) -> tuple[str, bool]:
+        """The code that is passed on, and whether its block has ended."""
+        text, begin = self._before + self._held_back, len(self._before)
+        end = end_of_code(text, self._fence, begin)
+        if end is not None:
+            self._fence = ""
+            return self._take(end - begin), True
+        last = self._held_back.rfind("\n") + 1
+        is_open = not self._held_back[last:].strip(" \t>`~") and not ended
+        return self._take(last if is_open else len(self._held_back)), False
+
+    def _prose(self, ended: bool) -> tuple[str, bool]:
+        """The text that is passed on, with short marks, and whether code follows."""
+        text, begin = self._before + self._held_back, len(self._before)
+        end, fence, marks = len(text), "", list[Unit]()
+        for unit in units(text, self._numbers, begin, unfinished=not ended, beside=self._beside):
+            if unit.unfinished:
+                end = unit.start
+                break
+            if unit.fence:
+                end, fence = unit.end, unit.fence
+                break
+            if unit.numbers:
+                marks.append(unit)
+        if self._superscripts is None and marks:
+            raised = next((mark.start for mark in marks if mark.form is Form.RAISED), None)
+            if any(mark.form is not Form.RAISED for mark in marks):
+                self._superscripts = False
+            elif raised is not None and (ended or "\n\n" in text[raised:end] or end - raised > _WAIT):
+                self._superscripts = True
+            elif raised is not None:
+                end, fence = raised, ""
+        cited = [
+            mark for mark in marks if mark.end <= end and (mark.form is not Form.RAISED or self._superscripts)
+        ]
+        piece = _shortened(text, begin, end, cited, self._numbers, beside=self._beside)
+        self._take(end - begin)
+        self._fence = fence
+        if end > begin:
+            self._beside = bool(cited) and cited[-1].end == end
+        return piece, bool(fence)
 
 
-def _numbers(inside: str) -> Iterator[int]:
-    """The numbers between the brackets, ranges filled in; none when one is written with leading zeros."""
-    parts = list(_PART.finditer(inside))
-    if any(len(digits) > 1 and int(digits[0]) == 0 for digits in re.findall(r"\d+", inside)):
-        return
-    yielded: set[int] = set()
-    for part in parts:
-        first, last = int(part["first"]), int(part["last"] or part["first"])
-        whole = range(first, last + 1) if 0 <= last - first < _LONGEST_RANGE else (first, last)
-        yield from (number for number in whole if number not in yielded)
-        yielded.update(whole)
+def footnotes(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the slices of `text` that list its sources: definitions, and the list of sources at the end."""
+    end = start_of_source_list(text)
+    for unit in units(text[:end], None):
+        if unit.definition:
+            yield unit.start, unit.end
+    if end < len(text):
+        yield end, len(text)
+
+
+def _marks(text: str, numbers: Container[int] | None, *, superscripts: bool) -> list[Unit]:
+    end = start_of_source_list(text)
+    marks = [unit for unit in units(text, numbers) if unit.numbers and unit.start < end]
+    in_brackets = [mark for mark in marks if mark.form is not Form.RAISED]
+    return marks if superscripts and not in_brackets else in_brackets
+
+
+def _shortened(
+    text: str,
+    begin: int,
+    end: int,
+    marks: Sequence[Unit],
+    numbers: Container[int] | None,
+    *,
+    beside: bool = False,
+) -> str:
+    """`text[begin:end]` with short marks. In a row, a number that no source has needs no word to be one."""
+    pieces: list[str] = []
+    reached = begin
+    for mark in marks:
+        gap = (
+            " " if text[mark.start] not in "[【［(（" and text[mark.start - 1 : mark.start].isalnum() else ""
+        )
+        pieces += (text[reached : mark.start], gap)
+        in_row = mark.start == reached and (beside or reached > begin)
+        for number in mark.numbers:
+            known = in_row or numbers is None or number in numbers
+            pieces.append(f"[{number}]" if known else f"[Source {number}]")
+            in_row = True
+        reached = mark.end
+    return "".join((*pieces, text[reached:end]))

@@ -1,6 +1,6 @@
 """The claims of a Markdown text: its sentences as a reader sees them, with what they cite and where they stand.
 
-A heading, a code block, a rule and the head of a table claim nothing. A row of a table is one claim. Words that
+A heading, a code block, a rule, the head of a table, footnotes and the list of sources at the end claim nothing. A row of a table is one claim. Words that
 introduce others (a short bold phrase before a sentence, a line that ends with a colon) belong to what follows.
 """
 
@@ -13,6 +13,7 @@ from itertools import pairwise
 from markdown_it.token import Token
 
 from core.model import Citation, Sentence
+from core.text.markdown.citations import find_citations, footnotes
 from core.text.markdown.inline_text import InlineText, cell_places, inline_text, paragraph_places
 from core.text.markdown.tokens import LIMIT, markdown_tokens, tamed
 from core.text.sanitize import sanitize
@@ -75,10 +76,13 @@ class _Draft:
 
 def _blocks(text: str, citations: Sequence[Citation]) -> Iterator[list[_Draft] | _Draft | str]:
     """The sentences of each paragraph, each row of a table, and between them the names of tokens that part them."""
-    text = tamed(text.replace("\r\n", " \n").replace("\r", "\n"))
+    text = text.replace("\r\n", " \n").replace("\r", "\n")
+    text = tamed(_without_footnotes(text))
     lines = [0, *(end.end() for end in re.finditer("\n", text)), len(text)]
     tokens = markdown_tokens(text)
-    marks = list(dict.fromkeys((mark.start, mark.end) for mark in citations))
+    # A number that no source has is no citation, but no fact either.
+    brackets = find_citations(text, None, superscripts=False)
+    marks = sorted({(mark.start, mark.end) for mark in (*citations, *brackets)})
     cells: list[Token] = []
     for before, token in pairwise([Token("", "", 0), *tokens]):
         if token.type == "inline" and before.type in ("td_open", "th_open"):
@@ -95,6 +99,16 @@ def _blocks(text: str, citations: Sequence[Citation]) -> Iterator[list[_Draft] |
                 yield row
         else:
             yield token.type
+
+
+def _without_footnotes(text: str) -> str:
+    """`text` with blanks for its footnotes and the list of its sources, which claim nothing."""
+    pieces: list[str] = []
+    reached = 0
+    for start, end in footnotes(text):
+        pieces += (text[reached:start], re.sub(r"[^\n]", " ", text[start:end]))
+        reached = end
+    return "".join((*pieces, text[reached:]))
 
 
 def _is_sentence(heading: Token, token: Token) -> bool:

@@ -32,7 +32,7 @@ def elements(text: str, numbers: Collection[int] = ()) -> list[Element]:
     """
     visible = visible_text(text)
     read = visible[:LIMIT]
-    tree = _tree(markdown_tokens(short_marks(read) if numbers else read), numbers)
+    tree = _tree(markdown_tokens(short_marks(read, numbers) if numbers else read), numbers)
     if len(visible) > LIMIT:
         tree.append({"tag": "p", "in": [f"Cut here: the text is longer than {LIMIT:,} characters."]})
     return tree
@@ -87,7 +87,7 @@ def _tree(tokens: Sequence[Token], numbers: Collection[int]) -> list[Element]:
 
 def _cited(text: str, numbers: Collection[int]) -> Iterator[Element]:
     start = 0
-    for mark in find_citations(text, numbers) if numbers else ():
+    for mark in find_citations(text, numbers, superscripts=False) if numbers else ():
         if mark.start >= start:
             yield from _text(text[start : mark.start].rstrip(" "))
             start = mark.end

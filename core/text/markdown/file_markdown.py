@@ -49,7 +49,7 @@ def file_markdown(text: str, anchors: Mapping[int, str] | None = None, *, deeper
         rows=LIMIT,
         languages=True,
     )
-    return rewritten(text, style, cited=bool(anchors))
+    return rewritten(text, style, numbers=anchors or None)
 
 
 def file_text(text: str) -> str:
@@ -116,7 +116,7 @@ def _escape_block_marks(text: str) -> str:
 
 def _with_citations(text: str, anchors: Mapping[int, str]) -> Iterator[str]:
     start = 0
-    marks = tuple(find_citations(text, anchors)) if anchors else ()
+    marks = tuple(find_citations(text, anchors, superscripts=False)) if anchors else ()
     for mark in marks:
         if not mark.known:
             continue

@@ -38,7 +38,7 @@ def safe_markdown(text: str, numbers: Collection[int] = ()) -> str:
     addresses. Numbers that no source has are struck through. Reference definitions define nothing.
     """
     style = BlockStyle(inline=lambda tokens: _inline(tokens, numbers), paragraph=_escape_numbers)
-    return rewritten(text, style, cited=bool(numbers))
+    return rewritten(text, style, numbers=numbers or None)
 
 
 def markdown_label(text: str, limit: int = 200) -> str:
@@ -113,7 +113,7 @@ def _words(text: str, numbers: Collection[int]) -> Iterator[str]:
 
 def _with_citations(text: str, numbers: Collection[int]) -> Iterator[str]:
     start = 0
-    marks = tuple(find_citations(text, numbers)) if numbers and ("[" in text or "【" in text) else ()
+    marks = tuple(find_citations(text, numbers, superscripts=False)) if numbers and "[" in text else ()
     for mark in marks:
         if mark.start >= start:
             yield _literal(text[start : mark.start].rstrip(" "))

@@ -1,0 +1,447 @@
+"""The one grammar of citation marks: how models and people write "see source 1", and what only looks like it.
+
+A new form is one more line in `_MARKS` or one more word in `_LABELS`, and one line in the table of its test.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from regex import Match, Pattern
+
+HIGHEST_NUMBER = 999
+"""A higher number in brackets is a year or a quantity, unless a source has it."""
+_LONGEST_RANGE = 50
+
+# --- words ------------------------------------------------------------------------------------------------
+
+_LABELS = (
+    r"sources? src citations? cites? cited cit refs? references? footnotes? quellen? quellenangaben? belege? nachweise? "
+    r"verweise? fundstellen? zitate? referenz(?:en)? fu(?:ß|ss)noten? références? réf fuentes? referencias? citas? fonti "
+    r"fontes? riferiment[oi] referências? bron(?:nen)? verwijzing(?:en)? źródł[oa] zdroje? källa källor kilder? lähde "
+    r"lähteet forrás(?:ok)? surs[ăae] kaynak(?:lar)? источники? источн ссылк[аи] джерел[оа] πηγ[ήέ]ς? المصادر مصادر "
+    r"المصدر مصدر מקורות מקור स्रोत nguồn sumber 来源 來源 出处 出處 引用 引文 信源 参考文献 參考文獻 参考资料 參考資料 "
+    r"参考 參考 文献 文獻 资料 資料 出典 参照 情報源 ソース 출처 참고문헌 참고 자료"
+)
+"""Words for a source. With one of them a number is a citation even if no source has it."""
+_WEAK_LABELS = (
+    r"docs? documents? dokumente? documentos? documenti ids? web webpages? results? passages? chunks? contexts? snippets? "
+    r"excerpts? 文档 文檔 网页 網頁 搜索结果 문서"
+)
+"""Words that are also said of other things. They count within brackets, with a number that a source has."""
+_INTRODUCTIONS = (
+    r"see cf per via from siehe s vgl laut nach aus voir selon ver según vedi zie search 参见 參見 见 見"
+)
+_CONJUNCTIONS = "and or und oder et och og en ja ve e y i и і 和 及 与 與 と to bis"
+_LOCATORS = r"pp? s l pages? seiten? lines? pág abs"
+_HEADINGS = (
+    r"notes? bibliography literature literatur(?:verzeichnis)? quellenverzeichnis quellennachweise? bibliographie "
+    r"bibliografía bibliografia notas 脚注 注释 注釋"
+)
+"""Headings of a list of sources, beside the labels."""
+
+
+def _any(words: str) -> str:
+    return "|".join(words.split())
+
+
+_LABEL_WORDS = rf"(?:(?:{_any(_INTRODUCTIONS)})\.?[ \t]?(?:also[ \t]|auch[ \t]|the[ \t])?)?(?:(?P<strong>{_any(_LABELS)})|{_any(_WEAK_LABELS)})\.?"
+_CONJUNCTION, _LOCATOR = re.compile(_any(_CONJUNCTIONS), re.I), re.compile(_any(_LOCATORS), re.I)
+
+# --- forms ------------------------------------------------------------------------------------------------
+
+# A label is any word here, and looked up when a form is complete: alternatives of all words would be slow to compile.
+_WORD = r"[^\W\d_]{1,20}\.?"
+_GAP = r"[ \t]{0,2}"
+_SIGN = rf"{_GAP}(?:[:：._#№-]{_GAP})?#?"
+"""What stands between a label and its number."""
+_LABEL = rf"(?P<label>(?:{_WORD}[ \t])?{_WORD}){_SIGN}"
+_NUMBER = r"\^?\d{1,6}\^?"
+_COMMA = rf"{_GAP}(?:[,;，、；&+–—‑~～-]{_GAP}(?:(?:{_any(_CONJUNCTIONS)}){_GAP})?|(?:{_any(_CONJUNCTIONS)}){_GAP})"
+_LIST = rf"(?P<numbers>{_NUMBER}(?:{_COMMA}(?:{_WORD}{_SIGN})?{_NUMBER}){{0,50}})"
+# A title may have brackets of its own, escaped or one level deep.
+_TITLE = r"(?:[^\[\]\\\n]|\\[^\n]|\[[^\[\]\n]{0,100}\]){0,400}"
+_ASIDE = r"(?:[^()（）\n]|\([^()\n]{0,100}\)){0,400}"
+_TARGET = r"\((?:[^()\s]|\([^()\s]{0,300}\)){0,2000}(?:[ \t]+\"[^\"\n]{0,300}\")?[ \t]*\)"
+_TAG = r"(?:cite|citation|cit|ref|source|src|fn|footnote)"
+_RAISED = r"[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}"
+
+_CODE = (
+    r"^(?:[ \t>]|[-*+][ \t]|\d{1,3}[.)][ \t]){0,12}(?P<fence>`{3,}|~{3,})",
+    r"(?<!`)(?P<ticks>`+)(?!`)(?:[^\n]|\n(?![ \t]*\n)){1,2000}?(?<!`)(?P=ticks)(?!`)",
+    r"(?P<definition>^[ \t]{0,3}\[[^\[\]\n]{1,300}\]:[^\n]*)",
+)
+"""What no mark is in: code, and the definitions of links and footnotes."""
+_MARKS = (
+    # [1], [1-2], [1, 2], [^1^], [#1], [1†source], [1](address), [Source 1], [citation:1], [Source 1: Title](address)
+    rf"(?<![\\!])\^?\[[ \t]?(?:{_LABEL}|#)?{_LIST}[ \t]?(?:[†‡][^\[\]\n]{{0,60}}|(?P<title>[,:：|–—-]){_TITLE})?\]"
+    rf"(?:{_TARGET})?",
+    # [[1]](address)
+    rf"(?<![\\!])\[\[[ \t]?{_LIST}[ \t]?\]\](?:{_TARGET})?",
+    # ［1］, 【来源1】, 【1†source】
+    rf"[［〔〖⟦【][ \t]?(?:{_LABEL})?{_LIST}[ \t]?(?:(?P<sure>[†‡])[^］〕〗⟧】\n]{{0,60}}|[:：|][^］〕〗⟧】\n]{{0,60}})?[］〕〗⟧】]",
+    # (Source 1), (see source 1), （来源1）, (doc 1)
+    rf"(?<!\\)(?P<round>[(（])[ \t]?{_LABEL}{_LIST}[ \t]?(?:[:：]{_ASIDE})?[)）]",
+    # <cite>1</cite>, <ref id="1"/>
+    rf"<(?P<sure>{_TAG})\b[^<>\n]{{0,100}}>[ \t]?(?:{_LABEL})?\[?{_LIST}\]?[ \t]?</{_TAG}>",
+    rf"<(?P<sure>{_TAG})[ \t]+(?:ids?|index|nr?|num|number|ref|source|doc)=[\"']?(?:{_LABEL})?{_LIST}[\"']?[ \t]*/?>"
+    rf"(?:</{_TAG}>)?",
+    # <sup>1</sup>, <sup>[1]</sup>, <sup><a href="#1">1</a></sup>
+    rf"<sup\b[^<>\n]{{0,80}}>[ \t]?(?:<a\b[^<>\n]{{0,300}}>)?[ \t]?(?:\[{_LIST}\]|(?P<raised>){_LIST})[ \t]?(?:</a>)?"
+    r"[ \t]?</sup>",
+    # \cite{1}, \textsuperscript{1}, $^{1}$, ^1^
+    rf"\\(?P<sure>(?:auto)?cite[pt]?)\{{(?:{_LABEL})?{_LIST}\}}",
+    rf"\\textsuperscript\{{(?:\[{_LIST}\]|(?P<raised>){_LIST})\}}",
+    rf"\$(?:\{{\}})?\^(?:\{{(?:\[{_LIST}\]|(?P<raised>){_LIST})\}}|(?P<raised>)(?P<numbers>\d))\$",
+    r"(?<!\^)\^(?P<raised>)(?P<numbers>\d{1,3}(?:,[ ]?\d{1,3}){0,9})\^",
+    # ¹, ¹⁻³, ¹,²
+    rf"⁽?(?P<raised>)(?P<numbers>{_RAISED}(?:(?:[,˒ˌ‚⸴⁻]|[,⸴]?[ ](?=[⁰¹²³⁴-⁹])){_RAISED}){{0,20}})⁾?",
+)
+_ELSEWHERE = (
+    # Links and images, tags, addresses: a number in brackets within is no citation.
+    rf"!?\[[^\[\]\n]{{0,300}}\]{_TARGET}",
+    r"<[A-Za-z/][^<>\n]{0,500}>",
+    r"(?<![A-Za-z])(?:https?|ftp)://(?:[^\s<>\[\]【】]|\[[^\s\[\]]{0,100}\](?=(?:\[\d{0,6}\]){0,4}[\w=/&%?#:]))+",
+)
+_BEGINNING = re.compile(
+    r"[\[［〔〖⟦【(（<`^$\\!⁰¹²³⁴⁵⁶⁷⁸⁹⁽]|(?<![A-Za-z])[hf](?=t|\Z)|^[ \t>*+\d~-]", re.MULTILINE
+)
+"""Where a form may begin."""
+
+
+PIECE_OF_MARK = re.compile(
+    rf"[\[［【]\^?(?:[^\W\d_]{{1,20}}\.?[:：_-]?)?\d{{1,4}}(?:[,、，–-]\d{{1,4}})*\^?[\]］】,]|^\d{{1,4}}(?:,\d{{1,4}})*\](?=\W*$)|{_RAISED}"
+)
+"""A mark, or a part of one, within a word that is parted from others by blanks."""
+
+
+@functools.cache
+def _code_and_marks() -> Pattern[str]:
+    return _compiled(*_CODE, *_MARKS)
+
+
+@functools.cache
+def _labels() -> Pattern[str]:
+    import regex
+
+    return regex.compile(_LABEL_WORDS, regex.IGNORECASE)
+
+
+@functools.cache
+def _elsewhere() -> Pattern[str]:
+    return _compiled(*_ELSEWHERE)
+
+
+@functools.cache
+def _target() -> Pattern[str]:
+    return _compiled(_TARGET)
+
+
+def _compiled(*forms: str) -> Pattern[str]:
+    import regex  # it tells what may still become a form
+
+    return regex.compile("|".join(f"(?:{form})" for form in forms), regex.MULTILINE)
+
+
+def prepare() -> None:
+    """Compile the forms, so that no text waits for it."""
+    _code_and_marks()
+    _elsewhere()
+    _labels()
+    _target()
+
+
+# --- marks ------------------------------------------------------------------------------------------------
+
+
+class Form(Enum):
+    """How much a mark says that it is a citation."""
+
+    LABELLED = "labelled"
+    """With a word for a source."""
+    BARE = "bare"
+    """A number in brackets. It is a citation if a source has it."""
+    RAISED = "raised"
+    """A superscript. It is a citation where nothing is cited in brackets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A mark at `text[start:end]`, or a place where none can be.
+
+    `numbers` are empty for what is no mark. `fence` is the sign that opens a block of code, which goes on after `end`.
+    """
+
+    start: int
+    end: int
+    numbers: tuple[int, ...] = ()
+    form: Form = Form.BARE
+    fence: str = ""
+    definition: bool = False
+    """Whether it defines a link or a footnote."""
+    unfinished: bool = False
+    """More text may change what this is."""
+
+
+def units(
+    text: str,
+    numbers: Container[int] | None,
+    position: int = 0,
+    *,
+    unfinished: bool = False,
+    beside: bool = False,
+) -> Iterator[Unit]:
+    """Yield the marks of `text` and the places without marks, from `position` on, in order.
+
+    `numbers` are those of the sources. With None every number up to 999 is one. With `unfinished` the last unit
+    may be one that more text can change. `beside` says that a mark ends at `position`.
+    """
+    length, row = len(text), position if beside else -1
+    while beginning := _BEGINNING.search(text, position):
+        start = beginning.start()
+        match = _code_and_marks().match(text, start, partial=unfinished)
+        match = match or _elsewhere().match(text, start, partial=unfinished)
+        if match is None or (match.partial and _is_aside(text, start)):
+            position = start + 1
+            continue
+        if unfinished and (match.partial or _may_grow(text, match)):
+            yield Unit(start, length, unfinished=True)
+            return
+        if match.re is _elsewhere():
+            position = match.end()
+            continue
+        if match["fence"]:
+            end = end_of_code(text, match["fence"], match.end())
+            yield Unit(
+                start, match.end() if end is None else end, fence=match["fence"] if end is None else ""
+            )
+            position = length if end is None else end
+            continue
+        unit = _unit(text, match, numbers, beside=row == start)
+        if unit is None:
+            other = _elsewhere().match(text, start)
+            position = other.end() if other else start + 1
+            continue
+        row = unit.end if unit.numbers else -1
+        position = max(unit.end, start + 1)
+        yield unit
+
+
+def end_of_code(text: str, fence: str, position: int) -> int | None:
+    """Return where the block of code ends that `fence` has opened before `position`, or None if it goes on."""
+    closing = re.compile(rf"^[ \t>]*{fence}", re.MULTILINE).search(text, position)
+    return closing.end() if closing else None
+
+
+_WORDS_AT_END = re.compile(r"[(（][ \t]?(?P<words>[^\W\d_][^\d()\[\]]*?)[ \t:：._#№-]*\Z")
+
+
+def _is_aside(text: str, start: int) -> bool:
+    """Whether the parenthesis that is open at `start` begins with words that label no source."""
+    words = _WORDS_AT_END.match(text, start)
+    return words is not None and _labels().fullmatch(words["words"], partial=True) is None
+
+
+def _may_grow(text: str, match: Match[str]) -> bool:
+    """Whether more text may make another unit of a match near the end of `text`."""
+    end, length = match.end(), len(text)
+    if end >= length:
+        return True
+    if text[end] == "(" and text[end - 1] in "]":
+        target = _target().match(text, end, partial=True)
+        return target is not None and (target.partial or target.end() == length)
+    attached = match.start() > 0 and text[match.start() - 1 : match.start()].isalnum()
+    return attached and end + 3 > length and "\n" not in text[end:]
+
+
+def _unit(text: str, match: Match[str], numbers: Container[int] | None, *, beside: bool) -> Unit | None:
+    """The unit of a match, or None if it is no mark. `beside`: another mark stands right before it."""
+    start, end = match.span()
+    if match["numbers"] is None:
+        return Unit(start, end, definition=match["definition"] is not None)
+    label = _labels().fullmatch(match["label"]) if match["label"] else None
+    if match["label"] and not label and not (match["label"] == "S" and match["title"] is None):
+        return None
+    strong = bool(label and label["strong"])
+    if match["title"] and not (label or _is_located(match["numbers"], text[match.end("numbers") : end])):
+        return None
+    if match["round"] and not strong and match["label"].lower().rstrip(".") not in _ROUND_LABELS:
+        return None
+    named, is_range = _numbers(match["numbers"], lenient=label is not None)
+    known = [_is_known(number, numbers) for number in named]
+    if not named or not all(
+        fine or number <= HIGHEST_NUMBER for fine, number in zip(known, named, strict=True)
+    ):
+        return None
+    if strong or match["sure"]:
+        return Unit(start, end, named, Form.LABELLED)
+    if match["raised"] is not None:
+        fine = all(known) and not _is_power(text, start, end)
+        return Unit(start, end, named, Form.RAISED) if fine else None
+    # A range is all known. A list has one that is known, or stands in a row with one.
+    if 0 in named or not (all(known) if is_range else any(known) or beside):
+        return None
+    if text[start] == "[" and not label and _is_index(text, start, end, beside=beside):
+        return Unit(start, end)
+    return Unit(start, end, named, Form.BARE)
+
+
+def _is_known(number: int, numbers: Container[int] | None) -> bool:
+    return 0 < number <= HIGHEST_NUMBER if numbers is None else number in numbers
+
+
+_RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒ˌ‚⸴", "0123456789-,,,,")
+_ROUND_LABELS = frozenset(("doc", "docs", "document", "documents", "dokument", "dokumente", "文档", "文檔"))
+_TOKEN = re.compile(r"(?P<number>\d+)|(?P<word>[^\W\d_]+)|(?P<dash>[–—‑~～-])")
+
+
+def _numbers(inside: str, *, lenient: bool) -> tuple[tuple[int, ...], bool]:
+    """The numbers of a mark, ranges filled in, and whether there is a range. None if it says something else.
+
+    A word that is no label ends a `lenient` list: it begins a title.
+    """
+    inside = inside.translate(_RAISED_DIGITS)
+    found: dict[int, None] = {}
+    last, dash, is_range = None, False, False
+    for token in _TOKEN.finditer(inside):
+        if token["dash"]:
+            dash = last is not None
+        elif word := token["word"]:
+            if _LOCATOR.fullmatch(word) and found:
+                break
+            if word.lower() in ("to", "bis"):
+                dash = True
+            elif not (_CONJUNCTION.fullmatch(word) or _labels().fullmatch(word)):
+                if lenient and found:
+                    break
+                return (), False
+        else:
+            digits = token["number"]
+            if len(digits) > 1 and int(digits[0]) == 0:
+                return (), False
+            number = int(digits)
+            if dash and last is not None:
+                is_range = True
+                whole = range(last, number + 1) if 0 <= number - last < _LONGEST_RANGE else (number,)
+                found.update(dict.fromkeys(whole))
+            found[number] = None
+            last, dash = number, False
+    return tuple(found), is_range
+
+
+def _is_located(numbers: str, rest: str) -> bool:
+    """Whether what follows the numbers of a mark is the page of a source, as in [1, p. 5]."""
+    return bool(re.match(r",[ \t]?[^\W\d_]{1,6}\.?[ \t]?\d", rest) and _LOCATOR.match(rest.lstrip(", \t")))
+
+
+# --- what only looks like a mark --------------------------------------------------------------------------
+
+_NEAR = 60
+_ARRAYS = re.compile(
+    r"argv|k?w?args|argc|arrs?|lst|nums|buf|tmp|idx|vec|df|ptr|strs?|foo|bar|baz|xs|ys|sys|obj|dict|params?|env|elems?|tup|mat",
+    re.IGNORECASE,
+)
+"""Names that programs give to what has indexes, and prose to nothing."""
+_ARRAY_WORDS = re.compile(r"(?:array|list|vector|string|row|value|key)s?|items|matrix|tuple", re.IGNORECASE)
+"""Words that programs and prose use. In prose a mark after one of them comes before a stop more often."""
+_IDENTIFIER = re.compile(r"(?:[A-Za-z_$][\w$]*[.>])*(?P<name>[A-Za-z_$][\w$]*)\)?\Z", re.ASCII)
+_PROGRAMMED = re.compile(r"[a-z]|\w*_\w*|[a-z]\d{1,2}|[a-z]{2,}[A-Z][a-z]\w*|\$\w+", re.ASCII)
+_CODE_AFTER = re.compile(r"[ \t]?(?:[-+*/%&|^]?=(?!\S*\])|\+\+|--)|\.[a-z_]|\[[A-Za-z]|[A-Za-z_(]")
+_POWERS = re.compile(
+    r"(?:(?:k|c|m|d|n|µ|μ|da|h)?(?:m|ft|in|s|g|l|w|v|j|n|b|t|a|ha|mi|yd|hz|pa|mol|sec|min|km)|sq|cu|mc|px|chi|phi|psi|rho|eta|"
+    r"tau|pi|xi|mu|nu|alpha|beta|gamma|delta|theta|sigma|omega|lambda|sin|cos|tan|log|exp|foot|feet|inch(?:es)?|miles?|yards?|"
+    r"(?:kilo|centi|milli|deci)?met(?:er|re)s?|metern?|seconds?|sekunden?|squared?)",
+    re.IGNORECASE,
+)
+"""Units, Greek letters and functions, which have powers."""
+_HAN_UNITS = ("米", "里", "尺", "寸", "秒", "㎡")
+_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d\Z")
+_LETTERS = re.compile(r"[^\W\d_]+\Z")
+_ENCLOSED = re.compile(r"[(（][^()（）]*[^\W\d_]{3}[^()（）]*[)）]\Z")
+
+
+def _is_index(text: str, start: int, end: int, *, beside: bool) -> bool:
+    """Whether a number in brackets is the index of an array, or an array."""
+    before = text[max(0, start - _NEAR) : start]
+    if re.search(r"(?:^|[^=!<>])=[ \t]?\Z", before):
+        return True
+    identifier = None if beside else _IDENTIFIER.search(before)
+    if identifier is None:
+        return False
+    name = identifier["name"]
+    if len(name) == 1 or _ARRAYS.fullmatch(name) or _PROGRAMMED.fullmatch(name):
+        return True
+    after = text[end : end + 3]
+    if _CODE_AFTER.match(after):
+        return True
+    return bool(_ARRAY_WORDS.fullmatch(name)) and after[:1] not in ("", "\n", *".,;:!?)")
+
+
+def _is_power(text: str, start: int, end: int) -> bool:
+    """Whether a superscript is an exponent or belongs to a formula, by what it stands at."""
+    before, after = text[max(0, start - _NEAR) : start], text[end : end + 1]
+    if after.isalnum() or after in ("⁺", "⁻", "⁼", "ⁿ"):
+        return True
+    last = before[-1:]
+    if not last or last.isspace():
+        return True  # the entry of a list of footnotes, or nothing at all
+    if last.isdigit():
+        return not _YEAR.search(before)
+    if last in ")）":
+        return not _ENCLOSED.search(before)
+    if not last.isalpha():
+        return last not in ".,;:!?…%”»\"'’“。，；：！？、」』*_"
+    if "\u3040" <= last <= "\u9fff" or "\uac00" <= last <= "\ud7af":
+        return last in _HAN_UNITS
+    word = _LETTERS.search(before)
+    name = word[0] if word else ""
+    short = len(name) < 2 or (
+        len(name) == 2 and (name.isupper() or not re.search("[aeiouy]", name, re.IGNORECASE))
+    )
+    return short or bool(_POWERS.fullmatch(name))
+
+
+# --- lists of sources -------------------------------------------------------------------------------------
+
+_HEADING = re.compile(
+    rf"[ \t>]*(?:#{{1,6}}[ \t]*)?[*_]{{0,3}}(?:{_any(_LABELS)}|{_any(_HEADINGS)}|works cited)[ \t]*[*_]{{0,3}}[:：]?[*_]{{0,3}}"
+    r"[ \t]*",
+    re.IGNORECASE,
+)
+_ENTRY = re.compile(
+    r"[ \t>]*(?:[-*+•][ \t]+)?(?P<mark>\[\^?\d{1,3}\^?\][.:]?|［\d{1,3}］|【\d{1,3}[^】\n]{0,20}】|[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}|"
+    rf"<sup>\d{{1,3}}</sup>|\[?(?i:{_any(_LABELS)}){_SIGN}\d{{1,3}}\]?[:.)]|\d{{1,3}}[.)])[ \t]*(?P<title>[^\n]*[^\W\d_][^\n]*)"
+)
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S")
+_RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
+
+
+def start_of_source_list(text: str) -> int:
+    """Return where the list of sources begins that ends `text`, or its length without one.
+
+    Its lines begin with a mark each. A heading such as "Sources" stands above them, or each has an address.
+    """
+    lines = text.splitlines(keepends=True)
+    start = end = len(text)
+    addresses, entries, numbered = True, 0, False
+    for line in reversed(lines):
+        end -= len(line)
+        content = line.rstrip("\r\n")
+        if not content.strip():
+            continue
+        if entry := _ENTRY.fullmatch(content):
+            entries += 1
+            addresses = addresses and bool(_ADDRESS.search(entry["title"]))
+            numbered = numbered or entry["mark"][0].isdigit()
+            start = end
+            continue
+        if entries and _HEADING.fullmatch(content):
+            return end
+        break
+    return start if entries and addresses and not numbered and start else len(text)
