@@ -9,6 +9,7 @@ from typing import Any
 
 from core.adapters.daemon_thread import in_daemon_thread
 from core.adapters.network_failure import network_failure
+from core.adapters.search.ddgs_engines import EngineReplies, listening_ddgs
 from core.adapters.search.searxng_reply import SNIPPET_LIMIT, TITLE_LIMIT, line
 from core.config.knobs import Backend, SafeSearch, SearchKnobs, TimeRange
 from core.errors import SearchFailed
@@ -37,17 +38,20 @@ class Ddgs:
 
     identity = "ddgs"
 
-    def __init__(self, *, timeout: float = 10.0, proxy: str | None = None) -> None:
+    def __init__(self, *, timeout: float = 10.0, proxy: str | None = None, verify: bool | str = True) -> None:
+        """`verify` is a file of certificates, for a proxy that reads TLS, or False for none."""
         self._timeout = timeout
         self._proxy = proxy
+        self._verify = verify
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """The results of all engines. Raises `SearchFailed`."""
+        """The results of all engines. Raises `SearchFailed`, also if engines refused and none found anything."""
+        replies = EngineReplies()
         try:
             async with asyncio.timeout(self._timeout):
-                rows = await in_daemon_thread("ddgs", lambda: self._rows(query, knobs))
+                rows = await in_daemon_thread("ddgs", lambda: self._rows(query, knobs, replies))
         except TimeoutError as error:
-            raise self._late() from error
+            raise (self._refused(replies) if replies.refused else self._late()) from error
         results = tuple(
             Result(
                 url=str(row.get("href") or ""),
@@ -57,30 +61,30 @@ class Ddgs:
             )
             for rank, row in enumerate(rows, 1)
         )
-        return SearchReply(backend="ddgs", results=results)
+        return SearchReply(backend="ddgs", results=results, unresponsive_engines=replies.unresponsive)
 
-    def _rows(self, query: str, knobs: SearchKnobs) -> Rows:
-        from ddgs import DDGS
-        from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
+    def _rows(self, query: str, knobs: SearchKnobs, replies: EngineReplies) -> Rows:
+        from ddgs.exceptions import DDGSException, TimeoutException
 
         each, began = math.ceil(self._timeout / 3), time.monotonic()
         try:
             # One client a query: its engines keep state that threads must not share.
-            return DDGS(proxy=self._proxy, timeout=each).text(
+            client = listening_ddgs(replies, proxy=self._proxy, timeout=each, verify=self._verify)
+            return client.text(
                 query,
                 region=region(knobs.language),
                 safesearch=_SAFE[knobs.safe_search],
                 timelimit=_SPANS.get(knobs.time_range),
                 max_results=knobs.results,
             )
-        except RatelimitException as error:
-            raise SearchFailed(
-                "The web engines behind ddgs limit requests.",
-                hint="Wait a minute, ask fewer queries, or connect a SearXNG with SEARXNG_URL.",
-            ) from error
-        except TimeoutException as error:
-            raise self._late() from error
         except DDGSException as error:
+            # ddgs tells the failure of one engine as that of all, and no refusal.
+            if replies.refused or replies.captchas:
+                raise self._refused(replies) from error
+            if replies.answered:
+                return []
+            if isinstance(error, TimeoutException):
+                raise self._late() from error
             if "No results found" in str(error):
                 # ddgs says the same when its engines were too slow to be heard.
                 if time.monotonic() - began >= each:
@@ -91,6 +95,17 @@ class Ddgs:
                 f"The web engines behind ddgs cannot be reached: {network_failure(cause)}.",
                 hint="Is there a network? Otherwise choose the demo library, or connect a SearXNG.",
             ) from error
+
+    def _refused(self, replies: EngineReplies) -> SearchFailed:
+        engines = ", ".join(
+            f"{engine} {reason}" for engine, reason in sorted({**replies.captchas, **replies.refused}.items())
+        )
+        others = ", and others found nothing" if replies.answered else ""
+        return SearchFailed(
+            f"The web engines behind ddgs refused the search: {engines}{others}.",
+            hint="They limit searches from one address: wait some minutes, ask fewer queries at once, or connect a SearXNG "
+            "with SEARXNG_URL.",
+        )
 
     def _late(self) -> SearchFailed:
         return SearchFailed(
