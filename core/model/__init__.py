@@ -21,6 +21,7 @@ from core.model.labels import Grade, Label
 from core.model.library import Collection, LibraryDocument, LibraryPassage, Neighbour
 from core.model.notices import CAVEAT, QUOTED, Notice, Severity
 from core.model.pages import (
+    CAPTCHA,
     FILLING,
     Article,
     Document,
@@ -40,7 +41,7 @@ from core.model.retry import Retry
 from core.model.usage import Embeddings, ModelUsage, RerankScores, Usage
 
 __all__ = [
-    "CAVEAT", "FILLING", "NO_CLIENT", "QUOTED",
+    "CAPTCHA", "CAVEAT", "FILLING", "NO_CLIENT", "QUOTED",
     "ROLES", "Answer", "AnswerFrom", "AnswerKind", "Article", "Author", "Citation", "CitationCheck",
     "ClientRequest", "ClientTaskKind", "Collection", "Document", "Embeddings", "Exchange", "Extractor", "Floats", "FunctionCall", "Grade", "Hit",
     "HitOrigin", "Index", "InjectionKind", "InjectionSign", "Label", "LibraryDocument", "LibraryPassage",

@@ -57,6 +57,10 @@ class SkipReason(StrEnum):
     EMPTY = "no article text"
 
 
+CAPTCHA = "the page asks for a captcha"
+"""The detail of a page that is only shown to people."""
+
+
 class Unreadable(OpenQueryError):
     """A page that cannot be fetched or read, and why. Raised by the `Web` and `Extract` ports; the page is skipped."""
 

@@ -3,13 +3,14 @@
 import asyncio
 import math
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing, suppress
 
 from core.config.knobs import ReadKnobs
 from core.errors import ReadFailed, SearchFailed
 from core.injection import injection_signs
-from core.model import Article, Document, Hit, Page, Phase, Severity, Skip, SkipReason, Unreadable
+from core.model import CAPTCHA, Article, Document, Hit, Page, Phase, Severity, Skip, SkipReason, Unreadable
 from core.ports import Extract, Web
 from core.run.events import Emit, Fetched, FetchStarted, Note, PageRead, PageSkipped, PhaseEnded, PhaseStarted
 from core.run.page_request import PageRequest, Requester, page_request
@@ -233,7 +234,7 @@ def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip], emit: Emit) -> li
         emit(
             Note(
                 Phase.READ,
-                "No page could be read, so the snippets of the search results are used instead.",
+                f"No page could be read ({_reasons(skips)}), so the snippets of the search results are used instead.",
                 severity=Severity.WARNING,
             )
         )
@@ -245,9 +246,23 @@ def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip], emit: Emit) -> li
             hint="A longer page timeout may help if it was slow.",
         )
     raise ReadFailed(
-        f"{NO_CONTENT} None of the {pluralize(len(skips), 'page')} could be read.",
+        f"{NO_CONTENT} None of the {pluralize(len(skips), 'page')} could be read: {_reasons(skips)}.",
         hint="Every page that was skipped has its reason; a longer page timeout or other queries may help.",
     )
+
+
+def _reasons(skips: Sequence[Skip]) -> str:
+    """How many pages were skipped for each reason, with the status of an HTTP error."""
+    reasons = (
+        skip.detail
+        if skip.reason is SkipReason.STATUS
+        else CAPTCHA
+        if skip.detail == CAPTCHA
+        else skip.reason
+        for skip in skips
+    )
+    counts = Counter(str(reason).partition(",")[0] for reason in reasons)
+    return ", ".join(f"{count:,} × {reason}" for reason, count in counts.most_common(5))
 
 
 def _snippet_page(hit: Hit) -> Page:

@@ -19,6 +19,7 @@ WALLS = {
         "<p>Для работы сайта включите JavaScript.</p>",
         "<p>このページを見るにはJavaScriptを有効にしてください。</p>",
         "<p>请启用 JavaScript 后继续浏览本网站的内容。</p>",
+        "<p>Please complete the CAPTCHA to go on. It tells us that you are no program.</p>",
         "<title>Just a moment...</title><p>Checking your browser before accessing the site. This takes up to five seconds.</p>",
         "<p>We need to verify you are human before you can go on to the page that you asked for.</p>",
     ],

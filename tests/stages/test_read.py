@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 
 import pytest
 
 from core.config.knobs import ReadKnobs
-from core.model import Article, Document, Extractor, Hit, SkipReason, Unreadable
-from core.run.events import Event, PageSkipped
+from core.errors import ReadFailed
+from core.model import CAPTCHA, Article, Document, Extractor, Hit, SkipReason, Unreadable
+from core.run.events import Event, Note, PageSkipped
 from core.stages.read import read
 from core.stages.streams import collected
 
@@ -73,6 +75,29 @@ async def test_no_more_pages_are_fetched_at_once_than_the_knob_says(knobs: ReadK
     stream = read(_named(_hits(*(f"h{n}" for n in range(80)))), knobs, web, extract, lambda _: None)
     assert len(await collected(stream)) == 80
     assert most == limit
+
+
+@pytest.mark.parametrize("snippet", ["", "Hello there."])
+async def test_reasons_are_counted_if_no_page_can_be_read(snippet: str) -> None:
+    async def web(url: str, knobs: ReadKnobs) -> Document:
+        if "c" in url.partition(".")[0][-1]:
+            raise Unreadable(SkipReason.NEEDS_JAVASCRIPT, CAPTCHA)
+        raise Unreadable(SkipReason.STATUS, "HTTP 403 Forbidden")
+
+    async def extract(document: Document, extractor: Extractor) -> Article:
+        raise AssertionError("no page was fetched")
+
+    told: list[Event] = []
+    hits = [replace(hit, snippet=snippet) for hit in _hits("a", "b", "c")]
+    reading = collected(read(_named(hits), ReadKnobs(), web, extract, told.append))
+    if snippet:
+        assert all(page.snippet_only for page in await reading)
+        (message,) = [event.message for event in told if isinstance(event, Note)]
+    else:
+        with pytest.raises(ReadFailed) as caught:
+            await reading
+        message = caught.value.message
+    assert "2 × HTTP 403 Forbidden, 1 × the page asks for a captcha" in message
 
 
 @pytest.mark.parametrize(("title", "shown"), [("Of the article", "Of the article"), ("", "one")])

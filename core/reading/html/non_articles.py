@@ -10,7 +10,7 @@ import html as html_entities
 import re
 from dataclasses import dataclass
 
-from core.model import SkipReason, Unreadable
+from core.model import CAPTCHA, SkipReason, Unreadable
 from core.text.tokenization import HAN, HANGUL, KANA
 
 _MIN_LETTERS = 20
@@ -28,13 +28,18 @@ _CJK = re.compile(f"[{KANA}{HAN}{HANGUL}]")
 
 _SCRIPT = re.compile(
     r"java ?script|자바스크립트|checking (?:if the site|your browser)|verify(?:ing)? (?:that )?you are (?:a )?human"
-    r"|just a moment|enable cookies and reload|ddos protection by|unusual traffic from your",
+    r"|just a moment|enable cookies and reload|ddos protection by|unusual traffic from your"
+    r"|(?:complete|solve|pass|enter) (?:the|this|a) (?:\w+ ){0,2}(?:re)?captcha|i.?m not a robot",
+    re.IGNORECASE,
+)
+_CAPTCHA = re.compile(
+    r"captcha|not a robot|verify(?:ing)? (?:that )?you are (?:a )?human|unusual traffic from your|checking your browser",
     re.IGNORECASE,
 )
 _SWITCH_ON = re.compile(
     r"enabl|activ|aktiv|turn(?:ed)? (?:it )?on|switch(?:ed)? on|disabl|requir|need|must|support|without|habilit|abilit"
     r"|désactiv|включ|отключ|有効|启用|啟用|开启|開啟|włącz|wyłącz|schakel|inschakel|etkin|사용|활성|zapn|povol"
-    r"|browser|human|moment|traffic|ddos|reload",
+    r"|browser|human|moment|traffic|ddos|reload|captcha|robot",
     re.IGNORECASE,
 )
 # What the Transparency and Consent Framework asks for without the word cookie: that "we and our partners" store
@@ -154,7 +159,8 @@ def reject_non_articles(text: str, title: str, html: str) -> None:
     if weight < _NOTICE_WEIGHT // 2 and not any(map(_says_something, text.split("\n"))):
         _reject_script_pages(signs)
     if weight < _NOTICE_WEIGHT and _SCRIPT.search(spoken) and _SWITCH_ON.search(spoken):
-        raise Unreadable(SkipReason.NEEDS_JAVASCRIPT, "the page is drawn by a script")
+        detail = CAPTCHA if _CAPTCHA.search(spoken) else "the page is drawn by a script"
+        raise Unreadable(SkipReason.NEEDS_JAVASCRIPT, detail)
     if letters < _MIN_LETTERS:
         raise Unreadable(SkipReason.EMPTY, "there is no text on the page")
     if weight < _NOTICE_WEIGHT and (_MISSING.search(title) or _MISSING.search(text[:_OPENING_CHARACTERS])):
