@@ -245,6 +245,9 @@ class WebAndLibrary:
             ),
             usage=next((reply.usage for reply in replies if reply.usage), None),
             unknown_engines=tuple(name for reply in replies for name in reply.unknown_engines),
+            answers=tuple(answer for reply in replies for answer in reply.answers),
+            corrections=tuple(query for reply in replies for query in reply.corrections),
+            suggestions=tuple(query for reply in replies for query in reply.suggestions),
         )
 
 

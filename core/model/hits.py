@@ -74,6 +74,12 @@ class SearchReply:
     usage: ModelUsage | None = None
     """What embedding the query took, where collections were searched."""
     unknown_engines: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    """What the search engine itself answers, in words."""
+    corrections: tuple[str, ...] = ()
+    """The query in other spelling, as the search engine corrects it."""
+    suggestions: tuple[str, ...] = ()
+    """Other queries that the search engine suggests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

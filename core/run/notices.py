@@ -74,6 +74,23 @@ def _warning(phase: Phase, message: str, hint: str = "") -> Notice:
 
 
 def _of_search(run: Run) -> Iterator[Notice]:
+    replies = run.replies.values()
+    for answer in dict.fromkeys(answer for reply in replies for answer in reply.answers):
+        hint = "No page was read for it, so it is no source."
+        yield Notice(
+            phase=Phase.SEARCH,
+            severity=Severity.INFO,
+            message=f"The search engine answers: “{answer}”",
+            hint=hint,
+        )
+    for query, reply in run.replies.items():
+        if reply.corrections:
+            message = f"The search engine corrects “{query.text}” to {_quoted(reply.corrections)}."
+            hint = "Ask again with these words."
+            yield Notice(phase=Phase.SEARCH, severity=Severity.INFO, message=message, hint=hint)
+    if suggested := tuple(dict.fromkeys(query for reply in replies for query in reply.suggestions)):
+        message = f"The search engine suggests {_quoted(suggested)}."
+        yield Notice(phase=Phase.SEARCH, severity=Severity.INFO, message=message)
     failures: dict[tuple[str, str], list[str]] = {}
     for query, fault in run.search_faults.items():
         failures.setdefault((fault.message, fault.hint), []).append(f"'{query.text}'")
@@ -82,7 +99,7 @@ def _of_search(run: Run) -> Iterator[Notice]:
             failed = f"Search failed for {plural(len(queries), 'query')} {_some(queries)}"
             yield _warning(Phase.SEARCH, f"{failed}: {message}", hint)
     failed_search = run.error is not None and run.error.part == "search"
-    unresponsive = not_searched(pair for reply in run.replies.values() for pair in reply.unresponsive_engines)
+    unresponsive = not_searched(pair for reply in replies for pair in reply.unresponsive_engines)
     if unresponsive and not failed_search:  # else the error names them
         yield _warning(Phase.SEARCH, unresponsive)
 
@@ -217,6 +234,10 @@ def _of_answer(run: Run) -> Iterator[Notice]:
             f"{_some(figures)} {plural(len(figures), 'is', 'are')} not in {cited}: “{one_line(sentence.text, 120)}”",
             "Compare the sentence with its sources.",
         )
+
+
+def _quoted(queries: Iterable[str]) -> str:
+    return _some(f"“{query}”" for query in queries)
 
 
 def _some(names: Iterable[str], separator: str = ", ") -> str:

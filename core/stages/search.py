@@ -1,5 +1,6 @@
 """Search: run every query as soon as it arrives, and yield each address once."""
 
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -29,6 +30,15 @@ AT_ONCE = 16
 
 NO_RESULTS = "No search results found."
 """What a run says whose searches found nothing."""
+
+_REFUSAL = re.compile(
+    r"captcha|too many requests|access denied|suspended|refused|rate.?limit|\b(?:403|429)\b", re.I
+)
+_REFUSED = "The search engines refused to search."
+_AFTER_REFUSAL = (
+    "They limit searches from one address: wait some minutes, ask fewer queries at once, connect other engines, or choose "
+    "another search backend."
+)
 
 DEMO_SEARCHED = (
     "The demo library was searched, not the web: no SearXNG is connected, and no search engine is reachable.",
@@ -121,9 +131,19 @@ def _search_failure(
         failure.__cause__ = failures[0]
         return failure
     reasons = {name: reason for _, reply in answers for name, reason in reply.unresponsive_engines}
-    message = f"{NO_RESULTS} {not_searched(reasons.items())}".rstrip()
+    refused = {name: reason for name, reason in reasons.items() if _REFUSAL.search(reason)}
+    message = f"{_REFUSED if refused else NO_RESULTS} {not_searched(reasons.items())}".rstrip()
+    if said := tuple(dict.fromkeys(f"“{answer}”" for _, reply in answers for answer in reply.answers)):
+        message += f" The search engine itself answers {' and '.join(said)}."
     if knobs.origin is Origin.WEB:
-        return SearchFailed(message, hint=f"Ask in other words, {_OTHER_WEB_SEARCH}")
+        corrected = dict.fromkeys(f"“{query}”" for _, reply in answers for query in reply.corrections)
+        if corrected:
+            hint = f"Ask again as the search engine corrects it: {' or '.join(corrected)}. Or {_OTHER_WEB_SEARCH}"
+        elif refused:
+            hint = _AFTER_REFUSAL
+        else:
+            hint = f"Ask in other words, {_OTHER_WEB_SEARCH}"
+        return SearchFailed(message, hint=hint)
     # The passages nearest to a query are found however far they are: only an empty collection has none.
     empty = [name for name in knobs.collections if name not in reasons]
     if empty or not knobs.collections:

@@ -255,3 +255,24 @@ async def test_passwords_in_addresses_are_neither_stored_nor_shown():
     assert urls(hits) == ["http://a.example/@x", "https://b.example", "https://c.example/ann@c?q=a@b"]
     (answered,) = (event for event in told if isinstance(event, SearchAnswered))
     assert [row.url for row in answered.reply.results] == urls(hits)
+
+
+@pytest.mark.parametrize(
+    "reason", ["CAPTCHA", "Suspended: too many requests", "refused (429, too many requests)"]
+)
+async def test_engines_that_refuse_are_named_with_what_to_do(reason: str) -> None:
+    shelf = Shelf({"tea": reply(unresponsive_engines=(("brave", reason),))})
+    with pytest.raises(SearchFailed) as caught:
+        await collected(search(stream("tea"), SearchKnobs(), shelf, lambda event: None))
+    assert caught.value.message == f"The search engines refused to search. Not searched: brave ({reason})."
+    assert "wait some minutes" in caught.value.hint
+
+
+async def test_answer_and_correction_are_told_if_no_page_is_found() -> None:
+    found = replace(reply(), answers=("12 minutes",), corrections=("cooper test",))
+    with pytest.raises(SearchFailed) as caught:
+        await collected(
+            search(stream("coper test"), SearchKnobs(), Shelf({"coper test": found}), lambda event: None)
+        )
+    assert "itself answers “12 minutes”" in caught.value.message
+    assert "“cooper test”" in caught.value.hint

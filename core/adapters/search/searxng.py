@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 from pydantic import SecretStr
 
+from core.adapters.search.searxng_answers import DirectAnswers
 from core.adapters.search.searxng_reply import (
     InstanceConfig,
     Instances,
@@ -65,10 +66,14 @@ class SearxNG:
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
         """At most `knobs.results` rows with different addresses, from as few pages as bring them.
 
+        Direct answers and infoboxes of the first page that have an address come first. Of an infobox with several,
+        the others come last.
+
         A later page that fails is named in `unresponsive_engines`; the rows before it stay. Engines and categories of the
         knobs that the instance does not have are in `unknown_engines`: it ignores them without a word.
         """
         rows: dict[str, Result] = {}
+        beside = DirectAnswers()
         unresponsive: dict[str, str] = {}
         for page in range(1, MAX_PAGES + 1):
             try:
@@ -80,17 +85,25 @@ class SearxNG:
                 unresponsive[f"page {page}"] = error.message
                 break
             self._configs.failures.pop(self.url, None)
+            if page == 1:
+                beside = DirectAnswers.parse(reply, query)
+                rows |= {canonical_url(row.url): row for row in beside.first}
             before = len(rows)
             for row in results(reply):
                 rows.setdefault(canonical_url(row.url), row)
             unresponsive |= unresponsive_engines(reply)
             if len(rows) >= knobs.results or len(rows) == before:
                 break
+        for row in beside.last:
+            rows.setdefault(canonical_url(row.url), row)
         ranked = [replace(row, rank=rank) for rank, row in enumerate(rows.values(), 1)]
         return SearchReply(
             backend="searxng",
             results=tuple(ranked[: knobs.results]),
             unresponsive_engines=tuple(unresponsive.items()),
+            answers=beside.answers,
+            corrections=beside.corrections,
+            suggestions=beside.suggestions,
             unknown_engines=await self._unknown(knobs),
         )
 

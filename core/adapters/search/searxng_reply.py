@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 from cachetools import LRUCache, TTLCache
@@ -31,7 +31,7 @@ def read_json(body: bytes) -> Any:
 def results(reply: Mapping[str, Any]) -> tuple[Result, ...]:
     """The rows with an http address, ranked from 1 as they stand; other rows are left out."""
     rows = [
-        row for row in listed(reply.get("results")) if isinstance(row, dict) and _is_address(row.get("url"))
+        row for row in listed(reply.get("results")) if isinstance(row, dict) and is_address(row.get("url"))
     ]
     return tuple(_result(row, rank) for rank, row in enumerate(rows, 1))
 
@@ -65,7 +65,8 @@ def _result(row: Mapping[str, Any], rank: int) -> Result:
     )
 
 
-def _is_address(url: object) -> bool:
+def is_address(url: object) -> TypeGuard[str]:
+    """Whether this is the address of a web page, of a length that is kept."""
     if not isinstance(url, str) or len(url) > URL_LIMIT:
         return False
     try:

@@ -1,0 +1,105 @@
+"""What SearXNG's JSON says beside its results: direct answers, infoboxes, corrected words and suggestions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.adapters.search.searxng_reply import SNIPPET_LIMIT, TITLE_LIMIT, is_address, line, listed
+from core.model import Result
+
+MOST_ANSWERS, MOST_ADDRESSES, MOST_CORRECTIONS, MOST_SUGGESTIONS = 3, 4, 3, 8
+"""The most direct answers of a reply, addresses of an infobox, corrections and suggestions."""
+_ANSWER_LIMIT, _QUERY_LIMIT = 500, 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectAnswers:
+    """The part of a reply that is no list of results. `first` come before the results, `last` after them."""
+
+    first: tuple[Result, ...] = ()
+    last: tuple[Result, ...] = ()
+    answers: tuple[str, ...] = ()
+    """In words, with the infoboxes that have no address."""
+    corrections: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, reply: Mapping[str, Any], query: str) -> DirectAnswers:
+        """Read a reply of any version: answers were texts before 2025 and are objects since."""
+        first: list[Result] = []
+        last: list[Result] = []
+        answers: list[str] = []
+        for answer in listed(reply.get("answers")):
+            row = answer if isinstance(answer, dict) else {"answer": answer}
+            if text := line(_text(row), _ANSWER_LIMIT):
+                answers.append(text)
+                if is_address(row.get("url")):
+                    first.append(_result(row, row["url"], line(text, 100), text))
+        for box in listed(reply.get("infoboxes")):
+            if not isinstance(box, dict):
+                continue
+            addresses = list(dict.fromkeys(_addresses(box)))
+            title, text = line(box.get("infobox"), TITLE_LIMIT), line(_box_text(box), SNIPPET_LIMIT)
+            if not addresses and (title or text):
+                answers.append(line(": ".join(filter(None, (title, text))), _ANSWER_LIMIT))
+            results = [_result(box, url, title, text) for url in addresses[:MOST_ADDRESSES]]
+            first += results[:1]
+            last += results[1:]
+        return cls(
+            first=tuple(first),
+            last=tuple(last),
+            answers=tuple(dict.fromkeys(answers))[:MOST_ANSWERS],
+            corrections=tuple(_queries(reply.get("corrections"), query))[:MOST_CORRECTIONS],
+            suggestions=tuple(_queries(reply.get("suggestions"), query))[:MOST_SUGGESTIONS],
+        )
+
+
+def _text(answer: Mapping[str, Any]) -> str:
+    """The words of an answer: of a plain one, of translations, or of the weather."""
+    if isinstance(answer.get("answer"), str):
+        return str(answer["answer"])
+    translations = [item.get("text") for item in listed(answer.get("translations")) if isinstance(item, dict)]
+    if texts := [text for text in translations if isinstance(text, str)]:
+        return "; ".join(texts)
+    current = answer.get("current")
+    summary = current.get("summary") if isinstance(current, dict) else None
+    return next(
+        (text for text in (summary, answer.get("content"), answer.get("title")) if isinstance(text, str)), ""
+    )
+
+
+def _box_text(box: Mapping[str, Any]) -> str:
+    """The text of an infobox, and its table as sentences."""
+    pairs = [row for row in listed(box.get("attributes")) if isinstance(row, dict)]
+    table = (
+        f"{row['label']}: {row['value']}." for row in pairs if _are_texts(row.get("label"), row.get("value"))
+    )
+    return " ".join(filter(None, (box["content"] if isinstance(box.get("content"), str) else "", *table)))
+
+
+def _are_texts(*values: object) -> bool:
+    return all(isinstance(value, str) and value for value in values)
+
+
+def _addresses(box: Mapping[str, Any]) -> Iterator[str]:
+    rows = [row.get("url") for row in listed(box.get("urls")) if isinstance(row, dict)]
+    yield from (url.strip() for url in (box.get("id"), box.get("url"), *rows) if is_address(url))
+
+
+def _queries(values: object, query: str) -> Iterator[str]:
+    """Other queries, each once. Templates had objects with a title where JSON has texts."""
+    seen = {query.casefold()}
+    for value in listed(values):
+        text = line(value.get("title") if isinstance(value, dict) else value, _QUERY_LIMIT)
+        if text and text.casefold() not in seen:
+            seen.add(text.casefold())
+            yield text
+
+
+def _result(row: Mapping[str, Any], url: str, title: str, text: str) -> Result:
+    names = [line(name, 60) for name in listed(row.get("engines")) or [row.get("engine")]]
+    return Result(
+        url=url.strip(), title=title, snippet=text, rank=1, engines=tuple(name for name in names if name)
+    )
