@@ -63,7 +63,7 @@ ON_SCREEN = [
 BUTTONS: dict[Action, list[str]] = {
     action: names.split()
     for action, names in {
-        Action.ASK: "go example_* ask_with_* evaluate_explain evaluate_compare answer_without answer_both stop_both ask_judge "
+        Action.ASK: "go example_* ask_with_* ask_words_* evaluate_explain evaluate_compare answer_without answer_both stop_both ask_judge "
         "extraction_fetch_again import_* history_ask_again follow_up_go follow_up_ask next_question_* write_questions",
         Action.OPEN_RUN: "what_is_new_export export_* attribution_csv",
         Action.CHANGE_RUN: "stop fetch_late fetch_texts answer_again answer_now quote_instead quote_sources search_more extraction_switch extraction_keep extraction_leave_out_* history_delete_confirmed "

@@ -24,7 +24,7 @@ from tests.export.synthetic_runs import synthetic_run
 from tests.methods.agent_runs import KNOBS, OVERLAP
 from tests.pages.conftest import answered, opened
 from tests.runtime.waiting import finished, until
-from tests.services.loopback import Gate
+from tests.services.loopback import Gate, Loopback, Reply, Request, json_reply
 from tests.services.openai_server import MODEL, FakeOpenAI, called, streamed
 from tests.services.process import closed_port
 from tests.services.reranker import Judge
@@ -357,6 +357,38 @@ def test_a_failed_search_offers_another_backend_and_takes_none_by_itself(
     assert shown.id != failed.id
     assert shown.knobs.search.backend is Backend.DEMO
     runs.stop(shown.id)
+
+
+def test_correction_of_the_search_engine_is_asked_by_one_click(
+    registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = {
+        "results": [],
+        "answers": ["12 minutes"],
+        "corrections": ["cooper test"],
+        "suggestions": ["cooper"],
+    }
+
+    async def reply(request: Request) -> Reply:
+        return json_reply(beside)
+
+    with Loopback(reply) as server:
+        runtime.close()
+        monkeypatch.setenv("SEARXNG_URL", server.url)
+        runs = runtime.runs()
+        failed = answered(runs, "coper test", knobs=Knobs())
+        assert failed.error is not None
+        assert "answers “12 minutes”" in failed.error.message
+        assert "corrects it: “cooper test”" in failed.error.hint
+        app = opened(run=failed.id)
+        offered = [button.label for button in app.button if (button.key or "").startswith("ask_words_")]
+        assert offered == ["Ask “cooper test”", "Ask instead: “cooper”"]
+        app.button(key="ask_words_0").click().run()
+        asked = finished(runs, "".join(app.query_params["run"]))
+    assert asked.question == "cooper test"
+    notices = [notice.message for notice in failed.notices]
+    assert "The search engine answers: “12 minutes”" in notices
+    assert "The search engine corrects “coper test” to “cooper test”." in notices
 
 
 def test_the_question_box_says_where_questions_go(

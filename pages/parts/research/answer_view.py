@@ -11,6 +11,7 @@ from core.analysis.answers.source_cards import (
     snippets_only,
 )
 from core.analysis.progress import warnings
+from core.analysis.retrieval.other_questions import other_questions
 from core.analysis.run_activity import current_activity, quoted_instead
 from core.analysis.run_usage import run_usage
 from core.model import AnswerKind, Phase, source_numbers
@@ -119,6 +120,23 @@ def _offer_backends(run: Run) -> None:
             )
 
 
+def _offer_questions(run: Run) -> None:
+    """Buttons that ask in the words that a search engine corrects or suggests."""
+    offers = other_questions(run)
+    if not offers:
+        return
+    with st.container(horizontal=True, key="other_questions"):
+        for number, offer in enumerate(offers):
+            st.button(
+                f"{'Ask' if offer.is_correction else 'Ask instead:'} “{markdown_label(offer.text, 120)}”",
+                key=f"ask_words_{number}",
+                icon=":material/spellcheck:" if offer.is_correction else ":material/search:",
+                on_click=runtime.ask,
+                args=(offer.text, run.knobs),
+                kwargs={"from_question_box": False},
+            )
+
+
 SNIPPETS_HELP = "No page could be fetched, so the answer rests on the snippets of the search results."
 BM25_HELP = "The passages have no vectors, so they were ranked by BM25 alone."
 EXTRACTIVE_HELP = "Sentences quoted from the sources, which no chat model wrote."
@@ -150,6 +168,8 @@ def _body(run: Run, now: float) -> None:
         st.error(f"**{markdown_label(run.error.message, 500)}**{hint}", icon=":material/error:")
         if run.error.part == "search":
             _offer_backends(run)
+    if not run.live:
+        _offer_questions(run)
     if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE and not quoted_instead(run):
         markup.show(
             div(".oq-callout")[
