@@ -76,7 +76,7 @@ def _warning(phase: Phase, message: str, hint: str = "") -> Notice:
 def _of_search(run: Run) -> Iterator[Notice]:
     replies = run.replies.values()
     for answer in dict.fromkeys(answer for reply in replies for answer in reply.answers):
-        hint = "No page was read for it, so it is no source."
+        hint = "These are the words of the search engine, and no source."
         yield Notice(
             phase=Phase.SEARCH,
             severity=Severity.INFO,
