@@ -19,7 +19,7 @@ from core.adapters.models.replies.frames import (
     frames,
     parsed_frame,
 )
-from core.adapters.models.replies.messages import REFUSAL, MessageReader, Part, believable_usage
+from core.adapters.models.replies.messages import REFUSAL, MessageReader, Part, believable_usage, complaint
 from core.adapters.models.replies.thoughts import ThoughtHabit, ThoughtSplitter
 from core.adapters.models.replies.written_calls import WrittenCalls
 from core.errors import ChatFailed
@@ -80,7 +80,9 @@ async def read_reply(
                     part = messages.read(value)
                     if not part.is_reply:
                         if frame.whole and frame.last and not reply.begun:
-                            raise _no_reply(value, host)
+                            raise _no_reply(complaint(value, key), host)
+                        if said := complaint(value, key):
+                            raise _failed(said, host)
                         end.skipped += 1
                         continue
                     for chunk in reply.read(part, end):
@@ -213,7 +215,6 @@ def _failed(message: str, host: str) -> ChatFailed:
     return ChatFailed(f"{host} reported an error: {message}.", hint=ASK_AGAIN)
 
 
-def _no_reply(value: Mapping[str, Any], host: str) -> ChatFailed:
-    said = next((value[name] for name in ("detail", "message") if isinstance(value.get(name), str)), "")
-    quoted = f": {said[:300]}" if said else ""
+def _no_reply(said: str, host: str) -> ChatFailed:
+    quoted = f": {said}" if said else ""
     return ChatFailed(f"{host} sent something that is no chat reply{quoted}.", hint=CHECK_ADDRESS)

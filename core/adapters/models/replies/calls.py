@@ -1,6 +1,7 @@
 """Tool calls of a streamed reply, which come in pieces, whole, repeated, or under wrong indexes."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,11 @@ from core.model import FunctionCall, ToolCall, content_text
 
 UNNAMED = "unnamed"
 """The name of a call whose function has none."""
+
+
+_FENCED = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
+_AFTER_NAME = re.compile(r"[<|\s(]")
+_BEFORE_NAME = re.compile(r"[.:/]")
 
 
 @dataclass(slots=True)
@@ -87,7 +93,7 @@ class ToolCallAssembler:
             return not is_same and bool(call_id and part.id)
         if part.is_whole:
             if arguments.strip():
-                return arguments.lstrip()[:1] == "{"
+                return arguments.lstrip()[:1] == "{" and bool(name or call_id)
             return bool(name) and not is_same and (bool(call_id) or index is None or name != part.name)
         if is_same or not name:
             return False
@@ -96,9 +102,8 @@ class ToolCallAssembler:
         return begins and is_other and not arguments.startswith(part.arguments or "\0")
 
     def _name(self, name: str) -> str:
-        """The name as it was offered, without the prefix that some servers add."""
-        bare = name.strip().removeprefix("functions.").removeprefix("function.")
-        return bare if bare in self._names else name.strip()
+        """The name as it was offered, without what some servers put around it."""
+        return offered_name(name, self._names)
 
     def _joined_name(self, name: str, piece: str) -> str:
         if not name or not piece or piece == name:
@@ -148,6 +153,8 @@ def _written(arguments: Any) -> str:
 def _joined(arguments: str, piece: str) -> str:
     """The arguments with a further piece, which may repeat and extend them."""
     begun = arguments.strip()
+    if is_object(begun) and is_object(piece):  # the whole again, or for the first time
+        return arguments if piece.strip() == "{}" else piece
     if begun and piece.strip() == begun and is_object(begun):
         return arguments
     if len(begun) > 1 and begun[0] == "{" and piece.strip().startswith(begun):
@@ -155,9 +162,24 @@ def _joined(arguments: str, piece: str) -> str:
     return arguments + piece
 
 
+def offered_name(name: str, names: Sequence[str]) -> str:
+    """Return a function's name as it was offered: without a prefix, tokens after it, and in its case."""
+    stripped = name.strip()
+    for bare in (
+        stripped,
+        _AFTER_NAME.split(stripped)[0],
+        _BEFORE_NAME.split(_AFTER_NAME.split(stripped)[0])[-1],
+    ):
+        if found := next((offered for offered in names if offered.casefold() == bare.casefold()), ""):
+            return found
+    return stripped
+
+
 def unwrapped(arguments: str) -> str:
-    """Return arguments that are an object, where they are JSON within a JSON text or nothing at all."""
+    """Return arguments that are an object, where they are in a fence, JSON within a JSON text, or nothing at all."""
     text = arguments.strip()
+    if fenced := _FENCED.fullmatch(text):
+        text = fenced[1].strip()
     for _ in range(2):
         if text[:1] != '"':
             break

@@ -27,8 +27,13 @@ _USAGE_WAIT = 2.0
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
 _FIELD = re.compile(rb"[ \t]*(data|event|id|retry)[ \t]*:[ ]?(.*)", re.IGNORECASE | re.DOTALL)
 _DATA_AGAIN = re.compile(r"(?:data:\s*)+", re.IGNORECASE)
+_LONGEST_ERROR = 1_000
 _END_MARKS = frozenset(("[done]", "done", '"[done]"', '"done"', "<|done|>"))
-_ERROR_TEXT = re.compile(r"\W{0,3}(?:error|exception|failed)\b\W*", re.IGNORECASE)
+_ERROR_TEXT = re.compile(
+    r"\b(?:error|exception|fail(?:ed|ure)|bad gateway|time-?d? ?out|unavailable|refused|overloaded|rate limit"
+    r"|too many requests|internal server)\b",
+    re.IGNORECASE,
+)
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 
 
@@ -152,6 +157,9 @@ class _FrameReader:
             self._data.append(line)  # JSON over several lines, only the first of which has the field's name
         elif not self._has_frames:
             self._rest.append(line)
+        else:
+            yield from self._flush()
+            yield Frame(line.decode(errors="replace"))
 
     def _flush(self) -> Iterator[Frame]:
         if self._data or self._event:
@@ -212,7 +220,9 @@ def parsed_frame(frame: Frame, host: str, end: StreamEnd) -> list[dict[str, Any]
         if frame.last:
             raise ChatFailed(f"The reply from {host} stopped before its end.", hint=ASK_AGAIN)
         raise ChatFailed(f"{host} sent a damaged part in the middle of its reply.", hint=ASK_AGAIN)
-    if _ERROR_TEXT.match(text) and not values:
+    if text[:1] == "<" and text[1:9].lower().startswith(("html", "!doctype")):
+        return [{"error": "a web page in the middle of the reply"}]
+    if not values and len(text) < _LONGEST_ERROR and _ERROR_TEXT.search(text):
         return [{"error": text}]
     end.skipped += 1
     return values

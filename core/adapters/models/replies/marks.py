@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 _NAMES = (
-    r"(?:think|thinking|thoughts?|reasoning|reason|reflection|scratchpad|inner_(?:thoughts|monologue)|cot"
-    r"|internal_(?:thoughts|monologue|reasoning)|chain_of_thought|thought_process|deliberation|analysis)"
+    r"(?:[a-z]{1,14}[_-]?)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratchpad|monologue|cot|analysis"
+    r"|deliberation|planning)(?:[_-](?:process|content|block|steps?))?"
 )
 _ANSWERS = r"(?:answer|final_answer|response|solution)"
 _ATTRIBUTES = r"(?:\s[^<>\n]{0,120})?"
@@ -38,12 +38,12 @@ class Mark:
 
 _PATTERN = re.compile(
     rf"""
-    (?P<tag><\s?(?P<tag_end>/?)\s?(?:[a-z]{{2,10}}:)?{_NAMES}{_ATTRIBUTES}\s?(?P<tag_empty>/?)>)
+    (?P<tag>(?:<|&lt;)\s?(?P<tag_end>/?)\s?(?:[a-z]{{2,10}}:)?{_NAMES}{_ATTRIBUTES}\s?(?P<tag_empty>/?)(?:>|&gt;))
     |(?P<bracket>\[(?P<bracket_end>/?)(?:THINK|THINKING|THOUGHT|REASONING)\])
     |(?P<token><\|(?P<token_end>/|end_(?:of_)?)?(?:begin_(?:of_)?|start_(?:of_)?)?{_NAMES}
         (?:_(?:(?P<token_end2>end)|start|begin))?\|>)
     |(?P<moon>◁(?P<moon_end>/?)think▷)
-    |(?P<channel>(?:<\|start\|>[\s\w]{{0,20}})?<\|channel\|>\s*(?P<channel_name>[a-z]+)
+    |(?P<channel>(?:<\|start\|>[^<]{{0,80}})?<\|channel\|>\s*(?P<channel_name>[a-z]+)
         (?:[^<]|<\|constrain\|>){{0,100}}<\|message\|>)
     |(?P<start><\|start\|>\s*assistant(?:<\|message\|>)?)
     |(?P<gemma><\|channel>\s*(?:thought|analysis)\b)|(?P<gemma_end><channel\|>)
@@ -51,19 +51,22 @@ _PATTERN = re.compile(
     |(?P<details><details\s+type="reasoning"[^<>]{{0,200}}>)|(?P<details_end></details>)
     |(?P<final><(?P<final_end>/?){_ANSWERS}\s?>)
     |(?P<solution><\|(?P<solution_end>end_(?:of_)?)?(?:begin_(?:of_)?|start_(?:of_)?)?(?:{_ANSWERS}|box)\|>)
+    |(?P<fence>(?<![^\n])```(?:think(?:ing)?|thoughts?|reasoning|reflection)[ \t]*\n)|(?P<fence_end>\n```[ \t]*(?=\n|\Z))
+    |(?P<heading>(?<![^\n])(?:\*\*|\#{{1,4}}\s)?(?:here\s(?:is|'s)\smy\sresponse|(?:final\s)?(?:answer|response))(?:\*\*)?:(?:\*\*)?)
     |(?P<bare>assistant(?:\s?final|<\|message\|>))
-    |(?P<stop><\|(?:end|return|im_end|eot_id|eom_id|end_of_text|endoftext|eos)\|>|<end_of_turn>|<｜end▁of▁sentence｜>)
+    |(?P<stop><\|(?:end|return|im_end|eot_id|eom_id|end_of_text|endoftext|eos)\|>|<end_of_turn>|</s>|<｜end▁of▁sentence｜>)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 _PARTS = re.compile(
-    rf"<[\s/|]{{0,2}}[a-z0-9_:|｜▁]{{0,40}}|<\s?/?\s?(?:[a-z]{{2,10}}:)?{_NAMES}\s[^<>\n]{{0,120}}"
+    rf"(?:<|&lt;)[\s/|]{{0,2}}[a-z0-9_:|｜▁-]{{0,40}}(?:&(?:g(?:t)?)?)?|&(?:l(?:t)?)?"
+    rf"|(?:<|&lt;)\s?/?\s?(?:[a-z]{{2,10}}:)?{_NAMES}\s[^<>\n]{{0,120}}"
     r"|\[/?[a-z]{0,10}|◁/?[a-z]{0,10}|<details\s[^<>]{0,200}",
     re.IGNORECASE,
 )
 """The beginning of a mark at the end of a piece."""
 _HEADER = re.compile(
-    r"(?:<\|start\|>[\s\w]{0,20}|(?:<\|start\|>[\s\w]{0,20})?<\|channel\|>(?:[^<]|<\|constrain\|>){0,100})"
+    r"(?:<\|start\|>[^<]{0,80}|(?:<\|start\|>[^<]{0,80})?<\|channel\|>(?:[^<]|<\|constrain\|>){0,100})"
     r"(?:<[|a-z]{0,12})?",
     re.IGNORECASE,
 )
@@ -71,6 +74,14 @@ _HEADER = re.compile(
 _BEGUN_BARE = re.compile(
     r"assistant\s?(?:f(?:i(?:n(?:a)?)?)?)?|assistan|assista|assist|assis|assi|ass|as|a", re.IGNORECASE
 )
+_FENCE_PART = re.compile(r"(?<![^\n])`{1,3}[a-z]{0,10}[ \t]*\Z", re.IGNORECASE)
+_FENCE_END_PART = re.compile(r"\n`{0,3}[ \t]*\Z")
+_HEADING_PART = re.compile(r"(?<![^\n])(?:\*\*|#{1,4} ?)?[a-z' ]{0,20}(?:\*\*)?\Z", re.IGNORECASE)
+HEADED = re.compile(
+    r"\s*(?:\*\*|#{1,4}\s)?(?:here(?:\sis|['’]s)\s(?:my|the|a)\s)?(?:thoughts?|thinking|reasoning)(?:\sprocess)?(?:\*\*)?:",
+    re.IGNORECASE,
+)
+"""A heading of thoughts, which a heading of the answer ends."""
 _LONGEST = 240
 
 
@@ -85,13 +96,15 @@ def next_mark(text: str, start: int, *, bare: bool, calls: bool) -> Mark | None:
         family = next(family for family in _FAMILIES if groups[family] is not None)
         if (family == "bare" and not bare) or (calls and "to=" in match[0]):
             continue
+        if family == "start" and _HEADER.fullmatch(text, match.start()):
+            continue  # a header that is not whole
         return Mark(*_classified(family, groups), match.start(), match.end())
     return None
 
 
 _FAMILIES = (
     *("tag", "bracket", "token", "moon", "channel", "start", "gemma", "gemma_end", "unused", "unused_end"),
-    *("details", "details_end", "final", "solution", "bare", "stop"),
+    *("details", "details_end", "final", "solution", "fence", "fence_end", "heading", "bare", "stop"),
 )
 
 
@@ -108,31 +121,42 @@ def _classified(family: str, groups: dict[str, str | None]) -> tuple[Kind, str]:
             return Kind.OPEN, "channel"
         case "start":
             return Kind.END, "channel"
-        case "gemma" | "unused" | "details":
+        case "gemma" | "unused" | "details" | "fence":
             return Kind.OPEN, family
-        case "gemma_end" | "unused_end" | "details_end":
+        case "gemma_end" | "unused_end" | "details_end" | "fence_end":
             return Kind.CLOSE, family.removesuffix("_end")
         case "final" | "solution":
             return (Kind.FINAL_END if groups[f"{family}_end"] else Kind.FINAL), "answer"
-        case "bare":
-            return Kind.FINAL, "bare"
+        case "bare" | "heading":
+            return Kind.FINAL, family
         case _:
             return Kind.END, "stop"
 
 
-def held_back(text: str, *, bare: bool) -> int:
-    """Return how many characters at the end of a text may be the beginning of a mark."""
+def held_back(text: str, family: str, *, headed: bool) -> int:
+    """Return how many characters at the end of a text may be the beginning of a mark.
+
+    `family` is that of the thought that the text is in, and `headed` tells that it begins with a heading of thoughts.
+    """
     tail = text[-_LONGEST:]
     for token in ("<|start|>", "<|channel|>"):
         place = tail.lower().find(token)
         if place >= 0 and _HEADER.fullmatch(tail, place):
             return len(tail) - place
     for place in range(len(tail) - 1, -1, -1):
-        if tail[place] in "<[◁":
+        if tail[place] in "<[◁&":
             if _PARTS.fullmatch(tail, place):
                 return len(tail) - place
-            break
-    if bare and (words := re.search(r"[a-z ]{1,14}$", tail, re.IGNORECASE)):
+            if tail[place] != "&":
+                break
+    line_parts: tuple[re.Pattern[str], ...] = (
+        _FENCE_END_PART if family == "fence" else _FENCE_PART,
+        *((_HEADING_PART,) if headed else ()),
+    )
+    for pattern in line_parts:
+        if line := pattern.search(tail):
+            return len(tail) - line.start()
+    if family == "bare" and (words := re.search(r"[a-z ]{1,14}$", tail, re.IGNORECASE)):
         for place in range(words.start(), len(tail)):
             if _BEGUN_BARE.fullmatch(tail, place):
                 return len(tail) - place

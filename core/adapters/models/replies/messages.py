@@ -3,6 +3,7 @@
 Servers name and shape them differently. Each part is looked for under all its known names.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -16,19 +17,12 @@ REFUSAL = "refusal"
 """The finish reason of a reply in which the model refuses."""
 ERROR = "error"
 
-_REASONING_FIELDS = (
-    *(
-        "reasoning_content",
-        "reasoning",
-        "reasoning_text",
-        "thinking",
-        "thinking_content",
-        "thought",
-        "thoughts",
-    ),
-    *("reasoning_details", "thinking_blocks", "thinking_delta", "reasoning_delta", "chain_of_thought"),
+_REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
+"""Fields of thoughts, the fullest first: a server that sends several repeats the same words in each."""
+_REASONING_NAME = re.compile(r"reason|think|thought|cot_|chain_of", re.IGNORECASE)
+_NO_REASONING = re.compile(
+    r"signature|encrypt|opaque|token|effort|format|type|finish|budget|_id$", re.IGNORECASE
 )
-"""Fields of thoughts. A server that sends several repeats the same words in each, so the first counts."""
 _REASONING_PARTS = re.compile(r"thinking|reasoning|thought", re.IGNORECASE)
 _CLASSES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
@@ -90,8 +84,8 @@ class MessageReader:
     def __init__(self, key: str = "") -> None:
         self._key = key
         self._index: Any = None
-        self._from_deltas = False
-        """Deltas have brought text, so a whole message only repeats it."""
+        self._streamed = Part()
+        """All that deltas have brought: a whole message only repeats it."""
         self._message = ""
         """The text of whole messages so far: some servers repeat and extend it in each frame."""
 
@@ -125,8 +119,7 @@ class MessageReader:
         for holder in (value, choice, delta if isinstance(delta, dict) else {}):
             for name in ("error", "errors"):
                 if _is_error(holder.get(name)):
-                    error = holder[name]
-                    error = error[0] if isinstance(error, list) else error
+                    error = holder if holder[name] is True else _innermost(holder[name])
                     return provider_text({"error": _with_message(error)}, self._key)
         state = value.get("base_resp")  # MiniMax
         if isinstance(state, dict) and _is_error(state.get("status_code")):
@@ -138,16 +131,25 @@ class MessageReader:
     def _read_message(self, value: dict[str, Any], choice: dict[str, Any], part: Part) -> None:
         delta = choice.get("delta")
         if delta and isinstance(delta, dict | str):
-            self._from_deltas = True
             _read_fields(delta if isinstance(delta, dict) else {"content": delta}, part)
-            return
+            seen = self._streamed
+            seen.text, seen.reasoning = part.text or seen.text, part.reasoning or seen.reasoning
+            seen.tool_calls = part.tool_calls or seen.tool_calls
+            if part.text or part.reasoning or part.tool_calls or part.refusal:
+                return
         messages = [choice.get("message"), choice.get("text")]
         if "done" in value:  # Ollama's own API
             messages += [value.get("message"), value.get("response")]
         for place, message in enumerate(messages):
-            if not message or not isinstance(message, dict | str) or self._from_deltas:
+            if not message or not isinstance(message, dict | str):
                 continue
             _read_fields(message if isinstance(message, dict) else {"content": message}, part)
+            seen = self._streamed
+            part.text, part.reasoning = (
+                "" if seen.text else part.text,
+                "" if seen.reasoning else part.reasoning,
+            )
+            part.tool_calls = [] if seen.tool_calls else part.tool_calls
             part.whole = place == 0
             if part.whole and self._message and part.text.startswith(self._message):
                 part.text, self._message = part.text[len(self._message) :], part.text
@@ -159,21 +161,28 @@ class MessageReader:
 def _read_fields(message: dict[str, Any], part: Part) -> None:
     """Read a delta or message into a part."""
     content = message.get("content")
-    part.text, in_content, refused = _content(content)
-    part.reasoning = in_content or next(
-        (text for name in _REASONING_FIELDS if (text := reasoning_text(message.get(name)))), ""
-    )
+    part.text, part.reasoning, refused, called = _content(content)
+    if any(_REASONING_NAME.search(content_text(message.get(name))) for name in ("type", "role")):
+        part.text, part.reasoning = "", part.reasoning + part.text
+    part.reasoning = part.reasoning or _thoughts_in(message)
     specific = message.get("provider_specific_fields")
     if not part.reasoning and isinstance(specific, dict):
-        part.reasoning = reasoning_text(specific.get("reasoning_content"))
+        part.reasoning = _thoughts_in(specific)
     part.refusal = refused or content_text(message.get("refusal"))
     calls = message.get("tool_calls") or message.get("function_call")
-    part.tool_calls = calls if isinstance(calls, list) else [calls] if isinstance(calls, dict) else []
+    part.tool_calls = calls if isinstance(calls, list) else [calls] if isinstance(calls, dict) else called
 
 
-def _content(content: Any) -> tuple[str, str, str]:
-    """The text, reasoning and refusal of a content, which may be a text, a part or a list of parts."""
-    text, reasoning, refusal = "", "", ""
+def _thoughts_in(message: dict[str, Any]) -> str:
+    """The reasoning in a field of a message, under a known name or another that means it."""
+    others = (name for name in message if _REASONING_NAME.search(name) and not _NO_REASONING.search(name))
+    fields = dict.fromkeys((*_REASONING_FIELDS, *others))
+    return next((text for name in fields if (text := reasoning_text(message.get(name)))), "")
+
+
+def _content(content: Any) -> tuple[str, str, str, list[Any]]:
+    """The text, reasoning, refusal and tool calls of a content, which may be a text, a part or a list of parts."""
+    text, reasoning, refusal, calls = "", "", "", list[Any]()
     for part in content if isinstance(content, list) else [content]:
         if isinstance(part, str):
             text += part
@@ -183,10 +192,12 @@ def _content(content: Any) -> tuple[str, str, str]:
                 reasoning += reasoning_text(part)
             elif kind == REFUSAL or isinstance(part.get(REFUSAL), str):
                 refusal += content_text(part.get(REFUSAL))
+            elif kind in ("tool_use", "tool_call", "function_call"):
+                calls.append(part)
             else:
                 value = part.get("text")
                 text += content_text(value.get("value") if isinstance(value, dict) else value)
-    return text, reasoning, refusal
+    return text, reasoning, refusal, calls
 
 
 def reasoning_text(value: Any, depth: int = 4) -> str:
@@ -233,6 +244,32 @@ def _is_error(value: Any) -> bool:
     if isinstance(value, list):
         return any(map(_is_error, value))
     return bool(value) and str(value).strip().lower() not in _NO_ERROR
+
+
+def _innermost(error: Any, depth: int = 4) -> Any:
+    """The error that others wrap: in a list, in a field, or as JSON in a text."""
+    if isinstance(error, str) and error.lstrip()[:1] == "{":
+        try:
+            error = json.loads(error, strict=False)
+        except (ValueError, RecursionError):
+            return error
+    inner: Any = error
+    if isinstance(error, list):
+        inner = next(filter(_is_error, error), None)
+    elif isinstance(error, dict) and not error.get("message"):
+        inner = error.get("error") or error
+    return inner if inner is error or not depth else _innermost(inner, depth - 1)
+
+
+def complaint(value: Mapping[str, Any], key: str) -> str:
+    """Return what an object that is no part of a reply complains about, or ""."""
+    detail = value.get("detail")
+    if isinstance(detail, list):
+        detail = next((row.get("msg") for row in detail if isinstance(row, dict)), "")
+    words = value.get("message") or value.get("msg")
+    if not detail and any(_is_error(value.get(name)) for name in ("code", "status_code", "errcode")):
+        detail = words
+    return provider_text({"error": detail}, key) if isinstance(detail, str) else ""
 
 
 def _says_error(value: dict[str, Any]) -> bool:

@@ -6,9 +6,9 @@ are text.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from core.adapters.models.replies.marks import Kind, Mark, held_back, next_mark
+from core.adapters.models.replies.marks import HEADED, Kind, Mark, held_back, next_mark
 from core.model import StreamChunk
 
 _SENTENCE_END = re.compile(r"[.!?…。！？：)\]}»”*_\"'`]\s*$")
@@ -139,7 +139,8 @@ class ThoughtSplitter:
                 place = search = mark.end
             else:
                 search = mark.end
-        keep = held_back(self._buffer[place:], bare=self._bare)
+        headed = not self._family and self._is_headed(self._buffer[place:])
+        keep = held_back(self._buffer[place:], self._family, headed=headed)
         end = len(self._buffer) - keep
         yield from self._pass(self._buffer[place:end])
         self._buffer = self._buffer[end:]
@@ -179,12 +180,16 @@ class ThoughtSplitter:
         match mark.kind:
             case Kind.OPEN if mark.family == "think":
                 return is_first or self._opens(line, after, final=final)
+            case Kind.OPEN if mark.family == "fence":
+                return not line.strip()
             case Kind.OPEN:
                 return True
             case Kind.CLOSE if mark.family == "think":
                 return self._closes(line, after, final=final)
             case Kind.CLOSE:
                 return mark.family in ("gemma", "unused")
+            case Kind.FINAL if mark.family == "heading":
+                return not line.strip() and self._is_headed(before)
             case Kind.FINAL:
                 at_start = is_first or (self._after and not before.strip())
                 return mark.family == "channel" or (mark.family == "answer" and at_start)
@@ -196,6 +201,10 @@ class ThoughtSplitter:
                 return True
             case Kind.END:
                 return False if after.strip() else True if final else None
+
+    def _is_headed(self, more: str) -> bool:
+        """Whether the text begins with a heading of thoughts."""
+        return not self._closed and bool(HEADED.match(self._text[:100] + more[:100]))
 
     def _ends_thought(self, mark: Mark, before: str, after: str, *, final: bool) -> bool | None:
         match mark.kind:
@@ -251,6 +260,8 @@ class ThoughtSplitter:
             case Kind.CLOSE | Kind.END | Kind.FINAL if self._family:
                 self._end_thought()
                 self._wrapped = self._wrapped or (mark.kind is Kind.FINAL and mark.family == "answer")
+            case Kind.FINAL if mark.family == "heading":
+                self._closing = replace(mark, family="think")
             case Kind.FINAL:
                 self._wrapped = self._wrapped or mark.family == "answer"
                 self._after = True
@@ -325,7 +336,8 @@ class ThoughtSplitter:
         may_open = False
         known = self._suspect or self._closed or self._thoughts or self._calls
         if not known and self._shown < _OPENING_CHARACTERS:
-            self._suspect = bool(_THOUGHT_OPENING.match(self._text[:_OPENING_CHARACTERS]))
+            opening = self._text[:_OPENING_CHARACTERS]
+            self._suspect = bool(_THOUGHT_OPENING.match(opening) or HEADED.match(opening))
             may_open = len(self._text) < _OPENING_CHARACTERS and bool(_MAY_OPEN.fullmatch(self._text))
         if not self._suspect and not may_open:
             yield from self._show()

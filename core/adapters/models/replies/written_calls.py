@@ -7,21 +7,22 @@ Python call, with any marks around them.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from core.adapters.models.replies.calls import offered_name
 from core.model import FunctionCall, ToolCall
 
 _BEGINS = re.compile(r"[<{\[`｜]|functions\.|\b(?:assistant\s)?to=functions")
 _MARK = re.compile(
-    r"<\|?/?(?:tool_?calls?|function_?calls?|tool_use|python_tag|tool_call_begin|toolcall)\b[^>\n]{0,60}>"
+    r"<\|?/?(?:(?:start_)?tool_?calls?|function_?calls?|tool_use|python_tag|tool_call_begin|toolcall)\b[^>\n]{0,60}>"
     r"|\[/?TOOL_(?:CALLS?|REQUEST|REQUEST_END)\]|\[END_TOOL_REQUEST\]|<｜tool▁calls?▁begin｜>|<function=|<invoke\s|<minimax:tool_call>"
     r"|<\|channel\|>\w+ to=functions|<\|tool_calls?_section_begin\|>",
     re.IGNORECASE,
 )
 """Marks that say that a call follows."""
 _LEFTOVER = re.compile(
-    r"</?\|?/?(?:minimax:)?(?:tool_?calls?|function_?calls?|tool_use|toolcall|tools?|function|invoke)\b[^>\n]{0,60}>"
+    r"function<｜tool▁sep｜>|<\|start\|>\s*assistant|</?\|?/?(?:minimax:)?(?:tool_?calls?|function_?calls?|tool_use|toolcall|tools?|function|invoke)\b[^>\n]{0,60}>"
     r"|<[|｜][^<>\n]{1,60}[|｜]>|\[/?TOOL_\w+\]|\[END_TOOL_REQUEST\]|\[(?:ARGS|CALL_ID)\]|```\w*\s*```|\[\s*\]"
     r"|<｜[^<>\n]{1,40}｜>",
     re.IGNORECASE,
@@ -42,9 +43,16 @@ _PARAMETERS = (
     re.compile(r"<arg_key>\s*(.*?)\s*</arg_key>\s*<arg_value>(.*?)(?:</arg_value>|\Z)", re.DOTALL),
     re.compile(r"<(\w+)>(.*?)</\1>", re.DOTALL),
 )
-_BETWEEN = r"(?::\d+)?(?:\s|<[^<>\n]{1,40}>|\[ARGS\]|json|code|`{3}|[=:(>])*"
+_BETWEEN = (
+    r"(?::\d+)?(?:\s|<[^<>\n]{1,40}>|\[ARGS\]|json|code|commentary|action input|arguments|`{3}|[=:(>])*"
+)
 """What stands between a function's name and the JSON of its arguments."""
 _BRACE = re.compile(r"[{\[]")
+_NEAR = 160
+"""Characters before JSON in which the name of its function is looked for."""
+_FENCE_END = re.compile(r"\s*```")
+_ESCAPED_VALUE = re.compile(r"(\w+):<escape>(.*?)<escape>", re.DOTALL)
+_ESCAPED = r"\{((?:\w+:<escape>.{0,2000}?<escape>,?)+)\}"
 _DECODER = json.JSONDecoder(strict=False)
 _MOST_TRIALS = 200
 """Braces of one text that are tried as beginnings of JSON."""
@@ -71,7 +79,7 @@ class WrittenCalls:
     def __init__(self, names: Sequence[str]) -> None:
         """`names` are the functions that the model was offered; without any, all text is passed on."""
         self._names = tuple(names)
-        self._held = ""
+        self._held = self._passed = ""
 
     def read(self, text: str) -> str:
         """Return the text that may be passed on."""
@@ -81,14 +89,14 @@ class WrittenCalls:
             self._held += text
             return ""
         begins = _BEGINS.search(text)
-        if begins is None:
-            return text
-        self._held = text[begins.start() :]
-        return text[: begins.start()]
+        passed = text[: begins.start()] if begins else text
+        self._held = text[len(passed) :]
+        self._passed = (self._passed + passed)[-_NEAR:]
+        return passed
 
     def forget(self) -> None:
         """Drop what is held back, which was a thought."""
-        self._held = ""
+        self._held = self._passed = ""
 
     def end(self, *, search: bool = True) -> tuple[str, tuple[ToolCall, ...]]:
         """Return what was held back without its calls, and the calls.
@@ -104,7 +112,9 @@ class WrittenCalls:
             mark = _MARK.search(text)
             if mark is None:
                 return text, ()
-            found = [self._unreadable(text, mark)]
+            requoted = _outermost(list(self._found(_requoted(text))))
+            found = [replace(call, start=mark.start(), end=len(text)) for call in requoted]
+            found = found or [self._unreadable(text, mark)]
         rest, place = "", 0
         for call in found:
             rest, place = rest + text[place : call.start], call.end
@@ -121,7 +131,9 @@ class WrittenCalls:
             calls = list(self._calls_of(value, marked=marked))
             yield from (_Found(start, end, name, arguments) for name, arguments in calls)
             if not calls and isinstance(value, dict) and (named := self._named_before(text, start)):
-                yield _Found(named[0], end, named[1], json.dumps(value, ensure_ascii=False))
+                closing = _FENCE_END.match(text, end) if "```" in text[named[0] : start] else None
+                whole = closing.end() if closing else end
+                yield _Found(named[0], whole, named[1], json.dumps(value, ensure_ascii=False))
         yield from self._tagged(text)
         yield from self._python(text)
 
@@ -140,7 +152,7 @@ class WrittenCalls:
         function = value.get("function")
         holder = function if isinstance(function, dict) else value
         name = next((holder[key] for key in _NAME_KEYS if isinstance(holder.get(key), str)), "")
-        name = name.strip().removeprefix("functions.")
+        name = offered_name(name, self._names)
         arguments = next((holder[key] for key in _ARGUMENT_KEYS if key in holder), None)
         if name in self._names or (marked and name and arguments is not None):
             if arguments is None:
@@ -154,11 +166,13 @@ class WrittenCalls:
 
     def _named_before(self, text: str, end: int) -> tuple[int, str] | None:
         """The place and name of a function that stands before JSON, with nothing but marks between."""
-        start = max(0, end - 160)
+        start = max(0, end - _NEAR)
+        before = (self._passed if not start else "") + text[start:end]
+        offset = end - len(before)
         for name in self._names:
             pattern = rf"(?:\b|(?<=_))(?:\w*\s?to=)?(?:functions?[.:])?{re.escape(name)}{_BETWEEN}\Z"
-            if match := re.search(pattern, text[start:end]):
-                return start + match.start(), name
+            if match := re.search(pattern, before, re.IGNORECASE):
+                return max(0, offset + match.start()), name
         return None
 
     def _tagged(self, text: str) -> Iterator[_Found]:
@@ -183,6 +197,10 @@ class WrittenCalls:
                 values = {
                     word[1]: re.sub(r"\\(.)", r"\1", word[2][1:-1]) for word in _KEYWORD.finditer(match[1])
                 }
+                yield _Found(match.start(), match.end(), name, json.dumps(values, ensure_ascii=False))
+
+            for match in re.finditer(rf"\b{re.escape(name)}{_ESCAPED}", text, re.DOTALL):
+                values = {word[1]: word[2] for word in _ESCAPED_VALUE.finditer(match[1])}
                 yield _Found(match.start(), match.end(), name, json.dumps(values, ensure_ascii=False))
 
     def _unreadable(self, text: str, mark: re.Match[str]) -> _Found:
@@ -219,6 +237,11 @@ def _json_values(text: str) -> Iterator[tuple[int, int, Any]]:
             place = match.end()
             continue
         yield match.start(), place, value
+
+
+def _requoted(text: str) -> str:
+    """The text with double quotation marks for single ones, as JSON wants them."""
+    return re.sub(r"'((?:[^'\\]|\\.)*)'", lambda match: json.dumps(match[1]), text)
 
 
 def _outermost(found: Sequence[_Found]) -> list[_Found]:
