@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Unpack
 
 from core.errors import ChatFailed
@@ -16,6 +17,8 @@ from core.text.sanitize import estimated_tokens
 
 HEARD_EVERY = 1.0
 """Seconds between two reports that the model has sent something."""
+_MOST_TOKENS_A_CHARACTER, _MOST_TOKENS_BESIDE = 4, 50_000
+"""Tokens of a character in the worst tokenizer, and of templates, tools and files that a server adds to a prompt."""
 
 
 class MeteredChat:
@@ -54,6 +57,8 @@ class MeteredChat:
         written, thought = RepetitionGuard(), RepetitionGuard()
         limits = _limit(self.silence), _limit(max(self._seconds, 0.0))
         self._emit(ModelAsked(self._phase, self.identity, self._purpose, *limits))
+        sent = sum(len(message.content) for message in messages)
+        most = _MOST_TOKENS_A_CHARACTER * sent + _MOST_TOKENS_BESIDE
         heard, thoughts = time.perf_counter(), ""
         reply = self._chat(messages, **options)
         try:
@@ -72,6 +77,8 @@ class MeteredChat:
                         thoughts = ""
                     if chunk.takes_back:
                         self._emit(ModelThought(self._phase, chunk.reasoning_delta, takes_back=True))
+                    if chunk.usage and chunk.usage.prompt_tokens > most:
+                        chunk = replace(chunk, usage=None)  # noqa: PLW2901  # no prompt of this length has so many
                     usage = chunk.usage or usage
                     characters += len(chunk.text_delta)
                     characters += 0 if chunk.takes_back else len(chunk.reasoning_delta)

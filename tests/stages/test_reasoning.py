@@ -4,7 +4,7 @@ import pytest
 
 from core.config.knobs import AnswerKnobs
 from core.errors import ChatFailed
-from core.model import Answer, AnswerKind, Severity, StreamChunk
+from core.model import Answer, AnswerKind, Severity, StreamChunk, Usage
 from core.run import events as e
 from core.run.state import Run
 from core.stages.answer import answer
@@ -68,3 +68,11 @@ async def test_content_filter_leaves_an_incomplete_answer() -> None:
     result, run = await answered(ScriptedChat("Tide mills", finish="content_filter"))
     assert (result.text, result.complete) == ("Tide mills", False)
     assert "content filter" in run.notes[0].message
+
+
+async def test_prompt_tokens_beyond_all_measure_are_estimated() -> None:
+    absurd = StreamChunk(finish="stop", usage=Usage(prompt_tokens=9_000_000, completion_tokens=4))
+    result, run = await answered(ScriptedChat("At ebb [1].", absurd))
+    assert result.usage is None
+    assert run.model_usage[0].usage.estimated
+    assert run.model_usage[0].usage.tokens.prompt_tokens < 9_000

@@ -45,7 +45,15 @@ class Read:
         self.shown += chunk.text_delta
         self.last = chunk
         if call := chunk.tool_call:
-            self.calls.append((call.function.name, json.loads(call.function.arguments)))
+            self.calls.append((call.function.name, _value(call.function.arguments)))
+
+
+def _value(arguments: str) -> object:
+    """The arguments of a call, or their text if they are damaged."""
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments
 
 
 async def _read(

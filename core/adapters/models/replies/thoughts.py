@@ -12,6 +12,13 @@ from core.adapters.models.replies.marks import HEADED, Kind, Mark, held_back, ne
 from core.model import StreamChunk
 
 _SENTENCE_END = re.compile(r"[.!?…。！？：)\]}»”*_\"'`]\s*$")
+_LEADS_TO_A_NAME = re.compile(
+    r"(?:^\s*(?:[-*+>|]|\d+[.)])"
+    r"|\b(?:like|as|the|an?|tags?|marks?|tokens?|between|within|in|inside|with|uses?|using|writes?|emits?|wraps?|and|or"
+    r"|by|of|to|is|are|called|named|pair|block|der|die|das|le|la|el|und|et|y))\s*$",
+    re.IGNORECASE,
+)
+"""Words, and marks of lists, after which a mark is named and not used."""
 _QUOTES = "`\"'“”‘’«»„("
 _FENCE = re.compile(r" {0,3}(?:[-*+]\s+|\d+[.)]\s+|>\s?)*(`{3,}|~{3,})(.*)")
 _BACKTICKS = re.compile(r"`+")
@@ -227,10 +234,12 @@ class ThoughtSplitter:
         following = after.lstrip(" \t")
         if not following:
             return True if final else None
-        if following[0] in "\r\n<":
-            return True
         spaced = len(following) < len(after)
         at_break = not line.strip() or bool(_SENTENCE_END.search(line))
+        if following[0] in "\r\n" or (following[0] == "<" and at_break):
+            return True
+        if not at_break and _LEADS_TO_A_NAME.search(line):
+            return False
         is_words = following[0].isalnum() and not (spaced and following[0].islower())
         return is_words and (at_break or not spaced)
 
