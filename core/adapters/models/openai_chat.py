@@ -29,6 +29,7 @@ from core.adapters.models.openai_client import (
 )
 from core.adapters.models.openai_stream import MAX_REPLY_BYTES, ReplyLimits, read_reply
 from core.adapters.models.replies.thoughts import ThoughtHabit
+from core.adapters.models.sdk_http import sdk_http
 from core.errors import ChatFailed, ToolsRefused
 from core.model import Message, Retry, StreamChunk, ToolDefinition
 from core.text.http_headers import retry_after
@@ -226,12 +227,12 @@ async def list_models(
         ChatFailed: when the server cannot be asked, or refuses.
     """
     client = await asyncio.to_thread(create_client, base_url, api_key, timeout)
-    import httpx2
     from openai import OpenAIError
 
+    http = sdk_http()
     try:
         async with client:
-            response = await client.get("/models", cast_to=httpx2.Response)
+            response = await client.get("/models", cast_to=http.Response)
             names = _model_names(response.json())
     except OpenAIError as error:
         service = chat_service(base_url, api_key)
@@ -297,9 +298,8 @@ def _model_name(row: Any) -> str:
 
 
 def _is_unreachable(error: BaseException) -> bool:
-    import httpx2
-
-    return isinstance(error.__cause__, httpx2.ConnectError | httpx2.UnsupportedProtocol | ChatFailed)
+    http = sdk_http()
+    return isinstance(error.__cause__, http.ConnectError | http.UnsupportedProtocol | ChatFailed)
 
 
 def _cause(error: OpenAIError, key: str) -> OpenAIError | None:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from core.adapters.models.model_http import ModelService, host_of, plain_key, provider_text
+from core.adapters.models.sdk_http import sdk_http
 from core.adapters.network_failure import network_failure
 from core.adapters.web.body_limits import Decompressor
 from core.errors import ChatFailed
@@ -62,9 +63,9 @@ def create_client(
     Raises:
         ChatFailed: when the address or the key cannot be one.
     """
-    import httpx2
     import openai
 
+    http = sdk_http()
     service = chat_service(base_url, api_key)
     key = service.key
     if fault := service.bad_key():
@@ -85,14 +86,14 @@ def create_client(
             api_key=key or "none",
             base_url=base_url,
             max_retries=0,
-            http_client=httpx2.AsyncClient(
-                timeout=httpx2.Timeout(timeout, connect=min(timeout, 10.0)),
+            http_client=http.AsyncClient(
+                timeout=http.Timeout(timeout, connect=min(timeout, 10.0)),
                 follow_redirects=False,
                 trust_env=False,
                 event_hooks={"request": [filter_headers, *((hook,) if hook else ())]},
             ),
         )
-    except (httpx2.InvalidURL, ValueError) as error:
+    except (http.InvalidURL, ValueError) as error:
         raise service.bad_address() from error
 
 

@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from core.adapters.models.sdk_http import sdk_http
 from core.errors import ChatFailed
 
 MAX_REPLY_BYTES = 50_000_000
@@ -89,7 +90,7 @@ async def frames(
 async def _received(
     pieces: AsyncIterable[bytes], host: str, end: StreamEnd, seconds: float
 ) -> AsyncGenerator[bytes]:
-    import httpx2
+    http = sdk_http()
 
     stream, ends = aiter(pieces), time.monotonic() + seconds
     while True:
@@ -103,10 +104,10 @@ async def _received(
             if not end.finish:
                 end.cut_off(f"had not ended after {seconds:.0f} s, and was cut off")
             return
-        except (httpx2.HTTPError, httpx2.StreamError) as error:
+        except (http.HTTPError, http.StreamError) as error:
             if end.finish:
                 return
-            slow = isinstance(error, httpx2.TimeoutException)
+            slow = isinstance(error, http.TimeoutException)
             failure = "fell silent" if slow else "broke the connection"
             raise ChatFailed(f"{host} {failure} in the middle of its reply.", hint=ASK_AGAIN) from error
         yield piece
