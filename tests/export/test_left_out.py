@@ -21,6 +21,8 @@ from core.model import (
     Answer,
     AnswerFrom,
     AnswerKind,
+    ClientRequest,
+    ClientTaskKind,
     Exchange,
     InjectionKind,
     InjectionSign,
@@ -44,6 +46,9 @@ TURN = Turn(
     conversation="c", follows="c", number=2, written="And?", answer_from=AnswerFrom.BOTH,
     history=(Exchange(question="What?", answer="Delta."),),
 )  # fmt: skip
+CLIENT = ClientRequest(
+    message="Delta. And what is it?", history=TURN.history, reply="Delta.", task=ClientTaskKind.TITLE
+)
 SIGN = InjectionSign(kind=InjectionKind.ROLE, start=0, end=5, quote="Alpha")
 WORDS = ("Alpha", "Delta", "First.", "Third.")
 """What others wrote in the sample run."""
@@ -67,7 +72,7 @@ def quoting() -> RecordedRun:
     for event in TOLD:
         match event:
             case e.RunStarted():
-                changed.append(replace(event, turn=TURN))
+                changed.append(replace(event, turn=TURN, client=CLIENT))
             case e.PageRead(page) if page.key == KEY:
                 changed.append(e.PageRead(replace(page, article=article)))
             case e.SourcesChosen(sources):

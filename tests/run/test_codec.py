@@ -1,14 +1,18 @@
 """Events and runs as JSON."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from core.errors import StoreFailed
+from core.model import ClientRequest, ClientTaskKind, Exchange, ModelUsage, Usage
 from core.run import events as e
 from core.run.codec import event_from_json, event_to_json, run_to_json
+from core.run.importer import run_from_json
 from core.run.state import Run
+from tests.run.test_importer import DONE
 from tests.samples import EVENTS, records, until
 
 
@@ -20,6 +24,30 @@ def test_every_event_survives_the_journey(event: e.Event) -> None:
     assert event_to_json(again) == data
     if not isinstance(event, e.Indexed | e.Ranked):
         assert again == event
+
+
+def test_request_of_a_chat_client_comes_back_with_its_run() -> None:
+    usage = ModelUsage(model="m@h", tokens=Usage(prompt_tokens=7, completion_tokens=3))
+    client = ClientRequest(
+        instructions="Be brief.",
+        message="A letter. What is it?",
+        task=ClientTaskKind.TITLE,
+        history=(Exchange(question="What?", answer="It.", origins=frozenset({"a"})),),
+        notes=("A note.",),
+        usage=(usage,),
+    )
+    start = replace(next(event for event in EVENTS if isinstance(event, e.RunStarted)), client=client)
+    assert event_from_json(event_to_json(start)) == start
+    run = Run.from_records(records(start, *EVENTS[1:]))
+    assert run.client == client
+    assert any("A note." in str(notice) for notice in run.notices)
+    assert usage in [used.usage for used in run.model_usage]
+    exported = run_to_json(replace(DONE, client=client))
+    assert run_from_json(exported).client == client
+
+
+def test_run_without_a_chat_client_is_read_by_earlier_versions() -> None:
+    assert "client" not in json.loads(run_to_json(Run.from_records(records(*EVENTS))))
 
 
 def test_vectors_come_back_bit_for_bit_and_read_only() -> None:

@@ -24,7 +24,8 @@ def without_texts(recorded: RecordedRun) -> RecordedRun:
     """The run without what others wrote: each text of a page, and of a passage in it, is as many filling characters, and
     the page has digests of both.
 
-    Nor has it snippets, prompts, reasoning of models, results of an agent's tools, headings, earlier exchanges, vectors (texts can be guessed
+    Nor has it snippets, prompts, reasoning of models, results of an agent's tools, headings, earlier exchanges, whole
+    messages of chat clients, vectors (texts can be guessed
     from them), or answers that are not all a model's own. Titles and addresses stay.
     """
     base, events = _documents(recorded, vectors=False)
@@ -63,6 +64,8 @@ def without_texts(recorded: RecordedRun) -> RecordedRun:
                 return {**value, "result": ""}
             case {"question": str(), "answer": str(), "origins": _}:
                 return {**value, "answer": ""}
+            case {"instructions": str(), "message": str(), "task": _}:
+                return {**value, "message": "", "reply": None}
             case {"prompt": list(), "timeline": _}:
                 value = {name: inner for name, inner in value.items() if name != DERIVED} | {"prompt": []}
         match value:
