@@ -301,7 +301,7 @@ def test_a_chat_model_of_the_environment_writes_the_answer(
     fake_openai.chats.append(streamed("Written [Source 2: A title], [1]."))
     result = openquery(folder, "ask", QUESTION, *DEMO, "--verbose", **model)
     assert result.code == 0, result.err
-    assert result.out.startswith("Written [Source 2: A title], [1].\n")
+    assert result.out.startswith("Written [2], [1].\n")
     assert re.findall(r"^\*\[(\d)\]", result.out, re.M) == ["1", "2"]
     assert "24+10 tokens" in result.err
     assert "sk-canary" not in result.out + result.err
