@@ -11,7 +11,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
-from core.analysis.answers.source_cards import passages_of_documents, source_cards, source_context
+from core.analysis.answers.source_cards import (
+    SNIPPET_ONLY,
+    passages_of_documents,
+    source_cards,
+    source_context,
+)
 from core.analysis.progress import phase_progress
 from core.analysis.run_activity import SilentModel, can_quote
 from core.analysis.run_usage import RunUsage, run_usage
@@ -24,7 +29,17 @@ from core.config.prices import Prices
 from core.config.run_knobs import Method
 from core.config.settings import Settings
 from core.followups import research_plan
-from core.model import CAVEAT, AnswerKind, Notice, Phase, Severity, Source, Turn
+from core.model import (
+    CAVEAT,
+    AnswerKind,
+    Notice,
+    Phase,
+    Severity,
+    Source,
+    Turn,
+    snippet_numbers,
+    source_numbers,
+)
 from core.model.passage_urls import passage_at_url
 from core.pipeline import research, retrieve
 from core.run import events as e
@@ -35,6 +50,7 @@ from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from core.storage.run_schema import RUNS
 from core.storage.run_store import RunStore
+from core.text.markdown.citations import labelled_citations
 from core.text.sanitize import pluralize
 
 
@@ -203,7 +219,13 @@ class Terminal:
         if isinstance(event, e.TokensWritten):
             self._clear_progress()
             if self._stream:
-                print_text(event.text, end="")
+                snippets = snippet_numbers(run.sources)
+                shown = (
+                    labelled_citations(event.text, source_numbers(run.sources), snippets)
+                    if snippets
+                    else event.text
+                )
+                print_text(shown, end="")
             return
         if self._stream and isinstance(event, e.ModelThought) and event.takes_back and self._was_written:
             print_text()
@@ -267,7 +289,8 @@ class Terminal:
             print_text("\nSources")
             for source in run.sources:
                 mark = "*" if source.number in run.check.cited else " "
-                print_text(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
+                about = f" ({SNIPPET_ONLY})" if source.snippet_only else ""
+                print_text(f"{mark}[{source.number}] {source.title}{about}\n     {_where(source)}")
         self.print_figures(run)
 
     def print_troubles(self, run: Run, backends: Sequence[Backend] = ()) -> None:

@@ -14,7 +14,7 @@ from core.analysis.rankings.ranked_passages import passage_in_context
 from core.analysis.steps import step_rows
 from core.evaluation.labels.qrels import page_name, question_id
 from core.export.ranking_part import page_keys, ranking_part
-from core.model import Place, source_numbers
+from core.model import Place, snippet_numbers, source_numbers
 from core.model.passage_urls import site
 from core.run.notices import passage_embedder
 from core.run.reports.sections import SectionState
@@ -76,7 +76,7 @@ def _run(run: Run, *, full_texts: bool) -> dict[str, Any]:
             for row in step_rows(run)
         ],
         "sections": list(_sections(run)),
-        "answer": elements(run.text, source_numbers(run.sources)),
+        "answer": elements(run.text, source_numbers(run.sources), snippet_numbers(run.sources)),
         "facts": list(_facts(run)),
         "cited": list(run.check.cited),
         "numbers": _numbers(run),
@@ -107,6 +107,8 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
         return
     stats, seconds = answer_stats(version), answer_seconds(run)
     yield f"{stats.citations:,}", plural(stats.citations, "citation")
+    if stats.snippet_citations:
+        yield f"{stats.snippet_citations:,}", f"{plural(stats.snippet_citations, 'citation')} of a snippet"
     yield f"{stats.sentences_cited}/{stats.sentences}", f"{plural(stats.sentences, 'sentence')} cited"
     yield f"{stats.length.count:,}", stats.length.noun
     if not version.answer.complete:

@@ -36,7 +36,16 @@ from core.model.pages import (
     TextDigests,
     Unreadable,
 )
-from core.model.passages import Index, Passage, Place, Ranking, Source, context_numbers, source_numbers
+from core.model.passages import (
+    Index,
+    Passage,
+    Place,
+    Ranking,
+    Source,
+    context_numbers,
+    snippet_numbers,
+    source_numbers,
+)
 from core.model.retry import Retry
 from core.model.usage import Embeddings, ModelUsage, RerankScores, Usage
 
@@ -49,5 +58,5 @@ __all__ = [
     "Phase", "Place", "Query", "Ranking", "ReplyText", "RerankScores", "Result", "Retry", "Role", "Rows", "SearchReply",
     "Sentence", "Severity", "Skip", "SkipReason", "Source", "StreamChunk", "StructureKind", "TextDigests", "ToolCall",
     "ToolDefinition", "ToolFunction", "Turn", "Unreadable", "Usage", "array_to_json", "content_text",
-    "context_numbers", "source_numbers",
+    "context_numbers", "snippet_numbers", "source_numbers",
 ]  # fmt: skip

@@ -131,6 +131,8 @@ class Source:
     """The text right before the passage that belongs to the source."""
     after: str = ""
     """The text right after it."""
+    snippet_only: bool = False
+    """Whether the text is the snippet of a search engine, since the page could not be read."""
 
     @property
     def text(self) -> str:
@@ -147,6 +149,11 @@ class Source:
 def source_numbers(sources: Iterable[Source]) -> frozenset[int]:
     """The numbers that an answer from these sources may cite."""
     return frozenset(source.number for source in sources)
+
+
+def snippet_numbers(sources: Iterable[Source]) -> frozenset[int]:
+    """The numbers of sources of which only a search engine's snippet is known."""
+    return frozenset(source.number for source in sources if source.snippet_only)
 
 
 def context_numbers(ranking: Ranking, index: Index, taken: Mapping[str, int]) -> dict[int, int]:

@@ -8,7 +8,7 @@ from typing import Any
 import htpy
 from htpy import Node, b, blockquote, div, h3, li, mark, p, span, ul
 
-from core.analysis.answers.source_cards import passages_of_documents, source_cards
+from core.analysis.answers.source_cards import SNIPPET_ONLY, passages_of_documents, source_cards
 from core.analysis.change_document import change_lines
 from core.analysis.progress import phase_progress, spoken_state
 from core.analysis.rankings.ranked_passages import SCORES, RankedPassage, passage_in_context, ranked_passages
@@ -16,7 +16,7 @@ from core.analysis.retrieval.trace import StepState, Trace
 from core.analysis.run_changes import RunChanges
 from core.evaluation.labels.graded_ranking import DEPTH, GradedRanking
 from core.evaluation.metrics.metric_help import with_unit
-from core.model import AnswerKind, Ranking, Source, source_numbers
+from core.model import AnswerKind, Ranking, Source, snippet_numbers, source_numbers
 from core.notebook.display import Display, bar, empty, facts, rows_table
 from core.run.state import Run
 from core.text.display import decimal, duration
@@ -59,14 +59,23 @@ def answer_display(run: Run) -> Display[str]:
     titles = {source.number: one_line(source.title, 100) for source in run.sources}
     is_extractive = run.answer is not None and run.answer.kind is AnswerKind.EXTRACTIVE
     rows = [
-        (b[f"[{card.number}]"], (card.title, div(".quiet")[card.site]), card.snippet, f"{card.citations}×")
+        (
+            b[f"[{card.number}]"],
+            (card.title, div(".quiet")[card.site, card.snippet_only and f" · {SNIPPET_ONLY}"]),
+            card.snippet,
+            f"{card.citations}×",
+        )
         for card in source_cards(run)
     ]
     return Display(
         value=run.text,
         content=(
             [p[b[str(notice)]] for notice in run.notices if notice.is_caveat],
-            div(dir="auto")[_markdown(elements(run.text, source_numbers(run.sources)), titles)],
+            div(dir="auto")[
+                _markdown(
+                    elements(run.text, source_numbers(run.sources), snippet_numbers(run.sources)), titles
+                )
+            ],
             is_extractive and p(".quiet")["Extractive: sentences quoted from the sources."],
             bool(rows) and rows_table(("", "source", "passage", "cited"), rows, numbers=("cited",)),
         ),
@@ -79,7 +88,9 @@ def _markdown(tree: Iterable[Any], titles: Mapping[int, str]) -> Iterator[Node]:
         if isinstance(element, str):
             yield element
         elif number := element.get("cite"):
-            yield span(".cite", title=titles.get(number, ""))[f"[{number}]"]
+            yield span(".cite", title=titles.get(number, ""))[
+                f"[{number} · snippet]" if element.get("snippet") else f"[{number}]"
+            ]
         else:
             tag = getattr(htpy, element["tag"])(start=element.get("start"))
             yield tag[_markdown(element["in"], titles)] if element["in"] else tag

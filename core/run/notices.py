@@ -6,7 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from core.model import CAVEAT, FILLING, AnswerKind, Notice, PassageState, Phase, Severity, SkipReason
+from core.model import (
+    CAVEAT,
+    FILLING,
+    AnswerKind,
+    Notice,
+    PassageState,
+    Phase,
+    Severity,
+    SkipReason,
+    snippet_numbers,
+)
 from core.model.passage_urls import collection_at_url
 from core.text.display import embedder_name
 from core.text.facts.named_facts import unsupported_figures
@@ -222,6 +232,17 @@ def _of_answer(run: Run) -> Iterator[Notice]:
             "Only snippets of search results could be read, and a snippet seldom tells whether it answers."
         )
         yield _warning(Phase.ANSWER, f"{CAVEAT} {reason}", "Compare the answer with its sources.")
+    counts = run.check.citation_counts
+    if of_snippets := {
+        number: counts[number] for number in sorted(snippet_numbers(run.sources)) if counts[number]
+    }:
+        count = sum(of_snippets.values())
+        yield _warning(
+            Phase.CHECK,
+            f"{count:,} of {pluralize(counts.total(), 'citation')} {plural(count, 'is', 'are')} of a search engine's snippet, "
+            f"not of a page: {_some(f'[{number}]' for number in of_snippets)}.",
+            "A snippet is no source: open the page and compare.",
+        )
     if run.check.unknown:
         numbers = _some([f"[{number}]" for number in run.check.unknown])
         yield _warning(Phase.CHECK, f"The answer cites {numbers}, but there is no source with that number.")

@@ -239,6 +239,7 @@ def sources(
             site=page.article.site,
             before=page.text[place.start : passage.place.start],
             after=page.text[passage.place.end : place.end],
+            snippet_only=page.snippet_only,
         )
         for number, passage, place in zip(numbers, chosen, context_places, strict=True)
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.model import Answer, AnswerKind, CitationCheck, Phase, Usage, source_numbers
+from core.model import Answer, AnswerKind, CitationCheck, Phase, Usage, snippet_numbers, source_numbers
 from core.run.state import AnswerVersion, Run
 from core.stages.check import check
 from core.text.facts.named_facts import unsupported_figures
@@ -23,7 +23,9 @@ class AnswerStats:
     sentences_cited: int
     """Sentences with at least one citation."""
     citations: int
-    """Pairs of a sentence and a source that it cites."""
+    """Pairs of a sentence and a source that it cites, without those of snippets."""
+    snippet_citations: int
+    """Pairs of a sentence and a source of which only a search engine's snippet is known."""
     sources: int
     sources_cited: int
     context_tokens: int
@@ -40,6 +42,8 @@ def answer_stats(version: AnswerVersion) -> AnswerStats:
     """Count one answer with the sources it was written from."""
     characters = sum(len(source.text) for source in version.sources)
     cited = version.check.citation_counts
+    snippets = snippet_numbers(version.sources)
+    of_snippets = sum(count for number, count in cited.items() if number in snippets)
     unsupported = (
         unsupported_figures(version.check.sentences, version.sources) if version.answer.complete else ()
     )
@@ -47,7 +51,8 @@ def answer_stats(version: AnswerVersion) -> AnswerStats:
         length=text_length(version.answer.text),
         sentences=len(version.check.sentences),
         sentences_cited=sum(bool(sentence.cites) for sentence in version.check.sentences),
-        citations=cited.total(),
+        citations=cited.total() - of_snippets,
+        snippet_citations=of_snippets,
         sources=len(version.sources),
         sources_cited=len(cited),
         context_tokens=estimated_tokens(characters),

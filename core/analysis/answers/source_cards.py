@@ -56,6 +56,8 @@ class SourceCard:
     cosine: float | None
     citations: int
     snippet: str
+    snippet_only: bool
+    """Whether only the search engine's snippet of the page is known."""
     other_sites: tuple[str, ...]
 
     @property
@@ -87,6 +89,7 @@ def source_cards(run: Run) -> tuple[SourceCard, ...]:
                 cosine=similarity.get(source.passage.id),
                 citations=citations[source.number],
                 snippet=one_line(_without_heading(source.passage.text, heading), SNIPPET),
+                snippet_only=source.snippet_only,
                 other_sites=tuple(
                     site(run.pages[other.page].url)
                     for other in source.passage.also
@@ -123,6 +126,9 @@ def _without_heading(text: str, heading: str) -> str:
 _LEAD = re.compile(r"^[\s#¶§]*(?:[-•*]\s+)?")
 
 
+SNIPPET_ONLY = "snippet only"
+"""Said of a source of which only the search engine's snippet is known."""
+
 UNTITLED = "Unknown"
 """Stands for the title of a source that has none."""
 
@@ -146,7 +152,8 @@ def formatted_sources(sources: Sequence[Source]) -> str:
 
 
 def _title(source: Source) -> str:
-    return re.sub(r"([\[\]\\])", r"\\\1", one_line(source.title)) or UNTITLED
+    title = re.sub(r"([\[\]\\])", r"\\\1", one_line(source.title)) or UNTITLED
+    return f"{title} ({SNIPPET_ONLY})" if source.snippet_only else title
 
 
 def citing_sections(run: Run) -> Mapping[int, tuple[int, ...]]:

@@ -104,6 +104,8 @@ class QASource(BaseModel):
     """The cosine on the scale of /query."""
     cosine: float | None
     source_metadata: AnswerMetadata
+    snippet_only: bool = False
+    """Whether only the search engine's snippet of the page is known."""
 
 
 class QAResponse(BaseModel):
@@ -266,6 +268,7 @@ def qa_response(run: Run, alternatives: Sequence[str] = (), unsaved: str = "") -
                 similarity_score=passage_score.similarity,
                 cosine=passage_score.cosine,
                 source_metadata=source_metadata(run, source),
+                snippet_only=source.snippet_only,
             )
             for source in run.sources
         ],

@@ -23,6 +23,8 @@ class RunSource(BaseModel):
     text: str
     score: Score
     cited: bool
+    snippet_only: bool = False
+    """Whether only the search engine's snippet of the page is known: it counts as no page."""
     metadata: AnswerMetadata
 
 
@@ -220,6 +222,7 @@ def run_view(run: Run, prices: Prices, unsaved: str = "", now: float | None = No
                 text=source.text,
                 score=scores.of(source.passage).score,
                 cited=source.number in run.check.cited,
+                snippet_only=source.snippet_only,
                 metadata=source_metadata(run, source),
             )
             for source in run.sources

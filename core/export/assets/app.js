@@ -77,7 +77,7 @@ function showRun(page, checked, isSame) {
 }
 
 /** A run that ended before its passages were ranked. */
-const plainRun = run => el("div", { class: "lay bare" }, answerView(run, number => `[${number}]`), sectionsView(run), stepsView(run), hitsView(run));
+const plainRun = run => el("div", { class: "lay bare" }, answerView(run, (number, snippet) => `[${number}${snippet ? " · snippet" : ""}]`), sectionsView(run), stepsView(run), hitsView(run));
 
 function rankedRun(run, part, exported, isSame) {
   const data = rankingData(part), texts = new Texts(JSON.parse(partText("texts")), data.page), plane = JSON.parse(partText("map"));
@@ -87,7 +87,7 @@ function rankedRun(run, part, exported, isSame) {
   const labels = new Map();
   let knobs = { ...run.knobs }, chosen = null, result = null, place = null;
 
-  const cite = number_ => el("button", { class: "cite", type: "button", "data-number": number_, click: () => rowOf.has(number_) && choose(rowOf.get(number_)) }, String(number_));
+  const cite = (number_, snippet) => el("button", { class: "cite", type: "button", "data-number": number_, click: () => rowOf.has(number_) && choose(rowOf.get(number_)) }, `${number_}${snippet ? " · snippet" : ""}`);
   const answer = answerView(run, cite);
   const titles = new Map(data.pages.map(({ key }, page) => [key, texts.pages[page].title]));
   const controls = knobsView(run, data, isSame, change => { knobs = { ...(change ? knobs : run.knobs), ...change }; draw(); }, { titles, exclude });

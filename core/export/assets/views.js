@@ -20,7 +20,7 @@ function phasesView(phases) {
 function answerElements(parts, cite) {
   return parts.map(part => {
     if (typeof part === "string") return part;
-    if ("cite" in part) return cite(part.cite);
+    if ("cite" in part) return cite(part.cite, part.snippet);
     return el(part.tag, { start: part.start }, answerElements(part.in, cite));
   });
 }

@@ -27,6 +27,22 @@ def find_citations(
             yield Citation(number=number, start=mark.start, end=mark.end, known=known)
 
 
+def citation_label(number: int, snippets: Container[int]) -> str:
+    """Return what a citation shows between its brackets; `snippets` are numbers of sources that are no pages."""
+    return f"{number} · snippet" if number in snippets else str(number)
+
+
+def labelled_citations(text: str, numbers: Container[int], snippets: Container[int]) -> str:
+    """Return `text`, which has short marks, with `[2 · snippet]` for sources that are no pages."""
+    pieces: list[str] = []
+    reached = 0
+    for mark in find_citations(text, numbers, superscripts=False):
+        if mark.known and mark.number in snippets and mark.start >= reached:
+            pieces += (text[reached : mark.start], f"[{citation_label(mark.number, snippets)}]")
+            reached = mark.end
+    return "".join((*pieces, text[reached:]))
+
+
 def without_citations(text: str) -> str:
     """Return `text` without its citation marks in brackets, and without the blanks before each."""
     pieces: list[str] = []

@@ -12,7 +12,8 @@ from core.text.markdown.citations import find_citations, short_marks
 from core.text.markdown.tokens import LIMIT, markdown_tokens, shortened_runs
 
 Element = str | dict[str, Any]
-"""A text; `{"tag": …, "in": […]}` with the elements in it, and `start` for a list; or `{"cite": number}`."""
+"""A text; `{"tag": …, "in": […]}` with the elements in it, and `start` for a list; or `{"cite": number}`, with
+`"snippet": True` for a source that is no page."""
 
 TAGS = {
     **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), "h3"),
@@ -24,7 +25,7 @@ TAGS = {
 """The tags that Markdown becomes, by those that it asks for. All others leave their content alone."""
 
 
-def elements(text: str, numbers: Collection[int] = ()) -> list[Element]:
+def elements(text: str, numbers: Collection[int] = (), snippets: Collection[int] = ()) -> list[Element]:
     """The elements of Markdown that nobody trusts, with citations of sources that have these `numbers`.
 
     Raw HTML is text. A link is its words and its address as code, an image its description. Numbers that no source
@@ -32,13 +33,13 @@ def elements(text: str, numbers: Collection[int] = ()) -> list[Element]:
     """
     visible = visible_text(text)
     read = visible[:LIMIT]
-    tree = _tree(markdown_tokens(short_marks(read, numbers) if numbers else read), numbers)
+    tree = _tree(markdown_tokens(short_marks(read, numbers) if numbers else read), numbers, snippets)
     if len(visible) > LIMIT:
         tree.append({"tag": "p", "in": [f"Cut here: the text is longer than {LIMIT:,} characters."]})
     return tree
 
 
-def _tree(tokens: Sequence[Token], numbers: Collection[int]) -> list[Element]:
+def _tree(tokens: Sequence[Token], numbers: Collection[int], snippets: Collection[int]) -> list[Element]:
     """The elements of block or inline tokens. Words are gathered across tokens, since a mark may be in several."""
     root: list[Element] = []
     inside = [root]
@@ -46,7 +47,7 @@ def _tree(tokens: Sequence[Token], numbers: Collection[int]) -> list[Element]:
     targets: list[str] = []
 
     def add(*elements: Element) -> None:
-        inside[-1].extend(_cited("".join(words), numbers))
+        inside[-1].extend(_cited("".join(words), numbers, snippets))
         words.clear()
         inside[-1].extend(elements)
 
@@ -58,7 +59,7 @@ def _tree(tokens: Sequence[Token], numbers: Collection[int]) -> list[Element]:
             case "softbreak":
                 words.append("\n")
             case "inline":
-                add(*_tree(token.children or (), numbers))
+                add(*_tree(token.children or (), numbers, snippets))
             case "hardbreak" | "hr":
                 add({"tag": token.tag, "in": []})
             case "code_inline":
@@ -85,13 +86,14 @@ def _tree(tokens: Sequence[Token], numbers: Collection[int]) -> list[Element]:
     return root
 
 
-def _cited(text: str, numbers: Collection[int]) -> Iterator[Element]:
+def _cited(text: str, numbers: Collection[int], snippets: Collection[int]) -> Iterator[Element]:
     start = 0
     for mark in find_citations(text, numbers, superscripts=False) if numbers else ():
         if mark.start >= start:
             yield from _text(text[start : mark.start].rstrip(" "))
             start = mark.end
-        yield {"cite": mark.number} if mark.known else {"tag": "s", "in": [f" [{mark.number}]"]}
+        about = {"snippet": True} if mark.number in snippets else {}
+        yield {"cite": mark.number, **about} if mark.known else {"tag": "s", "in": [f" [{mark.number}]"]}
     yield from _text(text[start:])
 
 

@@ -6,12 +6,12 @@ would otherwise be read as a mark.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from markdown_it.token import Token
 
 from core.text.markdown.blocks import EMPHASIS, BlockStyle, code_span, rewritten
-from core.text.markdown.citations import find_citations
+from core.text.markdown.citations import citation_label, find_citations
 from core.text.markdown.safe_markdown import web_address
 from core.text.markdown.tokens import LIMIT, shortened_runs
 
@@ -34,15 +34,22 @@ _BLOCK_MARK = re.compile(
 )
 
 
-def file_markdown(text: str, anchors: Mapping[int, str] | None = None, *, deeper: int | None = None) -> str:
+def file_markdown(
+    text: str,
+    anchors: Mapping[int, str] | None = None,
+    *,
+    deeper: int | None = None,
+    snippets: Collection[int] = (),
+) -> str:
     """`text` as Markdown for a file, with citations as links to the `anchors` of their sources, by number.
+    Those of `snippets`, the numbers of sources that are no pages, say so.
 
     Headings are `deeper` by so many levels, or bold paragraphs. Only the first `LIMIT` characters are kept, and a
     line says so.
     """
     anchors = anchors or {}
     style = BlockStyle(
-        inline=lambda children: _inline(children, anchors),
+        inline=lambda children: _inline(children, anchors, snippets),
         paragraph=_escape_block_marks,
         deeper=deeper,
         columns=LIMIT,
@@ -68,7 +75,7 @@ def file_link(label: str, url: str) -> str:
     return f"[{label.strip() or file_text(url)}]({target})" if target else label
 
 
-def _inline(tokens: Sequence[Token], anchors: Mapping[int, str]) -> str:
+def _inline(tokens: Sequence[Token], anchors: Mapping[int, str], snippets: Collection[int]) -> str:
     """Words are gathered across escapes and entities, so that their marks are looked for in the whole text."""
     out: list[str] = []
     words: list[str] = []
@@ -76,7 +83,7 @@ def _inline(tokens: Sequence[Token], anchors: Mapping[int, str]) -> str:
 
     def flush() -> None:
         text = "".join(words)
-        out.extend((_in_link(text),) if links else _with_citations(text, anchors))
+        out.extend((_in_link(text),) if links else _with_citations(text, anchors, snippets))
         words.clear()
 
     def mark(text: str) -> None:
@@ -114,7 +121,7 @@ def _escape_block_marks(text: str) -> str:
     return _BLOCK_MARK.sub(lambda match: f"{match[1]}{match[3] or ''}\\{match[2] or match[4]}", text)
 
 
-def _with_citations(text: str, anchors: Mapping[int, str]) -> Iterator[str]:
+def _with_citations(text: str, anchors: Mapping[int, str], snippets: Collection[int]) -> Iterator[str]:
     start = 0
     marks = tuple(find_citations(text, anchors, superscripts=False)) if anchors else ()
     for mark in marks:
@@ -123,7 +130,7 @@ def _with_citations(text: str, anchors: Mapping[int, str]) -> Iterator[str]:
         if mark.start >= start:
             yield _literal(text[start : mark.start])
             start = mark.end
-        yield f"[[{mark.number}]](#{anchors[mark.number]})"
+        yield f"[[{citation_label(mark.number, snippets)}]](#{anchors[mark.number]})"
     yield _literal(text[start:])
 
 

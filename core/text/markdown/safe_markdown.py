@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from markdown_it.token import Token
 
 from core.text.markdown.blocks import EMPHASIS, BlockStyle, code_span, rewritten
-from core.text.markdown.citations import find_citations
+from core.text.markdown.citations import citation_label, find_citations
 from core.text.markdown.tokens import shortened_runs
 from core.text.sanitize import one_line
 
@@ -30,14 +30,14 @@ _SHORTCODE = re.compile(r":(?=[\w+\-/]+:)")
 _ESCAPED = re.compile(r"([\\`*_{}\[\]()<>#+!|~$:&@^=-]|(?<=\d)\.)")
 
 
-def safe_markdown(text: str, numbers: Collection[int] = ()) -> str:
+def safe_markdown(text: str, numbers: Collection[int] = (), snippets: Collection[int] = ()) -> str:
     """`text` as Markdown that cannot act, with citations of sources that have these numbers as `[n]`, linked to `#src-n`.
 
     Headings, lists, quotes, tables, emphasis and code keep their form. Raw HTML, entities and directives
     are shown as they were typed. Links and images become their words with the address as code; so do bare
-    addresses. Numbers that no source has are struck through. Reference definitions define nothing.
+    addresses. Citations of `snippets`, the numbers of sources that are no pages, say so. Numbers that no source has are struck through. Reference definitions define nothing.
     """
-    style = BlockStyle(inline=lambda tokens: _inline(tokens, numbers), paragraph=_escape_numbers)
+    style = BlockStyle(inline=lambda tokens: _inline(tokens, numbers, snippets), paragraph=_escape_numbers)
     return rewritten(text, style, numbers=numbers or None)
 
 
@@ -56,14 +56,14 @@ def web_address(url: str) -> str:
     return url if fine else ""
 
 
-def _inline(tokens: Sequence[Token], numbers: Collection[int]) -> str:
+def _inline(tokens: Sequence[Token], numbers: Collection[int], snippets: Collection[int]) -> str:
     """Words are gathered across tokens that vanish, so that no address can be put together from pieces."""
     out: list[str] = []
     words: list[str] = []
     targets: list[tuple[str, int]] = []
 
     def mark(text: str) -> None:
-        out.extend(_words("".join(words), numbers))
+        out.extend(_words("".join(words), numbers, snippets))
         words.clear()
         out.append(text)
 
@@ -89,7 +89,7 @@ def _inline(tokens: Sequence[Token], numbers: Collection[int]) -> str:
                     mark(f" ({_code(target)})")
             case _:
                 words.append(token.content)
-    out.extend(_words("".join(words), numbers))
+    out.extend(_words("".join(words), numbers, snippets))
     return "".join(out)
 
 
@@ -98,27 +98,28 @@ def _escape_numbers(line: str) -> str:
     return re.sub(r"^(\s*\d{1,9})([.)])", r"\1\\\2", line, flags=re.MULTILINE)
 
 
-def _words(text: str, numbers: Collection[int]) -> Iterator[str]:
+def _words(text: str, numbers: Collection[int], snippets: Collection[int] = ()) -> Iterator[str]:
     """Text as literal Markdown, citations linked, addresses as code."""
     start = 0
     for match in _ADDRESS.finditer(text):
         address = match[0].rstrip(_AFTER_ADDRESS)
         if not address:
             continue
-        yield from _with_citations(text[start : match.start()], numbers)
+        yield from _with_citations(text[start : match.start()], numbers, snippets)
         yield _code(address)
         start = match.start() + len(address)
-    yield from _with_citations(text[start:], numbers)
+    yield from _with_citations(text[start:], numbers, snippets)
 
 
-def _with_citations(text: str, numbers: Collection[int]) -> Iterator[str]:
+def _with_citations(text: str, numbers: Collection[int], snippets: Collection[int]) -> Iterator[str]:
     start = 0
     marks = tuple(find_citations(text, numbers, superscripts=False)) if numbers and "[" in text else ()
     for mark in marks:
         if mark.start >= start:
             yield _literal(text[start : mark.start].rstrip(" "))
             start = mark.end
-        yield f"[{mark.number}](#src-{mark.number})" if mark.known else f" ~~\\[{mark.number}\\]~~"
+        label = citation_label(mark.number, snippets)
+        yield f"[{label}](#src-{mark.number})" if mark.known else f" ~~\\[{mark.number}\\]~~"
     yield _literal(text[start:])
 
 

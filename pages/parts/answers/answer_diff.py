@@ -24,7 +24,7 @@ from core.analysis.answers.answer_stats import (
 )
 from core.analysis.run_activity import current_activity
 from core.analysis.text_diff import DiffKind, DiffPiece
-from core.model import Source, source_numbers
+from core.model import Source, snippet_numbers, source_numbers
 from core.model.passage_urls import site
 from core.run.state import AnswerVersion, Run
 from core.runtime.jobs import Job
@@ -110,7 +110,9 @@ def _card(side: AnswerSide, labels: Mapping[int, str]) -> None:
         with st.container(key=f"version_body_{side.name}"):
             written = side.version.answer.text
             written = closed_markdown(written) if side.live else written
-            text = safe_markdown.safe_markdown(written, source_numbers(side.version.sources))
+            text = safe_markdown.safe_markdown(
+                written, source_numbers(side.version.sources), snippet_numbers(side.version.sources)
+            )
             text = _CITATION.sub(f"](#pick-source/{side.name}/", text)
             st.markdown(text + (CURSOR if side.live else ""), anchors=False)
         cited = side.version.check.cited

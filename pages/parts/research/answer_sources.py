@@ -6,6 +6,7 @@ import streamlit as st
 from htpy import Element, Node, a, b, div, em, li, span, ul
 
 from core.analysis.answers.source_cards import (
+    SNIPPET_ONLY,
     SourceCard,
     cards_by_document,
     passages_of_documents,
@@ -66,6 +67,7 @@ def _card(card: SourceCard, *, on: bool) -> Element:
             span(".s", dir="auto")[card.snippet],
             span(".d")[
                 span[f"cited {card.citations}×" if card.citations else "not cited", cosine],
+                card.snippet_only and span(".snippet")[SNIPPET_ONLY],
                 span[card.other_sites and f"also on {', '.join(card.other_sites[:2])}"],
             ],
             markup.meter(card.cosine or 0.0),

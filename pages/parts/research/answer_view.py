@@ -14,7 +14,7 @@ from core.analysis.progress import warnings
 from core.analysis.retrieval.other_questions import other_questions
 from core.analysis.run_activity import current_activity, quoted_instead
 from core.analysis.run_usage import run_usage
-from core.model import AnswerKind, Phase, source_numbers
+from core.model import AnswerKind, Phase, snippet_numbers, source_numbers
 from core.run.state import Run, RunStatus
 from core.storage.run_links import is_link
 from core.text.markdown import safe_markdown
@@ -152,7 +152,9 @@ def _body(run: Run, now: float) -> None:
         best = None if run.text or run.error else best_passages(run)
         if run.text:
             text = closed_markdown(tail_of_markdown(run.text, STREAMED_CHARACTERS)) if run.live else run.text
-            shown = safe_markdown.safe_markdown(text, source_numbers(run.sources))
+            shown = safe_markdown.safe_markdown(
+                text, source_numbers(run.sources), snippet_numbers(run.sources)
+            )
             st.markdown(shown + (CURSOR if run.live else ""), anchors=False)
         elif best and run.live:
             markup.show(best)
@@ -200,6 +202,11 @@ def _stats(stats: AnswerStats, run: Run) -> list[Element]:
         ),
         markup.fact(f"{stats.length.count:,}", stats.length.noun),
     ]
+    if stats.snippet_citations:
+        about = f"{plural(stats.snippet_citations, 'citation')} of a snippet"
+        parts.insert(
+            1, markup.fact(f"{stats.snippet_citations:,}", about, "The page could not be read.", "bad")
+        )
     if stats.unsupported:
         figures = f"{plural(stats.unsupported, 'number')} not in the cited sources"
         parts.append(markup.fact(f"{stats.unsupported:,}", figures, "See Explain, Attribution", "bad"))
