@@ -313,6 +313,8 @@ def _numbers(inside: str, *, lenient: bool) -> tuple[tuple[int, ...], bool]:
         if token["dash"]:
             dash = last is not None
         elif word := token["word"]:
+            if word == "S" and inside[token.end() : token.end() + 1].isdigit():
+                continue  # [S1, S2]; a page is "S. 5"
             if _LOCATOR.fullmatch(word) and found:
                 break
             if word.lower() in ("to", "bis"):
