@@ -24,6 +24,7 @@ from core.run.step_events import ModelDecided, Step, StepEnded, StepStarted
 from core.stages.metered_models import MeteredChat
 from core.stages.spending import Spending
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
+from core.stages.wordless_reply import wordless
 from core.text.sanitize import (
     one_line,
     pluralize,
@@ -92,7 +93,9 @@ async def _take_steps(  # noqa: PLR0917
         waiting = asyncio.timeout(timeout_of(budget.steps_left))
         try:
             async with waiting:
-                decision = await _decide(chat, messages(run, knobs), tools.definitions, knobs, recorder)
+                decision, wordless_reply = await _decide(
+                    chat, messages(run, knobs), tools.definitions, knobs, recorder
+                )
         except TimeoutError:
             if not waiting.expired():
                 raise
@@ -100,6 +103,8 @@ async def _take_steps(  # noqa: PLR0917
         except ToolsRefused as error:
             raise _calls_no_tools(chat, error.message) from error
         if not decision.calls and not run.steps and not run.pages:
+            if wordless_reply:
+                raise wordless_reply
             raise _calls_no_tools(chat, "It answered without calling one.")
         recorder.emit(decision)
         await ports.stored()
@@ -159,8 +164,8 @@ async def _decide(
     tools: Sequence[ToolDefinition],
     knobs: Knobs,
     recorder: Recorder,
-) -> ModelDecided:
-    """The model's next reply. Raises `ChatFailed`."""
+) -> tuple[ModelDecided, ChatFailed | None]:
+    """The model's next reply, and why it says nothing, if a refusal or reasoning is the reason. Raises `ChatFailed`."""
     said, calls, tokens = ReplyText(), list[ToolCall](), 0
 
     def emit(event: e.Event) -> None:
@@ -176,7 +181,8 @@ async def _decide(
             said.read(chunk)
             if chunk.tool_call:
                 calls.append(_shortened(chunk.tool_call))
-    return ModelDecided(truncate(said.text.strip(), _REASON_CHARACTERS), tuple(calls), tokens)
+    decision = ModelDecided(truncate(said.text.strip(), _REASON_CHARACTERS), tuple(calls), tokens)
+    return decision, None if calls else wordless(chat.identity, said)
 
 
 async def _take_step(function: FunctionCall, tools: Toolbox, recorder: Recorder) -> None:

@@ -195,6 +195,8 @@ class StreamChunk:
     retry: Retry | None = None
     takes_back: bool = False
     """All text so far was reasoning, and `reasoning_delta` has it: the answer begins after it."""
+    skipped: int = 0
+    """Frames of the reply that carried nothing, in the last chunk."""
     cut: str = ""
     """Why the reply was ended from this side, in words that follow "The answer"; `finish` is then `length`."""
 

@@ -32,6 +32,7 @@ from core.stages.answering.extractive_answer import extractive_answer
 from core.stages.metered_models import MeteredChat, MeteredEmbed
 from core.stages.spending import Spending
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
+from core.stages.wordless_reply import FILTERED, wordless
 from core.text.sanitize import CHARACTERS_A_TOKEN, estimated_tokens, pluralize
 
 
@@ -79,9 +80,6 @@ ASK_AGAIN = "Ask again, or have the time limit raised."
 
 ANOTHER_MODEL = "What came is kept. Ask again, or pick another model."
 """A hint for a reply that its model did not end."""
-
-FILTERED = "Rephrase the question, or choose another model."
-"""A hint for a refusal of the model or of its provider."""
 
 MAX_TOKENS = {Length.SHORT: 1500, Length.NORMAL: 3000, Length.LONG: 6000}
 """Token limits of a reply, well above the requested length: reasoning models spend tokens on reasoning too."""
@@ -360,24 +358,11 @@ def _empty_reply(model: str, said: ReplyText, limit: int, usage: Usage | None, c
         return ChatFailed(f"The reply of {model} {cut}, without a word of the answer.", hint=ANOTHER_MODEL)
     if said.finish == "length":
         reached, hint = reached_limit(limit, usage)
-        spent = f"spent {reached} on reasoning" if said.reasoning else f"reached {reached}"
+        spent = " All of it was spent on reasoning." if said.reasoning else ""
         return ChatFailed(
-            f"{model} {spent}, and had not written a word of the answer.",
+            f"{model} reached {reached}, and had not written a word of the answer.{spent}",
             hint=f"Choose a model that reasons less. {hint}",
         )
-    if said.finish == "content_filter":
-        return ChatFailed(
-            f"{model} withheld its answer: the content filter of its provider stopped it.", hint=FILTERED
-        )
-    if said.finish == "refusal":
-        return ChatFailed(f"{model} refused to answer, without a word.", hint=FILTERED)
-    if said.finish == "tool_calls":
-        return ChatFailed(
-            f"{model} called a tool instead of answering.", hint="Ask again, or pick another model."
-        )
-    if said.reasoning:
-        return ChatFailed(
-            f"{model} thought and wrote no answer.",
-            hint="Its reasoning is kept in the run. Ask again, or pick another model.",
-        )
+    if failure := wordless(model, said):
+        return failure
     return ChatFailed(f"{model} sent an empty answer.", hint="Ask again, or pick another model.")

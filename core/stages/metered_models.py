@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Unpack
 
 from core.errors import ChatFailed
-from core.model import Embeddings, Message, ModelUsage, Phase, StreamChunk, Usage
+from core.model import Embeddings, Message, ModelUsage, Phase, ReplyText, StreamChunk, Usage
 from core.ports import Chat, ChatOptions, Embed, OnRetry
 from core.run.events import Emit, ModelAsked, ModelHeard, ModelRetry, ModelThought, ModelUsed, Purpose
+from core.stages.wordless_reply import wordless
 from core.text.query_parser import QueryReader
 from core.text.repetition import RepetitionGuard
 from core.text.sanitize import estimated_tokens
@@ -110,20 +111,26 @@ def _limit(seconds: float) -> float | None:
 
 
 async def read_queries(reply: AsyncGenerator[StreamChunk], reader: QueryReader) -> AsyncGenerator[str]:
-    """The reader's queries as the reply grows; the rest of the reply is not awaited once the reader has enough."""
-    finish = None
+    """Yield the reader's queries as the reply grows. Once there are enough, the rest is not awaited.
+
+    Raises:
+        ChatFailed: as the reply does, and when a refusal, a filter or reasoning left no query.
+    """
+    said = ReplyText()
     async with aclosing(reply) as chunks:
         async for chunk in chunks:
-            finish = chunk.finish or finish
+            said.read(chunk)
             if chunk.takes_back:
                 reader.restart()
             for query in reader.read(chunk.text_delta):
                 yield query
             if reader.done:
                 return
-    if finish != "length":  # else the last line may be half a query
+    if said.finish != "length":  # else the last line may be half a query
         for query in reader.end():
             yield query
+    if not reader.queries and (failure := wordless("The model", said)):
+        raise failure
 
 
 class MeteredEmbed:

@@ -2,12 +2,14 @@
 
 import pytest
 
-from core.config.knobs import AnswerKnobs
+from core.config.knobs import AnswerKnobs, PlanKnobs
 from core.errors import ChatFailed
 from core.model import Answer, AnswerKind, Severity, StreamChunk, Usage
 from core.run import events as e
 from core.run.state import Run
 from core.stages.answer import answer
+from core.stages.plan import plan
+from core.stages.streams import collected
 from tests.samples import records
 from tests.stages.fakes import NoEmbed, ScriptedChat, source
 
@@ -43,7 +45,9 @@ async def test_reasoning_without_an_answer_is_said_and_kept() -> None:
 
 async def test_limit_spent_on_reasoning_is_said() -> None:
     chat = ScriptedChat(StreamChunk(reasoning_delta="I ponder."), finish="length")
-    with pytest.raises(ChatFailed, match="on reasoning, and had not written"):
+    with pytest.raises(
+        ChatFailed, match=r"had not written a word of the answer. All of it was spent on reasoning"
+    ):
         await answered(chat)
 
 
@@ -76,3 +80,18 @@ async def test_prompt_tokens_beyond_all_measure_are_estimated() -> None:
     assert result.usage is None
     assert run.model_usage[0].usage.estimated
     assert run.model_usage[0].usage.tokens.prompt_tokens < 9_000
+
+
+@pytest.mark.parametrize(
+    ("said", "finish", "says"),
+    [
+        (StreamChunk(reasoning_delta="I ponder."), "stop", "The model thought and wrote no answer"),
+        (StreamChunk(text_delta="Sorry."), "refusal", "The model refused: “Sorry.”"),
+        (StreamChunk(), "content_filter", "the content filter"),
+    ],
+)
+async def test_plan_without_queries_says_why(said: StreamChunk, finish: str, says: str) -> None:
+    told: list[e.Event] = []
+    queries = await collected(plan(QUESTION, PlanKnobs(), ScriptedChat(said, finish=finish), told.append))
+    assert [query.text for query in queries] == [QUESTION]
+    assert any(isinstance(event, e.Note) and says in event.message for event in told)

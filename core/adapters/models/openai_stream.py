@@ -165,7 +165,7 @@ class _Reply:
         if self._called and finish == "stop":
             finish = "tool_calls"
         usage = believable_usage(self._usage, self._characters, self._limits.max_tokens)
-        return StreamChunk(finish=finish, usage=usage, cut=end.cut)
+        return StreamChunk(finish=finish, usage=usage, skipped=end.skipped, cut=end.cut)
 
     def _without_calls(self, chunks: Iterator[StreamChunk]) -> Iterator[StreamChunk]:
         for chunk in chunks:

@@ -173,6 +173,11 @@ async def test_first_word_of_plain_text_waits_for_nothing(first: str) -> None:
             break
 
 
+async def test_frames_without_a_reply_are_counted() -> None:
+    body = b"data:\n\ndata: : WAITING\n\n" + text(ANSWER, end=b"data: null\n\n") + text("")
+    assert (await _read([body])).last.skipped == 3
+
+
 async def test_call_that_cannot_be_read_is_a_call_that_fails() -> None:
     read = ReplyText()
     calls = []

@@ -19,6 +19,7 @@ ERROR = "error"
 
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
 """Fields of thoughts, the fullest first: a server that sends several repeats the same words in each."""
+_PLAIN_FIELDS = frozenset(("content", "role", "tool_calls", "refusal", "name", "annotations", "audio"))
 _REASONING_NAME = re.compile(r"reason|think|thought|cot_|chain_of", re.IGNORECASE)
 _NO_REASONING = re.compile(
     r"signature|encrypt|opaque|token|effort|format|type|finish|budget|_id$", re.IGNORECASE
@@ -118,7 +119,7 @@ class MessageReader:
         delta = choice.get("delta")
         for holder in (value, choice, delta if isinstance(delta, dict) else {}):
             for name in ("error", "errors"):
-                if _is_error(holder.get(name)):
+                if name in holder and _is_error(holder.get(name)):
                     error = holder if holder[name] is True else _innermost(holder[name])
                     return provider_text({"error": _with_message(error)}, self._key)
         state = value.get("base_resp")  # MiniMax
@@ -162,7 +163,7 @@ def _read_fields(message: dict[str, Any], part: Part) -> None:
     """Read a delta or message into a part."""
     content = message.get("content")
     part.text, part.reasoning, refused, called = _content(content)
-    if any(_REASONING_NAME.search(content_text(message.get(name))) for name in ("type", "role")):
+    if any(message.get(n) and _REASONING_NAME.search(content_text(message[n])) for n in ("type", "role")):
         part.text, part.reasoning = "", part.reasoning + part.text
     part.reasoning = part.reasoning or _thoughts_in(message)
     specific = message.get("provider_specific_fields")
@@ -175,6 +176,8 @@ def _read_fields(message: dict[str, Any], part: Part) -> None:
 
 def _thoughts_in(message: dict[str, Any]) -> str:
     """The reasoning in a field of a message, under a known name or another that means it."""
+    if _PLAIN_FIELDS.issuperset(message):
+        return ""
     others = (name for name in message if _REASONING_NAME.search(name) and not _NO_REASONING.search(name))
     fields = dict.fromkeys((*_REASONING_FIELDS, *others))
     return next((text for name in fields if (text := reasoning_text(message.get(name)))), "")
@@ -218,15 +221,17 @@ def reasoning_text(value: Any, depth: int = 4) -> str:
 def _finish_of(value: dict[str, Any], choice: dict[str, Any]) -> tuple[str, str]:
     """The provider's finish reason and its meaning; the gravest where several are given."""
     names = ("finish_reason", "native_finish_reason", "finishReason")
-    reasons = [reason for name in names if (reason := _reason(choice.get(name)))]
+    reasons = [reason for name in names if choice.get(name) and (reason := _reason(choice[name]))]
     if not reasons:
         others = [choice.get("stop_reason"), choice.get("finish_details"), value.get("finish_reason")]
         others += [value.get("done_reason"), "stop" if value.get("done") is True else ""]
-        reasons = [reason for other in others if (reason := _reason(other))][:1]
+        reasons = [reason for other in filter(None, others) if (reason := _reason(other))][:1]
+    if not reasons:
+        return "", ""
     for meaning, pattern in _CLASSES:
         if found := next((reason for reason in reasons if pattern.search(reason)), ""):
             return found, meaning
-    return (reasons[0], "stop") if reasons else ("", "")
+    return reasons[0], "stop"
 
 
 def _reason(value: Any) -> str:
