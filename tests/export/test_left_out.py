@@ -27,6 +27,7 @@ from core.model import (
     InjectionKind,
     InjectionSign,
     PassageState,
+    Phase,
     Turn,
 )
 from core.run import events as e
@@ -88,6 +89,15 @@ def quoting() -> RecordedRun:
             case _:
                 changed.append(event)
     return RecordedRun.folded(records(*changed), labels=[LABEL])
+
+
+def test_reasoning_of_a_model_stays_behind() -> None:
+    asked, thought = e.ModelAsked(Phase.ANSWER, "m@h"), e.ModelThought(Phase.ANSWER, "Alpha, then Delta.")
+    recorded = RecordedRun.folded(records(*TOLD[:-1], asked, thought, TOLD[-1]))
+    left = without_texts(recorded)
+    assert recorded.run.reasoning == "Alpha, then Delta."
+    assert left.run.reasoning == ""
+    assert b"Alpha, then" not in b"".join(parts(left).values())
 
 
 @pytest.mark.parametrize("as_document", [False, True], ids=["events", "document"])

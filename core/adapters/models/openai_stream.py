@@ -129,8 +129,9 @@ class _Reply:
         self._refused = self._refused or bool(part.refusal)
         end.finish = part.finish or end.finish
         end.marked = end.marked or part.whole
-        text = self._surrogates.joined(part.text) + encodable(part.refusal)
-        pieces = self._thoughts.read(encodable(part.reasoning), text)
+        most = max(self._room, 0) + 1_000  # of one piece: what is beyond the limit is never read
+        text = self._surrogates.joined(part.text[:most]) + encodable(part.refusal[:most])
+        pieces = self._thoughts.read(encodable(part.reasoning[:most]), text)
         heard = bool(part.reasoning or text)
         for chunk in self._limited(self._without_calls(pieces)):
             heard = False

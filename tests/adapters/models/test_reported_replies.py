@@ -24,6 +24,7 @@ from tests.adapters.models.reported_replies import (
     USAGES,
     Report,
     text,
+    whole,
 )
 
 LIMITS = ReplyLimits(max_tokens=2_000, seconds=60)
@@ -236,3 +237,12 @@ def test_cuts_between_pieces_move_no_word(pieces: list[str]) -> None:
 
 def test_usages_cover_believed_and_estimated_counts() -> None:
     assert {report.counted for report in USAGES} == {True, False}
+
+
+@pytest.mark.parametrize(
+    "piece", ["```\n", "`<think>` ", "x</think> y", '{"name":', "<function=search>", "[[", "&lt;"]
+)
+async def test_reply_of_marks_alone_takes_no_time(piece: str) -> None:
+    began = time.process_time()
+    await _read([whole({"content": piece * 100_000})], TOOLS)
+    assert time.process_time() - began < 10  # a minute where each mark looked at all text before it

@@ -12,6 +12,8 @@ UNNAMED = "unnamed"
 """The name of a call whose function has none."""
 
 
+_MOST_CALLS, _MOST_CHARACTERS = 200, 20_000
+"""Calls of a reply, and characters of the arguments of one: far above what any tool takes."""
 _FENCED = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
 _AFTER_NAME = re.compile(r"[<|\s(]")
 _BEFORE_NAME = re.compile(r"[.:/]")
@@ -70,12 +72,14 @@ class ToolCallAssembler:
         if part is None or self._begins_anew(part, call_id, name, arguments, index):
             if part is None and not name and not call_id and self._parts:
                 part = self._parts[-1]  # its index was changed on the way
+            elif len(self._parts) >= _MOST_CALLS:
+                return
             else:
                 part = _Part(call_id, index)
                 self._parts.append(part)
         part.id = part.id or call_id
         part.name = self._joined_name(part.name, name)
-        part.arguments = _joined(part.arguments, arguments)
+        part.arguments = _joined(part.arguments, arguments)[:_MOST_CHARACTERS]
 
     def _part_of(self, call_id: str, index: int | None) -> _Part | None:
         """The latest call with the id or the index; the latest call for a piece with neither."""

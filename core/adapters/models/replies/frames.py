@@ -28,6 +28,8 @@ _USAGE_WAIT = 2.0
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
 _FIELD = re.compile(rb"[ \t]*(data|event|id|retry)[ \t]*:[ ]?(.*)", re.IGNORECASE | re.DOTALL)
 _DATA_AGAIN = re.compile(r"(?:data:\s*)+", re.IGNORECASE)
+_MOST_LINES, _MOST_REST = 16, 200_000
+"""Lines of data that are tried as JSON before their end, and lines of a body that is not streamed."""
 _LONGEST_ERROR = 1_000
 _END_MARKS = frozenset(("[done]", "done", '"[done]"', '"done"', "<|done|>"))
 _ERROR_TEXT = re.compile(
@@ -140,7 +142,7 @@ class _FrameReader:
         elif field := _FIELD.fullmatch(line):
             name, value = field[1].lower(), field[2]
             if name == b"data":
-                if self._data and _is_whole(b"\n".join(self._data)):  # the blank line is missing
+                if self._is_whole():  # the blank line is missing
                     event = self._event
                     yield from self._flush()
                     self._event = event
@@ -154,13 +156,18 @@ class _FrameReader:
         elif line.lstrip()[:1] == b"{" and not self._rest and _is_whole(line):  # JSON by lines
             self._has_frames = True
             yield Frame(line.decode(errors="replace"), whole=True)
-        elif self._data and not _is_whole(b"\n".join(self._data)):
+        elif self._data and not self._is_whole():
             self._data.append(line)  # JSON over several lines, only the first of which has the field's name
         elif not self._has_frames:
-            self._rest.append(line)
+            if len(self._rest) < _MOST_REST:
+                self._rest.append(line)
         else:
             yield from self._flush()
             yield Frame(line.decode(errors="replace"))
+
+    def _is_whole(self) -> bool:
+        """Whether the data so far is one JSON object. Data of many lines waits for its blank line."""
+        return 0 < len(self._data) <= _MOST_LINES and _is_whole(b"\n".join(self._data))
 
     def _flush(self) -> Iterator[Frame]:
         if self._data or self._event:

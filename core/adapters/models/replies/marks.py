@@ -85,20 +85,20 @@ HEADED = re.compile(
 _LONGEST = 240
 
 
-def next_mark(text: str, start: int, *, bare: bool, calls: bool) -> Mark | None:
+def next_mark(text: str, start: int, family: str, *, calls: bool) -> Mark | None:
     """Return the first mark at or after `start`, or None.
 
-    `bare` admits the names of channels without their tokens, which servers that strip tokens leave behind. With
+    `family` is that of the thought that the text is in: some marks end a thought of their own family only. With
     `calls`, a channel that is addressed to a tool is no thought, and is left in the text.
     """
     for match in _PATTERN.finditer(text, start):
         groups = match.groupdict()
-        family = next(family for family in _FAMILIES if groups[family] is not None)
-        if (family == "bare" and not bare) or (calls and "to=" in match[0]):
+        found = next(name for name in _FAMILIES if groups[name] is not None)
+        if (_ONLY_WITHIN.get(found, family) != family) or (calls and "to=" in match[0]):
             continue
-        if family == "start" and _HEADER.fullmatch(text, match.start()):
+        if found == "start" and _HEADER.fullmatch(text, match.start()):
             continue  # a header that is not whole
-        return Mark(*_classified(family, groups), match.start(), match.end())
+        return Mark(*_classified(found, groups), match.start(), match.end())
     return None
 
 
@@ -106,6 +106,9 @@ _FAMILIES = (
     *("tag", "bracket", "token", "moon", "channel", "start", "gemma", "gemma_end", "unused", "unused_end"),
     *("details", "details_end", "final", "solution", "fence", "fence_end", "heading", "bare", "stop"),
 )
+
+
+_ONLY_WITHIN = {"bare": "bare", "fence_end": "fence"}
 
 
 def _classified(family: str, groups: dict[str, str | None]) -> tuple[Kind, str]:

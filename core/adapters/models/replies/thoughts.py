@@ -36,10 +36,16 @@ _THOUGHT_OPENING = re.compile(
             |i['’](?:ll|ve|d)|we\ (?:need|should|must|have|are|can|could|want|know|see|look|start|get|will)
             |we['’](?:ll|re)|i['’]m\ (?:asked|given|going)|my\ task\ is)(?=\W)
         |(?:this|the)\ (?:question|query|prompt)\ (?:is|asks|wants|requires|seems)(?=\W)
+        |(?:must|need|needs|wants?)\ (?:to|a|an|the|two|three|be|more|only)(?=\W)
+        |they\ (?:want|ask|need|asked|wanted)(?=\W)
+        |to\ answer\ (?:this|the|that|it)(?=\W)
+        |(?:check|checking|find|finding|recall|consider|considering|identify|summarize|note\ that\ the\ user)
+            \ (?:the|which|what|if|whether|source|sources)(?=\W)
         |what\ (?:does|do|did)\ the\ (?:user|sources?)(?=\W)
         |(?:looking|look)\ at\ (?:the\ )?(?:sources?|question|passages?)(?=\W)
     )
-    |(?:hm{{1,}}|okay|ok|alright)[,.…]{{1,3}}\s+so(?=\W)|hm{{2,}}(?=\W)
+    |(?:hm+|okay|ok|alright|wait|right)[,.…!]{{1,3}}\s|(?:okay|ok|alright|so)\s(?:so|the\ user|let|i|we)(?=\W)|hm{{2,}}(?=\W)
+    |(?:my\ )?plan(?:ning)?\s?:
     |user(?:'s)?\ {_ACTS}
     |(?:here's\ a\ |my\ )?(?:thinking|thought|reasoning)(?:\ process)?\s?:
     |(?:gut|okay|also|hm+)?[,.]?\s?(?:der|die)\ (?:nutzer|benutzer|anwender|person)(?:in)?\ (?:fragt|möchte|will|hat|braucht)(?=\W)
@@ -80,8 +86,6 @@ class ThoughtSplitter:
         """What has arrived and is not decided."""
         self._family = ""
         """The family of the mark that has begun a thought; "" within text."""
-        self._bare = False
-        """The names of channels stand without their tokens."""
         self._channels = False
         self._text = ""
         """The text since the latest end of a thought that no mark began."""
@@ -133,19 +137,16 @@ class ThoughtSplitter:
             if (begun := self._bare_channel(final=final)) is None:
                 return
             place = begun
-        search = place
-        while mark := next_mark(self._buffer, search, bare=self._bare, calls=self._calls):
+        while mark := self._next_mark(place):
             decided = self._counts(mark, place, final=final)
             if decided is None:
                 yield from self._pass(self._buffer[place : mark.start])
                 self._buffer = self._buffer[mark.start :]
                 return
+            yield from self._pass(self._buffer[place : mark.start if decided else mark.end])
             if decided:
-                yield from self._pass(self._buffer[place : mark.start])
                 yield from self._turn(mark)
-                place = search = mark.end
-            else:
-                search = mark.end
+            place = mark.end
         headed = not self._family and self._is_headed(self._buffer[place:])
         keep = held_back(self._buffer[place:], self._family, headed=headed)
         end = len(self._buffer) - keep
@@ -163,11 +164,14 @@ class ThoughtSplitter:
             return 0
         name = "analysis"
         if text.startswith(name) and text[len(name) : len(name) + 1].strip() and text[len(name)].isupper():
-            self._bare, self._family = True, "bare"
+            self._family = "bare"
             return len(self._buffer) - len(text) + len(name)
         return None if not final and name.startswith(text) else 0
 
     # --- marks ---
+
+    def _next_mark(self, place: int) -> Mark | None:
+        return next_mark(self._buffer, place, self._family, calls=self._calls)
 
     def _counts(self, mark: Mark, place: int, *, final: bool) -> bool | None:
         """Whether a mark is one and no part of the text; None while that depends on what follows."""
@@ -183,7 +187,7 @@ class ThoughtSplitter:
         return counts
 
     def _counts_in_text(self, mark: Mark, before: str, line: str, after: str, *, final: bool) -> bool | None:
-        is_first = not (self._text + before).strip()
+        is_first = not self._text and not before.strip()
         match mark.kind:
             case Kind.OPEN if mark.family == "think":
                 return is_first or self._opens(line, after, final=final)
