@@ -24,7 +24,7 @@ from core.cli.plan_approval import approved, require_terminal
 from core.cli.printing import print_json_line, print_note, print_text
 from core.cli.progress_lines import PhaseLines, counts, detail, phase_times
 from core.cli.silent_model import SilenceWatch
-from core.config.knobs import Backend, Knobs
+from core.config.knobs import Backend, Knobs, within_typed_sites
 from core.config.prices import Prices
 from core.config.run_knobs import Method
 from core.config.settings import Settings
@@ -133,6 +133,7 @@ async def ask_showing_progress(
     output = options.output
     if knobs.run.method is Method.DEEP and output is not Output.CONTEXT and not options.approve:
         require_terminal()
+    question, knobs = within_typed_sites(question, knobs)
     task = asyncio.current_task()
     ports = await engine.ports(knobs, run=earlier)
     steps = PhaseLines(

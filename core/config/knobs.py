@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -13,10 +14,13 @@ from core.config.questions import MOST_QUERIES
 from core.config.run_knobs import STRICT, RunKnobs
 from core.errors import BadInput
 from core.model import Extractor
+from core.text.domains import listed_domains, without_site_words
 
 MOST_COLLECTIONS = 20
 """The most collections of the library that a question searches."""
 
+SITES_LIMIT = 1000
+"""The longest list of sites, in characters."""
 MOST_ANSWER_TOKENS = 32_000
 """The highest limit of an answer, in tokens."""
 
@@ -230,14 +234,29 @@ class RankKnobs:
     """Reorders the best passages with the reranking model, where one is connected."""
     min_characters: Annotated[int, Field(ge=0, le=1000, title="Shortest passage (characters)")] = 0
     """Shorter passages are excluded from the context; 0 means none are."""
-    only_domains: Annotated[str, Field(max_length=1000, title="Only these sites")] = ""
-    """Domains separated by commas, such as example.org, edu, with their subdomains; empty means all sites."""
-    without_domains: Annotated[str, Field(max_length=1000, title="Excluded sites")] = ""
-    """Domains whose passages are excluded from the context, separated by commas, with their subdomains."""
+    only_domains: Annotated[str, Field(max_length=SITES_LIMIT, title="Only these sites")] = ""
+    """Domains separated by commas, such as example.org, edu, with their subdomains: these alone are searched and used; empty means all sites."""
+    without_domains: Annotated[str, Field(max_length=SITES_LIMIT, title="Excluded sites")] = ""
+    """Domains that are neither searched nor used, separated by commas, with their subdomains."""
     excluded: Annotated[
         tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=200, title="Excluded pages")
     ] = ()
     """Pages whose passages are excluded from the context; their scores are still shown."""
+
+
+def within_sites(
+    knobs: RankKnobs, only: Sequence[str] | None = None, without: Sequence[str] | None = None
+) -> RankKnobs:
+    """Return the knobs with these sites for one question. None leaves a list as it is.
+
+    Raises:
+        BadInput: when a list is longer than its knob may be.
+    """
+    allowed = knobs.only_domains if only is None else ", ".join(only)
+    excluded = knobs.without_domains if without is None else ", ".join(without)
+    if max(len(allowed), len(excluded)) > SITES_LIMIT:
+        raise BadInput("There are too many sites.", hint=f"Name them in {SITES_LIMIT:,} characters at most.")
+    return replace(knobs, only_domains=allowed, without_domains=excluded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
@@ -297,3 +316,16 @@ class Knobs:
 
 
 _KNOBS = TypeAdapter(Knobs)
+
+
+def within_typed_sites(question: str, knobs: Knobs) -> tuple[str, Knobs]:
+    """Return a question without its words `site:` and `-site:`, and the knobs that narrow it to these sites.
+
+    Raises:
+        BadInput: when there are too many sites.
+    """
+    words, only, without = without_site_words(question)
+    if not words or not (only or without):
+        return question, knobs
+    rank = within_sites(knobs.rank, only or None, (*listed_domains(knobs.rank.without_domains), *without))
+    return words, replace(knobs, rank=rank)

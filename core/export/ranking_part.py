@@ -13,9 +13,10 @@ from core.run.hit_merging import RRF_K
 from core.run.state import Run
 from core.stages.rank import UNSUPPORTED_LANGUAGE_WEIGHT, cosine_share, rank, waiting_above
 from core.stages.ranking.calibration import calibration_of
-from core.stages.ranking.context_selection import PER_PAGE, ExclusionReason, host_of
+from core.stages.ranking.context_selection import PER_PAGE, ExclusionReason
 from core.stages.ranking.mmr import POOL
 from core.stages.ranking.near_duplicates import clusters
+from core.text.domains import host_of
 
 _SHARES = (0.5, 0.5 * UNSUPPORTED_LANGUAGE_WEIGHT, 0.0, 1.0)
 """What `cosine_share` makes of a weight of 0.5: itself, less, none of it, everything. The script counts them from 0."""

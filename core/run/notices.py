@@ -19,6 +19,7 @@ from core.model import (
 )
 from core.model.passage_urls import collection_at_url
 from core.text.display import embedder_name
+from core.text.domains import domains, listed_domains, within
 from core.text.facts.named_facts import unsupported_figures
 from core.text.language import dominant_language, language_name
 from core.text.sanitize import one_line, plural, pluralize
@@ -49,6 +50,7 @@ def notices(run: Run) -> tuple[Notice, ...]:
         *_of_kept_blocks(run),
         *left_out_notices(run),
         *_of_embedding(run),
+        *_of_sites(run),
         *_of_sections(run),
         *_of_answer(run),
     )
@@ -205,6 +207,33 @@ def _of_embedding(run: Run) -> Iterator[Notice]:
             Phase.EMBED,
             f"{passages} {plural(count, 'is', 'are')} not ranked, for lack of a vector: {message}",
             hint,
+        )
+
+
+def _of_sites(run: Run) -> Iterator[Notice]:
+    """The sites that a person allows or excludes, and that they leave no passage."""
+    only, without = run.knobs.rank.only_domains, run.knobs.rank.without_domains
+    allowed, excluded = domains(only), domains(without)
+    if run.queries and (allowed or excluded):
+        parts = [
+            only and f"only {', '.join(listed_domains(only))}",
+            without and f"without {', '.join(listed_domains(without))}",
+        ]
+        message = f"The search was narrowed to these sites: {'; '.join(filter(None, parts))}."
+        yield Notice(phase=Phase.SEARCH, severity=Severity.INFO, message=message)
+    if not (only or without) or run.index is None or run.ranking is None or run.ranking.context:
+        return
+    pages = {passage.place.page for passage in run.index.passages}
+    if pages and not any(
+        (not allowed or within(page, allowed)) and not within(page, excluded) for page in pages
+    ):
+        sites = (
+            f"the allowed sites ({only})" if allowed else f"sites other than the excluded ones ({without})"
+        )
+        yield _warning(
+            Phase.RANK,
+            f"No source is left: none of {pluralize(len(pages), 'page')} is of {sites}.",
+            "Change “Only these sites” and “Excluded sites”, or search again with them.",
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from core import followups, pipeline
 from core.config.access import NO_ACCESS, Access
-from core.config.knobs import Knobs
+from core.config.knobs import Knobs, within_typed_sites
 from core.config.questions import checked_queries, checked_question
 from core.config.run_knobs import Method
 from core.config.settings import Settings
@@ -93,7 +93,7 @@ class RunRegistry(StoredWork):
         """Start a run, and return its id, which cannot be guessed.
 
         Args:
-            question: what to answer.
+            question: what to answer; its words `site:` and `-site:` narrow the search.
             knobs: the settings of the run.
             access: the visitor's own servers and keys, and whose quotas the run counts against.
             queries: what to search for, as in `research`.
@@ -108,7 +108,8 @@ class RunRegistry(StoredWork):
             BadInput: when the question is empty or too long, or the run that it follows is gone.
             LimitReached: when a quota of the subject is used up.
         """
-        question, queries = checked_question(question), checked_queries(queries)
+        question, knobs = within_typed_sites(checked_question(question), knobs)
+        queries = checked_queries(queries)
         earlier = self.conversations.followed(turn.follows) if turn and turn.follows else None
         self.quotas.charge_run(access.quota_subject)
         run_id = secrets.token_urlsafe(16)

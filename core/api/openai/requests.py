@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
+from core.api.openai.search_sites import SiteList, WebSearchOptions, sites_of
 from core.api.problems import Fault, Refusal
 from core.api.strict_json import Strict
-from core.config.knobs import MOST_ANSWER_TOKENS, Knobs
+from core.config.knobs import MOST_ANSWER_TOKENS, Knobs, within_sites
 from core.model import Role
 
 MODEL = "openquery"
@@ -101,6 +102,10 @@ class ChatRequest(_LenientModel):
     """The older name of max_completion_tokens, which comes first."""
     stop: StopSequence | Annotated[list[StopSequence], Field(max_length=4)] | None = None
     """The answer ends before the first of these texts."""
+    web_search_options: WebSearchOptions | None = None
+    """The sites to search and those to leave out, as `filters` with `allowed_domains` and `blocked_domains`."""
+    search_domain_filter: SiteList | None = None
+    """The same as one list, in which a minus sign leaves a site out."""
     n: Any = None
     tools: Any = None
     functions: Any = None
@@ -122,7 +127,8 @@ class ChatRequest(_LenientModel):
         if self.stop is not None:
             stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
             answer = replace(answer, stop=stop)
-        return replace(knobs, answer=answer)
+        rank = within_sites(knobs.rank, *sites_of(self.web_search_options, self.search_domain_filter))
+        return replace(knobs, answer=answer, rank=rank)
 
 
 def check_model(name: str) -> None:

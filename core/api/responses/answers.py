@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from core.analysis.conversation import understood
 from core.api.responses.scores import Scores
 from core.api.strict_json import FromPagesOrSearch, Queries, Question, Strict
-from core.config.knobs import MOST_COLLECTIONS, Knobs, Origin
+from core.config.knobs import MOST_COLLECTIONS, Knobs, Origin, within_sites
 from core.model import AnswerKind, Source
 from core.model.passage_urls import document_url, passage_at_url
 from core.run.notices import passage_embedder
@@ -34,6 +34,11 @@ CONTENT = 1000
 Score = Annotated[float, Field(ge=0, le=1)]
 
 
+Sites = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^[^\s,]{1,253}$")], ...], Field(max_length=20, strict=False)
+]
+
+
 class ResultRange(Strict):
     """Where to look; what is left out is as the session's configuration says."""
 
@@ -44,6 +49,10 @@ class ResultRange(Strict):
         Field(max_length=MOST_COLLECTIONS, strict=False),
     ] = None
     """The collections of the library to search; an empty list: all of them."""
+    only_domains: Sites | None = None
+    """The sites that are searched and used, such as example.org or edu, with their subdomains; an empty list: all."""
+    without_domains: Sites | None = None
+    """The sites that are neither searched nor used."""
     queries: Queries = ()
     """What to search for in place of the question."""
     answer_from: FromPagesOrSearch = None
@@ -56,7 +65,11 @@ class ResultRange(Strict):
         return replace(
             knobs,
             search=replace(search, origin=origin, collections=collections),
-            rank=replace(rank, top_k=min(max(rank.top_k, 1), _MOST_SOURCES) if top_k is None else top_k),
+            rank=within_sites(
+                replace(rank, top_k=min(max(rank.top_k, 1), _MOST_SOURCES) if top_k is None else top_k),
+                self.only_domains,
+                self.without_domains,
+            ),
         )
 
 

@@ -9,6 +9,7 @@ from core.adapters.search.ddgs_search import Ddgs, DefaultBackend
 from core.adapters.search.demo_search import DemoSearch
 from core.adapters.search.searxng import SearxNG
 from core.adapters.search.searxng_reply import Instances
+from core.adapters.search.within_sites import WithinSites
 from core.config.access import NO_ACCESS, Access, Admission
 from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.config.settings import HANDBOOK, Settings
@@ -70,6 +71,8 @@ class Searches:
             if not may_be_missing:
                 raise
             web = _MissingSearch(error)
+        if knobs.rank.only_domains or knobs.rank.without_domains:
+            web = WithinSites(web, knobs.rank, operators=backend is not Backend.DEMO)
         return web if origin is Origin.WEB else WebAndLibrary(web, library)
 
     def library(self, knobs: Knobs, embed: CachedEmbed, access: Access = NO_ACCESS) -> LibrarySearch:

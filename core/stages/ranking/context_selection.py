@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import lru_cache
 from itertools import tee
 from math import isnan
 from types import MappingProxyType
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 from core.config.knobs import RankKnobs
 from core.model import Page, Passage
 from core.stages.ranking.calibration import calibration_of
+from core.text.domains import domains, within
 
 Scores = NDArray[np.float32]
 
@@ -183,27 +182,3 @@ def _let_in(fit: Iterable[PassageGroups], per_page: int, knobs: RankKnobs) -> in
         if budget.admit(groups) is ExclusionReason.CUT:
             break
     return budget.used
-
-
-@lru_cache(maxsize=64)
-def domains(text: str) -> frozenset[str]:
-    """The domains of a list that a person typed: separated by commas or blanks, addresses and `*.` understood."""
-    names = (name.lower() for name in text.replace(",", " ").split())
-    hosts = (name.partition("://")[2] or name for name in names)
-    bare = (host.partition("/")[0].partition(":")[0].removeprefix("*") for host in hosts)
-    return frozenset(name for host in bare if (name := host.strip(".").removeprefix("www.")))
-
-
-@lru_cache(maxsize=4096)
-def within(url: str, rules: frozenset[str]) -> bool:
-    """Whether the address's host is one of the domains or below one of them."""
-    labels = host_of(url).split(".")
-    return any(".".join(labels[start:]) in rules for start in range(len(labels)))
-
-
-def host_of(url: str) -> str:
-    """The host by which rules on domains see the address; empty where it has none."""
-    try:
-        return (urlsplit(url).hostname or "").rstrip(".")
-    except ValueError:
-        return ""

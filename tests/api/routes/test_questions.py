@@ -13,7 +13,7 @@ from core.run.codec import event_from_json
 from core.run.events import Record
 from core.run.state import Run, RunStatus
 from tests.api.conftest import DEMO, PATIENCE, QUESTION, Api, Serve, Visitor
-from tests.services.loopback import Cut, Gate
+from tests.services.loopback import Cut, Gate, Loopback, Reply, Request, json_reply
 from tests.services.openai_server import FakeOpenAI, streamed
 from tests.services.process import closed_port
 
@@ -62,6 +62,52 @@ def test_queries_of_the_caller_are_searched_in_place_of_others(
     wrong = visitor.post(path, json={field: QUESTION, "queries": ["a"] * 11})
     assert wrong.status_code == 422
     assert wrong.json()["errors"][0]["field"] == "queries"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/qa", {"question": QUESTION, "only_domains": ["a.example"], "without_domains": ["b.example"]}),
+        ("/query", {"query": QUESTION, "only_domains": ["a.example"], "without_domains": ["b.example"]}),
+        ("/qa", {"question": f"{QUESTION} site:a.example -site:b.example"}),
+        (
+            "/research",
+            {
+                "question": QUESTION,
+                "knobs": {"rank": {"only_domains": "a.example", "without_domains": "b.example"}},
+            },
+        ),
+        (
+            "/v1/chat/completions",
+            {
+                "model": "openquery",
+                "messages": [{"role": "user", "content": QUESTION}],
+                "web_search_options": {
+                    "search_context_size": "low",
+                    "filters": {"allowed_domains": ["a.example"], "blocked_domains": ["b.example"]},
+                },
+            },
+        ),
+        (
+            "/v1/chat/completions",
+            {
+                "model": "openquery",
+                "messages": [{"role": "user", "content": QUESTION}],
+                "search_domain_filter": ["a.example", "-b.example"],
+            },
+        ),
+    ],
+)
+def test_sites_narrow_the_search_of_one_question(serve: Serve, path: str, body: dict[str, Any]) -> None:
+    async def elsewhere(request: Request) -> Reply:
+        return json_reply({"results": [{"url": "https://c.example/", "title": "C", "content": "Elsewhere."}]})
+
+    with Loopback(elsewhere) as engine:
+        api = serve(searxng_url=engine.url)
+        reply = api.post(path, json=body)
+        asked = {request.query["q"] for request in engine.requests}
+    assert asked == {f"{QUESTION} site:a.example -site:b.example"}
+    assert "No search results found on a.example; 1 result on other sites was left out." in reply.text
 
 
 def test_query_gives_the_passages_above_the_threshold_with_their_pages(api: Api) -> None:

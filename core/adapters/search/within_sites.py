@@ -1,0 +1,72 @@
+"""A web search within sites: the words `site:` narrow the query, and results of other sites are left out."""
+
+from dataclasses import replace
+
+from core.config.knobs import RankKnobs, SearchKnobs
+from core.errors import SearchFailed
+from core.model import SearchReply
+from core.ports import Search
+from core.text.domains import domains, listed_domains, within
+from core.text.sanitize import plural, pluralize
+
+MOST_NAMED = 10
+"""The most domains that a query names. Engines cut longer ones; the others only filter."""
+
+ANY_SITE = "Name other sites, or leave “Only these sites” empty."
+"""The hint for a search that finds nothing on the sites of a person's choice."""
+
+
+class WithinSites:
+    """The `Search` port over another web search, within the sites of the knobs.
+
+    `operators` says whether the engines behind it understand `site:`.
+    """
+
+    def __init__(self, web: Search, knobs: RankKnobs, *, operators: bool) -> None:
+        self._web, self._operators = web, operators
+        self._only, self._without = knobs.only_domains, knobs.without_domains
+
+    @property
+    def identity(self) -> str:
+        """That of the other search."""
+        return self._web.identity
+
+    async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
+        """The results on these sites, ranked anew.
+
+        Raises:
+            SearchFailed: as the other search does, and when there are results on other sites alone, or none.
+        """
+        reply = await self._web(self._narrowed(query), knobs)
+        allowed, excluded = domains(self._only), domains(self._without)
+        kept = [
+            result
+            for result in reply.results
+            if (not allowed or within(result.url, allowed))
+            and not (excluded and within(result.url, excluded))
+        ]
+        told = reply.unresponsive_engines or reply.corrections or reply.answers
+        if not kept and (reply.results or (allowed and not told)):
+            raise SearchFailed(
+                self._nothing(len(reply.results)), hint=ANY_SITE if allowed else "Exclude fewer sites."
+            )
+        ranked = (replace(result, rank=rank) for rank, result in enumerate(kept, 1))
+        return replace(reply, results=tuple(ranked))
+
+    def _narrowed(self, query: str) -> str:
+        """The query with the words that narrow it, unless it has such words of its own."""
+        if not self._operators or "site:" in query:
+            return query
+        only = " OR ".join(f"site:{name}" for name in listed_domains(self._only)[:MOST_NAMED])
+        without = " ".join(f"-site:{name}" for name in listed_domains(self._without)[:MOST_NAMED])
+        return " ".join(filter(None, (query, f"({only})" if " OR " in only else only, without)))
+
+    def _nothing(self, others: int) -> str:
+        only = listed_domains(self._only)
+        where = f"on {', '.join(only)}" if only else f"outside of {', '.join(listed_domains(self._without))}"
+        left_out = (
+            f"; {pluralize(others, 'result')} on other sites {plural(others, 'was', 'were')} left out"
+            if others
+            else ""
+        )
+        return f"No search results found {where}{left_out if only else ''}."
