@@ -59,7 +59,7 @@ _CONJUNCTION, _LOCATOR = re.compile(_any(_CONJUNCTIONS), re.I), re.compile(_any(
 # A label is any word here, and looked up when a form is complete: alternatives of all words would be slow to compile.
 _WORD = r"[^\W\d_]{1,20}\.?"
 _GAP = r"[ \t]{0,2}"
-_SIGN = rf"{_GAP}(?:[:：._#№-]{_GAP})?#?"
+_SIGN = rf"{_GAP}(?:[:：._#№=-]{_GAP})?#?"
 """What stands between a label and its number."""
 _LABEL = rf"(?P<label>(?:{_WORD}[ \t])?{_WORD}){_SIGN}"
 _NUMBER = r"\^?\d{1,6}\^?"
@@ -88,9 +88,11 @@ _MARKS = (
     rf"[［〔〖⟦【][ \t]?(?:{_LABEL})?{_LIST}[ \t]?(?:(?P<sure>[†‡])[^］〕〗⟧】\n]{{0,60}}|[:：|][^］〕〗⟧】\n]{{0,60}})?[］〕〗⟧】]",
     # (Source 1), (see source 1), （来源1）, (doc 1)
     rf"(?<!\\)(?P<round>[(（])[ \t]?{_LABEL}{_LIST}[ \t]?(?:[:：]{_ASIDE})?[)）]",
+    # {cite: 1}, {{source 1}}
+    rf"(?<!\\)\{{\{{?[ \t]?{_LABEL}{_LIST}[ \t]?\}}\}}?",
     # <cite>1</cite>, <ref id="1"/>
     rf"<(?P<sure>{_TAG})\b[^<>\n]{{0,100}}>[ \t]?(?:{_LABEL})?\[?{_LIST}\]?[ \t]?</{_TAG}>",
-    rf"<(?P<sure>{_TAG})[ \t]+(?:ids?|index|nr?|num|number|ref|source|doc)=[\"']?(?:{_LABEL})?{_LIST}[\"']?[ \t]*/?>"
+    rf"<(?P<sure>{_TAG})[ \t]+(?:ids?|index|name|nr?|num|number|ref|source|doc)=[\"']?(?:{_LABEL})?{_LIST}[\"']?[ \t]*/?>"
     rf"(?:</{_TAG}>)?",
     # <sup>1</sup>, <sup>[1]</sup>, <sup><a href="#1">1</a></sup>
     rf"<sup\b[^<>\n]{{0,80}}>[ \t]?(?:<a\b[^<>\n]{{0,300}}>)?[ \t]?(?:\[{_LIST}\]|(?P<raised>){_LIST})[ \t]?(?:</a>)?"
@@ -110,7 +112,7 @@ _ELSEWHERE = (
     r"(?<![A-Za-z])(?:https?|ftp)://(?:[^\s<>\[\]【】]|\[[^\s\[\]]{0,100}\](?=(?:\[\d{0,6}\]){0,4}[\w=/&%?#:]))+",
 )
 _BEGINNING = re.compile(
-    r"[\[［〔〖⟦【(（<`^$\\!⁰¹²³⁴⁵⁶⁷⁸⁹⁽]|(?<![A-Za-z])[hf](?=t|\Z)|^[ \t>*+\d~-]", re.MULTILINE
+    r"[\[［〔〖⟦【(（{<`^$\\!⁰¹²³⁴⁵⁶⁷⁸⁹⁽]|(?<![A-Za-z])[hf](?=t|\Z)|^[ \t>*+\d~-]", re.MULTILINE
 )
 """Where a form may begin."""
 
@@ -183,6 +185,8 @@ class Unit:
     numbers: tuple[int, ...] = ()
     form: Form = Form.BARE
     fence: str = ""
+    is_index: bool = False
+    """Whether it is the index of an array."""
     definition: bool = False
     """Whether it defines a link or a footnote."""
     unfinished: bool = False
@@ -196,13 +200,15 @@ def units(
     *,
     unfinished: bool = False,
     beside: bool = False,
+    after_index: bool = False,
 ) -> Iterator[Unit]:
     """Yield the marks of `text` and the places without marks, from `position` on, in order.
 
     `numbers` are those of the sources. With None every number up to 999 is one. With `unfinished` the last unit
-    may be one that more text can change. `beside` says that a mark ends at `position`.
+    may be one that more text can change. `beside` says that a mark ends at `position`,
+    `after_index` that the index of an array does.
     """
-    length, row = len(text), position if beside else -1
+    length, row, index = len(text), position if beside else -1, position if after_index else -1
     while beginning := _BEGINNING.search(text, position):
         start = beginning.start()
         match = _code_and_marks().match(text, start, partial=unfinished)
@@ -224,6 +230,9 @@ def units(
             position = length if end is None else end
             continue
         unit = _unit(text, match, numbers, beside=row == start)
+        if unit and start in (index, index + 1) and text[start - 1 : start] == "]" and row != start:
+            unit = Unit(start, unit.end, is_index=True)  # of another dimension
+        index = unit.end if unit and unit.is_index else -1
         if unit is None:
             other = _elsewhere().match(text, start)
             position = other.end() if other else start + 1
@@ -239,7 +248,7 @@ def end_of_code(text: str, fence: str, position: int) -> int | None:
     return closing.end() if closing else None
 
 
-_WORDS_AT_END = re.compile(r"[(（][ \t]?(?P<words>[^\W\d_][^\d()\[\]]*?)[ \t:：._#№-]*\Z")
+_WORDS_AT_END = re.compile(r"[(（][ \t]?(?P<words>[^\W\d_][^\d()\[\]]*?)[ \t:：._#№=-]*\Z")
 
 
 def _is_aside(text: str, start: int) -> bool:
@@ -282,13 +291,20 @@ def _unit(text: str, match: Match[str], numbers: Container[int] | None, *, besid
     if strong or match["sure"]:
         return Unit(start, end, named, Form.LABELLED)
     if match["raised"] is not None:
-        fine = all(known) and not _is_power(text, start, end)
+        if not all(known) and not match["numbers"].isascii():
+            named = tuple(
+                dict.fromkeys(
+                    int(digit) for digit in match["numbers"].translate(_RAISED_DIGITS) if digit.isdigit()
+                )
+            )
+            known = [_is_known(number, numbers) for number in named]  # word¹²: 1 and 2
+        fine = all(known) and (beside or not _is_power(text, start, end))
         return Unit(start, end, named, Form.RAISED) if fine else None
     # A range is all known. A list has one that is known, or stands in a row with one.
     if 0 in named or not (all(known) if is_range else any(known) or beside):
         return None
     if text[start] == "[" and not label and _is_index(text, start, end, beside=beside):
-        return Unit(start, end)
+        return Unit(start, end, is_index=True)
     return Unit(start, end, named, Form.BARE)
 
 
@@ -352,6 +368,19 @@ _ARRAYS = re.compile(
 """Names that programs give to what has indexes, and prose to nothing."""
 _ARRAY_WORDS = re.compile(r"(?:array|list|vector|string|row|value|key)s?|items|matrix|tuple", re.IGNORECASE)
 """Words that programs and prose use. In prose a mark after one of them comes before a stop more often."""
+_POINTS_AT = re.compile(
+    r"(?:^|[=(:,]|\b(?:is|are|use|using|access|element|item|value|entry|index|print|returns?|equals|gives|get|called|to))\s?\Z",
+    re.I,
+)
+"""What comes before an index in prose."""
+_COLLECTION = re.compile(
+    r"(?:\b(?:interval|domain|array|list|vector|tuple|range|set)|∈)[ \t]?\Z", re.IGNORECASE
+)
+_LETTERED = re.compile(
+    r"\b(?:vitamin|hepatitis|influenza|type|class|group|grade|plan|category|protein|factor|phase|part|level)\s[A-Z]\Z",
+    re.I,
+)
+"""Names that end with a letter, and are no names of arrays."""
 _IDENTIFIER = re.compile(r"(?:[A-Za-z_$][\w$]*[.>])*(?P<name>[A-Za-z_$][\w$]*)\)?\Z", re.ASCII)
 _PROGRAMMED = re.compile(r"[a-z]|\w*_\w*|[a-z]\d{1,2}|[a-z]{2,}[A-Z][a-z]\w*|\$\w+", re.ASCII)
 _CODE_AFTER = re.compile(r"[ \t]?(?:[-+*/%&|^]?=(?!\S*\])|\+\+|--)|\.[a-z_]|\[[A-Za-z]|[A-Za-z_(]")
@@ -363,26 +392,35 @@ _POWERS = re.compile(
 )
 """Units, Greek letters and functions, which have powers."""
 _HAN_UNITS = ("米", "里", "尺", "寸", "秒", "㎡")
-_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d\Z")
+_YEAR = re.compile(
+    r"\b(?:in|im|en|since|seit|of|by|from|until|year|Jahr)\s(?:1[5-9]|20)\d\d\Z", re.IGNORECASE
+)
 _LETTERS = re.compile(r"[^\W\d_]+\Z")
 _ENCLOSED = re.compile(r"[(（][^()（）]*[^\W\d_]{3}[^()（）]*[)）]\Z")
 
 
 def _is_index(text: str, start: int, end: int, *, beside: bool) -> bool:
     """Whether a number in brackets is the index of an array, or an array."""
-    before = text[max(0, start - _NEAR) : start]
-    if re.search(r"(?:^|[^=!<>])=[ \t]?\Z", before):
+    before, after = text[max(0, start - _NEAR) : start], text[end : end + 3]
+    if re.search(r"(?:^|[^=!<>])=[ \t]?\Z", before) or after[:1] == "{":
+        return True
+    if not beside and re.search(r"\d[ \t]?,", text[start:end]) and _COLLECTION.search(before):
         return True
     identifier = None if beside else _IDENTIFIER.search(before)
     if identifier is None:
         return False
     name = identifier["name"]
+    if len(name) == 1 and name.isupper() and _LETTERED.search(before):
+        return False
     if len(name) == 1 or _ARRAYS.fullmatch(name) or _PROGRAMMED.fullmatch(name):
         return True
-    after = text[end : end + 3]
     if _CODE_AFTER.match(after):
         return True
-    return bool(_ARRAY_WORDS.fullmatch(name)) and after[:1] not in ("", "\n", *".,;:!?)")
+    if not _ARRAY_WORDS.fullmatch(name):
+        return False
+    return after[:1] not in ("", "\n", *".,;:!?)") or bool(
+        _POINTS_AT.search(before[: identifier.start("name")])
+    )
 
 
 def _is_power(text: str, start: int, end: int) -> bool:
@@ -420,6 +458,7 @@ _ENTRY = re.compile(
     r"[ \t>]*(?:[-*+•][ \t]+)?(?P<mark>\[\^?\d{1,3}\^?\][.:]?|［\d{1,3}］|【\d{1,3}[^】\n]{0,20}】|[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}|"
     rf"<sup>\d{{1,3}}</sup>|\[?(?i:{_any(_LABELS)}){_SIGN}\d{{1,3}}\]?[:.)]|\d{{1,3}}[.)])[ \t]*(?P<title>[^\n]*[^\W\d_][^\n]*)"
 )
+_STOPS = (*".!?。！？", "]")
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S")
 _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 
@@ -427,23 +466,28 @@ _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 def start_of_source_list(text: str) -> int:
     """Return where the list of sources begins that ends `text`, or its length without one.
 
-    Its lines begin with a mark each. A heading such as "Sources" stands above them, or each has an address.
+    Its lines begin with a mark each. Without a heading such as "Sources" above them, each is a footnote, has an address,
+    or is a title after a blank line, not a sentence.
     """
-    lines = text.splitlines(keepends=True)
     start = end = len(text)
-    addresses, entries, numbered = True, 0, False
-    for line in reversed(lines):
+    fine, entries, numbered, blank = True, 0, False, False
+    for line in reversed(text.splitlines(keepends=True)):
         end -= len(line)
         content = line.rstrip("\r\n")
         if not content.strip():
+            blank = True
             continue
         if entry := _ENTRY.fullmatch(content):
-            entries += 1
-            addresses = addresses and bool(_ADDRESS.search(entry["title"]))
-            numbered = numbered or entry["mark"][0].isdigit()
+            entries, blank = entries + 1, False
+            title = entry["title"].rstrip()
+            fine = fine and (
+                entry["mark"][0] in "⁰¹²³⁴⁵⁶⁷⁸⁹" or bool(_ADDRESS.search(title)) or not title.endswith(_STOPS)
+            )
+            numbered = numbered or entry["mark"][0] in "0123456789"
             start = end
             continue
         if entries and _HEADING.fullmatch(content):
             return end
+        blank = blank or bool(_RULE.fullmatch(content))
         break
-    return start if entries and addresses and not numbered and start else len(text)
+    return start if entries and fine and blank and not numbered and start else len(text)

@@ -70,8 +70,8 @@ class CitationStream:
         self._before, self._held_back, self._fence = "", "", ""
         self._superscripts: bool | None = None
         """Whether superscripts cite; None until the first mark has told."""
-        self._beside = False
-        """Whether a mark was passed on last."""
+        self._beside = self._after_index = False
+        """Whether a mark, or the index of an array, was passed on last."""
         prepare()
 
     def read(self, piece: str) -> str:
@@ -92,6 +92,12 @@ class CitationStream:
                 break
         return "".join(pieces)
 
+    @staticmethod
+    def _limit(text: str, raised: int) -> int:
+        """Where it is known whether the superscript at `raised` cites: at the end of its paragraph."""
+        blank = text.find("\n\n", raised, raised + _WAIT)
+        return raised + _WAIT if blank < 0 else blank + 2
+
     def _take(self, count: int) -> str:
         taken, self._held_back = self._held_back[:count], self._held_back[count:]
         self._before = (self._before + taken)[-_NEAR:]
@@ -111,8 +117,15 @@ class CitationStream:
     def _prose(self, ended: bool) -> tuple[str, bool]:
         """The text that is passed on, with short marks, and whether code follows."""
         text, begin = self._before + self._held_back, len(self._before)
-        end, fence, marks = len(text), "", list[Unit]()
-        for unit in units(text, self._numbers, begin, unfinished=not ended, beside=self._beside):
+        end, fence, marks, index = len(text), "", list[Unit](), -1
+        for unit in units(
+            text,
+            self._numbers,
+            begin,
+            unfinished=not ended,
+            beside=self._beside,
+            after_index=self._after_index,
+        ):
             if unit.unfinished:
                 end = unit.start
                 break
@@ -121,11 +134,14 @@ class CitationStream:
                 break
             if unit.numbers:
                 marks.append(unit)
+            index = unit.end if unit.is_index else index
+        raised = next((mark.start for mark in marks if mark.form is Form.RAISED), None)
         if self._superscripts is None and marks:
-            raised = next((mark.start for mark in marks if mark.form is Form.RAISED), None)
-            if any(mark.form is not Form.RAISED for mark in marks):
+            # A superscript waits for the end of its paragraph, whatever else has come with it.
+            limit = end if raised is None else self._limit(text, raised)
+            if any(mark.form is not Form.RAISED and mark.start < limit for mark in marks):
                 self._superscripts = False
-            elif raised is not None and (ended or "\n\n" in text[raised:end] or end - raised > _WAIT):
+            elif raised is not None and (ended or limit <= end):
                 self._superscripts = True
             elif raised is not None:
                 end, fence = raised, ""
@@ -136,7 +152,7 @@ class CitationStream:
         self._take(end - begin)
         self._fence = fence
         if end > begin:
-            self._beside = bool(cited) and cited[-1].end == end
+            self._beside, self._after_index = bool(cited) and cited[-1].end == end, index == end
         return piece, bool(fence)
 
 

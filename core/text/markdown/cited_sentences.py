@@ -80,9 +80,7 @@ def _blocks(text: str, citations: Sequence[Citation]) -> Iterator[list[_Draft] |
     text = tamed(_without_footnotes(text))
     lines = [0, *(end.end() for end in re.finditer("\n", text)), len(text)]
     tokens = markdown_tokens(text)
-    # A number that no source has is no citation, but no fact either.
-    brackets = find_citations(text, None, superscripts=False)
-    marks = sorted({(mark.start, mark.end) for mark in (*citations, *brackets)})
+    marks = _all_marks(text, citations)
     cells: list[Token] = []
     for before, token in pairwise([Token("", "", 0), *tokens]):
         if token.type == "inline" and before.type in ("td_open", "th_open"):
@@ -99,6 +97,17 @@ def _blocks(text: str, citations: Sequence[Citation]) -> Iterator[list[_Draft] |
                 yield row
         else:
             yield token.type
+
+
+def _all_marks(text: str, citations: Sequence[Citation]) -> list[tuple[int, int]]:
+    """The offsets of the citations, and of numbers in brackets that no source has: these are no facts either."""
+    cited = list(dict.fromkeys((mark.start, mark.end) for mark in citations))
+    marks = list(cited)
+    for mark in find_citations(text, None, superscripts=False):
+        place = bisect_left(cited, mark.end, key=lambda span: span[0])
+        if place == 0 or cited[place - 1][1] <= mark.start:
+            marks.append((mark.start, mark.end))
+    return sorted(set(marks))
 
 
 def _without_footnotes(text: str) -> str:
