@@ -1,4 +1,4 @@
-"""A task of a chat client, such as a title: the chat model answers it alone, and nothing is searched."""
+"""Answers to tasks of chat clients, such as titles, without a search."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ NAMES = {
     ClientTaskKind.SUMMARY: "summary",
     ClientTaskKind.OTHER: "task",
 }
-"""What a task is called where a person reads it."""
+"""Names of tasks for a person."""
 
 _RULES = (
     "You do a task for a chat client. Its instructions say what to write about a conversation, and in what form. Reply "
@@ -80,7 +80,7 @@ async def answer_task(
 
 
 def _admitted_chat(client: ClientRequest, ports: Ports) -> tuple[Chat | None, str]:
-    """The chat model, or None and the reason."""
+    """Return the chat model, or None with the reason."""
     if ports.chat is None:
         return None, "No chat model is connected."
     if ports.withheld_origins(ports.chat, client.origins):
@@ -94,7 +94,7 @@ def _admitted_chat(client: ClientRequest, ports: Ports) -> tuple[Chat | None, st
 async def _written(  # noqa: PLR0917
     client: ClientRequest, knobs: Knobs, chat: Chat, ports: Ports, recorder: Recorder, budget: TimeBudget
 ) -> Answer | None:
-    """The reply of the chat model, or None if its time or the run's budget does not suffice."""
+    """Return the reply of the chat model, or None if time or budget do not suffice."""
     emit, run = recorder.emit, recorder.run
     messages = tuple(_messages(client))
     spending = Spending(knobs=knobs.run, prices=ports.prices, run=run, since=run.before)
@@ -106,7 +106,7 @@ async def _written(  # noqa: PLR0917
 
 
 def _messages(client: ClientRequest) -> Iterator[Message]:
-    """The messages of the client, after a rule of ours."""
+    """Yield our rules with the client's instructions, its history and the task."""
     instructions = sanitize(client.instructions)
     yield Message(role="system", content=f"{_RULES}\n\n{instructions}".strip())
     for exchange in recent(client.history, HISTORY_TOKENS):

@@ -1,4 +1,4 @@
-"""What a chat client sends with a question: its instructions, the whole message, or a task of its own."""
+"""The request of a chat client: instructions, the whole message, a task."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from core.model.usage import ModelUsage
 
 
 class ClientTaskKind(StrEnum):
-    """What a chat client asks of a model beside the person's questions."""
+    """Kinds of tasks that chat clients set, beside the person's questions."""
 
     TITLE = "title"
     TAGS = "tags"
@@ -27,25 +27,25 @@ class ClientTaskKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientRequest:
-    """What a chat client sent with the question of a run."""
+    """The request of a chat client from which a run was started."""
 
     instructions: str = ""
-    """Its system and developer messages: the words of whoever operates it."""
+    """System and developer messages: the words of the client's operator."""
     message: str = ""
-    """The person's whole message; empty: it is the question."""
+    """The person's whole message, or "" if the question is all of it."""
     task: ClientTaskKind | None = None
-    """The task that `message` sets; None: a person asks."""
+    """The task that `message` sets, or None if a person asks."""
     history: tuple[Exchange, ...] = ()
-    """The messages that a task is about, where they came before it."""
+    """Earlier messages that a task is about."""
     reply: str | None = None
-    """What a task is answered with where no model is connected; None: nothing."""
+    """The reply to a task without a chat model, or None."""
     origins: frozenset[str] = frozenset()
-    """Where the texts come from that a task may quote, as `Run.origins`."""
+    """Origins of the texts that a task may quote, as `Run.origins`."""
     notes: tuple[str, ...] = ()
-    """What a person should know of how the request was read."""
+    """Notes for a person on how the request was read."""
     usage: tuple[ModelUsage, ...] = ()
-    """What a model took that found the question, which counts in the run."""
+    """Tokens of the model that wrote the question, which count in the run."""
 
 
 NO_CLIENT = ClientRequest()
-"""Of a question that no chat client sent."""
+"""The request of a question that no chat client sent."""

@@ -1,4 +1,4 @@
-"""The messages of a chat client: its instructions, what is asked, a task of its own, and what was said before."""
+"""The messages of a chat client read as instructions, question, task and history."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from core.text.markdown.source_links import without_source_links
 from core.text.sanitize import one_line, plural, pluralize
 
 INSTRUCTING = ("system", "developer")
-"""Roles of messages that hold the words of a client's operator."""
+"""Roles of the messages of a client's operator."""
 
 TASK_CHARACTERS = 200
 """Characters of the title under which the run of a task is listed."""
@@ -23,13 +23,13 @@ TASK_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadMessages:
-    """The messages of a request as a run needs them."""
+    """The messages of a request, read for a run."""
 
     question: str
-    """Empty: `client.message` asks nothing, and a question has to be written for it."""
+    """The question, or "" if one has to be written for `client.message`."""
     client: ClientRequest
     said: tuple[Exchange, ...]
-    """What the user asked before, with all that the assistant said to it."""
+    """Earlier messages of the user, each with its answer."""
 
 
 def read_messages(request: ChatRequest, *, accepts_instructions: bool) -> ReadMessages:
@@ -77,7 +77,7 @@ def read_messages(request: ChatRequest, *, accepts_instructions: bool) -> ReadMe
 
 
 def said_before(request: ChatRequest) -> tuple[Exchange, ...]:
-    """What the user asked before the last time, with all that the assistant said to it."""
+    """Return the messages of the user before the last one, each with its answer."""
     answers: list[tuple[str, list[str]]] = []
     for message in request.messages:
         if message.role == "user":
@@ -92,7 +92,7 @@ def said_before(request: ChatRequest) -> tuple[Exchange, ...]:
 
 
 def _answers_after(request: ChatRequest, row: int) -> str:
-    """What the assistant said after the last message of the user."""
+    """Return the assistant's words after the last message of the user."""
     texts = [message.text for message in request.messages[row:] if message.role == "assistant"]
     return without_source_links("\n".join(filter(None, texts)))
 
@@ -102,7 +102,7 @@ def _instructs(message: ClientMessage) -> bool:
 
 
 def _checked_message(request: ChatRequest, row: int) -> str:
-    """The text of the user's last message, of at most `MESSAGE_LIMIT` characters."""
+    """Return the user's last message, of at most `MESSAGE_LIMIT` characters."""
     text = request.messages[row].text.strip() if row >= 0 else ""
     fault = Fault(
         field="messages" if row < 0 else f"messages.{row}.content",
@@ -123,7 +123,7 @@ def _checked_message(request: ChatRequest, row: int) -> str:
 
 
 def _notes(request: ChatRequest, row: int, instructions: str) -> Iterator[str]:
-    """What a person should know of how the messages were read."""
+    """Yield notes for a person on how the messages were read."""
     if len(instructions) > INSTRUCTIONS_LIMIT:
         yield (
             f"The model was given the first {INSTRUCTIONS_LIMIT:,} of "
@@ -137,7 +137,7 @@ def _notes(request: ChatRequest, row: int, instructions: str) -> Iterator[str]:
 def _task(
     task: ClientTask, message: str, instructions: str, history: Sequence[Exchange], notes: tuple[str, ...]
 ) -> ReadMessages:
-    """A task as a run: its question is a title for lists of runs."""
+    """Return a task as a run, with a title for lists of runs as its question."""
     name = NAMES[task.kind].capitalize()
     client = ClientRequest(
         instructions=instructions[:INSTRUCTIONS_LIMIT],

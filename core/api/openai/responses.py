@@ -129,7 +129,7 @@ class AnswerText:
 
 
 def numbered(run: Run) -> dict[int, Source]:
-    """The sources that the answer may cite, by number; of a report those of its sections too."""
+    """Return the sources of an answer by number, with those of a report's sections."""
     sections = (source for section in run.sections for source in section.sources)
     return {source.number: source for source in (*sections, *run.sources)}
 

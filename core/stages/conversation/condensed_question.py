@@ -1,4 +1,4 @@
-"""A question for a long message that asks nothing in so many words: written by the chat model, or its beginning."""
+"""A question for a long message that asks none."""
 
 import asyncio
 import secrets
@@ -26,12 +26,12 @@ _MAX_TOKENS = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CondensedQuestion:
-    """What a message is about, as a question."""
+    """A question for a message, and who wrote it."""
 
     text: str
     """On one line, at most `QUESTION_LIMIT` characters."""
     note: str
-    """Who wrote it, for a person."""
+    """For a person: who wrote the question."""
 
 
 async def condensed_question(
@@ -64,7 +64,7 @@ async def condensed_question(
 
 
 async def _condensed(message: str, chat: Chat) -> str:
-    """The question in the model's reply, or "". The rest of the reply is not awaited."""
+    """Return the question in the model's reply, or "". The rest is not awaited."""
     messages = condensing_prompt(message, secrets.token_hex(8))
     reply = chat(messages, max_tokens=_MAX_TOKENS, temperature=0.0)
     questions = [text async for text in read_queries(reply, QueryReader(1, QUESTION_LIMIT))]

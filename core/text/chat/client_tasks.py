@@ -1,4 +1,4 @@
-"""Tasks of chat clients: titles, tags and the like, which a client asks of a model beside the person's questions.
+"""Tasks of chat clients, such as titles and tags for a chat.
 
 A task is recognised by its structure, not by the prompt of one client. It has
 
@@ -30,8 +30,8 @@ _KINDS = (
     (ClientTaskKind.TAGS, r"\b(?:hash)?tags?\b|\bkeywords?\b|\btopics?\b|\blabels?\b|schlag\w+|stichw\w+|étiquettes|etiquetas|"
                     r"标签|標籤|タグ|태그"),
     (ClientTaskKind.SUMMARY, r"\bsummar\w+|\brecap\w*|zusammenf\w+|\brésum\w+|\bresum[ei]\w*|\briassum\w+|总结|總結|摘要|要約|요약"),
-    (ClientTaskKind.OTHER, r"\bemojis?\b|image generation|\bprompt for (?:an?|the) \w+|tool_calls|\bmemor(?:y|ies)\b|sentiment|"
-                     r"\bclassif\w+|synthesi[sz]e (?:these|the) responses"),
+    (ClientTaskKind.OTHER, r"\bemojis?\b|image generation|\bprompt for (?:an?|the) \w+|tool_calls|\bmemories\b|"
+                     r"synthesi[sz]e (?:these|the) responses"),
 )  # fmt: skip
 _KIND = re.compile("|".join(f"(?P<{kind.value}>{words})" for kind, words in _KINDS), re.IGNORECASE)
 
@@ -56,7 +56,7 @@ _KEYS = {
     "emoji": ClientTaskKind.OTHER,
     "tool_calls": ClientTaskKind.OTHER,
 }
-"""What is asked for, by the key of the JSON object in which it is to be given."""
+"""Kinds of tasks by the key of the JSON object that they ask for."""
 _KEY = re.compile(r"\{\s{0,20}[\"“'](?P<key>[A-Za-z_-]{1,30})[\"”']\s{0,5}:\s{0,5}(?P<list>\[)?")
 _NAMED_KEY = re.compile(
     r"\b(?:fields?|keys?|property)\b[^.\n]{0,30}?(?:called|named)\s{1,3}[\"“'`]?(?P<after>\w{1,30})|"
@@ -117,18 +117,18 @@ TITLE_CHARACTERS = 60
 QUERY_CHARACTERS = 300
 """The most characters of a query that is cut from the question."""
 _INSTRUCTION_CHARACTERS = 8_000
-"""An instruction is looked for in so many characters; templates of clients have up to 3,000."""
+"""Characters in which an instruction is looked for. Templates of clients have up to 3,000."""
 _HEAD = 600
-"""Characters at the beginning of a system message in which it says what it is for."""
+"""Characters of the beginning of a system message, which states its purpose."""
 _LABEL_CHARACTERS = 60
-"""What is left outside of a conversation and is shorter is a label, not an instruction."""
+"""A shorter text outside of a conversation is a label, not an instruction."""
 _LISTS = frozenset({ClientTaskKind.TAGS, ClientTaskKind.FOLLOW_UPS, ClientTaskKind.QUERIES})
 _ANY = re.compile("")
 _AGENT = re.compile(r"\b(?:generat(?:or|ion)|assistant|agent|system|expert|summari[sz]er)\b", re.IGNORECASE)
 _ABOUT_MESSAGE = frozenset(
     {ClientTaskKind.TITLE, ClientTaskKind.TAGS, ClientTaskKind.QUERIES, ClientTaskKind.OTHER}
 )
-"""Tasks that a client sets about one message; a summary of a text is a question of a person."""
+"""Kinds of tasks about one message. A person, not a client, asks for the summary of a text."""
 _FORM_OF_THEIR_OWN = frozenset(
     {
         ClientTaskKind.TITLE,
@@ -142,7 +142,7 @@ _FORM_OF_THEIR_OWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ClientTask:
-    """A task: its kind, its question, and the form of the reply."""
+    """A task, its conversation and the form of its reply."""
 
     kind: ClientTaskKind
     about: str = ""
@@ -150,14 +150,15 @@ class ClientTask:
     latest: str = ""
     """The latest question of the conversation, or ""."""
     key: str = ""
-    """The key of the JSON object that is asked for; empty: text is."""
+    """The key of the JSON object to reply with, or "" for text."""
     is_list: bool = False
-    """Whether the key has a list."""
+    """Whether the value of the key is a list."""
 
     def reply_without_model(self) -> str | None:
-        """Return what can be answered without a model, or None: a title, a query and a question are cut from the conversation.
+        """Return the reply that needs no model, or None.
 
-        Lists that need a model are empty where JSON is asked for.
+        Titles, queries and standalone questions are cut from the conversation. Other tasks get an empty value if they
+        ask for JSON.
         """
         match self.kind:
             case ClientTaskKind.TITLE:
@@ -195,6 +196,8 @@ def find_task(message: str, instructions: str = "", earlier: tuple[str, ...] = (
         return None  # a template around a question
     if conversation := find_conversation(message):
         own = _head_and_tail(conversation.outside)
+        if _is_asked_by_person(own):
+            return None
         task = _instructed(own, _ANY) or _instructed(
             instructions[:_INSTRUCTION_CHARACTERS], _ANY if len(own) < _LABEL_CHARACTERS else _ABOUT
         )
@@ -209,7 +212,7 @@ def find_task(message: str, instructions: str = "", earlier: tuple[str, ...] = (
 
 
 def _about_message(message: str) -> ClientTask | None:
-    """The task that one paragraph sets, about a question or a text in the others."""
+    """Return the task that one paragraph sets about the others, or None."""
     blocks = [block.strip() for block in re.split(r"\n[ \t]*\n", message) if block.strip(" \t\n-=")]
     for place, block in enumerate(blocks):
         task = _instructed(block[:_INSTRUCTION_CHARACTERS], _ABOUT)
@@ -221,7 +224,7 @@ def _about_message(message: str) -> ClientTask | None:
 
 
 def _set_by_system(message: str, instructions: str) -> ClientTask | None:
-    """The task that a system message sets at its beginning, about the message of the user."""
+    """Return the task that a system message sets about the user's message, or None."""
     task = _instructed(instructions[:_HEAD], _ABOUT)
     if not task or task.kind not in _ABOUT_MESSAGE or not _is_for_messages(instructions[:_HEAD]):
         return None
@@ -233,18 +236,19 @@ def _set_by_system(message: str, instructions: str) -> ClientTask | None:
 
 
 def _is_for_messages(instructions: str) -> bool:
-    """Whether one sentence says what to write and that it is about a message or a conversation.
+    """Whether one sentence names both the output and the conversation.
 
-    “Give every answer a title” in the instructions of an ordinary chat does not.
+    “Give every answer a title”, in the instructions of an ordinary chat, does not.
     """
     sentences = re.split(r"(?<=[.!?。？！])\s+|\n+", instructions)
     return any(_KIND.search(sentence) and _ABOUT.search(sentence) for sentence in sentences)
 
 
 def _instructed(text: str, about: re.Pattern[str]) -> ClientTask | None:
-    """The task that an instruction sets by a request, by words that say what it is `about`, and by the form of the reply.
+    """Return the task that an instruction sets, or None.
 
-    A title, queries and the like for a conversation that is marked need no form.
+    It has a request, words that match `about`, and the form of the reply. Titles, queries and the like for a marked
+    conversation need no form.
     """
     if not about.search(text):
         return None
@@ -256,13 +260,19 @@ def _instructed(text: str, about: re.Pattern[str]) -> ClientTask | None:
 
 
 def _kind_asked_for(text: str) -> ClientTaskKind | None:
-    """What the requests of an instruction are for. A sentence that asks a question is none."""
+    """Return the kind of task that an instruction requests, or None.
+
+    A question is no request, unless it asks for a part of this conversation, such as its title.
+    """
     kinds: list[ClientTaskKind] = []
     is_requested = False
     for sentence in re.split(r"(?<=[.!?。？！])\s+|\n+", text):
-        if sentence.rstrip().endswith(("?", "？")):
+        asks_for_part = _is_question(sentence) and _KIND.search(sentence) and _OURS.search(sentence)
+        if _is_question(sentence) and not asks_for_part:
             continue
-        is_requested = is_requested or bool(_REQUEST.search(sentence) or _AGENT.search(sentence))
+        is_requested = bool(
+            is_requested or asks_for_part or _REQUEST.search(sentence) or _AGENT.search(sentence)
+        )
         if is_requested:
             kinds += (
                 ClientTaskKind(match.lastgroup) for match in _KIND.finditer(sentence) if match.lastgroup
@@ -277,7 +287,7 @@ def _kind_asked_for(text: str) -> ClientTaskKind | None:
 
 
 def _json_key(text: str) -> tuple[str, ClientTaskKind | None, bool]:
-    """The key of the JSON object that an instruction asks for, what it stands for, and whether it has a list."""
+    """Return the key of the JSON object to reply with, its kind, and whether its value is a list."""
     found = [(match["key"], bool(match["list"])) for match in _KEY.finditer(text)]
     found += [(match["after"] or match["before"], False) for match in _NAMED_KEY.finditer(text)]
     for key, is_list in found:
@@ -286,8 +296,18 @@ def _json_key(text: str) -> tuple[str, ClientTaskKind | None, bool]:
     return "", None, False
 
 
+def _is_question(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？", "؟"))
+
+
+def _is_asked_by_person(text: str) -> bool:
+    """Whether a text ends with a question that is not about a task."""
+    last = text.rstrip().rpartition("\n")[2]
+    return _is_question(last) and not _KIND.search(last)
+
+
 def _head_and_tail(text: str) -> str:
-    """The ends of a long text: an instruction is before the conversation, after it, or on both sides."""
+    """Return both ends of a long text. Instructions are before or after the conversation."""
     half = _INSTRUCTION_CHARACTERS // 2
     return text if len(text) <= 2 * half else f"{text[:half]}\n{text[-half:]}"
 
@@ -301,13 +321,13 @@ def _with_questions(task: ClientTask, conversation: Conversation, message: str) 
 
 
 def _after_label(text: str) -> str:
-    """A text without a label such as `Message:` before it, which may be a line of its own."""
+    """Return a text without the label before it, such as `Message:`."""
     return re.sub(
         r"\A(?:[^\n]{0,120}[:：]\**[ \t]*(?:\n+|\Z)|[#*\s]*\w+[ \w]{0,20}[:：]\**\s*)", "", text
     ).strip()
 
 
 def _labelled_text(text: str) -> str:
-    """The line after the last label of a paragraph that has one."""
+    """Return the line after the last label of a paragraph, or ""."""
     lines = [text[label.end() - 1 :].partition("\n")[0] for label in _LABELLED.finditer(text)]
     return lines[-1].strip(" \t\"'`") if lines else ""

@@ -50,7 +50,10 @@ _FENCE = re.compile(r"^[ \t]*(?P<fence>`{3,}|~{3,}|\"{3}|'{3})", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element such as `<context>…</context>`, without its tags at `text[start:end]`."""
+    """An element such as `<context>…</context>`, at `text[start:end]`.
+
+    Its content is without the tags.
+    """
 
     name: str
     content: str
@@ -79,7 +82,7 @@ class Conversation:
 
     outside: str
     questions: tuple[str, ...]
-    """What the user says in it, oldest first; empty where no roles are marked."""
+    """The user's turns, oldest first; empty without marked roles."""
 
 
 def elements(text: str) -> tuple[Element, ...]:
@@ -155,7 +158,7 @@ def find_conversation(text: str) -> Conversation | None:
 
 
 def _after_turns(text: str, start: int) -> str:
-    """What follows the last turn of a conversation: the text after a closing fence, or after its paragraph."""
+    """Return the text after the last turn: after its closing fence, or after its paragraph."""
     fence = _FENCE.search(text, start)
     if fence:
         return text[fence.end() :]
@@ -163,7 +166,7 @@ def _after_turns(text: str, start: int) -> str:
 
 
 def _user_turns(text: str) -> Iterator[str]:
-    """What the user says in a conversation, whose turns begin with roles or are JSON."""
+    """Yield the user's turns of a conversation, oldest first."""
     json_roles = list(_JSON_ROLE.finditer(text))
     for place, role in enumerate(json_roles):
         end = json_roles[place + 1].start() if place + 1 < len(json_roles) else len(text)

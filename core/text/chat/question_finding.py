@@ -1,4 +1,4 @@
-"""What a long message asks: the question in the template of a client, or the last paragraph or sentence that asks."""
+"""The question in a long message, or in the template of a client."""
 
 import re
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _CLOSING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _SIGNATURE = 40
-"""Characters of a last paragraph without a stop that is taken for a name below a letter."""
+"""Characters of the longest last paragraph that is taken for a name below a letter."""
 _PARAGRAPH = 400
 """Characters of the longest paragraph that is taken whole for a question, among others."""
 
@@ -73,7 +73,7 @@ def find_question(text: str, limit: int) -> str:
 
 
 def _in_template(text: str) -> str:
-    """The question that a template names by an element or a label, or ""."""
+    """Return the question that a template names, or ""."""
     named = [part.content for part in elements(text) if part.is_question and part.content]
     if named:
         return named[-1]
@@ -100,8 +100,10 @@ def _in_template(text: str) -> str:
 
 
 def _last_asking(text: str, limit: int) -> str:
-    """The last paragraph or sentence that asks, or "". The ends of a text come before what is inside it: a letter that
-    is pasted between may ask something of its own."""
+    """Return the last paragraph or sentence that asks, or "".
+
+    The ends of a text come before its middle, where a pasted letter may ask something of its own.
+    """
     blocks = list(paragraphs(text))
     while len(blocks) > 1 and _is_closing(blocks[-1]):
         blocks.pop()
@@ -114,7 +116,7 @@ def _last_asking(text: str, limit: int) -> str:
 
 
 def _asking(paragraph: str, limit: int, *, requests: bool) -> str:
-    """The paragraph if it is short and asks, or else its last sentence that asks, or "".
+    """Return a short paragraph that asks, or the last sentence of a longer one that does, or "".
 
     Without `requests` only question marks ask: “list the sails” inside a letter is no question to us.
     """
@@ -133,7 +135,7 @@ def _asking(paragraph: str, limit: int, *, requests: bool) -> str:
 
 
 def _sentences(paragraph: str) -> Sequence[str]:
-    """The sentences of a paragraph. A line that ends early ends one too; a line that is wrapped does not."""
+    """Return the sentences of a paragraph. A short line ends one too, a wrapped line does not."""
     lines = paragraph.split("\n")
     width = max(map(len, lines))
     joined: list[str] = []

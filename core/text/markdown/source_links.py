@@ -1,4 +1,7 @@
-"""Citation marks as Markdown links, and a list of sources that closes an answer, for clients that show no annotations."""
+"""Citation marks as Markdown links, with a list of sources below the answer.
+
+For chat clients, most of which show no annotations.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +36,7 @@ class LinkedMark(NamedTuple):
 
 
 def source_addresses(sources: Iterable[Source]) -> dict[int, str]:
-    """Return the addresses of sources by number; "" for one that no browser can open."""
+    """Return the address of each source by number, or "" if no browser can open it."""
     return {source.number: _target(source.url) for source in sources}
 
 
@@ -45,7 +48,9 @@ def _target(url: str) -> str:
 
 
 class LinkedWriter:
-    """Text with its citation marks as links, piece by piece; the pieces join to what one write gives.
+    """A text with its citation marks as links, written in pieces.
+
+    The pieces join to what one write gives.
 
     `[1]` becomes `[[1]](address)`, and so does any other form of a mark. A piece ends before a mark that is not complete.
     Numbers without a source, and numbers in code, stay as they are. A piece costs no more the longer the text is.
@@ -66,7 +71,7 @@ class LinkedWriter:
         return self._linked(len(self._text), addresses)
 
     def _decided(self) -> int:
-        """The offset up to which further text changes no mark."""
+        """Return the offset before which further text changes no mark."""
         text, end = self._text, len(self._text)
         line = max(self._reached, end - _TAIL, text.rfind("\n", self._reached) + 1)
         starts = [end]
@@ -103,7 +108,7 @@ class LinkedWriter:
     def _marks_before(
         self, end: int, addresses: Mapping[int, str]
     ) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        """The next marks that cite a source, with their numbers."""
+        """Yield the next marks that cite a source, with their numbers."""
         reached, before = self._reached, self._fence and f"{self._fence}\n"
         paragraph = self._text.rfind("\n\n", max(reached - _CONTEXT, 0), reached)
         context = max(reached - _CONTEXT, paragraph, self._after_fence, 0)
@@ -115,7 +120,7 @@ class LinkedWriter:
                 yield start, stop, numbers
 
     def _read_fences(self) -> None:
-        """Follow fenced code in the lines that are complete."""
+        """Follow fenced code in the complete lines."""
         last = self._text.rfind("\n", self._line, self._reached) + 1
         while self._line < last:
             after = self._text.index("\n", self._line) + 1
