@@ -84,9 +84,14 @@ class Conversation:
             self.session.replies[_next_digest(self.digest, question, sent)] = exchange
 
 
+_ENDS = 4_000
+"""Characters at each end of an earlier message in which its question is looked for."""
+
+
 def asked_in(message: str) -> str:
-    """The question of an earlier message; of a long one that asks nothing, its beginning."""
-    return find_question(message, QUESTION_LIMIT) or one_line(message, QUESTION_LIMIT)
+    """Return the question of an earlier message, or its beginning if it asks nothing."""
+    ends = message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n\n{message[-_ENDS:]}"
+    return find_question(ends, QUESTION_LIMIT) or one_line(ends, QUESTION_LIMIT)
 
 
 def _digests(owner: str, exchanges: Sequence[Exchange]) -> Iterator[str]:

@@ -215,6 +215,14 @@ def test_follow_up_of_a_long_message_knows_its_pages(visitor: Visitor) -> None:
     assert QUESTION in rewriting and "north quay" not in rewriting
 
 
+def test_long_messages_of_an_unknown_history_are_their_questions(visitor: Visitor) -> None:
+    visitor.model.chats += map(streamed, ("How large should overlap be?", "A tenth [1]."))
+    long = f"{LETTER * 40}\n\n{QUESTION}"
+    sent(visitor, asked(("user", long), ("assistant", "It helps."), ("user", "How large?")))
+    rewriting = visitor.model.chat_requests[0].body.decode()
+    assert QUESTION in rewriting and "It helps." in rewriting and "north quay" not in rewriting
+
+
 def test_images_of_earlier_messages_are_told(api: Api) -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     reply = sent(api, asked(("user", [{"type": "text", "text": "What is this?"}, image]), ("user", QUESTION)))
