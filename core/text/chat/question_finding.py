@@ -7,15 +7,19 @@ from core.text.chat.prompt_parts import elements, paragraphs, without
 from core.text.sanitize import one_line
 from core.text.sentences import sentences
 
+# A bare label begins with a capital: `query: 5` stands in code and settings.
 _LABEL = re.compile(
-    r"^[ \t]*(?:#{1,6}[ \t]*)?(?:\*\*)?(?:(?P<question>(?:(?:user|my|the|the[ \t]original|original|current|follow[ -]?up)(?:'s)?[ \t]+)?"
-    r"(?:question|query|input|request)(?:[ \t]is(?:[ \t]as[ \t]follows)?)?|frage|anfrage|pregunta|consulta|domanda|вопрос|问题|用户问题|問題|質問|질문)"
+    r"^[ \t]*(?:#{1,6}[ \t]*)?(?:\*\*)?(?:(?P<question>"
+    r"(?:(?:user|my|the|the[ \t]original|original|current|follow[ -]?up)(?:'s)?[ \t]+)(?:question|query|input|request)"
+    r"(?:[ \t]is(?:[ \t]as[ \t]follows)?)?|(?-i:Q(?:uestion|uery|UESTION|UERY)|Frage|Anfrage|Pregunta|Consulta|Domanda|Вопрос)"
+    r"|问题|用户问题|問題|質問|질문)"
     r"|(?P<human>human|user)"
-    r"|(?P<answer>(?:(?:helpful|final|your|standalone)[ \t]+)?(?:answer|response|question)|thought|refined answer|assistant|ai|antwort|"
-    r"respuesta|risposta|réponse|ответ|回答|答案|답변)"
+    r"|(?P<answer>(?:(?:helpful|final|your|refined|standalone)[ \t]+)?(?:answer|response)|standalone[ \t]+question|thought|"
+    r"assistant|ai|antwort|respuesta|risposta|réponse|ответ|回答|答案|답변)"
     r"|(?P<context>(?:context|background|relevant|additional|provided|source|reference)[ \t\w]{0,40}|sources|documents|"
     r"kontext|contexto?|contesto|контекст|已知信息|上下文|参考内容|文脈))"
-    r"(?:\*\*)?[ \t]*[:：](?:\*\*)?[ \t]*|^[ \t]*#{1,6}[ \t]*(?:(?P<heading>(?:user[ \t]+)?(?:question|query)|用户问题|问题))[ \t]*$",
+    r"(?:\*\*)?[ \t]*[:：](?:\*\*)?[ \t]*"
+    r"|^[ \t]*#{1,6}[ \t]*(?:(?P<heading>(?:user[ \t]+)?(?:question|query)|用户问题|问题))[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _QUESTION_MARK = re.compile(r"[?？؟⸮;՞፧][\s\"'”’»)\]}*_]{0,6}$")
