@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -20,6 +20,7 @@ from core.text.sanitize import one_line
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+_ALGORITHM = "Ed25519"
 KEY_BYTES, SIGNATURE_BYTES = 32, 64
 LIMIT = 1000
 """Bytes of a signature with its key, as JSON."""
@@ -68,7 +69,7 @@ def sign(manifest: bytes, file: Path) -> bytes:
     private = _private(file)
     signature = base64.b64encode(private.sign(_message(manifest))).decode()
     public = base64.b64encode(private.public_key().public_bytes_raw()).decode()
-    return orjson.dumps({"algorithm": "Ed25519", "key": public, "signature": signature})
+    return orjson.dumps({"algorithm": _ALGORITHM, "key": public, "signature": signature})
 
 
 def signer(manifest: bytes, signature: bytes) -> str:
@@ -81,7 +82,7 @@ def signer(manifest: bytes, signature: bytes) -> str:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     try:
-        fields = orjson.loads(signature[: LIMIT + 1])
+        fields = _fields(signature)
         key = _decoded(fields["key"], KEY_BYTES)
         public = Ed25519PublicKey.from_public_bytes(key)
         public.verify(_decoded(fields["signature"], SIGNATURE_BYTES), _message(manifest))
@@ -90,7 +91,7 @@ def signer(manifest: bytes, signature: bytes) -> str:
             "The signature does not fit the file: one of them was changed, or it belongs to another file.",
             hint=_HINT,
         ) from error
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise BadInput("The signature of the file cannot be read.", hint=_HINT) from error
     return base64.b64encode(key).decode()
 
@@ -135,11 +136,19 @@ def _message(manifest: bytes) -> bytes:
     return f"openquery manifest sha256:{hashlib.sha256(manifest).hexdigest()}".encode()
 
 
+def _fields(signature: bytes) -> dict[str, str]:
+    """Raises ValueError: when the document has other fields, or is of another algorithm."""
+    fields: Any = orjson.loads(signature[: LIMIT + 1])
+    if fields.keys() != {"algorithm", "key", "signature"} or fields["algorithm"] != _ALGORITHM:
+        raise ValueError("another signature")
+    return dict(fields)
+
+
 def _decoded(text: str, length: int) -> bytes:
-    """Raises ValueError: when it is not so many bytes as base64."""
+    """Raises ValueError: when it is not so many bytes as base64, of which one text alone stands for them."""
     content = base64.b64decode(text, validate=True)
-    if len(content) != length:
-        raise binascii.Error("another length")
+    if len(content) != length or base64.b64encode(content).decode() != text:
+        raise binascii.Error("another length, or bits that no byte has")
     return content
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 import zipfile
 from pathlib import Path
 
@@ -70,6 +71,17 @@ def test_a_signature_of_another_bundle_or_a_damaged_one_is_refused(key: Path) ->
     ):
         with pytest.raises(BadInput):
             from_bundle(with_entry(BUNDLE, "signature.json", damage or b" "))
+
+
+def test_base64_with_bits_that_no_byte_has_is_refused(key: Path) -> None:
+    bundle = export(RECORDED, ".zip", signing_key=str(key))
+    signature = entry_of(bundle, "signature.json")
+    for ending in re.finditer(rb'.(?==+")', signature):
+        again = (
+            signature[: ending.start()] + bytes([signature[ending.start()] + 1]) + signature[ending.end() :]
+        )
+        with pytest.raises(BadInput):
+            from_bundle(with_entry(bundle, "signature.json", again))
 
 
 def test_names_come_from_trusted_keys_and_from_nothing_else(key: Path) -> None:

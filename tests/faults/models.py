@@ -200,7 +200,7 @@ CHAT = [
                 streamed=True,
             )
         ),
-        "thought and wrote no answer",
+        "empty answer",
     ),
     _unanswered(
         "thoughts up to the limit",
