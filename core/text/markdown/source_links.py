@@ -113,7 +113,7 @@ class LinkedWriter:
         paragraph = self._text.rfind("\n\n", max(reached - _CONTEXT, 0), reached)
         context = max(reached - _CONTEXT, paragraph, self._after_fence, 0)
         base = (reached if before else context) - len(before)
-        citations = find_citations(before + self._text[base + len(before) :], addresses)
+        citations = find_citations(before + self._text[base + len(before) :], addresses, superscripts=False)
         for (start, stop), cited in groupby(citations, key=lambda mark: (base + mark.start, base + mark.end)):
             numbers = tuple(mark.number for mark in cited)
             if start >= reached and stop <= end and any(number in addresses for number in numbers):
