@@ -21,10 +21,10 @@ from core.run import events as e
 from core.run.recorder import Recorder
 from core.run.state import Run
 from core.run.step_events import ModelDecided, Step, StepEnded, StepStarted
+from core.stages.answering.wordless_reply import wordless
 from core.stages.metered_models import MeteredChat
 from core.stages.spending import Spending
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
-from core.stages.wordless_reply import wordless
 from core.text.sanitize import (
     one_line,
     pluralize,

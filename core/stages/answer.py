@@ -29,10 +29,10 @@ from core.stages.answering.answer_prompt import NOT_FOUND, prompt
 from core.stages.answering.answer_writer import AnswerWriter
 from core.stages.answering.answerability import VERDICT_SECONDS, VERDICT_TOKENS, asked_first
 from core.stages.answering.extractive_answer import extractive_answer
+from core.stages.answering.wordless_reply import FILTERED, wordless
 from core.stages.metered_models import MeteredChat, MeteredEmbed
 from core.stages.spending import Spending
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
-from core.stages.wordless_reply import FILTERED, wordless
 from core.text.sanitize import CHARACTERS_A_TOKEN, estimated_tokens, pluralize
 
 

@@ -11,7 +11,7 @@ from core.errors import ChatFailed
 from core.model import Embeddings, Message, ModelUsage, Phase, ReplyText, StreamChunk, Usage
 from core.ports import Chat, ChatOptions, Embed, OnRetry
 from core.run.events import Emit, ModelAsked, ModelHeard, ModelRetry, ModelThought, ModelUsed, Purpose
-from core.stages.wordless_reply import wordless
+from core.stages.answering.wordless_reply import wordless
 from core.text.query_parser import QueryReader
 from core.text.repetition import RepetitionGuard
 from core.text.sanitize import estimated_tokens
