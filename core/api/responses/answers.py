@@ -15,6 +15,7 @@ from core.model import AnswerKind, Source
 from core.model.passage_urls import document_url, passage_at_url
 from core.run.notices import passage_embedder
 from core.run.state import Run
+from core.stages.search import NO_RESULTS
 from core.text.sanitize import truncate
 
 NOT_FOUND = "Not found in context"
@@ -243,11 +244,11 @@ def answer_of(run: Run) -> str:
 
 
 def nothing_found(run: Run) -> bool:
-    """Whether every search was answered in full, and with nothing: no failure of anybody's."""
-    replies = run.replies.values()
+    """Whether every search was answered in full, and with nothing, also on the sites that it was narrowed to."""
+    replies, faults = run.replies.values(), run.search_faults.values()
     return (
-        bool(replies)
-        and not run.search_faults
+        bool(replies or faults)
+        and all(fault.message.startswith(NO_RESULTS.rstrip(".")) for fault in faults)
         and not any(r.results or r.unresponsive_engines for r in replies)
     )
 
