@@ -92,9 +92,9 @@ def _columns(tags: Sequence[str]) -> dict[str, Any]:
             "when",
             format="D MMM, HH:mm" if narrow else "D MMM YYYY, HH:mm",
             timezone=browser.time_zone_name(),
-            width=96 if narrow else 136,
+            width=92 if narrow else 136,
         ),
-        "status": column.TextColumn("status", width=76 if narrow else 102),
+        "status": column.TextColumn("status", width=90 if narrow else 102),
         "turns": column.NumberColumn("turns", width=50, help="Questions of its conversation"),
         "tags": column.MultiselectColumn("tags", options=list(tags), color="auto", width=124),
         "changed settings": column.ListColumn(
