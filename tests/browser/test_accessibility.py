@@ -89,7 +89,9 @@ def research_while_a_run_is_under_way(visit: Visit, web_run: WebRun) -> None:
     web_run.model.chats.append(streamed(f'["{QUERIES[0]}",\n', planning, f'"{QUERIES[1]}"]'))
     web_run.model.chats.append(
         streamed(
-            "The pond ", answering, "held the flood [1]. Some say [77].\n\n#### Since when\n\n- A year [2]."
+            "The pond ",
+            answering,
+            "held the flood [1]. Some say [Source 77].\n\n#### Since when\n\n- A year [2].",
         )
     )
     app.open("/")

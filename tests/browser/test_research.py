@@ -216,7 +216,7 @@ def test_the_answer_streams_and_survives_a_reload(model_app: App, model: FakeOpe
     gate = Gate()
     model.chats.append(streamed(QUERIES))
     model.chats.append(
-        streamed("Overlap keeps facts whole [1]. ", gate, "It costs space [2]. Some say [77].")
+        streamed("Overlap keeps facts whole [1]. ", gate, "It costs space [2]. Some say [Source 77].")
     )
     model_app.ask()
     expect(model_app.answer).to_contain_text("keeps facts whole")

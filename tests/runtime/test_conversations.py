@@ -92,11 +92,11 @@ def test_a_rewrite_counts_once_against_the_quota_of_who_asked_for_it(
     runs = RunRegistry(settings.model_copy(update={"tokens_per_day": 1000}))
     try:
         first = asked(runs, fake_openai)
-        fake_openai.chats.append(streamed(STANDALONE, usage=(900, 0)))
+        fake_openai.chats.append(streamed(STANDALONE, usage=(890, 10)))
         draft = runs.conversations.draft(first.id, WRITTEN, access=Access(quota_subject="anna")).result(60)
-        fake_openai.chats.append(streamed("A tenth [1].", usage=(50, 0)))
+        fake_openai.chats.append(streamed("A tenth [1].", usage=(45, 5)))
         finished(runs, runs.start(draft.question, DEMO, turn=draft.turn, access=Access(quota_subject="anna")))
-        fake_openai.chats.append(streamed(STANDALONE, usage=(50, 0)))
+        fake_openai.chats.append(streamed(STANDALONE, usage=(45, 5)))
         runs.conversations.draft(first.id, WRITTEN, access=Access(quota_subject="anna")).result(60)
         with pytest.raises(LimitReached):
             runs.conversations.draft(first.id, WRITTEN, access=Access(quota_subject="anna"))
