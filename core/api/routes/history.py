@@ -2,8 +2,10 @@
 
 import asyncio
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 from urllib.parse import quote
 
@@ -157,11 +159,7 @@ async def resume_run(run_id: RunId, service: ServiceOf, caller: CallerOf, sessio
     """
     await _require(service, caller, run_id, Action.CHANGE_RUN)
     access = replace(session.access, quota_subject=caller.name)
-    try:
-        await asyncio.to_thread(service.runs.go_on, run_id, access)
-    except BadInput as error:
-        raise Refusal(409, error.message, error.hint, run=run_id) from error
-    return await _view(service, await stored_run(service, run_id))
+    return await _continued(service, run_id, partial(service.runs.go_on, run_id, access))
 
 
 @router.post("/runs/{id}/quote", status_code=202, responses=documented(403, 404, 409, 422, 429, 503))
@@ -172,8 +170,13 @@ async def quote_sources(run_id: RunId, service: ServiceOf, caller: CallerOf, ses
     """
     await _require(service, caller, run_id, Action.CHANGE_RUN)
     access = replace(session.access, quota_subject=caller.name)
+    return await _continued(service, run_id, partial(service.runs.quote, run_id, access))
+
+
+async def _continued(service: Service, run_id: str, work: Callable[[], object]) -> RunView:
+    """Return the run once more work on it has begun; 409 where there is none to do."""
     try:
-        await asyncio.to_thread(service.runs.quote, run_id, access)
+        await asyncio.to_thread(work)
     except BadInput as error:
         raise Refusal(409, error.message, error.hint, run=run_id) from error
     return await _view(service, await stored_run(service, run_id))
