@@ -180,7 +180,7 @@ class Ports:
     across: Embed | None = None
     """The embedder for questions and pages in different languages; None where `embed` reads them all."""
     library: Search | None = None
-    """The collections that an agent may search beside `search`; None where there are none that its models may read."""
+    """The search in collections that an agent may use, or None."""
     rerank: Rerank | None = None
     """None when no reranking model is connected."""
     answers: MutableMapping[str, Answer] | None = None

@@ -243,12 +243,12 @@ class Article:
         return tuple(self.text[start:end] for start, end in self.kept)
 
     def page_at(self, offset: int) -> int | None:
-        """The number of the page on which `text[offset]` stands; None where there are no pages."""
+        """Return the number of the page that has `text[offset]`, or None without pages."""
         passed = bisect_right(self.page_starts, offset)
         return self.first_page + passed - 1 if passed else None
 
     def section_at(self, offset: int) -> str:
-        """The heading under which `text[offset]` stands; empty where there is none."""
+        """Return the heading of the section that has `text[offset]`, or ""."""
         passed = bisect_right(self.sections, offset, key=lambda section: section[0])
         return self.sections[passed - 1][1] if passed else ""
 

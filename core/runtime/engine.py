@@ -141,7 +141,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
     async def _library_of_agent(
         self, knobs: Knobs, access: Access, embed: CachedEmbed, chat: Chat | None
     ) -> Search | None:
-        """The collections beside the web, for an agent; None where there are none that its models may read."""
+        """Return the search in collections that the models of an agent may read, or None."""
         if chat is None or knobs.run.method is not Method.AGENT or knobs.search.origin is not Origin.WEB:
             return None
         searchable = self.searchable.for_visitor(access)

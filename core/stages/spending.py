@@ -61,7 +61,7 @@ class Spending:
         return (self.knobs.dollar_budget or math.inf) - self.dollars
 
     def exhausted(self) -> str:
-        """Why there is to be no further step before the answer, whose share is kept, in words; empty: there may be."""
+        """Return the used-up budget that forbids a further step, in words, or "". The share of the answer is kept."""
         knobs = self.knobs
         spent = (
             (

@@ -127,7 +127,7 @@ def _unfit(
     cosine: Scores | None,
     bm25_scores: Scores | None,
 ) -> Callable[[int], ExclusionReason | None]:
-    """What tells why a row cannot become a source, however few there are; None for one that can."""
+    """Return a function that gives the reason why a row cannot become a source, or None."""
     allowed, refused = domains(knobs.only_domains), domains(knobs.without_domains)
     excluded = frozenset(knobs.excluded)
     # Where words alone decide, a passage needs no vector.
