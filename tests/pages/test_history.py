@@ -18,6 +18,7 @@ from core.runtime.registry import RunRegistry
 from pages.parts import tables
 from pages.parts.sharing.export_menu import exported
 from tests.pages.conftest import DEMO, answered, opened
+from tests.runtime.waiting import until as wait_until
 from tests.samples import EVENTS, records, until
 from tests.seeding import until_ended
 
@@ -163,6 +164,7 @@ def test_a_question_is_asked_again_from_its_run_and_a_link_shows_what_is_new(reg
     asked = answered(registry).id
     app = select(opened("runs"), [asked], 0)
     app.button(key="history_ask_again").click().run()
+    wait_until(lambda: len(registry.history()) == 2)  # a run is in the history once it has begun
     (new,) = (run.id for run in registry.history() if run.id != asked)
     again = until_ended(registry, [new])[0]
     assert again.knobs == replace(DEMO, read=replace(DEMO.read, fresh=True))
