@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from core.runtime.registry import RunRegistry
 
 
-def create_app(runs: RunRegistry | Callable[[], RunRegistry] | None = None) -> FastAPI:
+def create_app(runs: RunRegistry | Callable[[], RunRegistry] | None = None, *, warm: bool = True) -> FastAPI:
     """The service over `runs`, which may also be given as a function that makes them when first needed.
 
     Without any it makes its own from the settings when it starts, and closes them when it ends; the process is then
     its own too, and is hardened (`core.runtime.hardening`). A caller that gives runs hardens its own process.
+    With `warm`, workers and models are started with the application; else the first question waits for them.
     """
     from core.api.application import application
 
-    return application(runs)
+    return application(runs, warm=warm)
 
 
 @functools.cache

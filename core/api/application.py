@@ -35,7 +35,7 @@ CHAT_BODY_LIMIT = 20_000_000
 """Bytes of a chat's messages. Clients repeat the images of earlier messages, which are left out here."""
 
 
-def application(runs: RunRegistry | Callable[[], RunRegistry] | None) -> FastAPI:
+def application(runs: RunRegistry | Callable[[], RunRegistry] | None, *, warm: bool) -> FastAPI:
     """See `core.api.create_app`."""
     service = Service(_source(runs))
 
@@ -44,9 +44,10 @@ def application(runs: RunRegistry | Callable[[], RunRegistry] | None) -> FastAPI
         if runs is None:
             harden()
         own = await asyncio.to_thread(lambda: service.runs)
-        warming = asyncio.ensure_future(asyncio.to_thread(_warm, own))
+        warming = asyncio.ensure_future(asyncio.to_thread(_warm, own)) if warm else None
         yield
-        warming.cancel()
+        if warming:
+            warming.cancel()
         if runs is None:
             await asyncio.to_thread(service.close)
 

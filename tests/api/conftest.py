@@ -93,7 +93,7 @@ def serving(service_settings: Settings) -> Iterator[Api]:
     """A server of its own thread, on a free port."""
     runs = RunRegistry(service_settings)
     listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(create_app(runs), log_level="warning", timeout_graceful_shutdown=5)
+    config = uvicorn.Config(create_app(runs, warm=False), log_level="warning", timeout_graceful_shutdown=5)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
