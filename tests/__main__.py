@@ -1,8 +1,9 @@
 """Run the checks and the tests: `./test` calls `python -m tests` in an environment of its own.
 
-    ./test              style, types, audit, and every test but those marked `thorough`
+    ./test              style, types, audit, and every test but those that guard a release
     ./test --fast       style, and a quick test of each page, route and command; no browser, no other server
     ./test --changed    style, and the tests that import or name what differs from main
+    ./test --release    the tests that guard a release: marked `thorough`, or in tests/alone
     ./test --thorough   everything, with 1,000 examples for each property
     --coverage          print how much of the code the tests ran
     --durations         print the slowest tests, and CPU seconds by folder
@@ -123,6 +124,7 @@ def style() -> bool:
 def run_tests(options: argparse.Namespace, arguments: Sequence[str]) -> bool:
     """Run the tests that the options choose."""
     extra: list[str] = []
+    marked: list[str] = []
     if options.coverage:
         subprocess.run([sys.executable, "-m", "coverage", "erase"], cwd=ROOT, check=True)
         extra += ["--cov", "--cov-append", "--cov-report="]
@@ -130,8 +132,8 @@ def run_tests(options: argparse.Namespace, arguments: Sequence[str]) -> bool:
         extra += ["--durations=30", "-p", "tests.cpu_seconds"]
     if options.thorough:
         extra += ["--hypothesis-profile=thorough"]
-    elif not options.fast:
-        extra += ["-m", "not thorough"]
+    elif not options.fast and not arguments:
+        marked = ["-m", "thorough" if options.release else "not thorough"]
     workers = (os.cpu_count() or 1) + 1  # one more than cores: many tests wait
     parallel = [
         "-n",
@@ -152,11 +154,13 @@ def run_tests(options: argparse.Namespace, arguments: Sequence[str]) -> bool:
             print("No test imports or names what differs from main.")
             return True
         print("\n".join(names), flush=True)
-        return pytest(*parallel, *extra, *names, *arguments)
+        return pytest(*parallel, *extra, *marked, *names, *arguments)
     if arguments:
         return pytest(*extra, *arguments)
-    passed = pytest(*parallel, *extra)
-    return pytest(*extra, "tests/alone") and passed
+    passed = pytest(*parallel, *extra, *marked)
+    if options.release or options.thorough:
+        passed = pytest(*extra, "tests/alone") and passed
+    return passed
 
 
 def main() -> int:
@@ -165,7 +169,7 @@ def main() -> int:
         prog="./test", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     which = parser.add_mutually_exclusive_group()
-    for name in ("fast", "changed", "thorough"):
+    for name in ("fast", "changed", "release", "thorough"):
         which.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--coverage", action="store_true")
     parser.add_argument("--durations", action="store_true")
@@ -176,7 +180,7 @@ def main() -> int:
     whole = not (options.fast or arguments)
     if whole and not install_chromium():
         return 1
-    checks = background_checks() if whole else []
+    checks = background_checks() if whole and not options.release else []
     try:
         if whole:
             subprocess.run([sys.executable, "-m", "tests.services"], cwd=ROOT, check=False)

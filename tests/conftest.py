@@ -1,5 +1,6 @@
 """Servers for tests. Each starts only when a test asks for it."""
 
+import gc
 import shutil
 from asyncio import AbstractEventLoop
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -77,6 +78,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Install what the collected tests need before the first of them starts its clock."""
     if session.config.option.collectonly:
         return
+    gc.collect()
+    gc.freeze()  # the collected tests stay to the end, and every full collection would visit them
     needed = {name for item in session.items for name in getattr(item, "fixturenames", ())}
     for name, (what, prepare) in REAL_PARTS.items():
         if name in needed:

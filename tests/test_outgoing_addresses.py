@@ -20,7 +20,7 @@ from tests.services.every_face import CALLED, FACES
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 TEXT = "A tide mill is driven by the tide. " + "Its dam holds the water of the flood back. " * 12
 EMBEDDING = (

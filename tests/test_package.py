@@ -17,7 +17,7 @@ from hatch_build import with_package
 from tests.services.health import once_started
 from tests.services.process import own_port, serving
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parent.parent
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")

@@ -120,6 +120,7 @@ async def watching(folder: Path, seed: int = 0, noise: float = 0.0) -> AsyncIter
             store.close()
 
 
+@pytest.mark.thorough
 async def test_a_hundred_unchanged_pairs_have_at_most_five_false_alarms(tmp_path: Path) -> None:
     alarms = 0
     for seed in range(5):

@@ -137,7 +137,7 @@ async def test_shared_values_that_were_lost_with_their_worker_are_sent_again(clu
         assert await run_job(workers, total, shared, 2) == 14
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 async def test_a_scheduler_that_goes_ends_a_sweep_in_words(tmp_path: Path) -> None:
     with dask_scheduler(tmp_path) as cluster:
         cluster.start_workers(1)
@@ -154,7 +154,7 @@ def test_a_cluster_without_openquery_is_told(tmp_path: Path) -> None:
             DaskCluster(cluster.address)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_cluster_is_used_over_tls_by_who_has_its_certificates_alone(tmp_path: Path) -> None:
     program = (
         "import sys; from core.adapters.workers.dask_cluster import DaskCluster\n"

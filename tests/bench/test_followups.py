@@ -2,6 +2,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 
+import pytest
+
 from bench.demo_library import demo_library
 from bench.followups import HUMAN, JOINED, METRICS, RAW, SCRIPTED, conversations, measure
 from core.evaluation.statistics.significance import mean_interval
@@ -15,6 +17,7 @@ def test_half_of_the_conversations_are_held_back_and_each_text_answers_by_itself
     assert all(turn.rewrite != turn.standalone for turn in turns)
 
 
+@pytest.mark.thorough
 async def test_rewritten_follow_ups_find_what_a_persons_question_finds(warm_folder: Path) -> None:
     async with demo_library(warm_folder) as (run, ports):
         halves = [await measure(run, ports, held_back=held_back) for held_back in (False, True)]

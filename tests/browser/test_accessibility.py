@@ -281,6 +281,7 @@ WALKS: tuple[Callable[[Visit, WebRun], None], ...] = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.__name__)
 def test_axe_core_finds_nothing_in_either_theme(
     visit: Visit, web_run: WebRun, walk: Callable[[Visit, WebRun], None]

@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from core.config.questions import QUESTION_LIMIT
@@ -107,6 +108,7 @@ def stays_within_the_window(app: App, run: str) -> None:
     assert not wide, "\n".join(wide)
 
 
+@pytest.mark.thorough
 def test_texts_at_their_limits_stay_within_the_window(app: App) -> None:
     """A run whose titles have no end and are written from right to left, and whose answer has a great table."""
     long = f"{ENDLESS[:900]} holds the flood. It ends here."
@@ -122,6 +124,7 @@ def test_texts_at_their_limits_stay_within_the_window(app: App) -> None:
     stays_within_the_window(app, run)
 
 
+@pytest.mark.thorough
 def test_scripts_from_right_to_left_begin_on_the_right(app: App) -> None:
     pages = {
         title: f"{title} {other}" for title, other in zip(RIGHT_TO_LEFT, RIGHT_TO_LEFT[::-1], strict=True)

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import WebRun
@@ -77,6 +78,7 @@ def test_the_keyboard_leads_from_a_citation_into_its_passage_and_back(web_app: A
     leads_to_its_passage_and_back(app, app.page.locator(".oq-matrix td a").nth(1), "reader_cell")
 
 
+@pytest.mark.thorough
 def test_every_stop_of_the_tab_key_has_a_ring(web_app: App, web_run: WebRun) -> None:
     app = web_app
     missing = []

@@ -66,6 +66,7 @@ def passages(model_site: Site, model: FakeOpenAI) -> Iterator[int]:
     model.width = width
 
 
+@pytest.mark.thorough
 def test_every_view_draws_ten_thousand_passages_or_says_how_many(passages: int, model_app: App) -> None:
     app = model_app
     assert passages >= 10_000

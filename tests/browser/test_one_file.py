@@ -115,6 +115,7 @@ def test_with_diversity_the_context_is_the_servers_in_98_of_100_settings(
     assert differences(opened(one_file(run)), run, settings, ("context", "strategy")) <= 0.02 * settings_tried
 
 
+@pytest.mark.thorough
 def test_a_large_run_opens_about_as_fast_as_a_small_one(opened: Open) -> None:
     def seconds(size: int) -> float:
         html = one_file(synthetic_run(size))
@@ -127,6 +128,7 @@ def test_a_large_run_opens_about_as_fast_as_a_small_one(opened: Open) -> None:
     assert large < OPENING_TIMES * small
 
 
+@pytest.mark.thorough
 def test_a_large_run_opens_from_disk_without_a_fault_of_access(opened: Open) -> None:
     html = one_file(synthetic_run(max(SIZES)))
     for scheme in ("light", "dark"):

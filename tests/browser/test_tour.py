@@ -8,6 +8,7 @@ from tests.browser.page_objects import App
 from tests.browser.tour import DOCUMENT, Tour
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(240)
 def test_the_tour_can_be_walked_and_shows_what_its_document_says(app: App) -> None:
     pictures: list[str] = []

@@ -8,6 +8,7 @@ from tests.browser.page_objects import App
 from tests.browser.tour_of_evaluate import DOCUMENT, walk
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(240)
 def test_the_tour_of_evaluate_shows_what_its_document_says(app: App) -> None:
     pictures: list[str] = []

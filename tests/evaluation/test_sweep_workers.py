@@ -78,7 +78,7 @@ async def test_a_sweep_goes_on_when_every_process_is_killed_once() -> None:
     assert without_times(results) == expected
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 async def test_a_cluster_that_loses_a_worker_loses_no_result(cluster: DaskProcesses) -> None:
     tried = settings(SWEEP)
     expected = await run(handbook(), tried, LetterEmbedder())
@@ -94,7 +94,7 @@ async def test_a_cluster_that_loses_a_worker_loses_no_result(cluster: DaskProces
     assert without_times(results) == expected
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_command_sends_the_jobs_and_the_embedding_to_a_cluster(
     cluster: DaskProcesses,
     tmp_path: Path,

@@ -66,7 +66,7 @@ async def cluster(folder: Path) -> AsyncIterator[tuple[Workers, Callable[[], Non
             yield workers, lambda: dask.kill(0)
 
 
-@pytest.mark.parametrize("opened", [processes, pytest.param(cluster, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("opened", [processes, pytest.param(cluster, marks=pytest.mark.thorough)])
 async def test_an_ingest_that_loses_workers_and_is_interrupted_loses_nothing(
     opened: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

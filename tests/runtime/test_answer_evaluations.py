@@ -165,6 +165,7 @@ def test_a_judge_has_its_agreement_and_its_own_variance(
     assert evaluation.judged == evaluation.to_judge == QUESTIONS
 
 
+@pytest.mark.thorough
 @pytest.mark.model
 @pytest.mark.timeout(600)  # some hundred tokens of prompts on the processor
 def test_a_real_model_answers_and_judges_itself(tmp_path: Path, small_model: SmallModel) -> None:

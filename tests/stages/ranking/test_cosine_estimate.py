@@ -38,6 +38,7 @@ def half(index: Index) -> Index:
     return replace(index, vectors=vectors)
 
 
+@pytest.mark.thorough
 def test_words_tell_much_of_a_cosine_that_is_not_there_yet(whole: Index) -> None:
     estimate = cosine_estimate(QUESTION, half(whole))
     assert estimate is not None and whole.vectors is not None and whole.question is not None
