@@ -90,7 +90,7 @@ async def test_a_real_model_rewrites_a_follow_up(small_model: SmallModel) -> Non
     assert rewritten.text.strip() and "\n" not in rewritten.text
     assert (rewritten.author == chat.identity) != bool(rewritten.note)
     (used,) = [event for event in events if isinstance(event, ModelUsed)]
-    assert used.usage.tokens.prompt_tokens > 50 and not used.usage.estimated
+    assert used.usage.tokens.prompt_tokens > 50  # estimated if the question ended before the reply did
     await chat.aclose()
 
 
@@ -111,5 +111,5 @@ async def test_a_real_model_drafts_a_question_about_a_passage(small_model: Small
     assert draft.question == " ".join(draft.question.split())
     assert 0 <= draft.overlap <= 1 and draft.rank == 1
     (used,) = [event for event in events if isinstance(event, ModelUsed)]
-    assert used.usage.tokens.prompt_tokens > 50 and not used.usage.estimated
+    assert used.usage.tokens.prompt_tokens > 50  # estimated if the question ended before the reply did
     await chat.aclose()
