@@ -1,0 +1,41 @@
+"""Exported files of earlier versions open as far as this version knows what is in them."""
+
+from pathlib import Path
+
+from core.export.bundle import recorded_run
+from core.run.recorded_run import RecordedRun
+from tests.export.test_bundle import RECORDED, same
+from tests.run.test_importer import DONE
+from tests.samples import KEY
+
+FOLDER = Path(__file__).parents[1] / "data" / "earlier_files"
+
+
+def earlier(name: str) -> RecordedRun:
+    return recorded_run((FOLDER / name).read_bytes())
+
+
+def test_signed_bundle_opens_as_the_run() -> None:
+    assert same(earlier("signed.zip"), RECORDED)
+
+
+def test_bundle_of_offsets_opens_without_texts() -> None:
+    recorded = earlier("texts_left_out.offsets.zip")
+    assert all(page.lacks_text for page in recorded.run.pages.values())
+    assert [page.url for page in recorded.run.pages.values()] == [page.url for page in DONE.pages.values()]
+    assert recorded.run.text == DONE.text
+    assert recorded.run.index is not None and DONE.index is not None
+    places = [passage.place for passage in recorded.run.index.passages]
+    assert places == [passage.place for passage in DONE.index.passages]
+
+
+def test_texts_fetched_in_part_count_as_left_out() -> None:
+    run = earlier("texts_fetched_in_part.zip").run
+    assert run.pages[KEY].text.endswith("Delta.")
+    assert all(page.lacks_text for page in run.pages.values())
+
+
+def test_texts_fetched_by_an_earlier_version_are_texts() -> None:
+    run = earlier("texts_fetched.json").run
+    assert not any(page.lacks_text for page in run.pages.values())
+    assert [page.text for page in run.pages.values()] == [page.text for page in DONE.pages.values()]
