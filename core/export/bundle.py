@@ -17,7 +17,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from core import __version__
 from core.errors import BadInput
-from core.export.archives.ro_crate import CRATE, ro_crate
 from core.export.bundle_parts import PartsReader, PartsWriter
 from core.export.signature import LIMIT as SIGNATURE_LIMIT
 from core.export.signature import sign, signer
@@ -35,6 +34,8 @@ FORMAT, VERSION = "openquery-bundle", 1
 """The header of a bundle. The version is raised when older readers could not read the new form."""
 MANIFEST, BASE, EVENTS, LABELS = "manifest.json", "run.json", "events.jsonl", "labels.json"
 SIGNATURE = "signature.json"
+_EARLIER_PART = "ro-crate-metadata.json"
+"""Name of a part that earlier versions wrote. Its content is not read."""
 UNPACKED_LIMIT = 200_000_000
 """Bytes of all parts together, and of what they come to in the run."""
 _HARMLESS = 20_000_000
@@ -76,7 +77,6 @@ def to_bundle(recorded: RecordedRun) -> bytes:
     )
     documents[LABELS] = _LABELS.dump_json(recorded.labels)
     parts = documents | writer.parts
-    parts = {CRATE: ro_crate(recorded.run, parts, [MANIFEST]), **parts}
     manifest = {
         "format": FORMAT,
         "version": VERSION,
@@ -115,7 +115,8 @@ def from_bundle(data: bytes) -> RecordedRun:
         raise BadInput(f"The bundle has {len(data):,} bytes; the limit is {LIMIT:,}.", hint=_HINT)
     parts, key = _checked_parts(data)
     size = sum(map(len, parts.values()))
-    documents = {name: parts.pop(name, b"") for name in (BASE, EVENTS, LABELS, CRATE)}
+    parts.pop(_EARLIER_PART, None)
+    documents = {name: parts.pop(name, b"") for name in (BASE, EVENTS, LABELS)}
     if (
         count_values(documents[EVENTS]) > min(VALUES_LIMIT, VALUES_ALLOWED + size // _VALUE_BYTES)
         or documents[EVENTS].count(b"\n") > EVENTS_LIMIT

@@ -8,7 +8,6 @@ from core.analysis.answers.answer_export import answer_document
 from core.config.prices import SHIPPED, Prices
 from core.errors import BadInput
 from core.export.answer_page import answer_page
-from core.export.archives.warc import has_texts, warc
 from core.export.bibliography import bibtex, csl_json, ris
 from core.export.bundle import signed_bundle, to_bundle
 from core.export.left_out.rewrite import without_texts
@@ -98,7 +97,6 @@ FORMATS: Mapping[str, Format] = {
     ".pages.parquet": Format(
         "Pages as Parquet", PARQUET, _of_run(pages_parquet), lambda run: bool(run.pages)
     ),
-    ".warc.gz": Format("Pages as WARC", "application/warc", _of_run(warc), has_texts),
     ".bib": Format("Sources as BibTeX", "application/x-bibtex", _of_references(bibtex), _has_sources),
     ".ris": Format(
         "Sources as RIS", "application/x-research-info-systems", _of_references(ris), _has_sources

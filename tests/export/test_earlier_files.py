@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from core.export.bundle import recorded_run
+from core.export.bundle import from_bundle, recorded_run
 from core.run.recorded_run import RecordedRun
-from tests.export.test_bundle import RECORDED, same
+from tests.export.test_bundle import RECORDED, parts_of, same, zipped
 from tests.run.test_importer import DONE
 from tests.samples import KEY
 
@@ -17,6 +17,12 @@ def earlier(name: str) -> RecordedRun:
 
 def test_signed_bundle_opens_as_the_run() -> None:
     assert same(earlier("signed.zip"), RECORDED)
+
+
+def test_description_of_an_earlier_bundle_is_not_read() -> None:
+    parts = parts_of((FOLDER / "signed.zip").read_bytes())
+    del parts["signature.json"]
+    assert same(from_bundle(zipped({**parts, "ro-crate-metadata.json": b"[" * 100_000})), RECORDED)
 
 
 def test_bundle_of_offsets_opens_without_texts() -> None:

@@ -117,7 +117,7 @@ def test_a_name_without_a_known_ending_is_refused_with_the_endings(name: str) ->
 
 
 @pytest.mark.parametrize(
-    "ending", [".csv", ".parquet", ".hits.parquet", ".pages.parquet", ".warc.gz", ".bib", ".ris", ".csl.json"]
+    "ending", [".csv", ".parquet", ".hits.parquet", ".pages.parquet", ".bib", ".ris", ".csl.json"]
 )
 def test_a_run_that_has_nothing_of_a_kind_says_so(ending: str) -> None:
     empty = Run.from_records(RECORDED.records[:5])

@@ -111,7 +111,7 @@ def test_the_run_of_a_file_that_is_no_bundle_is_none() -> None:
 def test_importing_openquery_loads_nothing_heavy() -> None:
     program = (
         "import sys; from openquery import open_run, research; "
-        "print({'pandas', 'plotly', 'ipywidgets', 'IPython', 'numpy', 'warcio', 'pydantic'} & set(sys.modules))"
+        "print({'pandas', 'plotly', 'ipywidgets', 'IPython', 'numpy', 'pydantic'} & set(sys.modules))"
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout == "set()\n"

@@ -54,7 +54,7 @@ SHARING: Mapping[str, Command] = {
         "OpenQuery with every view alive; .offsets.zip one without the texts of others; .html the run in one file for a browser; "
         ".excerpts.html one without full texts; .ipynb a notebook that opens the bundle beside it; .json the run; .md and "
         ".answer.html the answer with its numbered sources; .csv and .parquet the passages with their scores; .hits.parquet and "
-        ".pages.parquet what was found and read; .warc.gz the pages; .bib, .ris and .csl.json the sources for a "
+        ".pages.parquet what was found and read; .bib, .ris and .csl.json the sources for a "
         "bibliography.",
     ),
     "open": Command(
