@@ -9,7 +9,6 @@ from core.analysis.conversation import latest_turns
 from core.analysis.history import all_tags, matching_runs
 from core.errors import OpenQueryError
 from core.export.bundle import recorded_run
-from core.export.signature import signed_by, trusted_keys
 from core.run.importer import LIMIT
 from core.run.state import RunStatus
 from core.storage.run_summaries import RunSummary
@@ -33,10 +32,8 @@ def import_run() -> None:
         return
     st.session_state["imports"] = st.session_state.get("imports", 0) + 1  # a new key empties the field
     try:
-        trusted = trusted_keys(runtime.runs().settings.trusted_keys)
         exported = recorded_run(file.getvalue())
         st.session_state["opening"] = runtime.runs().import_run(exported, runtime.history_user())
-        st.session_state["imported"] = signed_by(exported.signer, trusted)
     except OpenQueryError as error:
         runtime.refuse(f"{file.name[:80]} was not imported. {error.message}", error.hint)
 

@@ -18,7 +18,6 @@ ABSENT = {
     "export": ("missing", "--out", "run.zip"),
     "open": ("missing",),
     "replay": ("missing",),
-    "key": ("show", "missing"),
     "ingest": ("notes", "missing"),
     "eval run": ("--data", "missing"),
     "eval freeze": ("--data", "missing", "--out", "frozen.zip"),

@@ -164,10 +164,6 @@ class Settings(BaseSettings):
     """How `/v1` tells chat clients the sources of an answer. links: marks are Markdown links, and a list of sources closes the answer; annotations: in the field `annotations` alone, which most clients do not show."""
     hosts: str = _setting("", "OPENQUERY_HOSTS")
     """Names and addresses under which people and programs of other machines reach this server, separated by commas, such as openquery.example.org. Under every other one but loopback nothing is served."""
-    signing_key: str = _setting("", "OPENQUERY_SIGNING_KEY")
-    """The file of a private key by which exported bundles and runs in one file are signed; `openquery key new FILE` makes one. Empty: they are not signed."""
-    trusted_keys: str = _setting("", "OPENQUERY_TRUSTED_KEYS")
-    """Public keys whose signatures are told by a name, as NAME=KEY, separated by commas."""
     fetch_allowlist: str = _setting("", "OPENQUERY_ALLOW")
     """Private addresses that pages may be fetched from, as host:port or networks, separated by commas."""
     trust_env_proxy: bool = _setting(False, "OPENQUERY_TRUST_PROXY")

@@ -9,7 +9,6 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -18,8 +17,6 @@ from pydantic import TypeAdapter, ValidationError
 from core import __version__
 from core.errors import BadInput
 from core.export.bundle_parts import PartsReader, PartsWriter
-from core.export.signature import LIMIT as SIGNATURE_LIMIT
-from core.export.signature import sign, signer
 from core.model import Label, Unreadable
 from core.reading.zip_archive import Archive
 from core.run import events as e
@@ -33,9 +30,8 @@ from core.text.lenient_json import count_values
 FORMAT, VERSION = "openquery-bundle", 1
 """The header of a bundle. The version is raised when older readers could not read the new form."""
 MANIFEST, BASE, EVENTS, LABELS = "manifest.json", "run.json", "events.jsonl", "labels.json"
-SIGNATURE = "signature.json"
-_EARLIER_PART = "ro-crate-metadata.json"
-"""Name of a part that earlier versions wrote. Its content is not read."""
+_EARLIER_SIGNATURE, _EARLIER_DESCRIPTION = "signature.json", "ro-crate-metadata.json"
+"""Names of files that earlier versions wrote and this one ignores. No manifest lists the signature."""
 UNPACKED_LIMIT = 200_000_000
 """Bytes of all parts together, and of what they come to in the run."""
 _HARMLESS = 20_000_000
@@ -96,26 +92,16 @@ def to_bundle(recorded: RecordedRun) -> bytes:
     return bundle
 
 
-def signed_bundle(bundle: bytes, key: Path) -> bytes:
-    """The bundle with the signature of its manifest by the private key in a file. Raises as `sign`."""
-    file = io.BytesIO(bundle)
-    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo(SIGNATURE, _DATE), sign(archive.read(MANIFEST), key))
-    return file.getvalue()
-
-
 def from_bundle(data: bytes) -> RecordedRun:
     """The run that `to_bundle` wrote. A run without an end is interrupted.
 
     Raises:
-        BadInput: when it is no bundle, is damaged, was changed, has a signature that does not fit, or comes from a newer
-            version.
+        BadInput: when it is no bundle, is damaged, was changed, or comes from a newer version.
     """
     if len(data) > LIMIT:
         raise BadInput(f"The bundle has {len(data):,} bytes; the limit is {LIMIT:,}.", hint=_HINT)
-    parts, key = _checked_parts(data)
+    parts = _checked_parts(data)
     size = sum(map(len, parts.values()))
-    parts.pop(_EARLIER_PART, None)
     documents = {name: parts.pop(name, b"") for name in (BASE, EVENTS, LABELS)}
     if (
         count_values(documents[EVENTS]) > min(VALUES_LIMIT, VALUES_ALLOWED + size // _VALUE_BYTES)
@@ -141,7 +127,7 @@ def from_bundle(data: bytes) -> RecordedRun:
         raise BadInput(error.message, hint=error.hint or _HINT) from error
     if reader.unused:
         raise BadInput("The bundle has parts that belong to nothing in it.", hint=_HINT)
-    return RecordedRun(run=run, records=records, base=base, labels=labels, signer=key)
+    return RecordedRun(run=run, records=records, base=base, labels=labels)
 
 
 def recorded_run(document: bytes) -> RecordedRun:
@@ -170,22 +156,22 @@ def _listed(parts: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _checked_parts(data: bytes) -> tuple[dict[str, bytes], str]:
-    """The parts of a bundle, which are those of its manifest, and the public key that has signed it, if any."""
+def _checked_parts(data: bytes) -> dict[str, bytes]:
+    """Return the parts of a bundle after comparing them with its manifest, without ignored files."""
     try:
         archive = Archive(data, UNPACKED_LIMIT)
         if MANIFEST not in archive:
             raise BadInput("The file is no bundle: it has no manifest.", hint=_HINT)
-        document = archive.read(MANIFEST, _MANIFEST_LIMIT)
-        manifest = _manifest(document)
-        signature = archive.read(SIGNATURE, SIGNATURE_LIMIT) if SIGNATURE in archive else b""
-        parts = {name: archive.read(name) for name in archive.names if name not in (MANIFEST, SIGNATURE)}
+        manifest = _manifest(archive.read(MANIFEST, _MANIFEST_LIMIT))
+        listed_names = (name for name in archive.names if name not in (MANIFEST, _EARLIER_SIGNATURE))
+        parts = {name: archive.read(name) for name in listed_names}
     except Unreadable as error:
         raise BadInput(f"The bundle cannot be read: {error.detail}.", hint=_HINT) from error
     listed, actual = manifest.get("parts"), _listed(parts)
     if listed != actual:
         raise BadInput("The bundle is not as its manifest says: it was changed or damaged.", hint=_HINT)
-    return parts, signer(document, signature) if signature else ""
+    parts.pop(_EARLIER_DESCRIPTION, None)
+    return parts
 
 
 def _manifest(document: bytes) -> dict[str, Any]:

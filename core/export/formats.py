@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from core.analysis.answers.answer_export import answer_document
 from core.config.prices import SHIPPED, Prices
 from core.errors import BadInput
 from core.export.answer_page import answer_page
 from core.export.bibliography import bibtex, csl_json, ris
-from core.export.bundle import signed_bundle, to_bundle
+from core.export.bundle import to_bundle
 from core.export.left_out.rewrite import without_texts
 from core.export.notebook_file import notebook_file
-from core.export.one_file import one_file, signed_file
+from core.export.one_file import one_file
 from core.export.references import Reference, references
 from core.export.tables import hits_parquet, pages_parquet, passages_csv, passages_parquet
 from core.run.codec import run_to_json
@@ -31,8 +30,6 @@ class Format:
     """Raises `BadInput` when the run has nothing of this kind."""
     available: Callable[[Run], bool] = lambda run: True
     """Whether the run has something of this kind."""
-    sign: Callable[[bytes, Path], bytes] | None = None
-    """The file with a signature by the private key in another file; None where the format has none."""
 
 
 def _of_run(write: Callable[[Run], bytes]) -> Callable[[RecordedRun, Prices], bytes]:
@@ -60,13 +57,11 @@ FORMATS: Mapping[str, Format] = {
         "Bundle, with every view alive",
         "application/zip",
         lambda recorded, _: to_bundle(recorded),
-        sign=signed_bundle,
     ),
     ".offsets.zip": Format(
         "Bundle, without others' texts",
         "application/zip",
         lambda recorded, _: to_bundle(without_texts(recorded)),
-        sign=signed_bundle,
     ),
     ".json": Format("Run as JSON", "application/json", _of_run(run_to_json)),
     ".md": Format(
@@ -74,14 +69,11 @@ FORMATS: Mapping[str, Format] = {
         "text/markdown",
         lambda recorded, prices: encodable(answer_document(recorded.run, prices)).encode(),
     ),
-    ".html": Format(
-        "Run in one file", "text/html", _of_run(lambda run: one_file(run).encode()), sign=signed_file
-    ),
+    ".html": Format("Run in one file", "text/html", _of_run(lambda run: one_file(run).encode())),
     ".excerpts.html": Format(
         "Run in one file, without full texts",
         "text/html",
         _of_run(lambda run: one_file(run, full_texts=False).encode()),
-        sign=signed_file,
     ),
     ".ipynb": Format(
         "Notebook that opens the bundle beside it", "application/x-ipynb+json", _of_run(notebook_file)
@@ -131,15 +123,10 @@ def formats_of(run: Run) -> dict[str, Format]:
     return {ending: form for ending, form in FORMATS.items() if form.available(run)}
 
 
-def export(recorded: RecordedRun, ending: str, prices: Prices = SHIPPED, signing_key: str = "") -> bytes:
-    """The run as a file with this ending, a key of `FORMATS`.
-
-    `prices` say what its tokens cost; `signing_key` is the path of a private key that signs the file, where its format
-    has signatures.
+def export(recorded: RecordedRun, ending: str, prices: Prices = SHIPPED) -> bytes:
+    """Return the run as a file with an ending of `FORMATS`. `prices` say what its tokens cost.
 
     Raises:
-        BadInput: when the run has nothing of this kind, such as no sources for a bibliography, or the key cannot be used.
+        BadInput: when the run has nothing of this kind, such as no sources for a bibliography.
     """
-    form = FORMATS[ending]
-    file = form.write(recorded, prices)
-    return form.sign(file, Path(signing_key)) if form.sign and signing_key else file
+    return FORMATS[ending].write(recorded, prices)

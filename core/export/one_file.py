@@ -18,7 +18,6 @@ from typing import Any
 from core.config.settings import ROOT
 from core.errors import BadInput
 from core.export.run_parts import run_parts
-from core.export.signature import sign, signer
 from core.run.state import Run
 from core.text.sanitize import encodable, one_line
 
@@ -35,7 +34,6 @@ SCRIPTS = (
     "app.js",
 )
 _PART = re.compile(rb'(<(?:script|style)[^>]* id="part-([a-z]+)">)(.*?)(</(?:script|style)>)', re.DOTALL)
-_UNSIGNED = b'id="part-signature">null</script>'
 _DOCTYPE, _NODES = "<!doctype html>\n", "html HTML"
 """What stands before the document's element, and the names of the nodes of such a document."""
 FONTS = {"Inter": "inter-latin.woff2", "Source Serif 4": "source-serif-4-latin.woff2"}
@@ -51,7 +49,7 @@ def one_file(run: Run, *, full_texts: bool = True) -> str:
     data = {name: _json(value) for name, value in run_parts(run, full_texts=full_texts).items()}
     parts = {**styles, **data, "script": _script()}
     title, policy = one_line(encodable(run.question), 300), _policy(parts["script"], *styles.values())
-    markup = _document(title, policy, dict.fromkeys((*parts, "manifest", "signature"), ""))
+    markup = _document(title, policy, dict.fromkeys((*parts, "manifest"), ""))
     shown = f"<title>{escape(_title(title), quote=False)}</title>"
     around = markup.removeprefix(_DOCTYPE).replace(shown, "<title></title>", 1)
     manifest = {
@@ -61,7 +59,7 @@ def one_file(run: Run, *, full_texts: bool = True) -> str:
         },
         "file": _sha256(markup).hex(),
     }
-    return _document(title, policy, {**parts, "manifest": _json(manifest), "signature": "null"})
+    return _document(title, policy, {**parts, "manifest": _json(manifest)})
 
 
 def _document(title: str, policy: str, parts: Mapping[str, str]) -> str:
@@ -102,22 +100,18 @@ def is_one_file(document: bytes) -> bool:
     return document.startswith(b"<!doctype html>")
 
 
-def signed_file(html: bytes, key: Path) -> bytes:
-    """The HTML file with the signature of its manifest by the private key in a file. Raises as `sign`."""
-    manifest = {name: text for _, name, text, _ in _PART.findall(html)}[b"manifest"]
-    return html.replace(_UNSIGNED, _UNSIGNED.replace(b"null", sign(manifest, key)), 1)
+def check_file(html: bytes) -> None:
+    """Compare every byte of a run's HTML file with its manifest.
 
-
-def file_signer(html: bytes) -> str:
-    """The public key, as base64, that has signed the HTML file of a run; empty for one that is not signed.
-
-    Unlike the check that the file makes of itself, this one cannot be forged with the file, and it is of every byte.
+    The file checks itself too, but whoever changes a file can change that check with it. A signature, which earlier
+    versions wrote, is not checked.
 
     Raises:
-        BadInput: when it is no such file, was changed, or has a signature that does not fit.
+        BadInput: when it is no such file, or was changed.
     """
     parts = {name.decode(): text for _, name, text, _ in _PART.findall(html)}
-    document, signature = parts.pop("manifest", b""), parts.pop("signature", b"null")
+    document = parts.pop("manifest", b"")
+    parts.pop("signature", None)
     actual = {name: hashlib.sha256(text).hexdigest() for name, text in parts.items()}
     actual["file"] = hashlib.sha256(_PART.sub(rb"\1\4", html)).hexdigest()
     try:
@@ -131,7 +125,6 @@ def file_signer(html: bytes) -> str:
             f"The file was changed after it was written: {', '.join(changed)[:200]}.",
             hint="Ask the sender for the file again.",
         )
-    return signer(document, signature) if signature != b"null" else ""
 
 
 def _policy(script: str, *styles: str) -> str:

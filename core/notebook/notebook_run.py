@@ -16,12 +16,10 @@ from core.analysis.retrieval.trace import Trace, why_not
 from core.analysis.run_changes import RunChanges, run_changes
 from core.config.knob_changes import with_values
 from core.config.knobs import Knobs
-from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.labels.graded_ranking import GradedRanking, graded
 from core.evaluation.labels.passage_labels import label, place_labels
 from core.export.formats import ending_of, export
-from core.export.signature import signed_by, trusted_keys
 from core.export.tables import hit_columns, page_columns, passage_columns
 from core.model import Grade, Label, Ranking, Source
 from core.notebook import plots, run_display, session
@@ -247,7 +245,7 @@ class NotebookRun:
     def export(self, file: str | Path) -> Path:
         """Write the run as a file of the format that its ending says, such as `.zip`, `.html` or `.md`, with its labels.
 
-        A retuned run is written as it was before. Where the settings have a signing key, it signs the file.
+        A retuned run is written as it was before.
 
         Raises:
             BadInput: when there is no such format, or the run has nothing of that kind.
@@ -255,18 +253,8 @@ class NotebookRun:
         """
         path = Path(file)
         recorded = replace(self.recorded, labels=tuple(self._labels.values()))
-        key = Settings.read().signing_key
-        atomic_write(path, export(recorded, ending_of(path.name), signing_key=key))
+        atomic_write(path, export(recorded, ending_of(path.name)))
         return path
-
-    @property
-    def signature(self) -> str:
-        """Who has signed the file that the run was opened from, by the trusted keys of the settings, as a sentence.
-
-        Raises:
-            BadInput: when the settings have a trusted key that is none.
-        """
-        return signed_by(self.recorded.signer, trusted_keys(Settings.read().trusted_keys))
 
     def _with_ports(self, knobs: Knobs, work: Callable[[Ports], Coroutine[Any, Any, T]]) -> T:
         """Wait for work that embeds and ranks and writes nothing, with the models of the environment's settings."""

@@ -21,8 +21,6 @@ class RecordedRun:
     """The run before the first record: one that was imported without its events. None: the records are all of it."""
     labels: tuple[Label, ...] = ()
     """Of passages of its pages, to its question."""
-    signer: str = ""
-    """The public key, as base64, by which the file that it is from was signed; empty: it was not."""
 
     @classmethod
     def folded(

@@ -24,11 +24,9 @@ needed = Handled(_stop)
 
 
 def refusal() -> None:
-    """Show once why the visitor's latest action was refused, or who has signed the run that was imported."""
+    """Show once why the visitor's latest action was refused."""
     if refused := runtime.refusal():
         st.warning(_message(*refused), icon=":material/feedback:")
-    if signature := st.session_state.pop("imported", ""):
-        st.info(markdown_label(f"Imported. {signature}", 400), icon=":material/verified_user:")
 
 
 def missing(kind: str, name: str, what_there_is: str) -> None:

@@ -14,8 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from core.config.knobs import RankKnobs
 from core.errors import BadInput
 from core.evaluation.labels.qrels import from_qrels
-from core.export.one_file import file_signer, one_file, signed_file
-from core.export.signature import key_id, new_key
+from core.export.one_file import check_file, one_file
 from core.model import AnswerFrom, Grade, Turn
 from core.run import events as e
 from core.run.state import Run
@@ -271,31 +270,19 @@ def test_what_stands_around_the_parts_is_compared_too(opened: Open, before: str,
     expect(page.get_by_role("alert")).to_contain_text("What does not match its digest: “page”.")
 
 
-def signed(tmp_path: Path, run: Run) -> tuple[str, str]:
-    """The file with a signature, and the name of its key."""
-    key = key_id(new_key(tmp_path / "key.pem"))
-    return signed_file(one_file(run).encode(), tmp_path / "key.pem").decode(), key
-
-
-def test_a_signature_is_told_with_its_key_and_what_it_does_not_prove(opened: Open, tmp_path: Path) -> None:
-    html, key = signed(tmp_path, synthetic_run(60))
-    page = opened(html, viewport={"width": 390, "height": 844})
+def test_seal_tells_what_the_comparison_proves(opened: Open) -> None:
+    page = opened(one_file(synthetic_run(60)), viewport={"width": 390, "height": 844})
     seal = page.locator(".seal")
     expect(seal.locator("summary")).to_have_text(re.compile("^Matches its manifest of [^,]*$"))
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     seal.locator("summary").click()
-    expect(seal).to_contain_text(
-        f"a signature by the key {key}, which stands in the file itself. That proves nothing by itself"
-    )
     expect(seal).to_contain_text("It cannot vouch for itself")
-    assert findings(page, "signed") == ()
-    expect(opened(one_file(synthetic_run(60))).locator(".seal")).to_contain_text(
-        "The manifest has no signature."
-    )
+    expect(seal).not_to_contain_text("sign")
+    assert findings(page, "seal") == ()
 
 
-def test_page_claims_nothing_that_a_script_before_it_can_undo(opened: Open, tmp_path: Path) -> None:
-    html, _ = signed(tmp_path, synthetic_run(60))
+def test_page_claims_nothing_that_a_script_before_it_can_undo(opened: Open) -> None:
+    html = one_file(synthetic_run(60))
     hidden = "<head><script>globalThis.ran = true; document.currentScript.remove()</script>"
     forged = html.replace("<head>", hidden, 1)
     page = opened(forged)
@@ -303,34 +290,7 @@ def test_page_claims_nothing_that_a_script_before_it_can_undo(opened: Open, tmp_
     assert not re.search("unchanged|signed by", page.locator("body").inner_text(), re.IGNORECASE)
     assert not re.search("unchanged|signed by", page.locator(".pfoot").last.inner_text(), re.IGNORECASE)
     with pytest.raises(BadInput, match="changed after it was written: file"):
-        file_signer(forged.encode())
-
-
-@pytest.mark.parametrize("damage", ["another file", "another key", "no signature"])
-def test_a_signature_that_does_not_fit_is_refused(opened: Open, tmp_path: Path, damage: str) -> None:
-    html, _ = signed(tmp_path, synthetic_run(60))
-    block = re.search(r'id="part-signature">(.*?)<', html)
-    assert block is not None
-    other = {
-        "another file": lambda: one_file(synthetic_run(500)).replace(
-            'signature">null', f'signature">{block[1]}'
-        ),
-        "another key": lambda: html.replace(json.loads(block[1])["key"], new_key(tmp_path / "other.pem")),
-        "no signature": lambda: html.replace(block[1], '{"key":1}'),
-    }[damage]()
-    page = opened(other)
-    expect(page.get_by_role("alert")).to_contain_text("The signature does not fit this file.")
-    assert page.locator(".ans, .list, .knobs").count() == 0
-    assert findings(page, damage) == ()
-
-
-def test_where_signatures_cannot_be_checked_that_is_said(opened: Open, tmp_path: Path) -> None:
-    html, key = signed(tmp_path, synthetic_run(60))
-    page = opened(html)
-    page.evaluate("Object.defineProperty(globalThis, 'crypto', { value: {} })")
-    state = page.evaluate("checkedSignature(checkedParts().digest)")
-    assert state == {"state": "unchecked", "id": key}
-    assert "cannot check" in page.evaluate(f"SIGNATURES.unchecked('{key}')")
+        check_file(forged.encode())
 
 
 def test_a_changed_script_does_not_run_and_the_page_says_why(opened: Open) -> None:

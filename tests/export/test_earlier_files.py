@@ -1,12 +1,17 @@
 """Exported files of earlier versions open as far as this version knows what is in them."""
 
+import io
+import zipfile
 from pathlib import Path
+
+import pytest
 
 from core.export.bundle import from_bundle, recorded_run
 from core.run.recorded_run import RecordedRun
-from tests.export.test_bundle import RECORDED, parts_of, same, zipped
+from tests.export.test_bundle import BUNDLE, RECORDED, parts_of, same, zipped
 from tests.run.test_importer import DONE
 from tests.samples import KEY
+from tests.services.command_line import openquery
 
 FOLDER = Path(__file__).parents[1] / "data" / "earlier_files"
 
@@ -17,6 +22,20 @@ def earlier(name: str) -> RecordedRun:
 
 def test_signed_bundle_opens_as_the_run() -> None:
     assert same(earlier("signed.zip"), RECORDED)
+
+
+def test_signature_that_does_not_fit_is_ignored() -> None:
+    file = io.BytesIO(BUNDLE)
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("signature.json", b"[" * 100_000)
+    assert same(from_bundle(file.getvalue()), RECORDED)
+
+
+@pytest.mark.slow
+def test_command_claims_nothing_about_a_signature(tmp_path: Path) -> None:
+    opened = openquery(tmp_path, "open", str(FOLDER / "signed.zip"))
+    assert opened.code == 0
+    assert "sign" not in (opened.out + opened.err).lower()
 
 
 def test_description_of_an_earlier_bundle_is_not_read() -> None:

@@ -4,7 +4,10 @@ import hashlib
 import json
 import re
 
-from core.export.one_file import one_file
+import pytest
+
+from core.errors import BadInput
+from core.export.one_file import check_file, one_file
 from tests.export.synthetic_runs import synthetic_run
 
 MOST_BYTES = 5_000_000
@@ -24,7 +27,6 @@ def test_a_file_of_500_passages_has_at_most_five_megabytes() -> None:
 def test_the_manifest_has_the_digest_of_every_part_and_no_part_holds_a_tag() -> None:
     found = parts(one_file(synthetic_run(60)))
     manifest = json.loads(found.pop("manifest"))
-    assert found.pop("signature") == "null"
     page = manifest["parts"].pop("page")
     assert page != manifest["file"]
     assert manifest["parts"] == {
@@ -43,3 +45,30 @@ def test_full_texts_can_be_left_out_and_the_context_stays() -> None:
     assert all(any(source.passage.text in piece for piece in pieces) for source in run.sources)
     assert not all(held)
     assert parts(one_file(run))["ranking"] == found["ranking"]
+
+
+def test_every_byte_is_compared_with_the_manifest() -> None:
+    html = one_file(synthetic_run(60)).encode()
+    check_file(html)
+    outside = [html.index(b"<meta charset"), html.index(b"<p>This file"), html.index(b"</html>")]
+    for place in (*range(0, len(html), len(html) // 50), *outside):
+        with pytest.raises(BadInput):
+            check_file(html[:place] + bytes([html[place] ^ 1]) + html[place + 1 :])
+    script = b'<script id="part-x">alert(1)</script>'
+    for mark in (b"<head>", b"<body>", b"</html>"):
+        with pytest.raises(BadInput, match="changed after it was written: file"):
+            check_file(html.replace(mark, mark + script))
+
+
+@pytest.mark.parametrize("signature", ["null", '{"algorithm":"Ed25519","key":"x","signature":"y"}'])
+def test_file_of_an_earlier_version_is_checked_without_its_signature(signature: str) -> None:
+    """Earlier versions had one more block, which no digest covered."""
+    html = one_file(synthetic_run(60))
+    block = '<script type="application/json" id="part-signature">'
+    html = html.replace('<script id="part-script">', f'{block}</script>\n<script id="part-script">')
+    emptied = PART.sub(lambda part: part[0].replace(part[2], "") if part[2] else part[0], html)
+    wanted = hashlib.sha256(emptied.encode()).hexdigest()
+    html = html.replace(json.loads(parts(html)["manifest"])["file"], wanted).replace(block, block + signature)
+    check_file(html.encode())
+    with pytest.raises(BadInput, match="changed after it was written: run"):
+        check_file(html.replace('id="part-run">{', 'id="part-run">{ ').encode())

@@ -12,7 +12,6 @@ import openquery
 from core.errors import BadInput
 from core.export.bundle import run_of_bundle, to_bundle
 from core.export.left_out.rewrite import without_texts
-from core.export.signature import new_key
 from core.runtime.registry import RunRegistry
 from tests.export.test_bundle import BUNDLE, RECORDED
 
@@ -90,17 +89,6 @@ def test_a_run_that_is_not_there_is_told_with_what_to_do(
         openquery.open_run("other.zip")
     Path("mine.zip").write_bytes(BUNDLE)
     assert openquery.open_run(RECORDED.run.id).run.question == RECORDED.run.question
-
-
-def test_a_notebook_signs_what_it_exports_and_tells_by_whom_a_file_was_signed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "run.zip").write_bytes(BUNDLE)
-    run = openquery.open_run(tmp_path / "run.zip")
-    assert run.signature.startswith("Not signed")
-    monkeypatch.setenv("OPENQUERY_SIGNING_KEY", str(tmp_path / "key.pem"))
-    monkeypatch.setenv("OPENQUERY_TRUSTED_KEYS", f"Ada={new_key(tmp_path / 'key.pem')}")
-    assert openquery.open_run(run.export(tmp_path / "signed.zip")).signature.startswith("Signed by Ada")
 
 
 def test_the_run_of_a_file_that_is_no_bundle_is_none() -> None:

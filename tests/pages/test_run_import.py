@@ -1,16 +1,12 @@
 """A run's file, read in on the History page."""
 
-from pathlib import Path
-
 import pytest
 
 from core.export.formats import export
-from core.export.signature import key_id, new_key
 from core.run.codec import run_to_json
 from core.run.recorded_run import RecordedRun
 from core.runtime.registry import RunRegistry
 from pages.parts.research.results_pane import TABS
-from tests.export.test_signature import entry_of, with_entry
 from tests.pages.conftest import answered, opened, words
 
 pytestmark = pytest.mark.slow
@@ -54,24 +50,6 @@ def test_a_file_that_is_no_run_is_refused_with_what_to_do(registry: RunRegistry)
     assert "recipe.json was not imported" in told.value
     assert "Export it again" in told.value
     assert registry.history() == ()
-
-
-def test_who_has_signed_a_bundle_is_told_and_a_signature_that_does_not_fit_is_refused(
-    registry: RunRegistry, tmp_path: Path
-) -> None:
-    recorded = registry.recorded(answered(registry).id)
-    assert recorded is not None
-    name = key_id(new_key(tmp_path / "key.pem"))
-    signed = export(recorded, ".zip", signing_key=str(tmp_path / "key.pem"))
-    app = opened("runs")
-    app.file_uploader(key="import_0").set_value(("run.zip", signed, "application/zip")).run()
-    assert f"Signed by the key {name}, which is none of the trusted keys" in app.info[0].value
-    count = len(registry.history())
-    wrong = with_entry(export(recorded, ".offsets.zip"), "signature.json", entry_of(signed, "signature.json"))
-    app = opened("runs")
-    app.file_uploader(key="import_0").set_value(("run.zip", wrong, "application/zip")).run()
-    assert "The signature does not fit the file" in app.warning[0].value
-    assert len(registry.history()) == count
 
 
 VIEWS = ("attrition", "queries", "attribution", "scores", "map", "sources", "extraction", "answers")

@@ -207,7 +207,7 @@ async def export_run(
         raise _no_run(run_id)
     name = quote(export_name(recorded.run.question, ending))
     return Response(
-        await asyncio.to_thread(export, recorded, ending, service.prices, service.runs.settings.signing_key),
+        await asyncio.to_thread(export, recorded, ending, service.prices),
         media_type=FORMATS[ending].media_type,
         headers={"Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
     )

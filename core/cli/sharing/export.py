@@ -12,8 +12,7 @@ from core.errors import BadInput, StoreFailed
 from core.export.bundle import recorded_run
 from core.export.formats import ending_of, export
 from core.export.left_out.digests import left_out_passages, why_gone
-from core.export.one_file import file_signer, is_one_file
-from core.export.signature import key_id, new_key, public_key, signed_by, trusted_keys
+from core.export.one_file import check_file, is_one_file
 from core.model import PassageState
 from core.run.importer import LIMIT
 from core.run.notices import left_out_notices
@@ -37,7 +36,7 @@ def export_in_terminal(options: argparse.Namespace) -> int:
     out, settings = options.out, settings_of(options)
     ending = ending_of(out.name)
     with registry(settings) as runs:
-        body = export(recorded_at(options.run, runs), ending, runs.engine.prices.read(), settings.signing_key)
+        body = export(recorded_at(options.run, runs), ending, runs.engine.prices.read())
     atomic_write(out, body)
     print_note(f"{out}: {pluralize(len(body), 'byte')}")
     return 0
@@ -46,26 +45,24 @@ def export_in_terminal(options: argparse.Namespace) -> int:
 def open_in_terminal(options: argparse.Namespace) -> int:
     """Store the run of a bundle or a JSON file, print the address of its page, and return the exit code.
 
-    Who has signed it is told on stderr. A run in one file is checked alone, since a browser opens it.
+    A run in one file is only checked, since a browser opens it.
 
     With `fetch_texts` the texts that were left out are fetched again; a line for each passage that is not as it was
     tells what became of it, and the code is 4 while any text is missing.
 
     Raises:
-        BadInput: when the file is no exported run, was changed, has a signature that does not fit, or no texts were
-            left out of it.
+        BadInput: when the file is no exported run, was changed, or no texts were left out of it.
         StoreFailed: when the run cannot be stored.
         OSError: when the file cannot be read.
     """
     settings = settings_of(options)
-    lacking, trusted, document = False, trusted_keys(settings.trusted_keys), read_bounded(options.file)
+    lacking, document = False, read_bounded(options.file)
     if is_one_file(document):
-        print_note(signed_by(file_signer(document), trusted))
-        print_note("The file is as it was written. A browser opens it.")
+        check_file(document)
+        print_note("Every byte of the file matches its manifest. A browser opens it.")
         return 0
     with registry(settings) as runs:
-        run_id = runs.import_run(recorded := recorded_run(document))
-        print_note(signed_by(recorded.signer, trusted))
+        run_id = runs.import_run(recorded_run(document))
         if options.fetch_texts:
             run = runs.left_out_texts.fetch(run_id)
             lacking = any(page.lacks_text for page in run.pages.values())
@@ -129,16 +126,3 @@ def registry(settings: Settings) -> Iterator[RunRegistry]:
         yield runs
     finally:
         runs.close()
-
-
-def key_in_terminal(options: argparse.Namespace) -> int:
-    """Make a private key (`new`) or read one, print its public key, and return the exit code.
-
-    Raises:
-        BadInput: when the new file exists, or the other has no key.
-        OSError: when the file cannot be written.
-    """
-    public = (new_key if options.action == "new" else public_key)(options.file)
-    print_text(public)
-    print_note(f"The public key, which its signatures name {key_id(public)}.")
-    return 0

@@ -40,11 +40,6 @@ def _replay(target: argparse.ArgumentParser) -> None:
     add_verbose(target)
 
 
-def _key(target: argparse.ArgumentParser) -> None:
-    target.add_argument("action", choices=["new", "show"])
-    add_file(target, "file", "the file of the private key")
-
-
 SHARING: Mapping[str, Command] = {
     "export": Command(
         "sharing.export.export_in_terminal",
@@ -61,8 +56,8 @@ SHARING: Mapping[str, Command] = {
         "sharing.export.open_in_terminal",
         "add the run of a bundle or a JSON file to the history",
         _open,
-        "Add the run of a bundle or a JSON file to the history, and print the address of its page. Who has "
-        "signed the file is told; a run in one file (.html) is checked alone.",
+        "Add the run of a bundle or a JSON file to the history, and print the address of its page. "
+        "A run in one file (.html) is only checked, since a browser opens it.",
     ),
     "replay": Command(
         "sharing.replay.replay_in_terminal",
@@ -70,12 +65,5 @@ SHARING: Mapping[str, Command] = {
         _replay,
         "Show a run again as it happened, without a network or a model: its phases and its answer, with the "
         "original timing or faster.",
-    ),
-    "key": Command(
-        "sharing.export.key_in_terminal",
-        "make a key that signs exported runs, or show its public key",
-        _key,
-        "Make a private key (Ed25519) for OPENQUERY_SIGNING_KEY, or show the public key of one, for "
-        "OPENQUERY_TRUSTED_KEYS of those who receive what it signs.",
     ),
 }

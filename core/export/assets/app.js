@@ -2,31 +2,22 @@
 
 // The page: it checks the parts, then draws the run, and draws anew what a knob, a click or a label changes.
 
-async function openFile() {
+function openFile() {
   const page = document.getElementById("page");
   let checked = null;
   try {
     checked = checkedParts();
-    checked.signature = await checkedSignature(checked.digest);
   } catch {
     return showNotice(page, null, CHANGED, el("p", {}, "Its manifest cannot be read, so nothing of the run is shown. Ask the sender for the file again."));
   }
   if (!checked.parts.every(part => part.same)) return showChanged(page, checked);
-  if (checked.signature.state !== "wrong") return showRun(page, checked, true);
-  showNotice(page, null, "The signature does not fit this file.", el("p", {}, `What it has as the signature of the key ${checked.signature.id || "(none)"} is none of its manifest: one of them was changed, or the signature belongs to another file. Nothing of the run is shown. Ask the sender for the file again.`));
+  showRun(page, checked, true);
 }
 
 const CHANGED = "This file was changed after it was written.";
 
 /** What the comparison does not say. A script that stood before this one could have hidden itself, or written any of these words. */
-const LIMITS = "This page has compared all that it can see of itself. It cannot vouch for itself: whoever changes a file can change what it says, too. “openquery open FILE” compares every byte from outside, and tells who has signed it.";
-
-/** What is known of the signature, in whole sentences. None of them says who wrote the file. */
-const SIGNATURES = {
-  none: () => "The manifest has no signature.",
-  good: id => `The manifest has a signature by the key ${id}, which stands in the file itself. That proves nothing by itself: anybody can make a key, and what stands around the manifest may be of somebody else.`,
-  unchecked: id => `The manifest has a signature by the key ${id}, which this browser cannot check: it has no Ed25519, or does not offer it here.`,
-};
+const LIMITS = "This page has compared all that it can see of itself. It cannot vouch for itself: whoever changes a file can change what it says, too. “openquery open FILE” compares every byte from outside.";
 
 /** The head of the page, with what a run was compared with. */
 function header(checked, run = null, ...buttons) {
@@ -34,7 +25,7 @@ function header(checked, run = null, ...buttons) {
   const seal = run
     ? el("details", { class: "seal" }, el("summary", {}, icon("seal"), el("b", {}, "Matches its manifest"), ` of ${moment(run.written)}`),
       el("div", { class: "pop" }, el("b", {}, "Each part matches its digest in the manifest."), el("div", { class: "dig" }, rows, icon("seal"), el("span", {}, "manifest"), el("code", { class: "whole" }, checked.digest)),
-        el("p", {}, LIMITS), el("p", {}, SIGNATURES[checked.signature.state](checked.signature.id))))
+        el("p", {}, LIMITS)))
     : el("span", { class: "seal bad" }, icon("broken"), el("b", {}, checked ? "Changed after it was written" : "Refused"));
   return el("header", { class: "top" }, brand(), el("span", { class: "kind" }, "a run in one file"), el("div", { class: "r" }, seal, buttons));
 }

@@ -54,24 +54,3 @@ function checkedParts() {
   });
   return { parts, digest: sha256(partText("manifest")) };
 }
-
-/**
- * The Ed25519 signature of the manifest with this digest: `state` is none, good, wrong, or unchecked where the browser
- * cannot check one; `id` names the key as `key_id` in core/export/signature.py does.
- */
-async function checkedSignature(digest) {
-  const bytes = text => Uint8Array.from(atob(text), character => character.charCodeAt(0));
-  let id = "";
-  try {
-    const block = JSON.parse(partText("signature"));
-    if (block === null) return { state: "none", id };
-    const raw = bytes(block.key), signature = bytes(block.signature);
-    id = sha256(raw).slice(0, 32);
-    if (!globalThis.crypto?.subtle) return { state: "unchecked", id };
-    const key = await crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
-    const fits = await crypto.subtle.verify("Ed25519", key, signature, new TextEncoder().encode(`openquery manifest sha256:${digest}`));
-    return { state: fits ? "good" : "wrong", id };
-  } catch (error) {
-    return { state: error.name === "NotSupportedError" ? "unchecked" : "wrong", id };
-  }
-}

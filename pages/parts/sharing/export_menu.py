@@ -96,17 +96,16 @@ def exported(run_ids: Sequence[str], ending: str) -> bytes:
     in it names.
     """
     registry, prices = runtime.runs(), runtime.prices()
-    key = registry.settings.signing_key
     recorded = filter(None, (registry.recorded(run_id, runtime.label_user()) for run_id in run_ids))
     if len(run_ids) == 1:
-        return next((export(run, ending, prices, key) for run in recorded), b"")
+        return next((export(run, ending, prices) for run in recorded), b"")
     left_out = []
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for number, run in enumerate(recorded, 1):
             question = run.run.question
             try:
-                file = export(run, ending, prices, key)
+                file = export(run, ending, prices)
                 archive.writestr(f"{number:02}-{export_name(question, ending)}", file)
             except BadInput as error:
                 left_out.append(f"{number:02} {one_line(question, 200)}: {error.message}\n")
