@@ -26,6 +26,7 @@ from core.run.reports.plan_events import PlanApproved
 from core.run.state import Run, RunStatus
 from core.run.transitions import index_event
 from core.stages.answer import QUOTED_BY_CHOICE
+from core.stages.rank import require_texts
 from core.stages.read import read
 from core.stages.search import search
 from core.stages.streams import collected, stream
@@ -49,22 +50,18 @@ async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None =
     Chunking and embedding run again only when the chunk knobs differ, and only new texts reach the embedder.
     """
     async with _resumed(run, listen, knobs) as recorder:
-        if run.index is not None and knobs.chunk == run.knobs.chunk and not run.part and not _left_texts(run):
+        require_texts(run.passages, run.pages)
+        if run.index is not None and knobs.chunk == run.knobs.chunk and not run.part:
             await rank_index(run.question, None, knobs, ports, recorder, previous=run.ranking)
         else:
             await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
     return recorder.run
 
 
-def _left_texts(run: Run) -> bool:
-    """Whether the index is that of a run that left without its texts, and so without its vectors, and texts are here again."""
-    pages = run.pages.values()
-    return run.index is not None and run.index.vectors is None and any(page.article.digests for page in pages)
-
-
 async def reembed(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:
     """Chunk, embed and rank the run's pages again, such as by another embedder."""
     async with _resumed(run, listen, knobs) as recorder:
+        require_texts(run.passages, run.pages)
         await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
     return recorder.run
 

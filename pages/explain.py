@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.run.state import Run
-from pages.parts import address, browser, page_frame
+from pages.parts import address, browser, markup, page_frame
 from pages.parts.answers import answer_diff
 from pages.parts.explain import (
     answers_view,
@@ -30,6 +30,8 @@ class View:
     how_to_read: str
     article: str
     """The article of the handbook that goes with it."""
+    needs_texts: str = ""
+    """The end of the sentence that is shown if page texts were left out of the file. "": the view needs none."""
 
 
 VIEWS = {
@@ -52,30 +54,35 @@ VIEWS = {
         "citation, a dashed one a citation below the threshold. "
         "Similarity does not prove that the source supports the sentence.",
         "citations-and-attribution",
+        needs_texts="sentences of the answer cannot be compared with their sources",
     ),
     "scores": View(
         "bar_chart",
         scores_view.view,
         "Blue: cosines of this question. Grey: cosines of unrelated questions on the same passages.",
         "cosine-similarity",
+        needs_texts="the passages have no vectors to compare with unrelated questions",
     ),
     "map": View(
         "scatter_plot",
         map_view.view,
         "Close points are similar; the projection is approximate. Click a point for its nearest neighbours, or use the lasso.",
         "embedding-maps",
+        needs_texts="the passages have no vectors to draw",
     ),
     "sources": View(
         "copy_all",
         sources_view.view,
         "Near-duplicate pages count as one; leave a page out to see its effect on the ranking.",
         "near-duplicate-detection",
+        needs_texts="pages cannot be compared with each other",
     ),
     "extraction": View(
         "radiology",
         extraction_view.view,
         "Left: the page as fetched. Right: the extracted article; struck through in red is what the extractor left out.",
         "main-text-extraction",
+        needs_texts="the extractors cannot be compared on them",
     ),
     "answers": View(
         "difference",
@@ -95,7 +102,13 @@ name = address.view_choice({view: f":material/{VIEWS[view].symbol}: {view.capita
 shown = VIEWS[name]
 page_frame.how_to_read(shown.how_to_read, shown.article)
 with st.container(key="explain_view"):
-    shown.draw(run)
+    if shown.needs_texts and run.lacks_texts:
+        markup.show_empty(
+            f"The texts of the pages were left out of the file of this run, so {shown.needs_texts}.",
+            "visibility_off",
+        )
+    else:
+        shown.draw(run)
 browser.chart_clicks(
     {
         "flow": attrition_view.pick,

@@ -66,7 +66,7 @@ BUTTONS: dict[Action, list[str]] = {
         Action.ASK: "go example_* ask_with_* ask_words_* evaluate_explain evaluate_compare answer_without answer_both stop_both ask_judge "
         "extraction_fetch_again import_* history_ask_again follow_up_go follow_up_ask next_question_* write_questions",
         Action.OPEN_RUN: "what_is_new_export export_* attribution_csv",
-        Action.CHANGE_RUN: "stop fetch_late fetch_texts answer_again answer_now quote_instead quote_sources search_more extraction_switch extraction_keep extraction_leave_out_* history_delete_confirmed "
+        Action.CHANGE_RUN: "stop fetch_late answer_again answer_now quote_instead quote_sources search_more extraction_switch extraction_keep extraction_leave_out_* history_delete_confirmed "
         "plan_approve run_go_on",
         Action.SHARE_RUN: "link_make link_take_back_*",
         Action.KEEP_LABELS: "grade_* label_undo labels_export labels_import preset_apply_* preset_delete_* preset_save_* preset_rename_* preset_undo_*",

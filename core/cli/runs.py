@@ -19,6 +19,7 @@ from core.config.prices import Prices
 from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
 from core.followups import answer_again, require_pages
+from core.model import readable
 from core.run.codec import run_to_json
 from core.run.state import Run
 from core.runtime.engine import Engine
@@ -113,7 +114,7 @@ def _show(run: Run, as_json: bool, prices: Prices) -> None:
     if as_json:
         print_json_line(run_to_json(run))
         return
-    print_text(f"{one_line(run.id)}  {run.status}\n{run.question}\n\n{run.text}", end="")
+    print_text(f"{one_line(run.id)}  {run.status}\n{run.question}\n\n{readable(run.text)}", end="")
     Terminal(PhaseLines(1), prices, verbose=False, stream=True, closed=lambda: None).finish(run)
 
 

@@ -9,11 +9,11 @@ from core.errors import BadInput
 from core.export.answer_page import answer_page
 from core.export.bibliography import bibtex, csl_json, ris
 from core.export.bundle import to_bundle
-from core.export.left_out.rewrite import without_texts
 from core.export.notebook_file import notebook_file
 from core.export.one_file import one_file
 from core.export.references import Reference, references
 from core.export.tables import hits_parquet, pages_parquet, passages_csv, passages_parquet
+from core.export.without_texts import without_texts
 from core.run.codec import run_to_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
@@ -59,7 +59,7 @@ FORMATS: Mapping[str, Format] = {
         lambda recorded, _: to_bundle(recorded),
     ),
     ".offsets.zip": Format(
-        "Bundle, without others' texts",
+        "Bundle, without page texts",
         "application/zip",
         lambda recorded, _: to_bundle(without_texts(recorded)),
     ),

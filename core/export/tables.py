@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from core.analysis.progress import hit_progress
 from core.analysis.rankings.ranked_passages import SCORES, ranked_passages
 from core.errors import BadInput
+from core.model import readable
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import encodable, spreadsheet_cell
@@ -68,7 +69,7 @@ def passage_columns(run: Run) -> dict[str, list[Any]]:
         "url": [row.url for row in rows],
         "start": [place.start for place in places],
         "end": [place.end for place in places],
-        "text": [encodable(row.text) for row in rows],
+        "text": [encodable(readable(row.text)) for row in rows],
     }
 
 
@@ -103,7 +104,7 @@ def page_columns(run: Run) -> dict[str, list[Any]]:
         "characters": [len(page.text) for page in pages],
         "passages": [counts[page.key] for page in pages],
         "snippet_only": [page.snippet_only for page in pages],
-        "text": [encodable(page.text) for page in pages],
+        "text": [encodable(readable(page.text)) for page in pages],
     }
 
 

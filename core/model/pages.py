@@ -128,51 +128,21 @@ class InjectionSign:
 
 
 FILLING = "░"
-"""What stands for the characters of a text that was left out of a file, with some blanks between."""
+"""The character that replaces those of a text that was left out of a file, with some blanks between."""
+TEXT_LEFT_OUT = "The text was left out of this file."
+"""The sentence that a face shows in place of such a text."""
+GET_TEXTS = "Ask the sender for a file with the texts, or ask the question again."
+"""The hint of errors and notices about such texts."""
 
 
-class PassageState(StrEnum):
-    """What is known of a passage whose text was left out of a file."""
-
-    LEFT_OUT = "not fetched yet"
-    UNCHANGED = "unchanged"
-    MOVED = "moved"
-    """It stands at another place of its page now."""
-    CHANGED = "changed"
-    """Its page can be read, and does not have it."""
-    GONE = "gone"
-    """Its page cannot be read."""
+def is_left_out(text: str) -> bool:
+    """Whether a text was left out of a file, so that `text` is nothing but filling characters."""
+    return FILLING in text and not text.strip(f"{FILLING} ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassageDigest:
-    """What stands for the text of a passage at `text[start:end]` of its page."""
-
-    start: int
-    end: int
-    sha256: str
-    fingerprint: int
-    """A rolling hash, by which the text is found at other places (`core.export.fingerprints`)."""
-    state: PassageState = PassageState.LEFT_OUT
-    moved_to: int | None = None
-    """Where it begins now."""
-
-    @property
-    def here(self) -> bool:
-        """Whether its text was fetched again."""
-        return self.state in (PassageState.UNCHANGED, PassageState.MOVED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextDigests:
-    """What stands for the text of a page that was left out of a file, and for its passages: digests of UTF-8."""
-
-    sha256: str
-    passages: tuple[PassageDigest, ...] = ()
-    whole: bool = False
-    """Whether the very same text was fetched again."""
-    problem: str = ""
-    """Why the page could not be read again; empty: it was, or nobody has tried."""
+def readable(text: str) -> str:
+    """Return a text for display, or the sentence that it was left out of the file."""
+    return TEXT_LEFT_OUT if is_left_out(text) else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,8 +188,8 @@ class Article:
     """CPU seconds of the extraction."""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """What a collection stores with a passage, as it was written: JSON values. Empty for a page of the web."""
-    digests: TextDigests | None = None
-    """Of a text that was left out of a file, for which `text` has as many filling characters; None: it never was."""
+    text_left_out: bool = False
+    """Whether the text was left out of a file. `text` then has as many filling characters."""
 
     @property
     def kind_and_parts(self) -> str:
@@ -278,9 +248,8 @@ class Page:
 
     @property
     def lacks_text(self) -> bool:
-        """Whether some of its text, or all, was left out and is not here."""
-        digests = self.article.digests
-        return digests is not None and not digests.whole
+        """Whether the text was left out of the file that the page came in."""
+        return self.article.text_left_out
 
     @property
     def document(self) -> str:

@@ -14,6 +14,7 @@ from core.analysis.rankings.ranked_passages import ranked_passages, sampled
 from core.analysis.rankings.score_curve import ScoreCurve, elbow, score_curve
 from core.analysis.retrieval.attrition import Attrition, attrition
 from core.analysis.retrieval.flow_diagram import flow_diagram
+from core.model import readable
 from core.notebook.display import Display, bar, caption, empty, rows_table
 from core.run.state import Run
 from core.text.display import decimal
@@ -80,7 +81,7 @@ def map_plot(run: Run) -> Display[Projection | None]:
             y,
             colours.get(row.key, REST),
             7 if row.number else 3.5,
-            f"{f'[{row.number}] ' if row.number else ''}rank {row.rank} · {row.title}: {one_line(row.text, 120)}",
+            f"{f'[{row.number}] ' if row.number else ''}rank {row.rank} · {row.title}: {one_line(readable(row.text), 120)}",
             ring=bool(row.number),
         )
         for row, (x, y) in sorted(

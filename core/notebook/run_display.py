@@ -16,7 +16,16 @@ from core.analysis.retrieval.trace import StepState, Trace
 from core.analysis.run_changes import RunChanges
 from core.evaluation.labels.graded_ranking import DEPTH, GradedRanking
 from core.evaluation.metrics.metric_help import with_unit
-from core.model import AnswerKind, Ranking, Source, snippet_numbers, source_numbers
+from core.model import (
+    TEXT_LEFT_OUT,
+    AnswerKind,
+    Ranking,
+    Source,
+    is_left_out,
+    readable,
+    snippet_numbers,
+    source_numbers,
+)
 from core.notebook.display import Display, bar, empty, facts, rows_table
 from core.run.state import Run
 from core.text.display import decimal, duration
@@ -73,7 +82,8 @@ def answer_display(run: Run) -> Display[str]:
             [p[b[str(notice)]] for notice in run.notices if notice.is_caveat],
             div(dir="auto")[
                 _markdown(
-                    elements(run.text, source_numbers(run.sources), snippet_numbers(run.sources)), titles
+                    elements(readable(run.text), source_numbers(run.sources), snippet_numbers(run.sources)),
+                    titles,
                 )
             ],
             is_extractive and p(".quiet")["Extractive: sentences quoted from the sources."],
@@ -145,7 +155,9 @@ def source_display(run: Run, source: Source) -> Display[Source]:
         content=(
             b[f"[{source.number}] {source.title}"],
             div(".quiet")[source.url],
-            blockquote(dir="auto")[before, mark[source.passage.text], after],
+            blockquote(dir="auto")[TEXT_LEFT_OUT]
+            if is_left_out(source.passage.text)
+            else blockquote(dir="auto")[before, mark[source.passage.text], after],
         ),
     )
 

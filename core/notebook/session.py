@@ -106,7 +106,7 @@ def open_run(reference: str | Path) -> NotebookRun:
     ]
     if runs:
         return NotebookRun(
-            min(runs, key=lambda recorded: any(page.article.digests for page in recorded.run.pages.values()))
+            min(runs, key=lambda recorded: any(page.lacks_text for page in recorded.run.pages.values()))
         )
     if path.suffix in {".zip", ".json"} or not registry().get(str(reference)):
         name = one_line(str(reference), 100)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from core.model import (
     CAVEAT,
-    FILLING,
+    GET_TEXTS,
     AnswerKind,
     Notice,
-    PassageState,
     Phase,
     Severity,
     SkipReason,
+    is_left_out,
     snippet_numbers,
 )
 from core.model.passage_urls import collection_at_url
@@ -143,29 +143,23 @@ def _of_kept_blocks(run: Run) -> Iterator[Notice]:
 
 
 def left_out_notices(run: Run) -> Iterator[Notice]:
-    """How many pages lack their texts, and what became of those that were fetched again."""
-    digests = [page.article.digests for page in run.pages.values() if page.article.digests]
+    """Yield how many pages are without their texts, and whether the answer is left out too."""
     if lacking := sum(page.lacks_text for page in run.pages.values()):
         yield _warning(
             Phase.READ,
             f"The {plural(lacking, 'text')} of {lacking:,} of {pluralize(len(run.pages), 'page')} "
-            f"{plural(lacking, 'is', 'are')} not here: this run left without the "
-            "texts of others. Their passages cannot be read or ranked again.",
-            "Fetch them again: under Pages on the Research page, or with openquery open FILE --fetch-texts.",
+            f"{plural(lacking, 'was', 'were')} left out of the file of this run. "
+            "Their passages cannot be read, compared or ranked again.",
+            GET_TEXTS,
         )
-    if digests and run.text.startswith(FILLING):
+    if is_left_out(run.text):
         message = "The answer quotes what others wrote, so it was left out of the file."
         yield Notice(
             phase=Phase.ANSWER,
             severity=Severity.INFO,
             message=message,
-            hint="Answer again once the texts are here.",
+            hint=GET_TEXTS,
         )
-    states = Counter(passage.state for text in digests for passage in text.passages)
-    if states.total() > states[PassageState.LEFT_OUT]:
-        counts = ", ".join(f"{states[state]:,} {state}" for state in PassageState if states[state])
-        message = f"Pages were fetched again. Of {pluralize(states.total(), 'passage')}: {counts}."
-        yield Notice(phase=Phase.READ, severity=Severity.INFO, message=message)
 
 
 def _of_embedding(run: Run) -> Iterator[Notice]:

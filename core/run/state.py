@@ -203,6 +203,12 @@ class Run:
         return tuple(page for hit in self.hits if (page := self.pages.get(hit.key)) and not page.lacks_text)
 
     @property
+    def lacks_texts(self) -> bool:
+        """Whether texts of its passages, or before there are any of its pages, were left out of a file."""
+        keys = {passage.place.page for passage in self.passages} or self.pages.keys()
+        return any(page.lacks_text for key in keys if (page := self.pages.get(key)))
+
+    @property
     def full_pages(self) -> int:
         """How many pages were read, without snippets that stand in for a page."""
         return sum(not page.snippet_only for page in self.pages.values())

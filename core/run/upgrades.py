@@ -27,19 +27,30 @@ RENAMED_FIELDS: tuple[tuple[str, str], ...] = (
 
 
 def upgrade(document: dict[str, Any]) -> dict[str, Any]:
-    """Rename the fields of an event or an exported run, as JSON, in place, and return it.
+    """Bring an event or an exported run, as JSON, up to date in place, and return it.
 
-    What has the current names is unchanged. Malformed parts are left for the reader to refuse.
+    Fields are renamed. Digests of a text that was left out of a file become `text_left_out`, unless earlier versions
+    had fetched the whole text again. What has the current names is unchanged. Malformed parts are left for the reader
+    to refuse.
     """
     for path, name in RENAMED_FIELDS:
-        *parents, old = path.split(".")
-        values: list[Any] = [document]
-        for key in parents:
-            if key == EACH:
-                values = [item for value in values if isinstance(value, list) for item in value]
-            else:
-                values = [value[key] for value in values if isinstance(value, dict) and key in value]
-        for value in values:
+        parents, _, old = path.rpartition(".")
+        for value in _at(document, parents):
             if isinstance(value, dict) and old in value:
                 value[name] = value.pop(old)
+    for article in _at(document, "page.article") + _at(document, "pages.*.article"):
+        digests = article.pop("digests", None) if isinstance(article, dict) else None
+        if isinstance(digests, dict):
+            article["text_left_out"] = digests.get("whole") is not True
     return document
+
+
+def _at(document: dict[str, Any], path: str) -> list[Any]:
+    """Return the values at a path, which is empty for the document itself."""
+    values: list[Any] = [document]
+    for key in path.split(".") if path else ():
+        if key == EACH:
+            values = [item for value in values if isinstance(value, list) for item in value]
+        else:
+            values = [value[key] for value in values if isinstance(value, dict) and key in value]
+    return values

@@ -30,7 +30,6 @@ from core.runtime.quotas import Quotas
 from core.runtime.run_comparisons import RunComparisons
 from core.runtime.side_jobs.answer_evaluations import AnswerEvaluations
 from core.runtime.side_jobs.conversations import Conversations
-from core.runtime.side_jobs.left_out_texts import LeftOutTexts
 from core.runtime.side_jobs.question_drafting import QuestionDrafting
 from core.runtime.side_jobs.retuning import Retuning, SideAnswers, start_job
 from core.runtime.stored_work import FollowUp, StoredWork, own_budget
@@ -66,7 +65,6 @@ class RunRegistry(StoredWork):
         """Await a coroutine on the loop that owns the connections: `BackgroundLoop.call`."""
         self.side_answers = SideAnswers(self._loop, self.engine, self.quotas, self._slots)
         self.conversations = Conversations(self._loop, self.engine, self.quotas, self.get)
-        self.left_out_texts = LeftOutTexts(self._loop, self.engine, self.store, self._jobs)
         self.retuning = Retuning(self._loop, self.engine, self.quotas, self._jobs)
         self.presets = Presets(self.store)
         self.labels = LabelStore(self.store)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.config.knobs import RankKnobs, Strategy
 from core.errors import BadInput
-from core.model import Index, Page, Passage, Ranking, Source, context_numbers
+from core.model import GET_TEXTS, Index, Page, Passage, Ranking, Source, context_numbers
 from core.run.hit_merging import RRF_K
 from core.stages.answering.surroundings import from_its_sentence, surrounded
 from core.stages.ranking.bm25 import CACHED_INDEXES, NO_PAGES, bm25
@@ -114,8 +114,9 @@ def require_texts(passages: Sequence[Passage], pages: Mapping[str, Page]) -> Non
     """Raise `BadInput` when a passage is of a page whose text was left out of a file and is not here."""
     if _pages_of(passages, pages).lack_text:
         raise BadInput(
-            "This run left without the texts of its pages, so nothing can be ranked, answered or compared by them.",
-            hint="Fetch them again: under Pages on the Research page, or with openquery open FILE --fetch-texts.",
+            "The texts of the pages were left out of the file of this run, so nothing can be ranked, answered or "
+            "compared by them.",
+            hint=GET_TEXTS,
         )
 
 

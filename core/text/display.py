@@ -5,6 +5,7 @@ import re
 
 from htpy import Node, fragment
 
+from core.model import readable
 from core.text.sanitize import one_line, sanitize
 
 BUILT_IN = "MiniLM-L6-v2 (built in)"
@@ -20,7 +21,7 @@ def isolated(text: str) -> str:
 
 def passage_label(text: str, limit: int) -> str:
     """Return the beginning of a passage on one line, without the marks of Markdown headings."""
-    return one_line(_HEADING.sub("", text[: 4 * limit]), limit)
+    return one_line(_HEADING.sub("", readable(text)[: 4 * limit]), limit)
 
 
 def embedder_name(identity: str) -> str:

@@ -7,7 +7,7 @@ import streamlit as st
 from htpy import Node, div, mark, span
 
 from core.analysis.rankings.ranked_passages import passage_in_context
-from core.model import Article, Page, Place
+from core.model import TEXT_LEFT_OUT, Article, Page, Place, is_left_out
 from core.model.passage_urls import site
 from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import markup, widgets
@@ -53,6 +53,9 @@ def reader(
                 widgets.close_button(st.session_state.update, {opened: None}, key=f"{key}_close")
         if controls:
             controls()
+        if is_left_out(page.text[place.start : place.end]):
+            markup.show_empty(TEXT_LEFT_OUT, "visibility_off")
+            return
         part = passage_in_context(page, place)
         earlier, later = (
             (place.start - given_place.start, given_place.end - place.end) if given_place else (0, 0)

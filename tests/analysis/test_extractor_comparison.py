@@ -15,7 +15,7 @@ from core.analysis.text_diff import DiffKind
 from core.config.knobs import Knobs, SearchKnobs
 from core.config.settings import Settings
 from core.export.bundle import from_bundle, to_bundle
-from core.export.left_out.rewrite import without_texts
+from core.export.without_texts import without_texts
 from core.followups import NOT_KEPT, read_as
 from core.model import Article, Author, Extractor, Hit, Query, SkipReason, Unreadable
 from core.pipeline import research

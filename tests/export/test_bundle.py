@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.config.knobs import Knobs, RankKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.labels.passage_labels import label
@@ -250,6 +251,19 @@ def test_a_bundle_opens_in_another_openquery_with_its_events_and_its_labels(tmp_
     assert same(replace(again, labels=(LABEL,)), RECORDED.with_id(run_id))
     assert later.get("nobody") is None is later.recorded("nobody")
     later.close()
+
+
+def test_a_run_is_ranked_again_where_its_search_is_not_connected(tmp_path: Path) -> None:
+    knobs = Knobs(search=SearchKnobs(backend="searxng"))
+    events = [replace(event, knobs=knobs) if isinstance(event, e.RunStarted) else event for event in TOLD]
+    runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1))
+    run_id = runs.import_run(to_bundle(RecordedRun.folded(records(*events))))
+    job = runs.retuning.start("session", run_id, replace(knobs, rank=RankKnobs(top_k=1)))
+    assert job is not None
+    job.wait(60)
+    error, ranking = job.run.error, job.run.ranking
+    runs.close()
+    assert error is None and ranking is not None and len(ranking.context) == 1
 
 
 def test_what_happens_to_an_imported_run_is_added_to_its_events(tmp_path: Path) -> None:

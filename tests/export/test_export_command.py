@@ -32,7 +32,7 @@ def test_what_is_new_since_a_run_without_its_texts_is_refused_before_anything_is
     file.write_bytes(export(RECORDED, ".offsets.zip"))
     done = openquery(tmp_path / "data", "ask", "--since", str(file))
     assert (done.code, done.out) == (2, "")
-    assert "left without the texts" in done.err
+    assert "left out of the file" in done.err
 
 
 @pytest.mark.parametrize(

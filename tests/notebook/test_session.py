@@ -11,7 +11,7 @@ import pytest
 import openquery
 from core.errors import BadInput
 from core.export.bundle import run_of_bundle, to_bundle
-from core.export.left_out.rewrite import without_texts
+from core.export.without_texts import without_texts
 from core.runtime.registry import RunRegistry
 from tests.export.test_bundle import BUNDLE, RECORDED
 

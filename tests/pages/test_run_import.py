@@ -1,10 +1,14 @@
 """A run's file, read in on the History page."""
 
+import re
+
 import pytest
 
 from core.export.formats import export
+from core.model import FILLING
 from core.run.codec import run_to_json
 from core.run.recorded_run import RecordedRun
+from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from pages.parts.research.results_pane import TABS
 from tests.pages.conftest import answered, opened, words
@@ -36,7 +40,7 @@ def test_a_run_without_events_is_not_replayed(registry: RunRegistry) -> None:
 
 
 def left_out(registry: RunRegistry) -> str:
-    """The id of a run that came without the texts of others."""
+    """The id of a run that came without page texts."""
     recorded = registry.recorded(answered(registry).id)
     assert recorded is not None
     return registry.import_run(export(recorded, ".offsets.zip"))
@@ -52,33 +56,50 @@ def test_a_file_that_is_no_run_is_refused_with_what_to_do(registry: RunRegistry)
     assert registry.history() == ()
 
 
-VIEWS = ("attrition", "queries", "attribution", "scores", "map", "sources", "extraction", "answers")
-PLACES: list[tuple[str, str, dict[str, str | list[str]]]] = [
-    *(("research", tab, {}) for tab in TABS),
-    ("research", TABS[0], {"set": ["rank.top_k:2"]}),
-    *(("explain", TABS[0], {"view": view}) for view in VIEWS),
-    ("compare", TABS[0], {"a": "own", "b": ["rank.top_k:3"]}),
-    ("compare", TABS[0], {"b": ["run:first"]}),
+LEFT_OUT = "were left out of the file of this run"
+PLACES: list[tuple[str, str, dict[str, str | list[str]], str]] = [
+    *(("research", tab, {}, f"The texts of 5 of 5 pages {LEFT_OUT}.") for tab in TABS),
+    *(("research", tab, {}, "The answer quotes what others wrote") for tab in TABS[:1]),
+    ("research", TABS[0], {}, "cited 2× · "),
+    ("research", TABS[0], {"set": ["rank.top_k:2"]}, f"{LEFT_OUT}, so nothing can be ranked"),
+    ("explain", TABS[0], {"view": "attrition"}, "5 search results"),
+    ("explain", TABS[0], {"view": "attrition"}, f"{LEFT_OUT}, so no text can be traced"),
+    ("explain", TABS[0], {"view": "queries"}, "Queries with 0 unique results"),
+    (
+        "explain",
+        TABS[0],
+        {"view": "attribution"},
+        f"{LEFT_OUT}, so sentences of the answer cannot be compared",
+    ),
+    ("explain", TABS[0], {"view": "scores"}, f"{LEFT_OUT}, so the passages have no vectors"),
+    ("explain", TABS[0], {"view": "map"}, f"{LEFT_OUT}, so the passages have no vectors"),
+    ("explain", TABS[0], {"view": "sources"}, f"{LEFT_OUT}, so pages cannot be compared"),
+    ("explain", TABS[0], {"view": "extraction"}, f"{LEFT_OUT}, so the extractors cannot be compared"),
+    ("explain", TABS[0], {"view": "answers"}, "This run has one answer."),
+    ("compare", TABS[0], {"a": "own", "b": ["rank.top_k:3"]}, f"{LEFT_OUT}, so nothing can be ranked"),
+    ("compare", TABS[0], {"b": ["run:first"]}, "1.00 rank-biased overlap"),
 ]
 
 
-@pytest.mark.parametrize(("page", "tab", "query"), PLACES)
-def test_a_run_without_the_texts_of_others_is_shown_with_what_it_has(
-    registry: RunRegistry, page: str, tab: str, query: dict[str, str | list[str]]
+@pytest.mark.parametrize(("page", "tab", "query", "told"), PLACES)
+def test_run_without_page_texts_shows_what_it_has(
+    registry: RunRegistry, page: str, tab: str, query: dict[str, str | list[str]], told: str
 ) -> None:
     run_id = left_out(registry)
     if query.get("b") == ["run:first"]:
         query = {"b": [f"run:{registry.history()[-1].id}"]}
     app = opened(page, {"results_tabs": tab}, run=run_id, **query)
     assert not app.exception
+    shown = " ".join([words(app), *(error.value for error in app.error)])
+    assert told in re.sub(r"\s+", " ", shown)
+    assert FILLING * 3 not in shown
 
 
-def test_its_texts_are_fetched_again_by_a_button_and_then_it_ranks(registry: RunRegistry) -> None:
-    run_id = left_out(registry)
-    app = opened("research", {"results_tabs": TABS[2]}, run=run_id)
-    app.button(key="fetch_texts").click().run()
+def test_ranking_without_queries_needs_page_texts(registry: RunRegistry, web_run: Run) -> None:
+    recorded = registry.recorded(web_run.id)
+    assert recorded is not None
+    run_id = registry.import_run(export(recorded, ".offsets.zip"))
+    app = opened("explain", run=run_id, view="queries")
     assert not app.exception
-    run = registry.get(run_id)
-    assert run is not None and not any(page.lacks_text for page in run.pages.values())
-    assert set(app.dataframe[0].value["now"]) == {"unchanged"}
-    assert not [button for button in app.button if button.key == "fetch_texts"]
+    assert f"{LEFT_OUT}, so they cannot be ranked again" in words(app)
+    assert not [group for group in app.button_group if group.key == "queries_off"]

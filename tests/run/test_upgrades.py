@@ -1,9 +1,11 @@
 """Events and exported runs that version 4 of the run format wrote are read under today's names."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from core.config.knobs import PromptLayout
 from core.run import events as e
@@ -13,7 +15,8 @@ from core.run.state import Run, RunStatus
 from core.run.upgrades import RENAMED_FIELDS
 from core.storage.run_store import RunStore
 from tests.run.earlier_version import FOLDER, RUN_ID, stored_events, write_store
-from tests.samples import EVENTS, USAGE
+from tests.run.test_importer import DONE
+from tests.samples import EVENTS, PAGE, USAGE
 
 
 def stored_records() -> list[e.Record]:
@@ -45,6 +48,30 @@ def test_fields_of_version_4_are_read_under_their_current_names() -> None:
         ]
         assert run.index is not None and run.index.embedder_languages == ("en",)
         assert len(run.index.not_embedded) == 1
+
+
+@pytest.mark.parametrize(
+    ("digests", "left_out"),
+    [
+        (None, False),
+        ({"sha256": "", "passages": [], "whole": True, "problem": ""}, False),
+        ({"sha256": "", "passages": [], "whole": False, "problem": "gone"}, True),
+        ({"sha256": "", "passages": []}, True),
+    ],
+    ids=["a text", "a text fetched again", "a text that could not be fetched", "no text"],
+)
+def test_digests_tell_whether_a_text_was_left_out(digests: object, left_out: bool) -> None:
+    fields = json.loads(event_to_json(e.PageRead(PAGE)))
+    del fields["page"]["article"]["text_left_out"]
+    fields["page"]["article"]["digests"] = digests
+    event = event_from_json(json.dumps(fields).encode())
+    assert event == e.PageRead(replace(PAGE, article=replace(PAGE.article, text_left_out=left_out)))
+    exported = json.loads(run_to_json(DONE))
+    for page in exported["pages"]:
+        del page["article"]["text_left_out"]
+        page["article"]["digests"] = digests
+    run = run_from_json(json.dumps(exported).encode())
+    assert {page.lacks_text for page in run.pages.values()} == {left_out}
 
 
 def test_an_event_is_written_under_todays_names_and_read_unchanged() -> None:

@@ -11,7 +11,7 @@ from core.analysis.answers.answer_stats import answer_author
 from core.analysis.run_usage import run_usage
 from core.config.prices import SHIPPED, Prices
 from core.config.schema import parameters
-from core.model import Source, snippet_numbers
+from core.model import Source, readable, snippet_numbers
 from core.model.passage_urls import passage_at_url, site
 from core.run.state import Run
 from core.text.display import embedder_name
@@ -63,7 +63,7 @@ def answer_document(run: Run, prices: Prices = SHIPPED) -> str:
     anchors = source_anchors([run.question], [run.text], run.sources)
     parts = [f"# {file_text(one_line(run.question, 1000))}"]
     parts += [f"> {file_text(str(notice))}" for notice in run.notices if notice.is_caveat]
-    parts.append(file_markdown(run.text, anchors, deeper=1, snippets=snippet_numbers(run.sources)))
+    parts.append(file_markdown(readable(run.text), anchors, deeper=1, snippets=snippet_numbers(run.sources)))
     parts += source_parts(run.sources)
     if run.notices:
         parts += ["## Notices", "\n".join(f"- {file_text(str(notice))}" for notice in run.notices)]
@@ -89,7 +89,7 @@ def source_parts(sources: Sequence[Source]) -> Iterator[str]:
         yield f"{link}{where}"
         if source.snippet_only:
             yield "*Only the search engine's snippet of this page is known: the page could not be read.*"
-        yield re.sub("^", "> ", file_markdown(source.text), flags=re.MULTILINE)
+        yield re.sub("^", "> ", file_markdown(readable(source.text)), flags=re.MULTILINE)
 
 
 def source_anchors(

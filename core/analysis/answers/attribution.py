@@ -20,6 +20,7 @@ from core.errors import EmbedFailed
 from core.model import AnswerKind, CitationCheck, Sentence, Source
 from core.ports import Embed
 from core.run.state import Run
+from core.stages.rank import require_texts
 from core.text.bm25_index import tokens
 from core.text.facts.named_facts import (
     MOST_SENTENCES,
@@ -162,7 +163,11 @@ async def attribution(run: Run, embed: Embed) -> Attribution:
     """Compare the answer's sentences with the sources it was written from, with one call to the embedder.
 
     When the embedder fails, words are compared instead. An answer that reports nothing found has no sentences.
+
+    Raises:
+        BadInput: when the text of a source was left out of a file.
     """
+    require_texts([source.passage for source in run.sources], run.pages)
     nothing_found = run.answer is not None and run.answer.kind is AnswerKind.NOT_FOUND
     sentences = () if nothing_found else run.check.sentences[:MOST_SENTENCES]
     texts = [sentence.text for sentence in sentences]

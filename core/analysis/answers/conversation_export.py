@@ -5,7 +5,7 @@ from typing import Any
 
 from core.analysis.answers.answer_export import source_anchors, source_parts
 from core.analysis.conversation import understood
-from core.model import Source, snippet_numbers
+from core.model import Source, readable, snippet_numbers
 from core.run.state import Run
 from core.text.markdown.file_markdown import file_markdown, file_text
 from core.text.sanitize import one_line
@@ -28,7 +28,7 @@ def conversation_document(turns: Sequence[Run]) -> str:
             f"## {file_text(question)}",
             file_text(understood(run.question, run.turn)),
             *(f"> {file_text(str(notice))}" for notice in run.notices if notice.is_caveat),
-            file_markdown(run.text, anchors, deeper=2, snippets=snippet_numbers(sources)),
+            file_markdown(readable(run.text), anchors, deeper=2, snippets=snippet_numbers(sources)),
             "\n".join(f"- {file_text(str(notice))}" for notice in run.notices),
         ]
     parts += source_parts(sources)

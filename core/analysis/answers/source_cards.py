@@ -8,7 +8,7 @@ from core.analysis.answers.answer_stats import citation_check
 from core.analysis.rankings.ranked_passages import cosines
 from core.config.knobs import Strategy
 from core.errors import ReadFailed, SearchFailed
-from core.model import Source, source_numbers
+from core.model import Source, readable, source_numbers
 from core.model.passage_urls import passage_at_url, site
 from core.run.state import Run
 from core.stages.check import check
@@ -88,7 +88,7 @@ def source_cards(run: Run) -> tuple[SourceCard, ...]:
                 site=one_line(source.site, 60) or site(source.url),
                 cosine=similarity.get(source.passage.id),
                 citations=citations[source.number],
-                snippet=one_line(_without_heading(source.passage.text, heading), SNIPPET),
+                snippet=one_line(_without_heading(readable(source.passage.text), heading), SNIPPET),
                 snippet_only=source.snippet_only,
                 other_sites=tuple(
                     site(run.pages[other.page].url)
@@ -147,7 +147,8 @@ def source_context(run: Run) -> str:
 def formatted_sources(sources: Sequence[Source]) -> str:
     """Sources as above. Brackets in titles are escaped, so that no title can end its link."""
     return "\n\n".join(
-        f"[Source {source.number}: {_title(source)}]({source.url})\n{source.text}" for source in sources
+        f"[Source {source.number}: {_title(source)}]({source.url})\n{readable(source.text)}"
+        for source in sources
     )
 
 

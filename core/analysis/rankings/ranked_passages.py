@@ -9,7 +9,7 @@ import numpy as np
 from cachetools import LRUCache, cached
 from numpy.typing import NDArray
 
-from core.model import Index, Page, Place, Ranking
+from core.model import Index, Page, Place, Ranking, readable
 from core.model.passage_urls import site
 from core.run.notices import passage_embedder
 from core.run.state import Run
@@ -50,7 +50,7 @@ class RankedPassage:
     @property
     def snippet(self) -> str:
         """The beginning of the text on one line. It is made when it is read: most rows are never drawn."""
-        return one_line(self.text, SNIPPET)
+        return one_line(readable(self.text), SNIPPET)
 
 
 def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:

@@ -11,7 +11,7 @@ from core.analysis.conversation import understood
 from core.api.responses.scores import Scores
 from core.api.strict_json import FromPagesOrSearch, Queries, Question, Strict
 from core.config.knobs import MOST_COLLECTIONS, Knobs, Origin, within_sites
-from core.model import AnswerKind, Source
+from core.model import AnswerKind, Source, readable
 from core.model.passage_urls import document_url, passage_at_url
 from core.run.notices import passage_embedder
 from core.run.state import Run
@@ -277,7 +277,7 @@ def qa_response(run: Run, alternatives: Sequence[str] = (), unsaved: str = "") -
         sources=[
             QASource(
                 number=source.number,
-                content_snippet=source.passage.text[:SNIPPET],
+                content_snippet=readable(source.passage.text)[:SNIPPET],
                 score=(passage_score := scores.of(source.passage)).score,
                 similarity_score=passage_score.similarity,
                 cosine=passage_score.cosine,
@@ -306,7 +306,7 @@ def query_response(run: Run, unsaved: str = "") -> QueryResponse:
             Chunk(
                 number=source.number,
                 id=point_id(source),
-                content=truncate(source.passage.text, CONTENT),
+                content=truncate(readable(source.passage.text), CONTENT),
                 truncated=len(source.passage.text) > CONTENT,
                 source_url=document_address(source),
                 similarity_score=(passage_score := scores.of(source.passage)).similarity,

@@ -10,7 +10,7 @@ from core.api.responses.answers import AnswerMetadata, Score, note_fields, sourc
 from core.api.responses.scores import Scores
 from core.api.strict_json import plain
 from core.config.prices import Cost, Prices
-from core.model import AnswerKind, Phase, Usage
+from core.model import AnswerKind, Phase, Usage, readable
 from core.run.reports.plan_events import PlanProposed
 from core.run.reports.sections import SectionState
 from core.run.state import Run, RunStatus
@@ -219,7 +219,7 @@ def run_view(run: Run, prices: Prices, unsaved: str = "", now: float | None = No
         sources=[
             RunSource(
                 number=source.number,
-                text=source.text,
+                text=readable(source.text),
                 score=scores.of(source.passage).score,
                 cited=source.number in run.check.cited,
                 snippet_only=source.snippet_only,

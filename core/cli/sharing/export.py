@@ -11,9 +11,7 @@ from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
 from core.export.bundle import recorded_run
 from core.export.formats import ending_of, export
-from core.export.left_out.digests import left_out_passages, why_gone
 from core.export.one_file import check_file, is_one_file
-from core.model import PassageState
 from core.run.importer import LIMIT
 from core.run.notices import left_out_notices
 from core.run.recorded_run import RecordedRun
@@ -47,38 +45,27 @@ def open_in_terminal(options: argparse.Namespace) -> int:
 
     A run in one file is only checked, since a browser opens it.
 
-    With `fetch_texts` the texts that were left out are fetched again; a line for each passage that is not as it was
-    tells what became of it, and the code is 4 while any text is missing.
-
     Raises:
-        BadInput: when the file is no exported run, was changed, or no texts were left out of it.
+        BadInput: when the file is no exported run, or was changed.
         StoreFailed: when the run cannot be stored.
         OSError: when the file cannot be read.
     """
     settings = settings_of(options)
-    lacking, document = False, read_bounded(options.file)
+    document = read_bounded(options.file)
     if is_one_file(document):
         check_file(document)
         print_note("Every byte of the file matches its manifest. A browser opens it.")
         return 0
     with registry(settings) as runs:
-        run_id = runs.import_run(recorded_run(document))
-        if options.fetch_texts:
-            run = runs.left_out_texts.fetch(run_id)
-            lacking = any(page.lacks_text for page in run.pages.values())
-            for page, passage in left_out_passages(run):
-                if passage.state is not PassageState.UNCHANGED:
-                    moved = "" if passage.moved_to is None else f" to {passage.moved_to:,}"
-                    place = f"{one_line(page.url, 300)} {passage.start:,} to {passage.end:,}"
-                    reason = one_line(why_gone(page, passage))
-                    print_note(f"{passage.state}{moved}: {place} {reason and f'({reason})'}")
-            for notice in left_out_notices(run):
-                print_note(str(notice))
+        recorded = recorded_run(document)
+        run_id = runs.import_run(recorded)
+        for notice in left_out_notices(recorded.run):
+            print_note(str(notice))
         if problem := runs.unsaved(run_id):
             raise StoreFailed(problem)
     print_text(f"{PAGES}/?run={run_id}")
     print_note("The run is in the history. `openquery` serves its page.")
-    return 4 if lacking else 0
+    return 0
 
 
 def read_bounded(file: Path) -> bytes:

@@ -13,12 +13,6 @@ def _export(target: argparse.ArgumentParser) -> None:
 
 def _open(target: argparse.ArgumentParser) -> None:
     add_file(target, "file", "a file of openquery export, .zip, .json or .html")
-    target.add_argument(
-        "--fetch-texts",
-        action="store_true",
-        help="of a run without the texts of others: fetch its pages again, and tell which passages are unchanged, moved, "
-        "changed or gone",
-    )
 
 
 def _replay(target: argparse.ArgumentParser) -> None:
@@ -46,7 +40,7 @@ SHARING: Mapping[str, Command] = {
         "write a run as a file",
         _export,
         "Write a run as a file. The ending of its name says the format: .zip is a bundle, which opens in any "
-        "OpenQuery with every view alive; .offsets.zip one without the texts of others; .html the run in one file for a browser; "
+        "OpenQuery with every view alive; .offsets.zip one without page texts; .html the run in one file for a browser; "
         ".excerpts.html one without full texts; .ipynb a notebook that opens the bundle beside it; .json the run; .md and "
         ".answer.html the answer with its numbered sources; .csv and .parquet the passages with their scores; .hits.parquet and "
         ".pages.parquet what was found and read; .bib, .ris and .csl.json the sources for a "

@@ -10,7 +10,7 @@ from itertools import islice
 from core.config.egress import OWN_MODEL
 from core.config.knobs import RankKnobs
 from core.errors import ChatFailed
-from core.model import Index, Message, Page, Phase, Ranking, Source
+from core.model import Index, Message, Page, Phase, Ranking, Source, is_left_out
 from core.ports import Chat, Ports
 from core.run.events import Emit, Note
 from core.stages.answering.answer_prompt import source_block
@@ -117,6 +117,7 @@ async def written_next_questions(  # noqa: PLR0917  # what a run has, and what m
     if ports.chat is None:
         return next_questions(index, ranking, pages, asked)
     rows = [*_beyond_context(index, ranking, pages), *ranking.context][:_PROMPT_PASSAGES]
+    rows = [row for row in rows if not is_left_out(index.passages[row].text)]
     shown = sources(replace(ranking, context=tuple(rows)), index, pages, RankKnobs())
     withheld = ports.withheld(ports.chat, {source.place.page for source in shown})
     admitted = [source for source in shown if source.place.page not in withheld]

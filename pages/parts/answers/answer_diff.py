@@ -24,7 +24,7 @@ from core.analysis.answers.answer_stats import (
 )
 from core.analysis.run_activity import current_activity
 from core.analysis.text_diff import DiffKind, DiffPiece
-from core.model import Source, snippet_numbers, source_numbers
+from core.model import Source, readable, snippet_numbers, source_numbers
 from core.model.passage_urls import site
 from core.run.state import AnswerVersion, Run
 from core.runtime.jobs import Job
@@ -108,7 +108,7 @@ def _card(side: AnswerSide, labels: Mapping[int, str]) -> None:
                 markup.show_empty(words, "hourglass_empty" if side.live else "edit_note")
             return
         with st.container(key=f"version_body_{side.name}"):
-            written = side.version.answer.text
+            written = readable(side.version.answer.text)
             written = closed_markdown(written) if side.live else written
             text = safe_markdown.safe_markdown(
                 written, source_numbers(side.version.sources), snippet_numbers(side.version.sources)
@@ -129,7 +129,7 @@ def _source(side: AnswerSide, source: Source, *, used: bool, label: str) -> Elem
     return a(
         class_={"used": used, "on": on},
         href=f"#pick-source/{side.name}/{source.number}",
-        title=one_line(source.passage.text, 300),
+        title=one_line(readable(source.passage.text), 300),
         data_source=f"Source {source.number}: {title}, {where}",
     )[
         span(".n")[source.number],

@@ -7,6 +7,7 @@ from htpy import div, p, span
 
 from core.analysis.conversation import answered_from, thread
 from core.analysis.run_usage import run_usage
+from core.model import readable
 from core.run.state import Run
 from core.storage.run_summaries import RunSummary
 from core.text.markdown.safe_markdown import markdown_label
@@ -91,7 +92,7 @@ def _turn(turn: RunSummary, number: int) -> None:
                 ]
             )
             _open_button(turn, "Show")
-        answer = one_line(run.text, ANSWER_CHARACTERS) if run and run.text else "No answer."
+        answer = one_line(readable(run.text), ANSWER_CHARACTERS) if run and run.text else "No answer."
         markup.show(
             div(".oq-turn")[p(".question", dir="auto")[turn.question], p(".text", dir="auto")[answer]]
         )

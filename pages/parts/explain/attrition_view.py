@@ -42,6 +42,12 @@ def view(run: Run) -> None:
         reason = "The answer was written from another context" if run.answer else "There is no answer"
         st.caption(f"{reason}, so citations are not shown.")
     _flow_table(run, flows)
+    if run.lacks_texts:
+        markup.show_empty(
+            "The texts of the pages were left out of the file of this run, so no text can be traced in them.",
+            "visibility_off",
+        )
+        return
     _why_not(run)
 
 

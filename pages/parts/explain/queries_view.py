@@ -118,6 +118,12 @@ def _overlap(run: Run) -> None:
 
 def _without(run: Run) -> None:
     markup.show(markup.kicker("Ranking without queries", "the answer is unchanged"))
+    if run.lacks_texts:
+        markup.show_empty(
+            "The texts of the pages were left out of the file of this run, so they cannot be ranked again.",
+            "visibility_off",
+        )
+        return
     names = {query.text: f"Q{number}" for number, query in enumerate(run.queries, 1)}
     off = st.pills(
         "Leave out",

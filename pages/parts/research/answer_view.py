@@ -14,7 +14,7 @@ from core.analysis.progress import warnings
 from core.analysis.retrieval.other_questions import other_questions
 from core.analysis.run_activity import current_activity, quoted_instead
 from core.analysis.run_usage import run_usage
-from core.model import AnswerKind, Phase, snippet_numbers, source_numbers
+from core.model import AnswerKind, Phase, readable, snippet_numbers, source_numbers
 from core.run.state import Run, RunStatus
 from core.storage.run_links import is_link
 from core.text.markdown import safe_markdown
@@ -151,7 +151,8 @@ def _body(run: Run, now: float) -> None:
     with st.container(key="answer_body"):
         best = None if run.text or run.error else best_passages(run)
         if run.text:
-            text = closed_markdown(tail_of_markdown(run.text, STREAMED_CHARACTERS)) if run.live else run.text
+            whole = readable(run.text)
+            text = closed_markdown(tail_of_markdown(whole, STREAMED_CHARACTERS)) if run.live else whole
             shown = safe_markdown.safe_markdown(
                 text, source_numbers(run.sources), snippet_numbers(run.sources)
             )

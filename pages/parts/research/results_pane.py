@@ -1,10 +1,8 @@
 """Results pane: the cited passage, and tabs for passages, hits, pages, timeline and prompt.
 
-The tab of pages has the button that fetches again what was left out of a file, and what became of each passage; the tab
-of the prompt what fills the context, as a bar and a table.
+The tab of the prompt has what fills the context, as a bar and a table.
 """
 
-from collections import Counter
 from collections.abc import Callable
 
 import streamlit as st
@@ -14,12 +12,10 @@ from core.analysis.context_usage import ContextUsage, PartUsage, context_usage
 from core.analysis.progress import RunStage
 from core.analysis.run_usage import UNKNOWN
 from core.config.prices import Cost
-from core.export.left_out.digests import left_out_passages, why_gone
-from core.model import AnswerKind, PassageState
+from core.model import AnswerKind
 from core.run.state import Run
-from core.storage.run_links import is_link
-from core.text.sanitize import one_line, plural, pluralize
-from pages.parts import markup, runtime, tables, widgets
+from core.text.sanitize import pluralize
+from pages.parts import markup, runtime
 from pages.parts.research import live_results, passage_table, timeline_view
 
 TABS = (
@@ -48,7 +44,6 @@ def results_pane(run: Run, tuned: Callable[[], Run], stage: RunStage) -> tuple[s
             case 1:
                 live_results.hits(run)
             case 2:
-                left_out_texts(run)
                 live_results.articles(run)
             case 3:
                 timeline_view.timeline(run, runtime.clock(run))
@@ -123,41 +118,3 @@ def _counted(usage: ContextUsage) -> str:
 
 def _cost(cost: Cost | None) -> str:
     return str(cost) if cost else UNKNOWN
-
-
-COLUMNS = ("from", "to", "now", "moved to", "page", "why")
-
-
-def left_out_texts(run: Run) -> None:
-    """Draw nothing for a run whose texts were never left out."""
-    passages = tuple(left_out_passages(run))
-    lacking = sum(page.lacks_text for page in run.pages.values())
-    if lacking and not is_link(run.id):
-        with st.container(key="left_out", horizontal=True, vertical_alignment="center", border=True):
-            st.markdown(
-                f"The {plural(lacking, 'text')} of {pluralize(lacking, 'page')} {plural(lacking, 'is', 'are')} not here.",
-                width="stretch",
-            )
-            if widgets.button("Fetch the texts", "download", key="fetch_texts"):
-                with st.spinner("Fetching the pages again …"):
-                    runtime.change_runs(
-                        [run.id], lambda: runtime.runs().left_out_texts.fetch(run.id, runtime.access())
-                    )
-                st.rerun()
-    states = Counter(passage.state for _, passage in passages)
-    if states.total() == states[PassageState.LEFT_OUT]:
-        return
-    counts = " · ".join(f"{states[state]:,} {state}" for state in PassageState if states[state])
-    with st.expander(f"Passages fetched again: {counts}", icon=":material/fact_check:"):
-        rows = [
-            (
-                p.start,
-                p.end,
-                str(p.state),
-                p.moved_to,
-                one_line(page.title or page.url),
-                one_line(why_gone(page, p)),
-            )
-            for page, p in passages
-        ]
-        st.dataframe(tables.frame(rows, COLUMNS), hide_index=True, key="left_out_passages")

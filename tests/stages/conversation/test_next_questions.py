@@ -10,7 +10,7 @@ from bench.demo_library import KNOBS, demo_library
 from core.adapters.models.openai_chat import OpenAIChat
 from core.config.egress import PAGES, EgressPolicy
 from core.errors import ChatFailed
-from core.model import Article, Index, InjectionKind, InjectionSign, Page, Passage, Place, Ranking
+from core.model import FILLING, Article, Index, InjectionKind, InjectionSign, Page, Passage, Place, Ranking
 from core.ports import Chat, Ports
 from core.run.events import Event, ModelUsed, Note
 from core.stages.conversation.coverage import embedded_coverage
@@ -163,6 +163,18 @@ async def written(chat: Chat | None, **more: object) -> tuple[tuple[str, ...], l
 
 def notes(events: list[Event]) -> list[str]:
     return [event.message for event in events if isinstance(event, Note)]
+
+
+async def test_no_model_is_asked_about_texts_that_were_left_out() -> None:
+    index, ranking, pages = ranked(page(0, "How it works"), page(1, "Running costs"))
+    passages = tuple(replace(passage, text=FILLING * len(TEXT)) for passage in index.passages)
+    chat = ScriptedChat(COVERED)
+    events: list[Event] = []
+    questions = await written_next_questions(
+        replace(index, passages=passages), ranking, pages, ASKED, ports(chat), events.append
+    )
+    assert questions == FROM_HEADING
+    assert not [event for event in events if isinstance(event, ModelUsed)]
 
 
 async def test_a_written_question_is_kept_only_if_the_passages_cover_it() -> None:

@@ -1,32 +1,36 @@
-"""Runs that leave without the texts of others, and texts compared with their digests."""
+"""Runs that leave without the texts of their pages."""
 
 import io
+import re
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from core.analysis.answers.attribution import attribution
 from core.analysis.run_changes import run_changes
+from core.config.knobs import ChunkKnobs, Knobs, RankKnobs
+from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.labels.passage_labels import place_labels
 from core.export.bundle import from_bundle
 from core.export.formats import export
-from core.export.left_out.digests import compared, text_digests
-from core.export.left_out.rewrite import with_articles, without_texts
+from core.export.without_texts import without_texts
 from core.methods.phases import numbered_sources
 from core.model import (
+    FILLING,
+    TEXT_LEFT_OUT,
     Answer,
     AnswerFrom,
     AnswerKind,
     ClientRequest,
     ClientTaskKind,
+    Embeddings,
     Exchange,
     InjectionKind,
     InjectionSign,
-    PassageState,
     Phase,
     Turn,
 )
@@ -34,10 +38,10 @@ from core.run import events as e
 from core.run.codec import run_to_json
 from core.run.importer import run_from_json
 from core.run.recorded_run import RecordedRun
-from core.run.state import Run
+from core.runtime.registry import RunRegistry
 from core.stages.rank import rank
 from core.stages.ranking.near_duplicates import clusters
-from tests.export.test_bundle import LABEL, RECORDED, same, zipped
+from tests.export.test_bundle import LABEL, RECORDED, same
 from tests.run.test_importer import DONE, TOLD
 from tests.samples import FIRST, KEY, PAGE, RANKING, SECOND, records
 
@@ -110,6 +114,11 @@ def test_nothing_that_others_wrote_is_in_the_file(as_document: bool) -> None:
     assert not any(word.encode() in content for word in WORDS for content in files.values())
     assert not any(name.startswith("vectors/") for name in files)
     assert b"https://a.example/one" in b"".join(files.values())
+    assert not any(
+        re.search(rb'"sha256":"[0-9a-f]{64}"', files[name])
+        for name in ("events.jsonl", "run.json")
+        if name in files
+    )
 
 
 @pytest.mark.parametrize("ends", range(1, len(TOLD) + 1, 3))
@@ -128,7 +137,7 @@ def test_the_run_is_shown_with_what_it_has_and_ranks_nothing() -> None:
     assert run.text == DONE.text  # a model's own
     assert [passage.place for passage in run.index.passages] == [FIRST.place, SECOND.place]
     assert np.array_equal(run.ranking.order, RANKING.order)
-    assert "texts of 2 of 2 pages are not here" in " ".join(map(str, run.notices))
+    assert "texts of 2 of 2 pages were left out of the file" in " ".join(map(str, run.notices))
     assert place_labels([LABEL], run.pages).labels == (LABEL,)
     assert len(set(clusters(run.pages.values()).values())) == 2
     for refused in (
@@ -137,7 +146,7 @@ def test_the_run_is_shown_with_what_it_has_and_ranks_nothing() -> None:
         lambda: export(RecordedRun(run=run, base=run), ".html"),
         lambda: run_changes(run, DONE),
     ):
-        with pytest.raises(BadInput, match="left without the texts") as refusal:
+        with pytest.raises(BadInput, match="left out of the file") as refusal:
             refused()  # type: ignore[no-untyped-call]
         assert refusal.value.hint
     assert run_from_json(run_to_json(run)).notices == run.notices
@@ -151,53 +160,35 @@ def test_an_answer_stays_where_a_model_alone_wrote() -> None:
     assert "it was left out of the file" in " ".join(map(str, without.notices))
 
 
-def test_texts_that_come_back_make_the_run_whole() -> None:
-    left = without_texts(RECORDED)
-    texts = {key: page.text for key, page in DONE.pages.items()}
-    whole = with_articles(left, lambda key, article: {**article, "text": texts[key], "digests": None})
-    assert whole.run.pages == DONE.pages
-    assert whole.run.passages == DONE.passages and whole.run.sources == DONE.sources
-    assert Run.from_records((), whole.run).notices  # the figures of its answer are doubted again
+@pytest.mark.parametrize("ending", [".md", ".answer.html", ".csv"])
+def test_documents_say_that_texts_were_left_out(ending: str) -> None:
+    left = from_bundle(export(quoting(), ENDING))
+    document = export(left, ending).decode()
+    assert TEXT_LEFT_OUT in document
+    assert FILLING not in document
 
 
-def test_digests_of_passages_outside_of_their_page_are_refused() -> None:
-    files = parts(RECORDED)
-    events = files["events.jsonl"]
-    assert b'{"start":0,"end":17,"sha256"' in events
-    for start, end in ((-3, 17), (17, 0), (0, 99)):
-        lie = events.replace(b'{"start":0,"end":17,"sha256"', b'{"start":%d,"end":%d,"sha256"' % (start, end))
-        with pytest.raises(BadInput, match="outside of their page"):
-            from_bundle(zipped({**files, "events.jsonl": lie}))
+@pytest.mark.parametrize(
+    "knobs",
+    [Knobs(rank=RankKnobs(top_k=1)), Knobs(chunk=ChunkKnobs(size=300))],
+    ids=["another context", "other passages"],
+)
+def test_no_ranking_is_made_without_texts(tmp_path: Path, knobs: Knobs) -> None:
+    runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1))
+    run_id = runs.import_run(export(RECORDED, ENDING))
+    job = runs.retuning.start("session", run_id, knobs)
+    assert job is not None
+    job.wait(60)
+    error = job.run.error
+    runs.close()
+    assert error is not None and "left out of the file" in error.message and error.hint
 
 
-WORD = st.text(alphabet="ab 𝄞é", max_size=12)
+async def test_attribution_needs_the_texts_of_sources() -> None:
+    run = from_bundle(export(RECORDED, ENDING)).run
 
+    async def embed(texts: list[str]) -> Embeddings:
+        raise AssertionError("nothing is embedded")
 
-@given(WORD, WORD, WORD, WORD, WORD)
-def test_each_passage_is_unchanged_moved_or_changed(
-    before: str, passage: str, after: str, now_before: str, now_after: str
-) -> None:
-    text, now = before + passage + after, now_before + passage + now_after
-    start, end = len(before), len(before + passage)
-    other = text_digests(now, [(0, len(now))]).passages[0]
-    digests = text_digests(text, [(start, end), (0, len(text))])
-    result, known = compared(digests, len(text), now)
-    own, all_of_it = result.passages
-    if text == now:
-        assert (result.whole, known) == (True, text)
-    assert len(known) == len(text)
-    assert own.here and known[start:end] == passage
-    assert (own.state is PassageState.UNCHANGED) == (now[start:end] == passage)
-    assert (all_of_it.state is PassageState.CHANGED) == (text not in now)
-    assert own.moved_to is None or now[own.moved_to :].startswith(passage)
-    assert (other.fingerprint == digests.passages[1].fingerprint) == (text == now)
-
-
-def test_a_digest_that_lies_is_a_change_and_never_a_text() -> None:
-    digests = text_digests("Alpha beta gamma.", [(0, 5)])
-    lying = replace(digests, passages=(replace(digests.passages[0], sha256="0" * 64, fingerprint=-1),))
-    result, known = compared(lying, 17, "Alpha beta gamma.")
-    assert (result.whole, result.passages[0].state) == (False, PassageState.CHANGED)
-    assert "Alpha" not in known
-    shorter, known = compared(digests, 40, "Alpha beta gamma.")
-    assert (shorter.whole, len(known), known[:5]) == (False, 40, "Alpha")
+    with pytest.raises(BadInput, match="left out of the file"):
+        await attribution(run, embed)  # type: ignore[arg-type]
