@@ -12,6 +12,8 @@ from core.errors import BadInput
 PREFIX = "OPENQUERY_"
 FORMER_NAMES = {"OPENQUERY_OLLAMA_URL": "OLLAMA_HOST"}
 """Variables of earlier versions, with the name that replaced each."""
+RETIRED_NAMES = frozenset({"OPENQUERY_SIGNING_KEY", "OPENQUERY_TRUSTED_KEYS"})
+"""Variables of earlier versions that have no effect. Whoever still sets one can start."""
 
 _OF_OTHERS = re.compile(
     # Kubernetes describes every Service of the namespace to a container, here those called openquery or openquery-….
@@ -51,7 +53,7 @@ def refuse_unknown_names(settings: type[BaseSettings]) -> None:
 
 def _unknown(places: Mapping[str, Mapping[str, object]], known: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Names that are no settings, in upper case, each with the place where it was found."""
-    names = {name.upper() for name in known}
+    names = {name.upper() for name in known} | RETIRED_NAMES
     for place, variables in places.items():
         for variable in map(str.upper, variables):
             if variable.startswith(PREFIX) and variable not in names and not _OF_OTHERS.fullmatch(variable):

@@ -153,6 +153,13 @@ def test_former_name_of_a_setting_is_refused_with_the_new_one(monkeypatch: pytes
     assert "OPENQUERY_OLLAMA_URL is called OLLAMA_HOST now." in refused.value.hint
 
 
+@pytest.mark.parametrize("name", ["OPENQUERY_SIGNING_KEY", "OPENQUERY_TRUSTED_KEYS"])
+def test_settings_of_removed_features_have_no_effect(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    before = Settings.read()
+    monkeypatch.setenv(name, "a")
+    assert Settings.read() == before
+
+
 @pytest.mark.parametrize(
     "name",
     [
