@@ -61,6 +61,7 @@ PLACES: list[tuple[str, str, dict[str, str | list[str]], str]] = [
     *(("research", tab, {}, f"The texts of 5 of 5 pages {LEFT_OUT}.") for tab in TABS),
     *(("research", tab, {}, "The answer quotes what others wrote") for tab in TABS[:1]),
     ("research", TABS[0], {}, "cited 2× · "),
+    ("research", TABS[0], {}, "No map: the vectors of the passages were left out of the file"),
     ("research", TABS[0], {"set": ["rank.top_k:2"]}, f"{LEFT_OUT}, so nothing can be ranked"),
     ("explain", TABS[0], {"view": "attrition"}, "5 search results"),
     ("explain", TABS[0], {"view": "attrition"}, f"{LEFT_OUT}, so no text can be traced"),

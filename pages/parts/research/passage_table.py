@@ -69,7 +69,8 @@ def _charts(tuned: Callable[[], Run]) -> None:
     projected = passage_charts.projection(run.index, run.embedded_for_answer) if run.index else None
     with left:
         if projected is None:
-            markup.show_empty("No map: the passages have no vectors.", "scatter_plot")
+            why = "were left out of the file with the texts" if run.lacks_texts else "are not there"
+            markup.show_empty(f"No map: the vectors of the passages {why}.", "scatter_plot")
         else:
             points = passage_charts.shown_points(table, projected)
             note = f"{sum(projected.explained):.0%} of variance"
