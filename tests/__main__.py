@@ -1,7 +1,7 @@
 """Run the checks and the tests: `./test` calls `python -m tests` in an environment of its own.
 
     ./test              style, types, audit, and every test but those that guard a release
-    ./test --fast       style, and a quick test of each page, route and command; no browser, no other server
+    ./test --fast       style, a quick test of each page, route and command, and the unit tests of the pipeline
     ./test --changed    style, and the tests that import or name what differs from main
     ./test --release    the tests that guard a release: marked `thorough`, or in tests/alone
     ./test --thorough   everything, with 1,000 examples for each property
@@ -28,6 +28,12 @@ from tests.affected import affected_tests
 ROOT = Path(__file__).resolve().parent.parent
 NEEDS_MUCH = "browser or searxng or model or slow or thorough"
 """Markers of tests that need another program or seconds."""
+FAST = (
+    *("tests/pages/test_every_page.py", "tests/api/test_every_route.py", "tests/test_every_command.py"),
+    *("tests/test_architecture.py", "tests/test_docs.py", "tests/test_patterns.py"),
+    *("tests/config", "tests/model", "tests/run", "tests/stages", "tests/storage", "tests/text"),
+)
+"""What `--fast` runs. It names folders, because collecting all tests takes longer than running these."""
 SYSTEM_PYTHON = "/usr/bin/python3"
 SENSITIVE = ("tests/text", "tests/reading", "tests/evaluation")
 """Tests of code that depends on the regular expressions and the libraries of a Python version."""
@@ -145,9 +151,8 @@ def run_tests(options: argparse.Namespace, arguments: Sequence[str]) -> bool:
         "tests/alone",
     ]
     if options.fast:
-        return pytest(
-            *parallel, "--hypothesis-profile=quick", "-m", f"not ({NEEDS_MUCH})", *extra, *arguments
-        )
+        quick = ("--hypothesis-profile=quick", "-m", f"not ({NEEDS_MUCH})")
+        return pytest(*parallel, *quick, *extra, *(arguments or FAST))
     if options.changed:
         names = affected_tests()
         if not names:
