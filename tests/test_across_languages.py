@@ -196,6 +196,34 @@ async def test_few_foreign_pages_in_the_end_leave_the_chosen_model() -> None:
     assert run.index.vectors is not None and run.index.vectors.shape[1] == 384
 
 
+def facts(language: str, texts: Mapping[str, str], times: int) -> dict[str, str]:
+    """One long page of paragraphs that differ."""
+    paragraphs = (f"{text} That is fact number {n}." for n in range(times) for text in texts.values())
+    return {f"facts_{language}": "\n\n".join(paragraphs)}
+
+
+async def test_foreign_pages_count_however_much_is_in_the_language_of_the_question() -> None:
+    pages = {"en": facts("en", ENGLISH, 100), "de": {**facts("de", GERMAN, 20), **GERMAN}}
+    run = await research("How do polar lights and their particles arise?", KNOBS, ports(**pages))
+    assert run.index is not None and run.index.embedder == USE_IDENTITY
+
+
+async def test_foreign_passages_are_embedded_before_others_which_may_wait() -> None:
+    pages = {"en": facts("en", ENGLISH, 150), "de": {**facts("de", GERMAN, 30), **GERMAN}}
+    run = await research("How do polar lights and their particles arise?", KNOBS, ports(**pages))
+    assert run.index is not None and run.index.embedder == USE_IDENTITY
+    languages = [run.pages[passage.place.page].article.language for passage in run.index.passages]
+    waiting = {languages[row] for row in run.index.waiting.tolist()}
+    assert waiting == {"en"}, "BM25 knows nothing about the others"
+    everything = await research(
+        "How do polar lights and their particles arise?",
+        replace(KNOBS, embed=replace(KNOBS.embed, everything_first=True)),
+        ports(**pages),
+    )
+    assert everything.index is not None and not len(everything.index.waiting)
+    assert [source.url for source in run.sources] == [source.url for source in everything.sources]
+
+
 async def test_a_run_stays_in_its_space_when_it_is_tuned_and_answered_again() -> None:
     world = ports(en=ENGLISH)
     run = await research("Wie entsteht das Polarlicht?", KNOBS, world)

@@ -10,8 +10,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from core.config.knobs import EmbedKnobs
 from core.model import Index, Page, Passage
+from core.model.arrays import Rows
 from core.ports import Embed, Ports
 from core.run.events import Emit
 from core.stages.embed import embed
@@ -27,7 +30,7 @@ LEAST_FOREIGN = 0.1
 _LEAST_FOREIGN_PAGES = 2
 """How many pages in another language make it likely, while pages are missing, that the share is one of all of them."""
 _SAME_LANGUAGE = 0.7
-"""Of a question of which more words stand in the passages, the language was mistaken: "Los Angeles population"."""
+"""Of a question of which more words stand in passages of another language, the language was mistaken: "Los Angeles population"."""
 _SAME_LANGUAGE_ON_A_PAGE = 0.3
 """The same in the first page, which holds fewer of them."""
 
@@ -48,11 +51,13 @@ async def embed_in_one_space(
 ) -> Index:
     """As `core.stages.embed.embed`, by the embedder that the languages of the question and of `pages` ask for.
 
-    It begins with the one that the question's language and the first page suggest, and only
-    the chosen one leaves passages to wait, as `first` says. As soon as the pages ask for the multilingual one, that reads
-    all passages and the work of the other ends. Where they ask for the chosen one in the end, that reads them anew.
+    It begins with the one that the question's language and the first page suggest. As soon as the pages ask for the
+    multilingual one, that reads the passages and the work of the other ends. Where they ask for the chosen one in the end,
+    that reads them anew. Passages wait as `first` says; those in other languages, which share no words with the question,
+    come before them.
     """
     across = ports.across
+    languages = _Languages(question, across, pages) if across else None
     abandoned = False
 
     def stopped(index: Index) -> None:
@@ -67,16 +72,17 @@ async def embed_in_one_space(
             port,
             emit,
             page_order=page_order,
-            first=first if port is ports.embed else None,
+            first=first
+            if port is ports.embed or not (first and languages)
+            else languages.foreign_first(first),
             budget=budget,
             on_arrival=on_arrival,
             on_stop=stopped,
         )
 
     async with aclosing(Replayed(passages)) as arrived:
-        if not across:
+        if not (across and languages):
             return await embed_by(arrived, ports.embed)
-        languages = _Languages(question, across, pages)
         if not await languages.suggest_across(arrived, ports.embed):
             embedding = asyncio.create_task(embed_by(arrived, ports.embed))
             deciding = asyncio.create_task(languages.ask_for_across(arrived))
@@ -106,6 +112,21 @@ class _Languages:
     question: str
     across: Embed
     pages: Callable[[], Mapping[str, Page]]
+
+    def foreign_first(self, first: First) -> First:
+        """Return `first` with all passages in other languages than the question's before its own."""
+        foreign_count = 0
+
+        def rows(passages: tuple[Passage, ...], complete: bool) -> Rows:
+            nonlocal foreign_count
+            language = dominant_language([self.question])
+            foreign = set(_foreign(language, passages, self.pages(), self.across))
+            is_foreign = np.fromiter((passage in foreign for passage in passages), bool, len(passages))
+            foreign_count = int(is_foreign.sum())
+            others = first.rows(passages, complete)
+            return np.concatenate([np.flatnonzero(is_foreign), others[~is_foreign[others]]])
+
+        return First(rows, lambda: first.early_limit() + foreign_count)
 
     async def suggest_across(self, arrived: Replayed[tuple[Passage, ...]], usual: Embed) -> bool:
         """Whether the question, in a language that the usual embedder does not know, is in another one than the first page."""
@@ -152,7 +173,7 @@ def reads_across(
     codes = {_language_of(passage, pages) for passage in foreign}
     if not (in_latin_script(language) and any(map(in_latin_script, codes))):
         return True
-    words = bm25_index(tuple(passages), pages)
+    words = bm25_index(tuple(foreign), pages)
     question_words = set(tokens(question, words.language))
     return len(question_words & words.vocabulary.keys()) <= most_words * len(question_words)
 
