@@ -1,6 +1,7 @@
-"""Calls of trafilatura and of its date finder htmldate, and the one patch of them."""
+"""Calls of trafilatura and of its date finder htmldate, and the two patches of them."""
 
 import logging
+import sys
 from functools import cache
 from typing import Any
 
@@ -8,6 +9,7 @@ import lxml.html
 from lxml import etree
 
 from core.reading.html.metadata import person
+from core.reading.html.xpath_tests import reuse_tests
 from core.reading.normalization import paragraphs
 
 
@@ -34,9 +36,7 @@ def article_and_comments(tree: lxml.html.HtmlElement, url: str) -> tuple[str, st
 
 def author(tree: lxml.html.HtmlElement) -> str:
     """The names in the byline, by trafilatura's paths; empty when there is none."""
-    from trafilatura.metadata import extract_author
-
-    return person((extract_author(tree) or "").replace("; ", ", "))
+    return person((_trafilatura().metadata.extract_author(tree) or "").replace("; ", ", "))
 
 
 def publication_date(tree: lxml.html.HtmlElement, url: str) -> str:
@@ -64,8 +64,10 @@ def _htmldate() -> Any:
 
 @cache
 def _trafilatura() -> Any:
-    import trafilatura
+    """trafilatura with expressions that test each class and each identifier once."""
+    import trafilatura.metadata
 
+    reuse_tests(*(module for name, module in [*sys.modules.items()] if name.startswith("trafilatura.")))
     # It reports every page that it discards; those reports reach a person as reasons already.
     for logger in ("trafilatura", "htmldate"):
         logging.getLogger(logger).setLevel(logging.CRITICAL)
