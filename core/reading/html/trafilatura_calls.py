@@ -8,8 +8,8 @@ from typing import Any
 import lxml.html
 from lxml import etree
 
+from core.reading.html.faster_xpath import make_paths_faster
 from core.reading.html.metadata import person
-from core.reading.html.xpath_tests import reuse_tests
 from core.reading.normalization import paragraphs
 
 
@@ -64,10 +64,10 @@ def _htmldate() -> Any:
 
 @cache
 def _trafilatura() -> Any:
-    """trafilatura with expressions that test each class and each identifier once."""
+    """Return trafilatura with faster expressions."""
     import trafilatura.metadata
 
-    reuse_tests(*(module for name, module in [*sys.modules.items()] if name.startswith("trafilatura.")))
+    make_paths_faster(*(module for name, module in [*sys.modules.items()] if name.startswith("trafilatura.")))
     # It reports every page that it discards; those reports reach a person as reasons already.
     for logger in ("trafilatura", "htmldate"):
         logging.getLogger(logger).setLevel(logging.CRITICAL)
