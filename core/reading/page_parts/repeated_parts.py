@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice, zip_longest
 
 import lxml.html
@@ -67,15 +68,16 @@ def html_posts(tree: lxml.html.HtmlElement, blocks: Sequence[Block]) -> Lists:
     """The posts in a tree with these blocks: what schema.org's types or usual classes say are posts, if two or more
     have an author or a day. The texts of one without them belong to the one around it."""
     posts: dict[Part, None] = {}
-    nearest: dict[lxml.html.HtmlElement, Part | None] = {}
+    nearest: dict[lxml.html.HtmlElement, Part] = {}
     for element in tree.iter():
-        around = nearest.get(element.getparent())
-        names = f"{element.get('class') or ''} {element.get('itemprop') or ''}"
-        if _TYPE.search(element.get("itemtype") or "") or _CLASS.search(element.get("class") or ""):
+        around = nearest.get(element.getparent()) if nearest else None
+        classes, kind = element.get("class") or "", element.get("itemtype")
+        if (kind and _TYPE.search(kind)) or (classes and _is_post(classes)):
             posts[around := Part(around)] = None
-        nearest[element] = around
         if around is None:
             continue
+        nearest[element] = around
+        names = f"{classes} {element.get('itemprop') or ''}"
         if not around.author and _AUTHOR.search(names):
             # A letter stands for a picture.
             texts = (text for text in element.itertext() if len(text.strip()) > 1)
@@ -95,6 +97,12 @@ def html_posts(tree: lxml.html.HtmlElement, blocks: Sequence[Block]) -> Lists:
         if len(block.text) >= _MIN_CHARACTERS and len(post.texts) < _FIRST_TEXTS:
             post.texts.append(_key(block.text))
     return ([post for post in posts if post.texts],)
+
+
+@lru_cache(1_000)
+def _is_post(classes: str) -> bool:
+    """Whether usual names of classes say that an element is a post."""
+    return _CLASS.search(classes) is not None
 
 
 def html_items(tree: lxml.html.HtmlElement, blocks: Sequence[Block]) -> Lists:
