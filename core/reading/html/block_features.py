@@ -38,6 +38,10 @@ _NAMES = (
 """How words in classes and identifiers begin, by family."""
 _LATIN = re.compile("[a-z]+|[A-Z][a-z]+|[A-Z]+")
 _SENTENCE = re.compile(r"[.!?。！？](?:\s|$)")
+_OTHERS = tuple(
+    bytes(code for code in range(128) if not test(chr(code))) for test in (str.isdigit, str.isupper)
+)
+"""The characters of ASCII that are no digits, and those that are no capitals."""
 _KINDS = (
     "p", "li", "td", "table", "pre", "dt", "dd", "blockquote", "figcaption", "h1", "h2", "h3", "h4", "h5", "h6", "div", "span",
     "a", "th", "button", "caption", "summary", "body", "section", "article",
@@ -250,10 +254,14 @@ def _of_text(block: Block, words: Sequence[str]) -> list[float]:
     size = len(text)
     kind = _KINDS.index(tag) if tag in _KINDS else len(_KINDS)
     ends = text[-1:] in '.!?:…。！？"”'
+    if text.isascii():  # a tenth of the time of a loop
+        digits, capitals = (len(text.encode().translate(None, others)) for others in _OTHERS)
+    else:
+        digits, capitals = sum(map(str.isdigit, text)), sum(map(str.isupper, text))
     return [
         kind, math.log1p(len(words)), math.log1p(len(_SENTENCE.findall(text))), float(ends),
-        text.count(",") / max(size, 1) * 100, sum(map(str.isdigit, text)) / size, float(kind in range(9, 15)),
-        sum(map(str.isupper, text)) / size, size / max(len(words), 1), float(text[:1].isupper()), math.log1p(size),
+        text.count(",") / max(size, 1) * 100, digits / size, float(kind in range(9, 15)),
+        capitals / size, size / max(len(words), 1), float(text[:1].isupper()), math.log1p(size),
     ]  # fmt: skip
 
 

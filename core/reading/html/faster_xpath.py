@@ -18,6 +18,8 @@ from lxml import etree
 _NAMESPACES = {"re": "http://exslt.org/regular-expressions", "known": "urn:openquery:known"}
 _TEST = re.compile(r"re:test\((@[\w-]+(?:\s*\|\s*@[\w-]+)?),\s*'([^']*)'(?:,\s*'(i?)')?\)")
 _TAGS = re.compile(r"(?<![^\s(|])(\.?)//\*\[((?:self::\w+(?: or )?)+)\](?=\[)")
+_ANY = re.compile(r"(?<![^\s(|])\.//\*\[")
+"""Two steps that libxml2 joins only without a condition."""
 _TAG = re.compile(r"self::(\w+)")
 _POSITION = re.compile(r"\]\s*\[\d|position\(|last\(")
 """A position after a condition: it counts among the children of each parent, and of a union among all elements."""
@@ -57,7 +59,7 @@ def faster_path(path: etree.XPath) -> etree.XPath:
 
     expression = _TEST.sub(condition, str(path.path))
     if not _POSITION.search(expression):
-        expression = _TAGS.sub(_steps, expression)
+        expression = _ANY.sub("descendant::*[", _TAGS.sub(_steps, expression))
     if expression == path.path:
         return path
     # Smart strings would give each text its parent, and no expression that tests an attribute selects texts.

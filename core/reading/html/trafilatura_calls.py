@@ -36,7 +36,11 @@ def article_and_comments(tree: lxml.html.HtmlElement, url: str) -> tuple[str, st
 
 def author(tree: lxml.html.HtmlElement) -> str:
     """The names in the byline, by trafilatura's paths; empty when there is none."""
-    return person((_trafilatura().metadata.extract_author(tree) or "").replace("; ", ", "))
+    trafilatura = _trafilatura()
+    # trafilatura copies the tree, without the parts that are no bylines: in vain if there are none anywhere.
+    if not any(path(tree) for path in trafilatura.xpaths.AUTHOR_XPATHS):
+        return ""
+    return person((trafilatura.metadata.extract_author(tree) or "").replace("; ", ", "))
 
 
 def publication_date(tree: lxml.html.HtmlElement, url: str) -> str:
@@ -66,6 +70,7 @@ def _htmldate() -> Any:
 def _trafilatura() -> Any:
     """Return trafilatura with faster expressions."""
     import trafilatura.metadata
+    import trafilatura.xpaths
 
     make_paths_faster(*(module for name, module in [*sys.modules.items()] if name.startswith("trafilatura.")))
     # It reports every page that it discards; those reports reach a person as reasons already.
