@@ -1,9 +1,10 @@
-"""What a process can give up by itself: inherited descriptors, privileges, being read by others, and memory."""
+"""What a process can give up by itself: inherited descriptors, privileges, being read by others, memory and priority."""
 
 import contextlib
 import ctypes
 import os
 import struct
+import threading
 from collections.abc import Collection
 from pathlib import Path
 
@@ -15,6 +16,8 @@ _READ_ANY, _WRITE_ANY = 0b0100, 0b1111
 """CAP_DAC_READ_SEARCH; and besides it CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_FOWNER."""
 _ARENAS_AT_MOST = -8
 """glibc's M_ARENA_MAX."""
+NICENESS = 5
+"""How much reading and embedding give way to pages: to a third of the CPU of a thread that they compete with."""
 _HIGHEST = 1024
 """Descriptors that are closed where the system does not list the open ones."""
 
@@ -62,6 +65,20 @@ def share_arenas() -> None:
     """
     with contextlib.suppress(OSError):  # a C library without arenas
         call("mallopt", _ARENAS_AT_MOST, 2)
+
+
+def lower_priority(niceness: int = NICENESS) -> None:
+    """Add to the niceness of this process, if the system has one. Call it before threads start."""
+    if hasattr(os, "nice"):
+        os.nice(niceness)
+
+
+def lower_thread_priority(niceness: int = NICENESS) -> None:
+    """Add to the niceness of this thread alone, under Linux. Elsewhere a process has one for all of its threads."""
+    if LINUX:
+        thread = threading.get_native_id()
+        with contextlib.suppress(OSError):  # a sandbox around this process may forbid it
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + niceness)
 
 
 def drop_capabilities(*, writes: bool) -> None:

@@ -21,6 +21,7 @@ from core.adapters.models.integers.onnx_runtime import onnx_runtime
 from core.errors import EmbedFailed
 from core.model import Embeddings, ModelUsage, Usage
 from core.ports import OnRetry
+from core.sandbox.process import lower_thread_priority
 from core.text.sanitize import encodable
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class MiniLM:
 
     The model is loaded on first use, once, and computes in integers. Each text is a forward pass of its own: a pass
     has one scale for all of its texts, with which a vector would depend on the texts beside it. Work happens on
-    `threads` threads of its own, so the event loop stays free and a cancelled call begins no further pass.
+    `threads` threads of its own, which give way to pages, so the event loop stays free and a cancelled call begins no further pass.
     """
 
     batch = 32
@@ -126,7 +127,9 @@ class MiniLM:
         self._files = weights, tokenizer
         self.identity = f"minilm-l6-v2-w8a8-{MAX_TOKENS}:{weights.sha256[:8]}"
         self.threads = threads or min(_usable_cores(), _MOST_THREADS)
-        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="minilm")
+        self._pool = ThreadPoolExecutor(
+            self.threads, thread_name_prefix="minilm", initializer=lower_thread_priority
+        )
         self._loading = threading.Lock()
         self._loaded: _Model | None = None
 

@@ -20,6 +20,7 @@ from core.adapters.models.local_embedder import PackagedFile
 from core.errors import EmbedFailed
 from core.model import Embeddings, ModelUsage, Usage
 from core.ports import OnRetry
+from core.sandbox.process import lower_thread_priority
 from core.text.sanitize import encodable
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ class MultilingualUSE:
     )
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="multilingual")
+        self._pool = ThreadPoolExecutor(
+            1, thread_name_prefix="multilingual", initializer=lower_thread_priority
+        )
         self._loading = threading.Lock()
         self._loaded: tuple[Tokenizer, Any] | None = None
 

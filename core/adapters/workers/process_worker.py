@@ -5,7 +5,6 @@ outcome is whether it succeeded, and its result or exception. Both ends are Open
 made; documents of strangers are parsed in other processes, which never send pickles (docs/decisions/0004).
 """
 
-import os
 import pickle
 import signal
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 
 from core.adapters.workers.shared_files import StoredValue, read_value
 from core.sandbox.frames import read_frame, reply_stream, write_frame
+from core.sandbox.process import lower_priority
 
 
 def main(niceness: int) -> None:
@@ -21,8 +21,7 @@ def main(niceness: int) -> None:
     requests, replies = sys.stdin.buffer, reply_stream()
     # Ctrl-C reaches the whole group; the parent ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(os, "nice"):
-        os.nice(niceness)
+    lower_priority(niceness)
     while (frame := read_frame(requests)) is not None:
         write_frame(replies, b"", _outcome(frame[1]))
 
