@@ -1,19 +1,22 @@
 """Events and runs as JSON."""
 
+import base64
 import json
 from dataclasses import replace
 
 import numpy as np
+import orjson
 import pytest
+from pydantic import TypeAdapter
 
 from core.errors import StoreFailed
-from core.model import ClientRequest, ClientTaskKind, Exchange, ModelUsage, Usage
+from core.model import ClientRequest, ClientTaskKind, Exchange, Index, ModelUsage, Usage
 from core.run import events as e
 from core.run.codec import event_from_json, event_to_json, run_to_json
 from core.run.importer import run_from_json
 from core.run.state import Run
 from tests.run.test_importer import DONE
-from tests.samples import EVENTS, records, until
+from tests.samples import EVENTS, FIRST, records, until
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
@@ -24,6 +27,36 @@ def test_every_event_survives_the_journey(event: e.Event) -> None:
     assert event_to_json(again) == data
     if not isinstance(event, e.Indexed | e.Ranked):
         assert again == event
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_events_have_the_bytes_of_earlier_versions(event: e.Event) -> None:
+    fields = TypeAdapter(type(event)).dump_python(event, mode="json")
+    assert event_to_json(event) == orjson.dumps({"event": type(event).__name__, **fields})
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_arrays_of_any_length_are_written_as_before(rows: int) -> None:
+    vectors = np.arange(4 * rows, dtype=np.float32).reshape(4, rows).T  # not contiguous
+    event = e.Embedded(1, (), (), 0, np.arange(rows), vectors)
+    data = base64.b64encode(vectors.tobytes()).decode()
+    written = {"dtype": "float32", "shape": [rows, 4], "base64": data}
+    assert json.loads(event_to_json(event))["vectors"] == written
+
+
+def test_lone_surrogates_are_replaced_in_every_event() -> None:
+    vectors = np.ones((1, 2), np.float32)
+    passage = replace(FIRST, text="a \ud800 b")
+    for event in (
+        e.PageChunked("a", (passage,)),
+        e.Indexed(Index(passages=(passage,), vectors=vectors, question=None, embedder="test")),
+    ):
+        assert "a \ufffd b".encode() in event_to_json(event)
+
+
+def test_value_without_a_form_in_json_is_refused() -> None:
+    with pytest.raises(StoreFailed, match="object"):
+        event_to_json(e.Embedded(1, (object(),), (), 0))  # type: ignore[arg-type]
 
 
 def test_request_of_a_chat_client_comes_back_with_its_run() -> None:
