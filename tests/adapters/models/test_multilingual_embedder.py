@@ -1,4 +1,7 @@
+import asyncio
 import importlib.resources
+import resource
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +21,11 @@ TEXTS = [
     "การสังเคราะห์ด้วยแสงเปลี่ยนแสงเป็นน้ำตาล",
     " two\n\tlines ",
 ]
+
+
+def resident_megabytes() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1e6
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +52,22 @@ async def test_any_text_gets_a_finite_unit_vector(embedder: MultilingualUSE) -> 
 async def test_a_meaning_is_near_in_every_language(embedder: MultilingualUSE) -> None:
     vectors = (await embedder([*TEXTS[:3], "The parliament voted on the budget on Tuesday."])).vectors
     assert (vectors[:3] @ vectors[:3].T).min() > (vectors[:3] @ vectors[3]).max() + 0.3
+
+
+async def test_idle_model_is_released_and_loads_again() -> None:
+    embedder = MultilingualUSE(idle_seconds=0.0)
+    before = (await embedder(TEXTS)).vectors
+    loaded = resident_megabytes()
+    async with asyncio.timeout(20):
+        while embedder.loaded or resident_megabytes() > loaded - 100:
+            await asyncio.sleep(0)
+    assert np.array_equal((await embedder(TEXTS)).vectors, before)
+    embedder.close()
+
+
+async def test_model_in_use_stays_loaded(embedder: MultilingualUSE) -> None:
+    await embedder(TEXTS)
+    assert embedder.loaded
 
 
 async def test_a_damaged_file_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
