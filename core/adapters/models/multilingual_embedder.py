@@ -146,7 +146,6 @@ def _load() -> tuple[Tokenizer, Any]:
         ) from error
     with _WEIGHTS.open() as weights:
         network = NumpyBackend(weights, _PiecesInHand(), threads=1)
-    return_free_memory()  # 30 MB were needed for loading alone
     return tokenizer, network
 
 
