@@ -1,4 +1,4 @@
-"""Evaluation: metrics of rankings, their uncertainty, data sets with judgements, and experiments over settings."""
+"""Evaluation: ranking metrics, uncertainty, judged data sets, and experiments over settings."""
 
 from core.evaluation.results_folder import load
 

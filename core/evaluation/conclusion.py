@@ -17,22 +17,22 @@ from core.text.sanitize import pluralize
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conclusion:
-    """Which setting is best, by how much, and whether questions that it was not chosen on confirm it."""
+    """The best setting, its difference, and its confirmation on held-out questions."""
 
     setting: str
-    """The setting that it is about; the baseline where no other one is ahead."""
+    """The setting of the conclusion, which is the baseline if no other setting is better."""
     subject: str
-    """The setting in words, which begin the sentence."""
+    """The displayed name of the setting, which begins the sentence."""
     predicate: str
     """The rest of the sentence."""
     note: str = ""
-    """A sentence on the setting that was confirmed or not where that is another one."""
+    """A sentence about the confirmation, if it chose another setting."""
     whole: SettingTest | None = None
     """The test of the setting against the baseline on all questions, or None for the baseline itself."""
     confirmation: Confirmation | None = None
     """The test on each half of the questions, or None with too few questions."""
     is_verdict: bool = True
-    """Whether every setting was measured, so that the best one may be told."""
+    """Whether every setting was measured, so that the best setting is known."""
 
     @property
     def is_difference(self) -> bool:
@@ -82,7 +82,7 @@ def unfinished_conclusion(results: Results, baseline: str) -> Conclusion | None:
 
 @lru_cache(maxsize=64)
 def conclude(results: Results, metric: str, baseline: str) -> Conclusion:
-    """The conclusion of an experiment by one metric against a baseline: on the setting with the highest mean.
+    """Return a sentence on the setting with the highest mean of a metric.
 
     Raises:
         BadInput: when there is no such setting.
@@ -151,7 +151,7 @@ def _no_difference(best: SettingRow, test: SettingTest, metric: str, comparisons
 
 
 def _confirmed(confirmation: Confirmation | None, best: SettingRow, against: str) -> tuple[str, str]:
-    """What the half of the questions that chose no setting says: the end of the sentence, and a note."""
+    """Return the end of the sentence and a note about the held-out half."""
     if confirmation is None:
         return "there are too few questions to hold half of them out", ""
     held_out = confirmation.held_out

@@ -1,7 +1,7 @@
 """Experiments: the same questions under several settings, with the product's own chunking and ranking.
 
-Texts are embedded once for each way of chunking, whatever is tried of the ranking. A question that fails is reported
-with its reason; it is in no mean, and in no comparison.
+Texts are embedded once for each chunking, for all ranking settings. A question that fails is reported with its reason
+and left out of means and comparisons.
 """
 
 import asyncio
@@ -33,35 +33,37 @@ _QUESTIONS_TOGETHER = 64
 _QUESTIONS_A_JOB = 64
 """Large enough that sending a job costs a hundredth of its time, small enough that a lost worker costs seconds."""
 _HELD_BYTES = 256_000_000
-"""Passages and vectors that wait for further settings of their way of chunking."""
+"""Memory for passages and vectors that further settings of the same chunking need."""
 _RERANKED_TOGETHER = 4
-"""Questions that a reranking model is asked about at the same time."""
+"""Questions that the reranking model scores concurrently."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One setting over all questions."""
+    """The metrics of one setting over all questions."""
 
     setting: str
-    """The knobs that differ from the defaults, such as `chunk.size:300 rank.strategy:bm25`; or `defaults`."""
+    """The changes from the defaults, such as `chunk.size:300 rank.strategy:bm25`, or `defaults`."""
     values: Mapping[str, Mapping[str, FiniteFloat]]
-    """The metrics of each question, by its id. A question without an answer in the data set has none."""
+    """The metrics of each answerable question, by question id."""
     failed: Mapping[str, str] = field(default_factory=dict)
-    """Why a question has no metrics, by its id."""
+    """The reasons why questions have no metrics, by question id."""
     passages: int = 0
     seconds: float = 0.0
-    """Of CPU time, for ranking and measuring, without the chunking and embedding that settings share. With a reranking
-    model the time of each question, with the wait for the model."""
+    """CPU seconds of ranking and measuring, without the shared chunking and embedding.
+
+    With a reranking model: elapsed seconds, including waits for the model.
+    """
 
     @property
     def seconds_a_question(self) -> float:
-        """The mean of `seconds` over the questions that were measured."""
+        """The mean of `seconds` over the measured questions."""
         return self.seconds / max(len(self.values), 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionSet:
-    """The questions, and by their text the vector of each, or why it has none."""
+    """The questions, and by text the vector of each or the reason why it has none."""
 
     questions: tuple[Question, ...]
     vectors: Mapping[str, Vectors | str]
@@ -86,12 +88,12 @@ async def run_experiment(
     done: Collection[str] = (),
     progress: SweepProgress | None = None,
 ) -> AsyncGenerator[Result]:
-    """Yield one result a setting, as it is computed: settings that change one knob come first.
+    """Yield one result for each setting as it is computed. Settings that change one knob come first.
 
-    Documents are chunked and embedded here, one way of chunking after another, while settings of the one before are
-    ranked and measured by the workers, some questions a job. Results are the same with any workers, and come in the
-    same order. Settings with a reranking model are ranked here, where the model is asked. The embedder is not asked when
-    all settings rank by BM25. `done` are the names of settings that need not be computed again.
+    Documents are chunked and embedded here, one chunking after another. Meanwhile the workers rank and measure the
+    settings of the previous chunking, some questions per job. Results and their order are the same with any workers.
+    Settings with a reranking model are ranked here, which calls the model. The embedder is not called if all settings
+    rank by BM25. `done` are the names of settings to skip.
 
     Raises:
         BadInput: when a document of the data set cannot be used, or there is no reranking model for a setting.
@@ -116,7 +118,7 @@ async def run_experiment(
         return await _result(knobs, corpus, question_set, workers, progress)
 
     with_corpora = _with_corpora(data, remaining, embed, workers.count, progress)
-    # So many that no worker waits for the last job of a setting.
+    # Enough settings that no worker waits for the last job of a setting.
     at_once = 1 + math.ceil(workers.count / max(jobs, 1))
     async with aclosing(map_in_order(with_corpora, result_of, at_once=at_once)) as results:
         async for result in results:
@@ -130,10 +132,10 @@ def _by_vectors(knobs: Knobs) -> bool:
 async def _with_corpora(
     data: DataSet, tried: Sequence[Knobs], embed: Embed, at_once: int, progress: SweepProgress
 ) -> AsyncGenerator[tuple[Knobs, Shared[Corpus]]]:
-    """Each setting with the passages that it ranks, which the settings of one way of chunking share.
+    """Yield each setting with its passages, which settings of one chunking share.
 
-    Passages wait in memory for later settings, up to `_HELD_BYTES`; beyond, they are cut and embedded once more, for which
-    the embedder's cache has the vectors.
+    Passages stay in memory for later settings, up to `_HELD_BYTES`. Passages beyond the limit are chunked and embedded
+    again, with vectors from the embedder's cache.
     """
     pages = await asyncio.to_thread(document_pages, data) if tried else {}
     characters = sum(len(page.text) for page in pages.values())
@@ -161,7 +163,7 @@ async def _with_corpora(
 
 
 def _make_room(held: dict[ChunkKnobs, Shared[Corpus]]) -> None:
-    """Drop passages that later settings need, the largest first, while they take more than `_HELD_BYTES`."""
+    """Drop the largest passages that later settings need, until `_HELD_BYTES` suffices."""
     sizes = {chunk: _size(shared.value) for chunk, shared in held.items()}
     while sum(sizes.values()) > _HELD_BYTES:
         largest = max(sizes, key=lambda chunk: sizes[chunk])
@@ -174,7 +176,10 @@ def _size(corpus: Corpus) -> int:
 
 
 async def _question_vectors(questions: Sequence[Question], embed: Embed) -> dict[str, Vectors | str]:
-    """The vector of each question, by its text, or why it has none. A failed call is tried again a text at a time."""
+    """Return the vector of each question, by text, or the reason why it has none.
+
+    A failed call is repeated for each text alone.
+    """
     texts = list(dict.fromkeys(question.text for question in questions))
     vectors: dict[str, Vectors | str] = {}
     for start in range(0, len(texts), _QUESTIONS_TOGETHER):
@@ -210,7 +215,7 @@ async def _result(
 async def _reranked_result(
     knobs: Knobs, corpus: Corpus, question_set: QuestionSet, reranker: Rerank, progress: SweepProgress
 ) -> Result:
-    """The result of a setting that asks the reranking model, some questions at the same time."""
+    """Return the result of a setting with the reranking model, some questions at a time."""
 
     async def measure(question: Question) -> PartialResult:
         progress.questions += 1
@@ -246,7 +251,7 @@ def _joined(knobs: Knobs, corpus: Corpus, parts: Sequence[PartialResult]) -> Res
 
 
 def _rank_some(knobs: RankKnobs, corpus: Corpus, question_set: QuestionSet, start: int) -> PartialResult:
-    """A job: rank for a few questions from `start` on, and measure."""
+    """Rank and measure some questions from `start` on, in a worker."""
     began = time.thread_time()
     values: dict[str, dict[str, float]] = {}
     failed: dict[str, str] = {}
@@ -261,7 +266,7 @@ def _rank_some(knobs: RankKnobs, corpus: Corpus, question_set: QuestionSet, star
 
 
 def _index(question: Question, corpus: Corpus, question_set: QuestionSet, knobs: RankKnobs) -> Index | str:
-    """The passages with the question's vector; or why it has none where the ranking needs it."""
+    """Return the passages with the question's vector, or why a needed vector is missing."""
     vector = question_set.vectors.get(question.text)
     if isinstance(vector, str) and knobs.strategy is not Strategy.BM25:
         return vector

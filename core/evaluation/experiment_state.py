@@ -1,4 +1,4 @@
-"""Where an experiment stands: what was asked, and how far it is within its settings."""
+"""The state of an experiment: its plan, and its progress within the settings."""
 
 import time
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from core.model import Retry
 
 
 class SweepPhase(StrEnum):
-    """What a sweep does now."""
+    """The current activity of a sweep."""
 
     READ = "reading documents"
     EMBED = "cutting and embedding"
@@ -20,36 +20,39 @@ class SweepPhase(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class SweepProgress:
-    """The figures of a sweep under way. One task writes them; what others read may be a moment old."""
+    """The progress figures of a running sweep.
+
+    One task writes the figures, so other readers may see slightly old values.
+    """
 
     phase: SweepPhase = SweepPhase.READ
     questions: int = 0
-    """Ranked so far, each setting counted, with those of an earlier start."""
+    """Rankings so far over all settings, including an earlier start."""
     earlier: int = 0
-    """Of these, those of an earlier start."""
+    """Rankings of an earlier start."""
     total: int = 0
-    """To rank in all."""
+    """Rankings planned in all."""
     texts: int = 0
-    """Embedded, or found in the cache."""
+    """Texts that were embedded or found in the cache."""
     retries: int = 0
-    """Calls that a model server refused for now and that were made again."""
+    """Calls repeated after a model server refused them for now."""
     waiting: str = ""
-    """Why the next call waits, in words; empty while none does."""
+    """The reason why the next call waits, or ""."""
     began: float = 0.0
-    """When the first question was about to be ranked, by the monotonic clock; 0 before that."""
+    """Monotonic time of the first ranking, or 0 before."""
     texts_left: float = 0.0
-    """Texts still to embed when `plan_texts` was called last, by an estimate from the documents' length."""
+    """Estimated texts left to embed at the latest `plan_texts`, by the documents' length."""
     texts_then: int = 0
-    """`texts` when `plan_texts` was called last."""
+    """`texts` at the latest `plan_texts`."""
     texts_before: int = 0
-    """`texts` when the first phase of embedding began: those of the questions."""
+    """`texts` at the start of the first embedding phase: the texts of the questions."""
     embedding: float = 0.0
-    """Seconds of cutting and embedding in phases that have ended."""
+    """Seconds of chunking and embedding in finished phases."""
     entered: float = 0.0
-    """When the phase began, by the monotonic clock."""
+    """Monotonic time when the phase began."""
 
     def begin(self, *, total: int, done: int) -> None:
-        """Begin with so many questions to rank, of which some were ranked earlier."""
+        """Start with `total` questions to rank, `done` of them ranked earlier."""
         self.total, self.questions, self.earlier, self.began = total, done, done, time.monotonic()
 
     def enter(self, phase: SweepPhase) -> None:
@@ -62,18 +65,18 @@ class SweepProgress:
         self.phase, self.entered = phase, now
 
     def plan_texts(self, left: float) -> None:
-        """State how many texts are still to be embedded."""
+        """Set the number of texts left to embed."""
         self.texts_left, self.texts_then = left, self.texts
 
     @property
     def rate(self) -> float:
-        """Questions ranked a second since this start; 0 before the first."""
+        """Questions ranked per second since this start, or 0 before the first."""
         seconds = time.monotonic() - self.began
         return (self.questions - self.earlier) / seconds if self.began and seconds > 0 else 0.0
 
     @property
     def seconds_left(self) -> float | None:
-        """Estimate the seconds for the texts still to embed and the questions to rank, or None before the first of both.
+        """Estimate the seconds left for embedding and ranking, or None before the first of both.
 
         Embedding takes most of the time, and its share differs between settings: texts are the measure, not settings.
         """
@@ -92,13 +95,13 @@ class SweepProgress:
         )
 
     def note_retry(self, retry: Retry) -> None:
-        """Count a call that is made again."""
+        """Count a repeated call."""
         self.retries += 1
         self.waiting = f"{retry.server}: {retry.reason}, asked again after {retry.seconds:.0f} s"
 
 
 class ExperimentStatus(StrEnum):
-    """Where an experiment stands."""
+    """The state of an experiment."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -109,41 +112,41 @@ class ExperimentStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptWork:
-    """Work in the background that has a folder of its own, and where it stands."""
+    """Background work with its own folder, and its state."""
 
     id: str
     started: str
     status: ExperimentStatus
     error: str = ""
-    """Why it failed, in words for a person."""
+    """The reason of a failure, for a person."""
 
     @property
     def live(self) -> bool:
-        """Whether it waits or runs."""
+        """Whether the work is queued or running."""
         return self.status in (ExperimentStatus.QUEUED, ExperimentStatus.RUNNING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment(KeptWork):
-    """What was asked, and how far it is. Its results are read with `Experiments.results`."""
+    """The plan and progress of an experiment. `Experiments.results` reads the results."""
 
     data: str
     """The name of the data set."""
     swept: Mapping[str, Any]
-    """The values to try, as `core.evaluation.sweep.settings` takes them."""
+    """The values to try, in the form of `core.evaluation.sweep.settings`."""
     settings: int
     done: int
     user: str = ""
-    """Whose it is; empty: everybody's, as of a server that is not shared."""
+    """The owner, or "" on a server that is not shared."""
     given_name: str = ""
-    """What a person called it; empty: nobody did."""
+    """The name given by a person, or ""."""
     note: str = ""
     progress: SweepProgress | None = None
-    """How far it is within its settings; None unless it is under way in this process."""
+    """Progress within the settings, or None unless this process runs the experiment."""
 
     @property
     def name(self) -> str:
-        """What it is called: what a person called it, else the knobs that vary."""
+        """The given name, or else the knobs that vary."""
         varied = [
             column(f"{group}.{knob}")
             for group, knobs in self.swept.items()

@@ -1,4 +1,4 @@
-"""A question of a data set as a run under a setting: what was retrieved, what was missed and why, and which knob finds it."""
+"""Runs for the questions of a data set, with the reasons why relevant text was missed."""
 
 import asyncio
 import secrets
@@ -29,20 +29,20 @@ from core.stages.ranking.context_selection import ExclusionReason
 from core.stages.rerank import rank_and_rerank
 
 CHARACTERS_LIMIT = 60_000_000
-"""The characters of the largest data set whose passages and vectors are held in memory."""
+"""The size limit of a data set that is held in memory, in characters."""
 KEPT_RUNS = 64
-"""How many rankings are kept."""
+"""The number of cached rankings."""
 SCORES = {"bm25": "BM25", "cosine": "cosine", "fused": "fusion", "rerank": "the reranking model"}
-"""The scores that a passage has a rank by, in the order in which a run computes them, with their names."""
+"""The scores that rank passages, in the order of computation, with their names."""
 DILUTED = 0.4
-"""The share of its passage below which a relevant text can be said to be diluted there."""
+"""The share of its passage below which a relevant text may be called diluted."""
 
 
 class QuestionRuns:
-    """The questions of one data set as runs. Passages and vectors of each way of chunking are computed once."""
+    """The questions of one data set as runs. Each chunking is computed once."""
 
     def __init__(self, data: DataSet, embed: Embed, rerank: Rerank | None = None) -> None:
-        """`embed` is the embedder that the experiment used, `rerank` for settings that ask for it."""
+        """`embed` is the experiment's embedder, `rerank` is for settings with reranking."""
         self.questions: Mapping[str, Question] = {question.id: question for question in data.questions}
         self._data, self._embed, self._rerank = data, embed, rerank
         self._pages: Mapping[str, Page] | None = None
@@ -51,7 +51,7 @@ class QuestionRuns:
         self._lock = asyncio.Lock()
 
     async def runs(self, question: str, settings: Sequence[str]) -> tuple[RecordedRun, ...]:
-        """The question of this id under each of these settings, as a run that has its pages in hand, up to its sources.
+        """Return runs of a question under these settings, from given pages up to the sources.
 
         Raises:
             BadInput: when the data set has no such question, cannot be used, or is too large.
@@ -113,25 +113,28 @@ class QuestionRuns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelevantText:
-    """A text that is relevant to a question, an excerpt or a whole document, and where a ranking has it."""
+    """A relevant excerpt or document of a question, with its position in a ranking."""
 
     place: Place
     row: int | None
-    """The row of the best-ranked passage that has a part of it; None where none has."""
+    """The row of the best-ranked passage that overlaps the text, or None."""
     rank: int | None
-    """The rank of that passage, from 1."""
+    """The rank of the passage, from 1."""
     number: int | None
-    """Its number in the context."""
+    """The number of the passage in the context."""
     reason: ExclusionReason | None
-    """Why it is not in the context; None where it is, and where there is no such passage."""
+    """The passage's exclusion reason, if any."""
     ranks: Mapping[str, int]
-    """Its rank by each of `SCORES` that was computed, from 1."""
+    """The passage's rank by each computed score of `SCORES`, from 1."""
     share: float
-    """How much of that passage the relevant text is, from 0 to 1."""
+    """The relevant share of the passage, from 0 to 1."""
 
 
 def relevant_texts(question: Question, run: Run) -> tuple[RelevantText, ...]:
-    """Every excerpt of the question, or every relevant document where it has no excerpts, in the run's ranking."""
+    """Return every excerpt of the question with its rank in the run.
+
+    Without excerpts these are the relevant documents.
+    """
     if run.index is None or run.ranking is None:
         return ()
     index, ranking = run.index, run.ranking
@@ -180,7 +183,7 @@ def _share(place: Place, passage: Passage) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """A setting of the experiment that differs from another one in one knob."""
+    """A setting that differs from another setting in one knob."""
 
     setting: str
     path: str
@@ -188,7 +191,7 @@ class Neighbour:
 
 
 def neighbours(results: Results, setting: str) -> tuple[Neighbour, ...]:
-    """The settings of the experiment that differ from this one in exactly one knob, in the order of the knobs."""
+    """Return the settings that differ from this setting in exactly one knob, in the order of the knobs."""
     own = values_of(setting)
     differing: list[Neighbour] = []
     for result in results.results:
@@ -201,8 +204,10 @@ def neighbours(results: Results, setting: str) -> tuple[Neighbour, ...]:
 
 
 def explanation(text: RelevantText, before: RelevantText | None, top_k: int) -> tuple[str, ...]:
-    """Why a relevant text is where a ranking has it, in sentences; `before` is where another ranking has it, `top_k` the
-    number of sources that the context may have."""
+    """Explain the rank of a relevant text, in sentences.
+
+    `before` is the same text in another ranking, `top_k` the number of sources in the context.
+    """
     if text.row is None or text.rank is None:
         return (
             "No passage has any of it: it is shorter than the shortest passage, or its document is empty.",

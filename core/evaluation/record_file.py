@@ -1,7 +1,6 @@
-"""A file of JSON lines that is continued after its process was killed: a header, then a record a line.
+"""A file of JSON lines that can be continued after a kill: a header, then one record per line.
 
-A line is on disk before the next record is computed, so a process that is killed loses the one that it was working on
-and nothing else.
+A line is on disk before the next record is computed, so a killed process loses only its current record.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordHeader:
-    """What the records of a file are of."""
+    """The data set, embedder and questions of the records in a file."""
 
     data: str
     """The name of the data set."""
@@ -38,11 +37,11 @@ class RecordHeader:
     questions: Mapping[str, str]
     """The text of each question, by its id."""
     digest: str = ""
-    """Of the documents and questions; empty where it is not known."""
+    """Digest of the documents and questions, or "" if unknown."""
 
     @classmethod
     def of(cls, data: DataSet, **fields: Any) -> Self:
-        """The header of records of a data set; `fields` are its others."""
+        """Return the header for a data set, with `fields` for a subclass."""
         questions = {question.id: question.text for question in data.questions}
         return cls(data=data.name, questions=questions, digest=summarize(data).digest, **fields)
 
@@ -52,26 +51,27 @@ Record = TypeVar("Record", bound="DataclassInstance")
 
 
 class RecordFile(Generic[Header, Record]):
-    """The file of one header and its records, both dataclasses."""
+    """A file with one header and its records, both dataclasses."""
 
     def __init__(self, source: Source, header: type[Header], record: type[Record], hint: str) -> None:
-        """`hint` says what to do when the file is damaged."""
+        """`hint` says how to recover from a damaged file."""
         self.source = source
         self._header, self._record = TypeAdapter(header), TypeAdapter(record)
         self._hint = hint
         self._written: IO[bytes] | None = None
-        """The file while it is being written; other processes cannot write it meanwhile."""
+        """The open file while this process writes, locked for other processes."""
 
     def begin(self, header: Header, wrong: Callable[[Header], str] = lambda earlier: "") -> None:
-        """Write the header of a new file, or cut off the unfinished line of an earlier process. `wrong` says, of the
-        header on disk, why what is to be recorded cannot go on there; empty: it can.
+        """Write the header of a new file, or cut off an earlier process's unfinished line.
+
+        `wrong` receives the header on disk and returns why the new records do not belong to it, or "".
 
         The file is locked against other processes until `close`.
 
         Raises:
-            BadInput: when the file is damaged, is of something else, is of a data set that has changed since, or is
-                being written by another process.
-            OSError: when it cannot be written.
+
+            BadInput: when the file is damaged, has other contents, belongs to a data set that has changed, or is
+        locked.
         """
         path = self.source.path
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ class RecordFile(Generic[Header, Record]):
             return False
 
     def read(self) -> tuple[Header, list[Record]]:
-        """The header and the records, in the order in which they were added.
+        """Return the header and the records, in the order of writing.
 
         Raises:
             BadInput: when the file is damaged, with the line.
@@ -124,7 +124,7 @@ class RecordFile(Generic[Header, Record]):
         return header, records
 
     def replace_header(self, header: Header) -> None:
-        """Write another header before the records, while the file is begun.
+        """Replace the header of a begun file, and keep the records.
 
         Raises:
             BadInput: when another process begins the file meanwhile.
@@ -152,7 +152,7 @@ class RecordFile(Generic[Header, Record]):
             self._written = None
 
     def add(self, record: Header | Record) -> None:
-        """Write a record. It is on disk when this returns."""
+        """Write a record. The record is on disk on return."""
         with self.source.path.open("a", encoding="utf-8", errors="replace") as file:
             file.write(_line(record))
             file.flush()

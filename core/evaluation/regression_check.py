@@ -1,4 +1,4 @@
-"""Regression check of retrieval: new results against stored ones, as a test in continuous integration."""
+"""Regression check of retrieval: new results against stored results, for continuous integration."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ from core.evaluation.statistics.significance import (
 )
 
 TOLERANCE = 0.02
-"""A mean loss up to this is no failure, however certain it is."""
+"""The largest mean loss that passes, even if significant."""
 UNWRITABLE = dict.fromkeys((*(set(range(32)) - set(b"\t\n\r")), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF))
 """Characters that XML cannot hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedQuestion:
-    """The two values of one question."""
+    """The two values of a question."""
 
     id: str
     text: str
@@ -34,27 +34,27 @@ class CheckedQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegressionCheck:
-    """One metric of the same questions, before and after a change."""
+    """One metric for the same questions, before and after a change."""
 
     metric: str
     questions: tuple[CheckedQuestion, ...]
     missing: Mapping[str, str]
-    """Why questions that had a figure have none any more, by their text."""
+    """The reasons why questions lost their figure, by text."""
     difference: Interval | None
-    """The mean of after minus before, with its 95 % interval; None when no question has both."""
+    """The mean of after minus before with its 95 % interval, or None without a common question."""
     p_value: float
-    """Of the paired randomization test, two-sided."""
+    """The two-sided p-value of the paired randomization test."""
     tolerance: float = TOLERANCE
 
     @property
     def worse(self) -> bool:
-        """Whether the test tells the two apart and the mean loss is larger than the tolerance."""
+        """Whether the loss is significant and above the tolerance."""
         difference = self.difference
         return difference is None or (self.p_value <= SIGNIFICANT and difference.mean < -self.tolerance)
 
     @property
     def verdict(self) -> str:
-        """The difference with its interval and p-value, in words, and whether there are too few questions to show a loss."""
+        """The difference with its interval and p-value as text, with a note about too few questions."""
         if not self.difference:
             return "no question in common"
         too_few = smallest_p_value(len(self.questions)) > SIGNIFICANT
@@ -62,18 +62,18 @@ class RegressionCheck:
 
     @property
     def passed(self) -> bool:
-        """False when the setting is worse, or when a question has no figure any more."""
+        """Whether the setting is not worse and no question lost its figure."""
         return not self.worse and not self.missing
 
 
 def check(
     before: Result, after: Result, metric: str, texts: Mapping[str, str], *, tolerance: float = TOLERANCE
 ) -> RegressionCheck:
-    """Compare a stored result with what was measured now of the same questions, whose `texts` are by their ids.
+    """Compare a stored result with a new result for the same questions.
 
-    Where rankings vary from run to run, which OpenQuery's do not, at most 2.5 % of checks fail by chance: the test is
-    exact when a question's two values could be swapped, and half of its 5 % are gains. `tolerance` is the largest mean
-    loss that passes.
+    `texts` are the questions by id, `tolerance` is the largest mean loss that passes. For rankings that vary from run
+    to run, unlike OpenQuery's, at most 2.5 % of checks fail by chance: the test is exact if a question's two values
+    could be swapped, and half of its 5 % are gains.
 
     Raises:
         BadInput: when the stored result has no such metric.
@@ -103,8 +103,9 @@ def check(
 
 
 def junit_xml(checked: RegressionCheck, name: str) -> bytes:
-    """The check as a JUnit report: a test for each question, which fails only when it has no figure, and one for the
-    mean, which fails with the check.
+    """Return the check as a JUnit report.
+
+    Each question is a test, which fails only without a figure. The mean is a test that fails with the check.
     """
     suite = ET.Element("testsuite", name=_xml(f"{name}: {checked.metric}"))
     for question in checked.questions:

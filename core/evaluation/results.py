@@ -1,4 +1,4 @@
-"""Results of experiments: settings compared over the questions that they share."""
+"""Results of experiments: settings compared over their common questions."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -24,14 +24,14 @@ from core.evaluation.statistics.significance import (
 )
 
 LEAST_HALF = 10
-"""The fewest questions that a winner is confirmed on."""
+"""The fewest questions for a confirmation."""
 POWER = 0.8
-"""The chance of a confirmation that further questions are planned for."""
+"""The planned chance of a confirmation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingTest:
-    """One setting against the baseline, over the questions that both have."""
+    """A setting against the baseline, over their common questions."""
 
     setting: str
     questions: int
@@ -41,17 +41,17 @@ class SettingTest:
     difference: Interval
     """Mean minus baseline, with the interval of the paired difference."""
     p_value: float
-    """Of the paired randomization test, adjusted by Holm for all comparisons made together."""
+    """The p-value of the paired randomization test, adjusted by Holm for all comparisons made together."""
     wins: int
     losses: int
     spread: float
     """Standard deviation of the questions' differences."""
     smallest_p: float
-    """The p-value if all questions differed alike."""
+    """The smallest possible p-value: every question differs in the same direction."""
 
     @property
     def verdict(self) -> Verdict:
-        """The setting against the baseline."""
+        """The verdict on the setting against the baseline."""
         if self.p_value > SIGNIFICANT:
             return Verdict.TOO_FEW if self.smallest_p > SIGNIFICANT else Verdict.NO_DIFFERENCE
         return Verdict.BETTER if self.mean > self.baseline else Verdict.WORSE
@@ -62,31 +62,33 @@ class Change:
     """A metric of one question under the baseline and under another setting."""
 
     question: str
-    """Its id."""
+    """The id of the question."""
     before: float
     after: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """The setting that is best on one half of the questions, against the baseline on that half and on the other one."""
+    """The best setting on half of the questions, tested against the baseline on both halves."""
 
     setting: str
     chosen_on: SettingTest
-    """On the questions that it was chosen on, which flatter it."""
+    """The test on the questions that chose the setting, which flatter it."""
     held_out: SettingTest
-    """On the other ones."""
+    """The test on the other questions."""
 
     @property
     def confirmed(self) -> bool:
-        """Whether it is better than the baseline on the questions that did not choose it."""
+        """Whether the setting beats the baseline on the held-out questions."""
         return self.held_out.verdict is Verdict.BETTER
 
     @property
     def more_questions(self) -> int | None:
-        """About how many more questions, half of them held out, would confirm a difference as large as on the held-out
-        half with a chance of `POWER`, by the power of a paired z-test (Cohen 1988). None when it is confirmed or no
-        better there."""
+        """The estimated number of questions missing for a confirmation, or None.
+
+        Half of them would be held out. They confirm a difference as large as on the held-out half with a chance of
+        `POWER`, by the power of a paired z-test (Cohen 1988). None if the setting is confirmed or not better there.
+        """
         held_out = self.held_out
         if self.confirmed or held_out.difference.mean <= 0:
             return None
@@ -97,15 +99,17 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """One metric of every setting and question."""
+    """One metric for every setting and question."""
 
     questions: tuple[str, ...]
     """Ids of the questions that have the metric under any setting."""
     values: NDArray[np.float64]
-    """Shape (settings, questions); NaN where a question has no such metric under a setting."""
+    """Shape (settings, questions), with NaN for a missing value."""
 
     def test(self, names: Sequence[str], baseline: int, rows: Sequence[int]) -> tuple[SettingTest, ...]:
-        """The settings of these rows, whose names are `names`, against that of row `baseline`, in the order given.
+        """Test the settings in `rows` against the setting in row `baseline`, in the given order.
+
+        `names` are the names of all settings.
 
         Raises:
             BadInput: when a setting and the baseline have no question in common.
@@ -143,7 +147,7 @@ class Matrix:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Results:
-    """What was measured on one data set with one embedder."""
+    """The measurements on one data set with one embedder."""
 
     data: str
     embedder: str
@@ -151,31 +155,31 @@ class Results:
     """The text of each question, by its id."""
     results: tuple[Result, ...]
     planned: int | None = None
-    """How many settings the experiment has, measured or not, or None in files of earlier versions."""
+    """The number of planned settings, or None in files of earlier versions."""
 
     @property
     def is_part(self) -> bool:
-        """Whether settings of the experiment are known to be missing."""
+        """Whether planned settings are known to be missing."""
         return self.planned is not None and len(self.results) < self.planned
 
     @cached_property
     def by_setting(self) -> Mapping[str, Result]:
-        """The results by the names of their settings."""
+        """The results by setting name."""
         return {result.setting: result for result in self.results}
 
     def interval(self, result: Result, metric: str) -> Interval | None:
-        """Mean and interval of a metric from 0 to 1, over the questions that have it; None where none has."""
+        """Return mean and interval of a metric from 0 to 1, or None if no question has it."""
         values = _values(result, metric)
         return mean_interval(values) if values else None
 
     def mean(self, result: Result, metric: str) -> float | None:
-        """The mean of any metric over the questions that have it; None where none has."""
+        """Return the mean of any metric over the questions that have it, or None."""
         values = _values(result, metric)
         return sum(values) / len(values) if values else None
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
-        """The names of all metrics that some question has."""
+        """The names of all metrics with a value."""
         return tuple(
             dict.fromkeys(
                 name for result in self.results for values in result.values.values() for name in values
@@ -184,7 +188,7 @@ class Results:
 
     @lru_cache(maxsize=64)  # noqa: B019 - few results are open, and each has few metrics
     def matrix(self, metric: str) -> Matrix:
-        """The metric of every setting, in the order of `results`, and question."""
+        """Return the metric of every setting and question. Rows are in the order of `results`."""
         questions = [
             name
             for name in self.questions
@@ -200,7 +204,7 @@ class Results:
         )
 
     def with_metric(self, metric: str) -> "Results":
-        """The results of the settings that have the metric for any question. A setting that failed has none."""
+        """Return the results of settings with a value of the metric. A failed setting has none."""
         names = tuple(
             result.setting
             for result in self.results
@@ -210,7 +214,7 @@ class Results:
 
     @lru_cache(maxsize=16)  # noqa: B019 - as above
     def of_settings(self, names: tuple[str, ...]) -> "Results":
-        """The results of these settings alone."""
+        """Return the results of these settings alone."""
         chosen = set(names)
         if chosen.issuperset(self.by_setting):
             return self
@@ -219,9 +223,9 @@ class Results:
     def compare(
         self, baseline: str, metric: str, *, others: Collection[str] | None = None
     ) -> tuple[SettingTest, ...]:
-        """Other settings, all that have the metric when None, against the baseline, best first.
+        """Compare other settings with the baseline, best first.
 
-        Holm's correction is for as many comparisons as are returned.
+        `others` defaults to all settings with the metric. Holm's correction is for the number of returned comparisons.
 
         Raises:
             BadInput: when there is no such setting, no other one, or no question in common.
@@ -237,11 +241,11 @@ class Results:
         return tuple(sorted(tests, key=lambda test: test.difference.mean, reverse=True))
 
     def confirm(self, baseline: str, metric: str) -> Confirmation | None:
-        """Choose the best setting on half of the questions, and measure it on the other half.
+        """Choose the best setting on half of the questions, and test it on the other half.
 
-        Which half a question is in depends on its id alone. Only questions that have the metric under every setting
-        are used, without settings that failed. The best one may be the baseline itself. None when a half has fewer than `LEAST_HALF` questions, or
-        there is one setting only.
+        The half of a question depends on its id alone. Only questions with the metric under every setting are used,
+        without failed settings. The best setting may be the baseline itself. Returns None with a single setting, or if
+        a half has fewer than `LEAST_HALF` questions.
 
         Raises:
             BadInput: when there is no such baseline.
@@ -266,7 +270,7 @@ class Results:
         return Confirmation(setting=names[best], chosen_on=chosen_on, held_out=held_out)
 
     def changes(self, baseline: str, setting: str, metric: str) -> tuple[Change, ...]:
-        """The metric of each question under both settings, those that lost most first.
+        """Return the metric of each question under both settings, largest loss first.
 
         Raises:
             BadInput: when there is no such setting.
@@ -281,7 +285,7 @@ class Results:
         )
 
     def place(self, name: str) -> int:
-        """The row of this setting in `results` and in every `matrix`.
+        """Return the row of this setting in `results` and in every `matrix`.
 
         Raises:
             BadInput: when there is none.
@@ -289,7 +293,7 @@ class Results:
         return self.results.index(self.setting(name))
 
     def setting(self, name: str) -> Result:
-        """The result of this setting.
+        """Return the result of this setting.
 
         Raises:
             BadInput: when there is none.

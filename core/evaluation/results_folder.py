@@ -1,4 +1,7 @@
-"""Results of experiments on disk: one folder, one line of JSON for each setting, written as it is computed."""
+"""Results of experiments on disk.
+
+A folder has one line of JSON for each setting, written when it is computed.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +31,17 @@ _DAMAGED = "Run the experiment into another folder, or freeze the suite again."
 
 @dataclass(frozen=True, kw_only=True)
 class ResultsHeader(RecordHeader):
-    """What the results of a file are of."""
+    """The data set, embedder and questions of the results in a file."""
 
     settings: int | None = None
-    """How many settings the experiment has, or None in files of earlier versions."""
+    """The number of planned settings, or None in files of earlier versions."""
 
 
 class ResultsFolder:
     """The results of one experiment, which can be continued."""
 
     def __init__(self, folder: Path, data: DataSet, embedder: str, settings: Collection[str] = ()) -> None:
-        """Begin, or continue what an earlier process left, with the names of the settings that are to be measured.
+        """Create the folder, or continue an earlier process's work. `settings` are the names to measure.
 
         Raises:
             BadInput: when the folder holds results of other questions or of another embedder, or its file is damaged.
@@ -59,7 +62,7 @@ class ResultsFolder:
             raise
 
     def _plan(self, settings: Collection[str]) -> None:
-        """Count the settings to measure, with those that were measured before, in the header."""
+        """Write the number of measured and planned settings to the header."""
         earlier, measured = self._file.read()
         planned = len({*settings, *(result.setting for result in measured)})
         if settings and planned != earlier.settings:
@@ -67,21 +70,22 @@ class ResultsFolder:
 
     @property
     def results(self) -> Results:
-        """What is on disk. Raises `BadInput` when the file is damaged."""
+        """The results on disk. Raises `BadInput` for a damaged file."""
         return _results(self._file)
 
     def close(self) -> None:
-        """Let other processes go on with the experiment."""
+        """Let other processes continue the experiment."""
         self._file.close()
 
     def add(self, result: Result) -> None:
-        """Write a result. It is on disk when this returns."""
+        """Write a result. The result is on disk on return."""
         self._file.add(result)
 
 
 def read_results(*folders: Path) -> Results:
-    """The results of one folder or suite, or of several over the same questions; a setting's name gets its folder's
-    then, where two folders have it.
+    """Read the results of a folder or suite, or of several over the same questions.
+
+    If two folders have the same setting, its names get the folder's name.
 
     Raises:
         BadInput: when a folder has no results, or other questions than the first.
@@ -91,8 +95,10 @@ def read_results(*folders: Path) -> Results:
 
 @lru_cache(maxsize=8)
 def joined(names: tuple[str, ...], parts: tuple[Results, ...]) -> Results:
-    """Results over the same questions as one, in the order given. Where two have the same setting, or other embedders,
-    the names of settings get the name of their part, as in `first: rank.top_k:3`; a name that occurs again gets a number.
+    """Join results over the same questions, in the given order.
+
+    If parts share a setting or differ in the embedder, settings get the name of their part, such as `first:
+    rank.top_k:3`. A repeated name gets a number.
 
     Raises:
         BadInput: when their questions differ.
@@ -122,8 +128,9 @@ def joined(names: tuple[str, ...], parts: tuple[Results, ...]) -> Results:
 
 
 def load(folder: Path | str) -> pd.DataFrame:
-    """The results as a table: a row for each setting and question, with the columns setting, question, text, failed
-    (why, or empty) and one for each metric.
+    """Return the results as a table with a row for each setting and question.
+
+    The columns are setting, question, text, failed (the reason, or ""), and one for each metric.
 
     Raises:
         BadInput: when the folder has no results.

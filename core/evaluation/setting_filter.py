@@ -1,4 +1,4 @@
-"""Axes of an experiment, a knob or a figure each, and ranges on them by which its settings are filtered."""
+"""Axes of an experiment, each a knob or a figure, and ranges that filter its settings."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -12,28 +12,28 @@ from core.evaluation.sweep import column, value_text, values_of
 from core.text.display import metric_text
 
 TOKENS, MILLISECONDS = "tokens", "ms"
-"""The names of the axes of what a setting costs."""
+"""The names of the axes for the cost of a setting."""
 ROUNDING = 1e-4
-"""The share of an axis by which a figure may be outside of a range: addresses have six digits."""
+"""The tolerance of a range, as a share of its axis, because addresses have six digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """A knob, or a figure, of every setting of an experiment."""
+    """A knob or a figure for every setting of an experiment."""
 
     name: str
     """The path of the knob, or the name of the figure."""
     title: str
     share: float | None
-    """The share of the spread of the metric that a knob has; None for a figure."""
+    """The knob's share of the spread of the metric, or None for a figure."""
     values: tuple[str, ...]
-    """The values of a knob in their order; empty for a figure."""
+    """The sorted values of a knob, or empty for a figure."""
     figures: tuple[float, ...]
-    """For each setting of the results the place of its value in `values`, or the figure; not a number where it has none."""
+    """The figure of each setting, or the index of its value in `values`. Missing figures are NaN."""
 
     @cached_property
     def low(self) -> float:
-        """The least figure."""
+        """The smallest figure."""
         return min((figure for figure in self.figures if not math.isnan(figure)), default=0.0)
 
     @cached_property
@@ -42,15 +42,15 @@ class Axis:
         return max((figure for figure in self.figures if not math.isnan(figure)), default=0.0)
 
     def height(self, figure: float) -> float:
-        """Where a figure is on the axis, from 0 to 1; one half where all are the same."""
+        """Return the position of a figure on the axis, from 0 to 1. It is 0.5 if all figures are equal."""
         return (figure - self.low) / (self.high - self.low) if self.high > self.low else 0.5
 
     def text(self, figure: float) -> str:
-        """The figure as it is written in an address and read by `figure`."""
+        """Return the figure as written in an address, which `figure` reads."""
         return self.values[round(figure)] if self.values else f"{figure:.6g}"
 
     def figure(self, text: str) -> float | None:
-        """The figure of a text; None where it is none of this axis."""
+        """Return the figure of a text, or None if the axis does not have it."""
         if self.values:
             return float(self.values.index(text)) if text in self.values else None
         try:
@@ -60,7 +60,7 @@ class Axis:
         return figure if math.isfinite(figure) else None
 
     def shown(self, figure: float) -> str:
-        """The figure as it is shown."""
+        """Return the figure as displayed."""
         if self.values:
             return self.text(figure)
         if self.name in (TOKENS, MILLISECONDS):
@@ -79,8 +79,11 @@ class Range:
 
 @lru_cache(maxsize=64)
 def axes(results: Results, metric: str) -> tuple[Axis, ...]:
-    """The axes of an experiment: the knobs that vary, those with the largest share of the spread first, then tokens of
-    the context, milliseconds a question and the metric."""
+    """Return the axes of an experiment.
+
+    First the knobs that vary, by their share of the spread, then the tokens of the context, the milliseconds per
+    question and the metric.
+    """
     knobs = [values_of(result.setting) for result in results.results]
     knob_axes = []
     for effect in knob_effects(results, metric):
@@ -118,7 +121,7 @@ def axes(results: Results, metric: str) -> tuple[Axis, ...]:
 
 
 def read_ranges(texts: Iterable[str], known: Sequence[Axis]) -> tuple[Range, ...]:
-    """Ranges that were written by `written`, the last one of each axis; texts that fit no axis are left out."""
+    """Read ranges that `written` wrote, keeping the last range of each axis. Other texts are ignored."""
     by_name = {axis.name: axis for axis in known}
     ranges: dict[str, Range] = {}
     for text in texts:
@@ -132,18 +135,18 @@ def read_ranges(texts: Iterable[str], known: Sequence[Axis]) -> tuple[Range, ...
 
 
 def written(some: Range, axis: Axis) -> str:
-    """A range as it stands in an address: `chunk.size:300..500`."""
+    """Return a range as written in an address: `chunk.size:300..500`."""
     return f"{axis.name}:{axis.text(some.low)}..{axis.text(some.high)}"
 
 
 def range_text(some: Range, axis: Axis) -> str:
-    """A range in words: `passage size 300 to 500`."""
+    """Return a range as displayed: `passage size 300 to 500`."""
     low, high = axis.shown(some.low), axis.shown(some.high)
     return f"{axis.title} {low}" if low == high else f"{axis.title} {low} to {high}"
 
 
 def matching(results: Results, known: Sequence[Axis], ranges: Sequence[Range]) -> tuple[str, ...]:
-    """The names of the settings that are in all ranges."""
+    """Return the names of the settings inside all ranges."""
     by_name = {axis.name: axis for axis in known}
 
     def holds(some: Range, row: int) -> bool:
@@ -159,7 +162,7 @@ def matching(results: Results, known: Sequence[Axis], ranges: Sequence[Range]) -
 
 
 def filtered(table: SettingTable, settings: Iterable[str]) -> SettingTable:
-    """The baseline, and the rows that have one of these settings. Tests stay corrected for all comparisons."""
+    """Return the baseline and the rows with any of these settings. Tests stay corrected for all comparisons."""
     chosen = set(settings)
     rows = (row for row in table.rows[1:] if not chosen.isdisjoint(row.settings))
     return replace(table, rows=(table.rows[0], *rows))

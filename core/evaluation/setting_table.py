@@ -1,4 +1,4 @@
-"""Settings of an experiment as a table against a baseline, and what each knob does."""
+"""Settings of an experiment compared with a baseline in a table, and the effects of knobs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,33 +17,33 @@ from core.evaluation.sweep import PREFIX, knobs_of, values_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingRow:
-    """Settings that have the same metric for every question, against the baseline."""
+    """Settings with the same metric for every question, against the baseline."""
 
     settings: tuple[str, ...]
-    """Their names: first the baseline where it is one of them, then those that change the fewest knobs."""
+    """The names of the settings: the baseline if included, then by the number of changed knobs."""
     values: Mapping[str, tuple[Any, ...]]
-    """The values that each varied knob has in these settings, by its path."""
+    """The values of each varied knob in these settings, by path."""
     mean: Interval
     test: SettingTest | None
-    """Against the baseline; None for the row of the baseline."""
+    """The test against the baseline, or None for the baseline's row."""
     tokens: tuple[float, float] | None
-    """The least and the most mean tokens of the context of these settings."""
+    """The smallest and largest mean number of context tokens among these settings."""
     seconds: tuple[float, float]
-    """The least and the most seconds of ranking and measuring one question."""
+    """The shortest and longest time of ranking and measuring one question, in seconds."""
 
     @property
     def name(self) -> str:
-        """The name of the first setting, which stands for the row."""
+        """The name of the first setting, which names the row."""
         return self.settings[0]
 
     @property
     def experiments(self) -> tuple[str, ...]:
-        """The names of the experiments that the settings are of, where several are open together."""
+        """The names of the settings' experiments, if several are open together."""
         return tuple(dict.fromkeys(name for each in self.settings if (name := each.rpartition(PREFIX)[0])))
 
     @property
     def significant(self) -> bool:
-        """Whether the difference to the baseline outlasts the correction for all comparisons."""
+        """Whether the difference is significant after the correction for all comparisons."""
         return self.test is not None and self.test.p_value <= SIGNIFICANT
 
 
@@ -56,15 +56,17 @@ class SettingTable:
     varied: tuple[str, ...]
     """Paths of the knobs that differ between settings."""
     fixed: Mapping[str, Any]
-    """Knobs that differ from the defaults in the same way in all settings."""
+    """The knobs that all settings change from the defaults in the same way."""
     rows: tuple[SettingRow, ...]
-    """The baseline first, then best first."""
+    """The baseline, then the other rows, best first."""
     comparisons: int
-    """How many rows were tested against the baseline, which is what p-values are corrected for."""
+    """The number of tests against the baseline, for the correction of p-values."""
 
     def pareto_front(self, cost: Callable[[SettingRow], float | None]) -> frozenset[str]:
-        """The names of the rows that no other one surpasses: none reaches as much at a lower cost, or more at the same.
-        Rows without a cost are left out."""
+        """Return the names of the rows on the Pareto front.
+
+        No other row reaches as much at a lower cost, or more at the same cost. Rows without a cost are left out.
+        """
         points = sorted(
             (known, -row.mean.mean, row.name) for row in self.rows if (known := cost(row)) is not None
         )
@@ -77,19 +79,23 @@ class SettingTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnobEffect:
-    """What the values of one knob do to a metric."""
+    """The effect of a knob's values on a metric."""
 
     path: str
     share: float
-    """The share of the variance of the settings' means that differences between the means of its values make up (the
-    main effect of an analysis of variance, Fisher 1925)."""
+    """The share of the variance of the settings' means due to this knob.
+
+    This is the main effect of an analysis of variance (Fisher 1925).
+    """
     values: tuple[tuple[Any, Interval], ...]
-    """Each value with the mean over all settings that have it, and its interval over the questions."""
+    """Each value with the mean of its settings, and the interval over the questions."""
 
 
 @lru_cache(maxsize=64)
 def setting_table(results: Results, metric: str, baseline: str) -> SettingTable:
-    """The settings of an experiment against one of them. Those that no question tells apart by the metric are one row.
+    """Compare the settings of an experiment with a baseline.
+
+    Settings with equal metrics for every question share a row.
 
     Settings without any value of the metric are left out.
 
@@ -141,8 +147,11 @@ def setting_table(results: Results, metric: str, baseline: str) -> SettingTable:
 
 @lru_cache(maxsize=64)
 def knob_effects(results: Results, metric: str) -> tuple[KnobEffect, ...]:
-    """What each varied knob does, over the questions that have the metric under every setting; the knob with the
-    largest share of the variance first. Empty where no knob varies or no such question is there."""
+    """Return the effect of each varied knob, the largest share of the variance first.
+
+    Only questions with the metric under every setting count. The result is empty if no knob varies or no question
+    counts.
+    """
     results = results.with_metric(metric)
     matrix = results.matrix(metric).values
     shared = matrix[:, ~np.isnan(matrix).any(axis=0)]

@@ -1,4 +1,7 @@
-"""Models of an experiment: their failure ends a question, which stages would go on without, and calls are counted."""
+"""Models for experiments: a failure ends the question, and calls are counted.
+
+Stages would continue without a failed model.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,7 +21,7 @@ class StrictEmbed:
         self.batch, self.languages, self.reads_whole = embed.batch, embed.languages, embed.reads_whole
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
-        """As `Embed`, but with `OpenQueryError` in place of `EmbedFailed`."""
+        """Embed texts, raising `OpenQueryError` in place of `EmbedFailed`."""
         try:
             return await self._embed(texts, on_retry)
         except EmbedFailed as error:
@@ -26,7 +29,7 @@ class StrictEmbed:
 
 
 class WatchedEmbed:
-    """An `Embed` that counts into a progress."""
+    """An `Embed` that counts its texts and retries in a `SweepProgress`."""
 
     def __init__(self, embed: Embed, progress: SweepProgress) -> None:
         self._embed, self._progress = embed, progress
@@ -34,7 +37,7 @@ class WatchedEmbed:
         self.batch, self.languages, self.reads_whole = embed.batch, embed.languages, embed.reads_whole
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
-        """As `Embed`."""
+        """Embed texts and count them."""
         embeddings = await self._embed(texts, on_retry or self._progress.note_retry)
         self._progress.texts += len(texts)
         self._progress.waiting = ""
@@ -42,8 +45,10 @@ class WatchedEmbed:
 
 
 class StrictRerank:
-    """A `Rerank` that raises `OpenQueryError` for a failure. It asks once for the same passages of a question, which
-    settings share that differ in what is done with a ranking."""
+    """A `Rerank` that raises `OpenQueryError` for a failure.
+
+    Scores of the same question and passages are cached, because settings that differ after ranking share them.
+    """
 
     def __init__(self, port: Rerank) -> None:
         self._port = port
@@ -51,7 +56,7 @@ class StrictRerank:
         self.identity, self.host, self.depth = port.identity, port.host, port.depth
 
     async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
-        """As `Rerank`, but with `OpenQueryError` in place of `RerankFailed`."""
+        """Score texts, raising `OpenQueryError` in place of `RerankFailed`."""
         key = (question, *texts)
         if key not in self._known:
             try:
@@ -62,7 +67,7 @@ class StrictRerank:
 
 
 def require_reranker(tried: Iterable[Knobs], port: Rerank | None) -> None:
-    """Raises `BadInput` when a setting asks for reranking and no model is connected."""
+    """Raise `BadInput` if a setting needs reranking and no model is connected."""
     if port is None and any(knobs.rank.rerank for knobs in tried):
         raise BadInput(
             "rank.rerank needs a reranking model, and none is connected.",

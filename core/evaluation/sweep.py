@@ -1,4 +1,4 @@
-"""The settings of a sweep: every combination of values of knobs, and their names."""
+"""The settings of a sweep: every combination of knob values, and their names."""
 
 import math
 import random
@@ -14,19 +14,20 @@ from core.errors import BadInput
 
 SETTINGS_LIMIT = 10_000
 PREFIX = ": "
-"""What stands between the name of an experiment and that of its setting, where several are open together."""
+"""Separator between the names of an experiment and its setting, if several are open together."""
 DEFAULTS = "defaults"
 _THE_DEFAULTS = "the defaults"
 """The name of the setting that changes nothing."""
 SWEPT = frozenset(("chunk", "rank"))
-"""The groups of knobs that an experiment can change: those that work on documents in hand."""
+"""The groups of knobs that an experiment can change: chunking and ranking of given documents."""
 
 
 def settings(
     swept: Mapping[str, Any], groups: Collection[str] = SWEPT, *, sample: int = 0, grid: bool = False
 ) -> tuple[Knobs, ...]:
-    """Every combination of the values, the last knob changing fastest; or a sample of them, the same each time, with the
-    defaults where they are among them. What is left out is never built.
+    """Return every combination of the values, or a sample. The last knob changes fastest.
+
+    A sample is the same each time, and has the defaults if they are a combination. Other combinations are never built.
 
     Args:
         swept: values by group and name, as in `{"rank": {"strategy": ["cosine", "bm25"], "top_k": 5}}`. A list holds
@@ -56,9 +57,9 @@ def settings(
 
 
 def fewest_changes_first(tried: Sequence[Knobs]) -> tuple[Knobs, ...]:
-    """Sort settings: the defaults, then those that change one knob of them, then the others by their way of chunking.
+    """Sort settings: defaults, then changes of one knob, then the others by chunking.
 
-    Without the defaults the first setting takes their place. A part of an experiment then tells what each knob does.
+    Without the defaults the first setting replaces them. A part of an experiment then shows the effect of each knob.
     """
     if not tried:
         return ()
@@ -73,12 +74,15 @@ def fewest_changes_first(tried: Sequence[Knobs]) -> tuple[Knobs, ...]:
 
 
 def combinations(swept: Mapping[str, Any]) -> int:
-    """How many settings these values have in all. Raises BadInput as `settings`, but for no number of them."""
+    """Return the number of settings of these values.
+
+    Raises `BadInput` for a bad knob or value, but not for too many settings.
+    """
     return math.prod(map(len, _tried(swept, SWEPT).values()))
 
 
 def _tried(swept: Mapping[str, Any], groups: Collection[str]) -> dict[str, list[Any]]:
-    """The values to try of each knob, by its path; each is one that the knob can have."""
+    """Return the valid values to try for each knob, by path."""
     tried = {
         f"{group}.{name}": value if isinstance(value, list) else [value]
         for group, values in swept.items()
@@ -96,7 +100,7 @@ def _tried(swept: Mapping[str, Any], groups: Collection[str]) -> dict[str, list[
 
 
 def _combination(tried: dict[str, list[Any]], place: int) -> dict[str, Any]:
-    """The values of the combination at this place of all."""
+    """Return the values of the combination at this index."""
     values: dict[str, Any] = {}
     for path in reversed(tried):
         place, row = divmod(place, len(tried[path]))
@@ -105,7 +109,7 @@ def _combination(tried: dict[str, list[Any]], place: int) -> dict[str, Any]:
 
 
 def _defaults(tried: Mapping[str, Sequence[Any]]) -> list[int]:
-    """The place of the combination of all defaults, if it is one."""
+    """Return the index of the combination of all defaults, if it exists."""
     place = 0
     for path, values in tried.items():
         default = default_of(path)
@@ -116,8 +120,10 @@ def _defaults(tried: Mapping[str, Sequence[Any]]) -> list[int]:
 
 
 def _thinned(tried: Mapping[str, list[Any]], most: int) -> dict[str, list[Any]]:
-    """Fewer values, so that they have `most` combinations at most: the knob with the most loses those in the middle, and
-    no knob its default."""
+    """Remove values until at most `most` combinations are left.
+
+    The knob with the most values loses those in the middle. Defaults stay.
+    """
     thinned = {path: list(values) for path, values in tried.items()}
     while math.prod(map(len, thinned.values())) > most:
         values = max(thinned.values(), key=len)
@@ -128,26 +134,28 @@ def _thinned(tried: Mapping[str, list[Any]], most: int) -> dict[str, list[Any]]:
 
 
 def default_of(path: str) -> Any:
-    """The default of a knob, by its path such as `rank.top_k`."""
+    """Return the default of a knob, by path such as `rank.top_k`."""
     group, _, name = path.partition(".")
     return getattr(getattr(Knobs(), group), name)
 
 
 def name_of(knobs: Knobs) -> str:
-    """What differs from the product's defaults, in one line."""
+    """Return the changes from the product's defaults, in one line."""
     return " ".join(changes(Knobs(), knobs)) or DEFAULTS
 
 
 def knobs_of(setting: str) -> Knobs:
-    """The knobs that `name_of` named so, also after the name of an experiment; names of knobs that this version has no
-    longer are left out."""
+    """Return the knobs that `name_of` named.
+
+    An experiment's name before it is ignored, and so are knobs that this version lacks.
+    """
     setting = setting.rpartition(PREFIX)[2]
     return apply_changes(Knobs(), [] if setting == DEFAULTS else setting.split(" "), SWEPT).knobs
 
 
 @lru_cache(maxsize=16_384)
 def values_of(setting: str) -> Mapping[str, Any]:
-    """Every knob's value by its path under the setting that `name_of` named so."""
+    """Return every knob's value by path under a setting that `name_of` named."""
     return MappingProxyType(knob_values(knobs_of(setting)))
 
 
@@ -162,8 +170,11 @@ def _table(group: str, values: Any) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=4096)
 def words(setting: str) -> str:
-    """What a setting changes, in the words of the controls: `ranking bm25, passage size 300`; or `the defaults`. The name
-    of its experiment stands before them where the setting has it."""
+    """Return the changes of a setting with the names of the controls.
+
+    For example `ranking bm25, passage size 300`, or `the defaults`. The name of its experiment comes first, if the
+    setting has it.
+    """
     experiment, separator, own = setting.rpartition(PREFIX)
     defaults, knobs = knob_values(Knobs()), values_of(own)
     changed = [path for path, value in knobs.items() if value != defaults[path]]
@@ -174,19 +185,19 @@ def words(setting: str) -> str:
 
 
 def is_plural(setting: str) -> bool:
-    """Whether a verb after `words(setting)` is plural: the defaults beat, ranking bm25 beats."""
+    """Return whether a verb after `words(setting)` is plural: the defaults beat, ranking bm25 beats."""
     return words(setting).endswith(_THE_DEFAULTS)
 
 
 @cache
 def column(path: str) -> str:
-    """The heading of a knob's column: the title of its control in lower case, without its unit."""
+    """Return the heading of a knob's column: its control's title in lower case, without its unit."""
     title = next(parameter.title for parameter in parameters() if parameter.path == path)
     return title.partition(" (")[0].lower()
 
 
 def value_text(value: Any) -> str:
-    """A value of a knob as it is shown: `on`, `off`, a name or a number."""
+    """Return a knob's value as displayed: `on`, `off`, a name or a number."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return (

@@ -1,4 +1,4 @@
-"""What a data set holds and what a sweep over it will take, known before it starts."""
+"""Counts of a data set, and the estimated cost of a sweep over it."""
 
 import asyncio
 import hashlib
@@ -22,17 +22,20 @@ from core.stages.rank import rank
 from core.text.sanitize import estimated_tokens
 
 SAMPLE_CHARACTERS = 200_000
-"""Of the documents that a sweep is estimated by; they are all of a small data set."""
+"""The number of characters of documents that an estimate samples.
+
+A small data set is sampled completely.
+"""
 _DIMENSIONS = 1536
-"""Of an embedder's vectors, while none of them is known."""
+"""Assumed dimensions of an embedder's vectors before any is known."""
 _TIMED_TEXTS, _TIMED_DIMENSIONS = 16, 384
 _RERANK_SECONDS = 0.5
-"""Of a call of a reranking model, of which four are under way, while nothing is known about it."""
+"""Assumed seconds per call of a reranking model, with four concurrent calls."""
 _RANGE = 0.7, 1.6
-"""What a sweep takes at least and at most, by its estimate: other work of the machine is not known."""
+"""The least and greatest time of a sweep, as factors of the estimate, because the machine's other load is unknown."""
 
 Cached = Callable[[Sequence[str]], Awaitable[tuple[int, int]]]
-"""How many of these texts have a cached vector, and its dimensions; 0 where none has."""
+"""Returns how many of the texts have a cached vector, and its dimensions or 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,20 +46,20 @@ class DataSetSummary:
     characters: int
     questions: int
     unanswerable: int
-    """Questions without a relevant document, which are in no mean."""
+    """Questions without a relevant document, which no mean counts."""
     relevant: Mapping[int, int]
-    """How many questions have so many relevant documents."""
+    """The number of questions by their number of relevant documents."""
     digest: str
     """SHA-256 of documents and questions in their order, in hexadecimal."""
     warnings: tuple[str, ...]
     sample: tuple[CorpusDocument, ...] = ()
-    """Its first documents, which a sweep is estimated by."""
+    """The first documents, for estimates."""
     question: Question | None = None
-    """One of its questions with an answer."""
+    """An answerable question of the data set."""
 
 
 def summarize(data: DataSet) -> DataSetSummary:
-    """Count a data set; one that was not checked is read for it.
+    """Count a data set, reading it if it was not checked.
 
     Raises:
         BadInput: when a document cannot be used.
@@ -86,7 +89,7 @@ def summarize(data: DataSet) -> DataSetSummary:
 
 
 def _first(documents: Iterable[CorpusDocument]) -> Iterator[CorpusDocument]:
-    """The first documents, of about `SAMPLE_CHARACTERS` characters together."""
+    """Yield the first documents, of about `SAMPLE_CHARACTERS` characters together."""
     characters_left = SAMPLE_CHARACTERS
     for document in documents:
         yield document
@@ -97,35 +100,38 @@ def _first(documents: Iterable[CorpusDocument]) -> Iterator[CorpusDocument]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepCost:
-    """What a sweep will take, estimated by some of its documents, which are all of a small data set."""
+    """The estimated cost of a sweep, from a sample of its documents."""
 
     settings: int
     rankings: int
-    """Settings times questions that have an answer."""
+    """Settings times answerable questions."""
     chunkings: int
-    """Ways of cutting documents into passages."""
+    """The number of chunkings."""
     texts: int
     """Passages and questions to embed."""
     new: int
-    """Of these, those without a cached vector."""
+    """Texts without a cached vector."""
     tokens: int
-    """Of the new texts, and of the pairs to rerank."""
+    """Tokens of the new texts and of the pairs to rerank."""
     pairs: int
-    """Of question and passage that the reranking model scores."""
+    """Pairs of question and passage for the reranking model."""
     calls: int
-    """Of the reranking model."""
+    """Calls of the reranking model."""
     dollars: float | None
-    """US dollars by the price table; None where a price is unknown."""
+    """US dollars by the price table, or None if a price is unknown."""
     memory: int
-    """Bytes of the largest way of chunking: texts and vectors."""
+    """Bytes of texts and vectors of the largest chunking."""
     machine_memory: int
-    """Bytes that this machine has."""
+    """Bytes of this machine's memory."""
     seconds: Mapping[str, float]
-    """By what is done: `chunk`, `embed`, `rerank`, `rank`. The local model and the rankings are timed on this machine."""
+    """Seconds by activity: `chunk`, `embed`, `rerank`, `rank`.
+
+    The local model and the rankings are timed on this machine.
+    """
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The seconds that it takes at least and at most."""
+        """The least and greatest expected seconds."""
         total = sum(self.seconds.values())
         return _RANGE[0] * total, _RANGE[1] * total
 
@@ -135,19 +141,20 @@ _embedder_timings: LRUCache[str, tuple[int, float]] = LRUCache(64)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepModels:
-    """What a sweep asks, and what that costs."""
+    """The models, prices and workers of a sweep."""
 
     embed: Embed
     cached: Cached
     rerank: Rerank | None
     prices: Prices
     workers: int = 1
-    """Processes that rank."""
+    """The number of ranking processes."""
 
 
 async def sweep_cost(summary: DataSetSummary, tried: Sequence[Knobs], models: SweepModels) -> SweepCost:
-    """What these settings take over a data set of these counts. The first call for a way of chunking cuts the sample up;
-    a local embedder embeds a few of its texts once.
+    """Estimate the cost of these settings over a data set.
+
+    The first call for a chunking cuts the sample into passages. A local embedder embeds a few of its texts once.
 
     Raises:
         EmbedFailed: when the local embedder cannot be loaded.
@@ -180,13 +187,13 @@ async def sweep_cost(summary: DataSetSummary, tried: Sequence[Knobs], models: Sw
     if unknown and not models.embed.host:
         dimensions, each = await _time_embedder(models.embed, unknown)
         seconds["embed"] = characters * each
-    if embedded:  # the questions, of which about as many are cached
+    if embedded:  # the questions, cached about as often as the passages
         new += round(summary.questions * new / max(texts, 1))
         texts += summary.questions
     for (chunk, strategy), count in Counter((knobs.chunk, knobs.rank.strategy) for knobs in tried).items():
         each = await asyncio.to_thread(_time_ranking, summary, sample, chunk, strategy)
         seconds["rank"] += each * scale * count * answerable / models.workers
-    # Settings that differ in what is done with a ranking share its scores.
+    # Settings that differ only after the ranking share its scores.
     depth = models.rerank.depth if models.rerank else 0
     reranked = {
         (knobs.chunk, knobs.rank.strategy, knobs.rank.cosine_weight): min(depth, round(passages[knobs.chunk]))
@@ -217,7 +224,10 @@ async def sweep_cost(summary: DataSetSummary, tried: Sequence[Knobs], models: Sw
 
 
 def _dollars(billed: Iterable[tuple[str, int]], prices: Prices) -> float | None:
-    """What reading so many tokens costs, by the identities of models; an empty one is a model of this process."""
+    """Return the price of reading the tokens, by model identity, or None if unknown.
+
+    An empty identity is a model of this process.
+    """
     dollars = 0.0
     for identity, tokens in billed:
         if identity and tokens:
@@ -230,13 +240,13 @@ def _dollars(billed: Iterable[tuple[str, int]], prices: Prices) -> float | None:
 
 @cached(LRUCache(64), key=lambda digest, sample, chunk: (digest, chunk))
 def _cut(digest: str, sample: DataSet, chunk: ChunkKnobs) -> tuple[tuple[Passage, ...], float]:
-    """The passages of the sample by one way of chunking, and the seconds that this took; computed once."""
+    """Return the passages of the sample for a chunking, and the seconds, computed once."""
     pages, began = document_pages(sample), time.thread_time()
     return document_passages(pages, chunk), time.thread_time() - began
 
 
 async def _time_embedder(embed: Embed, texts: Sequence[str]) -> tuple[int, float]:
-    """The dimensions of a local embedder's vectors, and the seconds that a character takes, timed once."""
+    """Return the dimensions of a local embedder and its seconds per character, timed once."""
     if embed.identity not in _embedder_timings:
         await embed(texts[:1])  # which loads the model
         began = time.perf_counter()
@@ -248,7 +258,7 @@ async def _time_embedder(embed: Embed, texts: Sequence[str]) -> tuple[int, float
 
 @cached(LRUCache(256), key=lambda summary, sample, chunk, strategy: (summary.digest, chunk, strategy))
 def _time_ranking(summary: DataSetSummary, sample: DataSet, chunk: ChunkKnobs, strategy: Strategy) -> float:
-    """The seconds that ranking the sample for a question and measuring it takes, timed once."""
+    """Return the seconds to rank the sample for a question and measure it, timed once."""
     passages, pages = _cut(summary.digest, sample, chunk)[0], document_pages(sample)
     vectors = np.zeros((len(passages), _TIMED_DIMENSIONS), np.float32)
     index = Index(passages=passages, vectors=vectors, question=vectors[0], embedder="")

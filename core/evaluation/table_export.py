@@ -15,20 +15,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMATS: Mapping[str, str] = {".csv": "CSV", ".parquet": "Parquet", ".md": "Markdown table"}
-"""What the table can be written as, by the ending of the file's name."""
+"""The file formats of the table, by file name suffix."""
 
 
 def to_frame(settings: SettingTable) -> pd.DataFrame:
-    """A row for each row of the table, the baseline first: a column for each varied knob, the metric, its difference to
-    the baseline with the bounds of its 95 % interval, p, wins, losses, and the least tokens and seconds of a question."""
+    """Return a data frame with a row for each row of the table, the baseline first.
+
+    The columns are each varied knob, the metric, its difference to the baseline with the bounds of its 95 % interval,
+    p, wins, losses, and the least tokens and seconds per question.
+    """
     import pandas as pd
 
     return pd.DataFrame([_record(row, settings) for row in settings.rows])
 
 
 def table_file(settings: SettingTable, ending: str) -> bytes:
-    """The table as a file of one of `FORMATS`. A text that a spreadsheet would run as a formula begins with an
-    apostrophe in CSV.
+    """Return the table as a file in one of `FORMATS`.
+
+    A text that a spreadsheet would run as a formula begins with an apostrophe in CSV.
 
     Raises:
         KeyError: for another ending.

@@ -1,4 +1,4 @@
-"""Questions of a data set answered by the product's own stages: ranked, answered from the context, and measured."""
+"""Answer the questions of a data set with the product's stages, and measure the answers."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
@@ -39,15 +39,15 @@ METRICS = {
     CITATION_RECALL: "of the answers, an estimate by similarity",
     CITATION_PRECISION: "of the answers, an estimate by similarity",
 }
-"""What each metric is the mean of. `ANSWERED` and `REFUSED` are 1 or 0 for a question."""
+"""How each metric is averaged. `ANSWERED` and `REFUSED` are 1 or 0 for a question."""
 CHANGED = frozenset(("chunk", "rank", "answer"))
-"""The groups of knobs that answers to documents in hand depend on."""
+"""The groups of knobs that change answers to known documents."""
 AT_ONCE = 4
-"""Questions that are worked on at the same time."""
+"""The number of questions answered concurrently."""
 
 
 class Outcome(StrEnum):
-    """What became of a question."""
+    """The outcome of a question."""
 
     FAILED = "failed"
     WRONGLY_ANSWERED = "answered, though the documents hold no answer"
@@ -62,9 +62,9 @@ class CitedSource:
 
     number: int
     supports: bool
-    """Whether it supports the sentence alone."""
+    """Whether the source alone supports the sentence."""
     start: int
-    """Where its sentence that is most similar begins, in its text."""
+    """Offset of the most similar sentence in the source's text."""
     end: int
 
 
@@ -74,19 +74,19 @@ class MeasuredSentence:
 
     text: str
     supported: bool
-    """Whether its cited sources support it together."""
+    """Whether the cited sources together support the sentence."""
     cited: tuple[CitedSource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredQuestion:
-    """A question with its answer and what was measured of it; or with the reason why there is none."""
+    """A question with its answer and measurements, or with the reason for its failure."""
 
     id: str
     question: str
     answer: str = ""
     refused: bool = False
-    """Whether the answer is that the sources hold none."""
+    """Whether the answer says that the sources hold no answer."""
     documents: tuple[str, ...] = ()
     """The document of each numbered source, from number 1 on."""
     titles: tuple[str, ...] = ()
@@ -94,24 +94,24 @@ class AnsweredQuestion:
     sources: tuple[str, ...] = ()
     """The text of each numbered source."""
     references: tuple[str, ...] = ()
-    """The reference answers of the data set; without one, the excerpts that answer the question."""
+    """The reference answers of the data set, or else the excerpts that answer the question."""
     sentences: tuple[MeasuredSentence, ...] = ()
-    """Those of the answer that were compared with the sources."""
+    """The sentences of the answer that were compared with the sources."""
     values: Mapping[str, float] = field(default_factory=dict)
-    """By metric; one that does not apply to the question is not there."""
+    """The value of each metric that applies to the question."""
     notes: tuple[str, ...] = ()
     """The notices of the run, such as that the answer was cut off."""
     tokens: int = 0
-    """Of calls of model servers, as far as they count them."""
+    """Tokens of model calls, as far as the servers count them."""
     cost: float | None = None
-    """In US dollars, where the provider states it."""
+    """Price in US dollars, if the provider states it."""
     seconds: float = 0.0
     failed: str = ""
-    """Why nothing was measured; empty when it was."""
+    """The reason why nothing was measured, or ""."""
 
     @property
     def outcome(self) -> Outcome:
-        """What became of the question."""
+        """The outcome of the question."""
         if self.failed:
             return Outcome.FAILED
         if REFUSED in self.values:
@@ -120,13 +120,16 @@ class AnsweredQuestion:
 
     @property
     def has_unsupported(self) -> bool:
-        """Whether a sentence is not supported by what it cites, or a citation adds nothing."""
+        """Whether a sentence lacks support by its citations, or a citation is superfluous."""
         return any(self.values.get(name, 1.0) < 1.0 for name in (CITATION_RECALL, CITATION_PRECISION))
 
     @property
     def quality(self) -> float:
-        """From 0 to 1, to put answers in order: the mean of token F1 and the figures of citations, where it has
-        them; 0 for what should have been refused or answered, and -1 where it failed."""
+        """A score from 0 to 1 to sort answers, or -1 for a failure.
+
+        The mean of token F1, citation recall and citation precision, as far as they were measured. A question that was
+        wrongly answered or wrongly refused has 0 in all, a rightly refused question 1.
+        """
         if self.outcome is not Outcome.ANSWERED:
             return {Outcome.FAILED: -1.0, Outcome.RIGHTLY_REFUSED: 1.0}.get(self.outcome, 0.0)
         names = (TOKEN_F1, CITATION_RECALL, CITATION_PRECISION)
@@ -137,8 +140,10 @@ class AnsweredQuestion:
 async def answer_questions(
     data: DataSet, knobs: Knobs, ports: Ports, *, done: Collection[str] = ()
 ) -> AsyncGenerator[AnsweredQuestion]:
-    """The questions as they are answered, `AT_ONCE` at the same time, by the chat model if there is one. Nothing is searched
-    or fetched. `done` are the ids of questions that need not be answered again.
+    """Yield the questions with their answers, `AT_ONCE` at the same time.
+
+    The chat model answers if there is a chat model. Nothing is searched or fetched. `done` are the ids of questions to
+    skip.
 
     Raises:
         BadInput: when a document of the data set cannot be used, or there is no reranking model that the knobs ask for.

@@ -1,6 +1,8 @@
-"""Answers to the questions of a data set on disk: one folder, one line of JSON for each question, written as it is
-answered. The first line says what was asked, of which models and under which setting. What a judge says of them stands
-beside them in a file of the same form."""
+"""Answers to the questions of a data set, in one folder on disk.
+
+Each answer is written as a line of JSON when it is ready. The first line names the questions, the models and the
+setting. The verdicts of a judge are in a second file of the same form.
+"""
 
 from __future__ import annotations
 
@@ -44,20 +46,20 @@ _HINT = "Choose another folder."
 
 @dataclass(frozen=True, kw_only=True)
 class AnswersHeader(RecordHeader):
-    """What the answers of a folder are to, and of which models under which setting."""
+    """The questions, models and setting of the answers in a folder."""
 
     setting: str
     chat: str
-    """The chat model; empty for extractive answers."""
+    """The chat model, or "" for extractive answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedDifference:
-    """A metric of answers minus that of a baseline, over the questions that both have."""
+    """A metric of answers minus a baseline, over their common questions."""
 
     difference: Interval
     p_value: float
-    """Of the paired randomization test, of this metric alone."""
+    """The p-value of the paired randomization test, for this metric alone."""
     questions: int
 
 
@@ -68,16 +70,16 @@ class Answers:
     header: AnswersHeader
     answers: tuple[AnsweredQuestion, ...]
     judged: JudgedAnswers | None = None
-    """What a judge says of them; None when none was asked."""
+    """The verdicts of a judge, or None without a judge."""
 
     @cached_property
     def answered(self) -> tuple[AnsweredQuestion, ...]:
-        """Those that did not fail."""
+        """The answers that did not fail."""
         return tuple(answer for answer in self.answers if not answer.failed)
 
     @cached_property
     def values(self) -> dict[str, dict[str, float]]:
-        """By metric, and by the id of each question that has it; a metric that none has is left out."""
+        """The values of each metric, by question id. Metrics without any value are left out."""
         values = {
             name: {answer.id: answer.values[name] for answer in self.answered if name in answer.values}
             for name in METRICS
@@ -87,11 +89,11 @@ class Answers:
 
     @cached_property
     def intervals(self) -> dict[str, tuple[Interval, int]]:
-        """The mean of each metric with its interval, and how many questions have it."""
+        """The mean and interval of each metric, and its number of questions."""
         return {name: (mean_interval(list(some.values())), len(some)) for name, some in self.values.items()}
 
     def differences(self, baseline: Answers) -> dict[str, PairedDifference]:
-        """These answers against others to the same questions, by metric, over the questions that both have."""
+        """Return the difference to a baseline for each metric, over their common questions."""
         differences = {}
         for name, ours in self.values.items():
             common = [question for question in baseline.values.get(name, {}) if question in ours]
@@ -110,7 +112,7 @@ class AnswersFolder:
     """The answers to the questions of one data set, which can be continued."""
 
     def __init__(self, folder: Path, data: DataSet, *, setting: str, embedder: str, chat: str) -> None:
-        """Begin, or continue what an earlier process left.
+        """Create the folder, or continue an earlier process's work.
 
         Raises:
             BadInput: when the folder holds answers to other questions, of another model or under another setting.
@@ -128,21 +130,22 @@ class AnswersFolder:
 
     @property
     def answers(self) -> Answers:
-        """What is on disk. Raises `BadInput` when a file is damaged."""
+        """The answers on disk. Raises `BadInput` for a damaged file."""
         return read_answers(self._folder)
 
     def close(self) -> None:
-        """Let other processes go on with the answers."""
+        """Let other processes add answers."""
         self._file.close()
 
     def add(self, answer: AnsweredQuestion) -> None:
-        """Write an answer, which takes the place of an earlier one. It is on disk when this returns."""
+        """Write an answer, replacing an earlier answer to its question. The answer is on disk on return."""
         self._file.add(answer)
 
     async def judge(self, judge: Judge, labelled: Sequence[LabelledClaim] = ()) -> None:
-        """Have the answers judged that are not yet, after the labelled claims. A verdict is on disk before the next comes.
+        """Judge the answers without a verdict, after the labelled claims.
 
-        Verdicts of another judge, or beside another agreement, are replaced.
+        Each verdict is on disk before the next request. Verdicts of another judge, or with another agreement,
+        are replaced.
 
         Raises:
             ChatFailed: when the model does not answer about the labelled claims.
@@ -172,12 +175,12 @@ class AnswersFolder:
 
 
 def has_answers(folder: Path) -> bool:
-    """Whether answers to the questions of a data set are kept there, if only none so far."""
+    """Return whether a folder holds answers, even if none is written yet."""
     return _answers_file(folder).is_begun
 
 
 def read_answers(folder: Path) -> Answers:
-    """The answers of a folder that `openquery eval answers` or the page has written, with what a judge says of them.
+    """Read the answers and verdicts of a folder that `openquery eval answers` or the page wrote.
 
     Raises:
         BadInput: when a file is damaged.
@@ -187,7 +190,7 @@ def read_answers(folder: Path) -> Answers:
     latest = {answer.id: answer for answer in answers}
     judged, file = None, _judged_file(folder)
     if file.is_begun:
-        with suppress(FileNotFoundError):  # it was replaced meanwhile, as by another judge
+        with suppress(FileNotFoundError):  # another judge replaced the file meanwhile
             judge, verdicts = file.read()
             last = {verdict.id: verdict for verdict in verdicts}
             judged = JudgedAnswers(header=judge, answers=tuple(last.values()))
@@ -208,20 +211,20 @@ def _judged_file(folder: Path) -> RecordFile[JudgeHeader, JudgedAnswer]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPlan:
-    """What an evaluation of answers asks."""
+    """The data set, setting and size of an evaluation of answers."""
 
     data: str
     """The name of the data set."""
     changes: tuple[str, ...]
-    """What its setting changes of the defaults."""
+    """The changes of its setting from the defaults."""
     started: str
     questions: int
     repeats: int = 0
-    """How often a sentence is judged; 0: there is no judge."""
+    """The number of verdicts for each sentence, or 0 without a judge."""
 
     @classmethod
     def of(cls, answers: Answers, started: datetime) -> Self:
-        """What answers say of themselves."""
+        """Return the plan that the header of the answers describes."""
         header = answers.header
         return cls(
             data=header.data,
@@ -233,38 +236,38 @@ class AnswerPlan:
 
     @property
     def knobs(self) -> Knobs:
-        """Its setting; what this version has no longer is left out."""
+        """The knobs of its setting, without knobs that this version lacks."""
         return apply_changes(Knobs(), self.changes, CHANGED).knobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerEvaluation(KeptWork):
-    """An evaluation of answers, and how far it is."""
+    """An evaluation of answers with its progress."""
 
     plan: AnswerPlan
     answers: Answers | None
-    """What it has so far; None before its first question."""
+    """The answers so far, or None before the first question."""
     seconds_left: float | None = None
-    """About how long the questions will take; None where that is not known."""
+    """The estimated seconds for the remaining questions, or None if unknown."""
 
     @property
     def done(self) -> int:
-        """The questions that are answered, or have failed."""
+        """The number of questions that were answered or failed."""
         return len(self.answers.answers) if self.answers else 0
 
     @property
     def judged(self) -> int:
-        """The answers that are judged, or where the judge has failed."""
+        """The number of answers that were judged, including failures of the judge."""
         return len(self.answers.judged.answers) if self.answers and self.answers.judged else 0
 
     @property
     def to_judge(self) -> int:
-        """The answers that the judge is asked about."""
+        """The number of answers for the judge."""
         return sum(not answer.refused for answer in self.answers.answered) if self.answers else 0
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """Why questions were not answered, and answers not judged."""
+        """The reasons why questions were not answered, or answers not judged."""
         if self.answers is None:
             return ()
         judge = self.answers.judged.failed if self.answers.judged else ()

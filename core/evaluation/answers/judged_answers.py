@@ -1,8 +1,8 @@
 """Answers scored by an LLM judge, with its measured agreement with people.
 
 A judge is asked whether the cited sources entail each sentence, several times with the same prompt, and the majority
-decides. Its scores stand beside Cohen's kappa of its majority and labels of people, where there are some, and beside how
-often its repetitions agree with each other.
+decides. Its scores come with Cohen's kappa between its majority and labels of people, if labels are given, and with the
+agreement among its repetitions.
 """
 
 import csv
@@ -29,7 +29,7 @@ from core.text.sanitize import pluralize, spreadsheet_cell
 
 COLUMNS = ("claim", "source", "label")
 LEAST_LABELS = 20
-"""The fewest labelled claims that agreement is measured on; with fewer its interval means nothing."""
+"""The fewest labelled claims for measuring agreement: fewer give a meaningless interval."""
 _LABELS_HINT = "Write a .csv with the columns claim, source (its text) and label: entailed, contradicted or not addressed."
 
 
@@ -48,41 +48,41 @@ class LabelledClaim:
 
     claim: str
     source: str
-    """The text that it is compared with."""
+    """The text to compare the claim with."""
     supported: bool
     """Whether the label is `entailed`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """A judge against labels of people."""
+    """The agreement of a judge with labels of people."""
 
     kappa: Interval
-    """Cohen's kappa; a claim without a clear verdict disagrees with any label."""
+    """Cohen's kappa. A claim without a clear verdict disagrees with any label."""
     claims: int
     unclear: int
     """Claims without a clear verdict."""
     stable: int
-    """Claims on which all repetitions say the same."""
+    """Claims with the same verdict in all repetitions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeHeader(RecordHeader):
-    """Who judged the answers of a folder."""
+    """The judge of a folder's answers."""
 
     judge: str
     repeats: int
     agreement: Agreement | None = None
-    """With people; None where there are no labels."""
+    """The agreement with people, or None without labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedAnswer:
-    """The verdicts on one answer; or with the reason why there are none."""
+    """The verdicts on one answer, or the reason why the judge failed."""
 
     id: str
     verdicts: tuple[tuple[Entailment, ...], ...] = ()
-    """For each sentence those of all repetitions."""
+    """The verdicts of all repetitions, for each sentence."""
     failed: str = ""
 
     @property
@@ -92,56 +92,59 @@ class JudgedAnswer:
 
     @property
     def score(self) -> float | None:
-        """The share of the sentences with a clear verdict that are entailed; None without one."""
+        """The entailed share of the sentences with a clear verdict, or None without any."""
         return _score(self.decided)
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedAnswers:
-    """A judge's scores of answers: the share of an answer's sentences that their cited sources entail."""
+    """A judge's scores of answers.
+
+    A score is the share of an answer's sentences that their cited sources entail.
+    """
 
     header: JudgeHeader
     answers: tuple[JudgedAnswer, ...]
 
     @cached_property
     def judged(self) -> tuple[JudgedAnswer, ...]:
-        """Those that did not fail, of answers with a sentence."""
+        """The judged answers that have a sentence."""
         return tuple(answer for answer in self.answers if answer.verdicts)
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """Why answers were not judged."""
+        """The reasons why answers were not judged."""
         return tuple(answer.failed for answer in self.answers if answer.failed)
 
     @cached_property
     def by_answer(self) -> dict[str, float]:
-        """The score of each answer that has one, by the question's id."""
+        """The score of each scored answer, by question id."""
         return {answer.id: score for answer in self.judged if (score := answer.score) is not None}
 
     @cached_property
     def scores(self) -> Interval | None:
-        """The mean over answers; None when no answer has a score."""
+        """The mean score over answers, or None without scores."""
         return mean_interval(list(self.by_answer.values())) if self.by_answer else None
 
     @cached_property
     def repetitions(self) -> tuple[float, ...]:
-        """The same mean by the verdicts of each repetition alone, where it has any clear one."""
+        """The mean score by each repetition alone, if it has a clear verdict."""
         means = (_mean_of(self.judged, number) for number in range(self.header.repeats))
         return tuple(mean for mean in means if mean is not None)
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of `repetitions`: how much the mean varies with the judge alone."""
+        """The standard deviation of `repetitions`, which is due to the judge alone."""
         return pstdev(self.repetitions) if self.repetitions else 0.0
 
     @property
     def unclear(self) -> int:
-        """Sentences without a clear verdict, which are in no score."""
+        """The number of sentences without a clear verdict, which no score counts."""
         return sum(answer.decided.count(None) for answer in self.judged)
 
     @cached_property
     def stable(self) -> Interval | None:
-        """The share of an answer's sentences on which all repetitions say the same, mean over answers."""
+        """The mean share of an answer's sentences with the same verdict in all repetitions."""
         shares = [
             sum(_is_stable(verdicts) for verdicts in answer.verdicts) / len(answer.verdicts)
             for answer in self.judged
@@ -150,7 +153,7 @@ class JudgedAnswers:
 
 
 def read_labels(path: Path) -> tuple[LabelledClaim, ...]:
-    """The labelled claims of a CSV file.
+    """Read the labelled claims of a CSV file.
 
     Raises:
         BadInput: for a missing column, an unknown label, too few claims, or labels that are all the same.
@@ -173,8 +176,10 @@ def read_labels(path: Path) -> tuple[LabelledClaim, ...]:
 
 
 def claims_to_label(answers: Sequence[AnsweredQuestion]) -> bytes:
-    """The sentences of answers that cite sources, with the text of these, as a CSV file that `read_labels` takes once
-    a person has filled in the labels."""
+    """Return the citing sentences and their sources as a CSV file for labelling.
+
+    `read_labels` reads the file after a person has filled in the labels.
+    """
     out = io.StringIO()
     sheet = csv.writer(out)
     sheet.writerow(COLUMNS)
@@ -187,7 +192,7 @@ def claims_to_label(answers: Sequence[AnsweredQuestion]) -> bytes:
 
 
 async def agreement(judge: Judge, labelled: Sequence[LabelledClaim]) -> Agreement:
-    """Measure the judge on labelled claims, asked in the form in which answers are judged.
+    """Measure the judge on labelled claims, with the prompt for answers.
 
     Raises:
         ChatFailed: when the model does not answer.
@@ -209,8 +214,10 @@ async def agreement(judge: Judge, labelled: Sequence[LabelledClaim]) -> Agreemen
 
 
 def kappa_interval(first: Sequence[Hashable], second: Sequence[Hashable]) -> Interval:
-    """Cohen's kappa of two raters: (observed agreement - agreement by chance) / (1 - agreement by chance), where chance
-    is the product of the raters' own shares of each category (Cohen 1960). 1 is full agreement, 0 what chance gives.
+    """Return Cohen's kappa of two raters (Cohen 1960).
+
+    Kappa is (observed agreement - agreement by chance) / (1 - agreement by chance). Chance is the product of the
+    raters' own shares of each category. 1 is full agreement, 0 is agreement by chance.
 
     The interval is Wilson's of the observed agreement on kappa's scale. Agreement by chance is taken as known, as in
     Cohen's own standard error.
@@ -227,8 +234,11 @@ def kappa_interval(first: Sequence[Hashable], second: Sequence[Hashable]) -> Int
 
 
 async def judge_answers(judge: Judge, answers: Sequence[AnsweredQuestion]) -> AsyncGenerator[JudgedAnswer]:
-    """The verdicts on all answers but refusals, as they come. A sentence that cites nothing is not entailed, and the
-    model is not asked about it. An answer for which the model fails comes with the reason."""
+    """Yield the verdicts on all answers except refusals, as they arrive.
+
+    A sentence without a citation is not entailed, and the model is not asked about it. An answer on which the model
+    fails is yielded with the reason.
+    """
 
     async def judged(answer: AnsweredQuestion) -> JudgedAnswer:
         try:
@@ -243,7 +253,10 @@ async def judge_answers(judge: Judge, answers: Sequence[AnsweredQuestion]) -> As
 
 
 def majority(verdicts: Sequence[Entailment]) -> bool | None:
-    """Whether more than half of the repetitions say that the claim is entailed, or that it is not; None when neither."""
+    """Return the clear majority of the verdicts, or None.
+
+    True means that more than half of the repetitions say "entailed", False that more than half say the contrary.
+    """
     support, count = Counter(_SUPPORT[verdict] for verdict in verdicts).most_common(1)[0]
     return support if 2 * count > len(verdicts) else None
 
@@ -282,7 +295,7 @@ def _labelled(path: Path) -> Iterator[LabelledClaim]:
 
 
 def _chance(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
-    """The share of the items on which raters with these shares of each category would agree by chance."""
+    """Return the agreement by chance of raters with these category shares."""
     if not first or len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} ratings are no pairs")
     ours, theirs = Counter(first), Counter(second)

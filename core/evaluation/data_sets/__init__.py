@@ -1,1 +1,1 @@
-"""Data sets: documents and questions with judgements, one module for each layout on disk."""
+"""Data sets: documents and judged questions, with one module for each layout on disk."""

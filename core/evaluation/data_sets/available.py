@@ -1,4 +1,4 @@
-"""The data sets that experiments can be run over: the handbook's questions, labelled passages, and those of a folder."""
+"""Data sets for experiments: the handbook's questions, labelled passages, and files of a folder."""
 
 import re
 import shutil
@@ -22,13 +22,13 @@ from core.storage.run_store import RunStore
 HANDBOOK_NAME = "handbook"
 HANDBOOK_QUESTIONS = HANDBOOK / "questions.csv"
 SUFFIXES = (".csv", ".json", ".jsonl", ".zip")
-"""Of files that are data sets."""
+"""File name suffixes of data sets."""
 LEFT_OUT_LIMIT = 20
-"""Lines that are left out of a file at most: one with more of them is another layout."""
+"""The most lines to leave out of a file. A file with more bad lines has another layout."""
 
 
 class AvailableDataSets:
-    """Data sets by their names. Any thread may call."""
+    """Data sets by name, usable from any thread."""
 
     def __init__(
         self, folder: Path, store: RunStore, labels: LabelStore, document_folders: Iterable[str] = ()
@@ -45,8 +45,11 @@ class AvailableDataSets:
         self._document_folders = [Path(name.strip()) for name in document_folders if name.strip()]
 
     def loaders(self, user: str = "") -> dict[str, Callable[[], DataSet]]:
-        """What loads each data set, by its name: the handbook's questions, the passages that `user` has labelled if
-        there are any, and what is in `folder`."""
+        """Return a loader for each data set, by name.
+
+        The data sets are the handbook's questions, the passages that `user` has labelled, if any, and the files in
+        `folder`.
+        """
         loaders: dict[str, Callable[[], DataSet]] = {
             HANDBOOK_NAME: partial(load_data_set, HANDBOOK_QUESTIONS, HANDBOOK_NAME)
         }
@@ -61,7 +64,7 @@ class AvailableDataSets:
         return loaders
 
     def loader(self, data: str, user: str = "") -> Callable[[], DataSet]:
-        """What loads the data set of this name, or of this whole path.
+        """Return the loader of a data set, by name or absolute path.
 
         Raises:
             BadInput: when there is none, or its path is in no folder that may be read.
@@ -73,7 +76,10 @@ class AvailableDataSets:
         raise BadInput(f"There is no data set {data[:60]}.", hint="Choose one from the list.")
 
     def _allowed(self, path: Path) -> Path:
-        """The path without links, if it may be read, and nothing that belongs to it is a link that leads elsewhere."""
+        """Return the resolved path, if it may be read.
+
+        Links in the data set must not lead out of the allowed folders.
+        """
         resolved = path.resolve()
         patterns = ("*", "*/*") if resolved.is_dir() else ("*",) if resolved.suffix == ".csv" else ()
         folder = resolved if resolved.is_dir() else resolved.parent
@@ -87,8 +93,10 @@ class AvailableDataSets:
         return resolved
 
     def add(self, files: Mapping[str, IO[bytes]], *, leave_out: bool = False) -> tuple[str, tuple[int, ...]]:
-        """Keep files as a data set, once it has been checked: several are a folder. Returns its name, with a number
-        where that was taken, and the lines that were left out.
+        """Store files as a data set after checking them.
+
+        Several files become a folder. Returns the name of the data set, numbered if the name was taken, and the numbers
+        of the lines that were left out.
 
         Args:
             files: by their names, of which only letters, digits, `.`, `-` and `_` are kept.
@@ -127,13 +135,13 @@ class AvailableDataSets:
         return name, tuple(left_out)
 
     def _free_name(self, name: str) -> str:
-        """The name, or with a number where it is taken."""
+        """Return the name, numbered if it is taken."""
         path = PurePosixPath(name)
         numbered = (f"{path.stem}-{number}{path.suffix}" for number in count(2))
         return next(each for each in chain((name,), numbered) if each not in self.loaders())
 
     def summary(self, data: str, user: str = "") -> DataSetSummary:
-        """The counts of a data set, kept until it changes.
+        """Return the counts of a data set, cached until it changes.
 
         Raises:
             BadInput: when it cannot be used, or there is none of that name.
@@ -149,12 +157,15 @@ class AvailableDataSets:
 
 
 def _safe_name(name: str) -> str:
-    """A file's name as it is stored."""
+    """Return the file name for storage."""
     return re.sub(r"[^\w.-]+", "-", PurePosixPath(name.replace("\\", "/")).name).lstrip(".-")[-100:] or "data"
 
 
 def _changed(path: Path) -> int:
-    """When the files of a data set changed last, in nanoseconds. The documents of a table stand beside it."""
+    """Return the last change of a data set's files, in nanoseconds.
+
+    The documents of a table are in the table's folder.
+    """
     folder = path if path.is_dir() else path.parent
     files = (folder, *folder.iterdir()) if path.is_dir() or path.suffix == ".csv" else (path,)
     return max((file.stat().st_mtime_ns for file in files if file.exists()), default=0)
@@ -162,7 +173,7 @@ def _changed(path: Path) -> int:
 
 @lru_cache(maxsize=16)
 def _summary(path: Path, name: str, changed: int) -> DataSetSummary | BadInput:
-    """The counts, or why there are none."""
+    """Return the counts, or the error that prevents counting."""
     try:
         return summarize(load_data_set(path, name))
     except BadInput as error:

@@ -1,4 +1,7 @@
-"""BEIR's layout (Thakur et al. 2021): corpus.jsonl, queries.jsonl, qrels/*.tsv. TREC's four columns are read too."""
+"""BEIR's layout (Thakur et al. 2021): corpus.jsonl, queries.jsonl, qrels/*.tsv.
+
+Qrels may also have TREC's four columns.
+"""
 
 import re
 from collections import defaultdict
@@ -13,13 +16,15 @@ from core.text.sanitize import plural, pluralize
 
 FILES = ("corpus.jsonl", "queries.jsonl")
 SPLITS = ("test", "dev", "train")
-"""Which file of qrels is taken when there are several: the first that is there."""
+"""The splits in order of preference: the first existing file of qrels is used."""
 _QRELS, _TSV = "qrels/", ".tsv"
 _GRADE = re.compile(r"-?[0-9]{1,9}")
 
 
 def load(files: Mapping[str, Source], name: str) -> DataSet:
-    """Only questions with judgements are in the data set: others belong to another split.
+    """Load the questions with judgements, and the documents.
+
+    Questions without judgements belong to another split.
 
     Raises:
         BadInput: naming file and line.
@@ -61,14 +66,14 @@ def _documents(source: Source) -> Iterator[CorpusDocument]:
         title = title if isinstance(title, str) else ""
         yield CorpusDocument(
             id=text_field(source, number, value, "_id", "id"),
-            # As BEIR's own baselines have it. The judgements are of documents, so no offset is moved by this.
+            # Joined like in BEIR's own baselines. Judgements refer to documents, so no offset is shifted.
             text=f"{title}\n\n{text}" if title else text,
             title=title,
         )
 
 
 def _qrels_file(files: Mapping[str, Source], folder: str) -> tuple[str, Source]:
-    """The split and its file."""
+    """Return the split and its file."""
     qrels = {
         name[len(_QRELS) : -len(_TSV)]: name
         for name in files

@@ -1,4 +1,4 @@
-"""The documents of a data set as the pages, passages and vectors that the stages of a run take."""
+"""The documents of a data set as pages, passages and vectors for the stages of a run."""
 
 import asyncio
 import re
@@ -22,24 +22,24 @@ from core.text.language import page_language
 
 Vectors = NDArray[np.float32]
 _DOCUMENTS, _QUESTIONS = 500, 100
-"""How many documents and questions tell whether they are in different languages."""
+"""How many documents and questions decide whether their languages differ."""
 _WEB = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """The passages of one way of chunking, and their documents."""
+    """The passages of one chunking, and their documents."""
 
     pages: Mapping[str, Page]
-    """The documents, by id: their languages and texts decide about ranking and context as in a run."""
+    """The documents by id. Their languages and texts affect ranking and context, as in a run."""
     passages: tuple[Passage, ...]
     vectors: Vectors | None
-    """One row a passage; None without passages, and where nothing needs vectors."""
+    """One row for each passage, or None without passages or if all settings rank by BM25."""
     embedder: str
     embedder_languages: tuple[str, ...]
 
     def index(self, question: Vectors | None) -> Index:
-        """The passages, with vectors where the question has one."""
+        """Return the index of the passages, with vectors if the question has a vector."""
         vectors = None if question is None else self.vectors
         return Index(
             passages=self.passages,
@@ -53,8 +53,9 @@ class Corpus:
 async def build_corpus(
     pages: Mapping[str, Page], chunk: ChunkKnobs, embed: Embed, *, vectors: bool = True, at_once: int = 1
 ) -> Corpus:
-    """Chunk the documents and embed their passages, by at most `at_once` calls at the same time; without `vectors` the
-    embedder is not asked.
+    """Chunk the documents and embed the passages, with at most `at_once` concurrent calls.
+
+    Without `vectors` the embedder is not called.
 
     Raises:
         EmbedFailed: when passages cannot be embedded.
@@ -77,7 +78,7 @@ async def build_corpus(
 
 
 def document_pages(data: DataSet) -> dict[str, Page]:
-    """A page for each document, by the document's id, in the language that a run would find for it.
+    """Return a page for each document, by document id, with the detected language.
 
     Raises:
         BadInput: when a document cannot be used, or the documents are not those that were checked.
@@ -105,8 +106,9 @@ def document_pages(data: DataSet) -> dict[str, Page]:
 
 
 def reads_data_across(data: DataSet, across: Embed | None) -> bool:
-    """Whether a run would have most of the questions over these documents read by the multilingual embedder: by the first
-    documents and some of the questions.
+    """Return whether a run would embed most questions with the multilingual embedder.
+
+    The first documents and some of the questions decide.
 
     Raises:
         BadInput: as `document_pages`.
@@ -124,5 +126,5 @@ def reads_data_across(data: DataSet, across: Embed | None) -> bool:
 
 
 def document_passages(pages: Mapping[str, Page], knobs: ChunkKnobs) -> tuple[Passage, ...]:
-    """The passages of all pages; those with the same text are one, with all of its places."""
+    """Return the passages of all pages, merging passages with the same text."""
     return folded(passage for page in pages.values() for passage in passages_of(page, knobs))

@@ -1,4 +1,4 @@
-"""A data set: documents, and questions with graded documents, marked excerpts and reference answers."""
+"""A data set: documents, and questions with grades, excerpts and reference answers."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
@@ -11,39 +11,39 @@ from core.evaluation.metrics.excerpt_metrics import Range
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusDocument:
-    """A document that is searched."""
+    """A document in the searched corpus."""
 
     id: str
     text: str
     title: str = ""
     language: str = ""
-    """The ISO 639-1 code that was read with it; empty: to be found from the text."""
+    """The ISO 639-1 code from the file, or "" to detect the language from the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question with what is known about its answer. Without a relevant document it has none in this data set."""
+    """A question with its judgements. Without a relevant document the data set does not answer it."""
 
     id: str
     text: str
     judgements: Mapping[str, int] = field(default_factory=dict)
-    """The grade of each judged document; 0 is judged and not relevant."""
+    """The grade of each judged document. 0 is judged and not relevant."""
     excerpts: tuple[Range, ...] = ()
-    """The characters that answer it, in the texts of documents."""
+    """The character ranges in documents that answer the question."""
     answers: tuple[str, ...] = ()
     """Reference answers."""
     line: int = field(default=0, compare=False)
-    """Where it stands in the file of its data set's questions, from 1; 0 where that is not known."""
+    """The line in the file of questions, from 1, or 0 if unknown."""
 
     @property
     def answerable(self) -> bool:
-        """Whether a document is judged relevant."""
+        """Whether any document is judged relevant."""
         return any(grade > 0 for grade in self.judgements.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What the documents of a data set come to."""
+    """The number of documents and characters, and their digest."""
 
     documents: int
     characters: int
@@ -67,29 +67,29 @@ class Tally:
 
     @property
     def contents(self) -> Contents:
-        """What was counted."""
+        """The counts and digest so far."""
         return Contents(self._documents, self._characters, self._digest.hexdigest())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSet:
-    """Questions with judgements, and the documents that they are asked of."""
+    """Questions with judgements, and their documents."""
 
     name: str
     questions: tuple[Question, ...]
     documents: Callable[[], Iterator[CorpusDocument]]
-    """Reads the documents from the beginning, one at a time. Raises `BadInput` where one cannot be used."""
+    """Reads the documents from the beginning, one at a time. Raises `BadInput` for an unusable document."""
     warnings: tuple[str, ...] = ()
-    """What was found odd, and left as it is."""
+    """Oddities that were found and left unchanged."""
     origins: frozenset[str] = frozenset({PAGES})
-    """Where its documents come from, as `EgressPolicy` knows it."""
+    """The origins of the documents, as `EgressPolicy` names them."""
     questions_file: Source | None = None
-    """The file that the lines of its questions are of."""
+    """The file that the questions' line numbers refer to."""
     counted: Contents | None = None
-    """Its documents as they were when it was checked; None where it was not."""
+    """The counts when the data set was checked, or None if it was not checked."""
 
     def contents(self) -> Contents:
-        """What the documents came to when it was checked; else they are read for it.
+        """Return the counts from the check, or count the documents now.
 
         Raises:
             BadInput: when a document cannot be used.

@@ -1,8 +1,8 @@
-"""A CSV file of questions with exact excerpts and the text files that hold them.
+"""A CSV file of questions with exact excerpts, and the text files that hold the excerpts.
 
-The columns are question, excerpt and source, and where it is known how a short answer reads, answer. A question with
-several excerpts or answers has several rows; one without an answer in the sources has a row with the question alone.
-All text files beside the CSV are documents.
+The columns are question, excerpt and source, and optionally answer, a short answer. A question with several excerpts or
+answers has several rows. A question that the sources do not answer has a row with the question alone. All text files in
+the folder of the CSV are documents.
 """
 
 import re
@@ -24,7 +24,9 @@ SUFFIXES = (".md", ".txt")
 
 
 def load(table: Source, beside: Mapping[str, Source]) -> DataSet:
-    """The data set of a table and the files beside it, by their names. White space in an excerpt matches any white space of its source.
+    """Load a table and the text files `beside` it, by name.
+
+    White space in an excerpt matches any white space of its source.
 
     Raises:
         BadInput: for a missing column, an unknown source, or an excerpt that is not in its source, with the line.
@@ -83,21 +85,21 @@ def load(table: Source, beside: Mapping[str, Source]) -> DataSet:
 
 
 class _Words:
-    """A text in which excerpts are found whatever their white space is, in time linear in its length."""
+    """A text that finds excerpts regardless of white space, in linear time."""
 
     def __init__(self, text: str) -> None:
         spans = [word.span() for word in re.finditer(r"\S+", text)]
         self._text = " ".join(text[start:end] for start, end in spans)
         self._starts = [start for start, _ in spans]
         self._places: list[int] = []
-        """Where each word begins in the text with single blanks."""
+        """The offset of each word in the text with single blanks."""
         place = 0
         for start, end in spans:
             self._places.append(place)
             place += end - start + 1
 
     def find(self, excerpt: str) -> tuple[tuple[int, int], int]:
-        """Start and end of the first place that has it, and how many places have it."""
+        """Return the first range that matches an excerpt, and the number of matches."""
         excerpt = " ".join(excerpt.split())
         place = self._text.find(excerpt)
         if not excerpt or place < 0:

@@ -1,10 +1,10 @@
-"""One file of JSON lines: a document or a question a line, in any order.
+"""One file of JSON lines: a document or a question per line, in any order.
 
     {"id": "gulls", "title": "Gulls", "text": "Gulls nest on cliffs."}
     {"question": "Who nests on cliffs?", "relevant": [{"doc": "gulls", "start": 0, "end": 21}], "answers": ["Gulls"]}
 
-Of a relevant document its id alone is enough; a `grade` other than 1 and a range of characters may stand beside it. A
-question without `relevant` has no answer in the data set.
+For a relevant document its id is enough. A `grade` other than 1 and a range of characters are optional. A question
+without `relevant` has no answer in the data set.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ EXAMPLE = '{"question": "Who nests?", "relevant": [{"doc": "gulls", "start": 0, 
 
 
 def load(source: Source) -> DataSet:
-    """The data set; documents are read one at a time.
+    """Load the data set. Documents are read one at a time.
 
     Raises:
         BadLine: for a line that cannot be used.
@@ -35,7 +35,7 @@ def load(source: Source) -> DataSet:
 
 
 def read_documents(source: Source) -> Iterator[CorpusDocument]:
-    """The documents among the lines, one at a time. Raises as `load`."""
+    """Yield the documents among the lines. Raises `BadLine` for an unusable line."""
     for number, value in objects(source, in_memory=False):
         if "question" not in value:
             yield CorpusDocument(
@@ -47,13 +47,16 @@ def read_documents(source: Source) -> Iterator[CorpusDocument]:
 
 
 def read_questions(source: Source, *, in_memory: bool = True) -> tuple[Question, ...]:
-    """The questions among the lines; `in_memory` bounds the values of all lines. Raises as `load`."""
+    """Return the questions among the lines. Raises `BadLine` for an unusable line.
+
+    `in_memory` limits the number of JSON values in the file.
+    """
     lines = objects(source, in_memory=in_memory)
     return tuple(_question(source, number, value) for number, value in lines if "question" in value)
 
 
 def question_line(question: Question) -> dict[str, Any]:
-    """A question as a line has it."""
+    """Return a question as the fields of its line."""
     marked = {document for document, _, _ in question.excerpts}
     judged = [
         {"doc": document, "grade": grade}

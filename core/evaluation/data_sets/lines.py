@@ -1,4 +1,4 @@
-"""Lines of a foreign file with their numbers: plain, of JSON, or of a CSV. Everything has a limit."""
+"""Numbered lines of an untrusted file: plain, JSON, or CSV, each with a size limit."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -10,26 +10,28 @@ from core.evaluation.data_sets.source import Source
 from core.text.lenient_json import count_values, valid_json
 
 LINE_LIMIT = 32_000_000
-"""The longest line, in bytes. A longer one is refused before it is read."""
+"""The longest line, in bytes. A longer line is refused before it is read."""
 LINE_VALUES, FILE_VALUES = 2_000_000, 10_000_000
-"""JSON values in a line, and in a file that is held in memory: a small value takes many times its length there."""
+"""JSON values per line, and per file held in memory, because small values need many times their length there."""
 _SHOWN = 300
-"""Characters of a line that `BadLine.nearby` has."""
+"""Characters of a line in `BadLine.nearby`."""
 
 
 class BadLine(BadInput):
-    """A line of a file that cannot be used."""
+    """An unusable line of a file."""
 
     def __init__(self, source: Source, number: int, problem: str, *, hint: str) -> None:
-        """`problem` goes on where `questions.jsonl, line 4,812` ends, with its blank or colon."""
+        """`problem` continues a message such as `questions.jsonl, line 4,812`, with its blank or colon."""
         super().__init__(f"{source.name}, line {number:,}{problem}", hint=hint)
         self.source, self.number = source, number
         self.near: tuple[tuple[int, str], ...] = ()
-        """What `nearby` gave, for when the file is gone."""
+        """The result of `nearby`, kept for when the file is deleted."""
 
     def nearby(self) -> tuple[tuple[int, str], ...]:
-        """The line with the one before and the one after it, and their numbers, each cut to a few words; empty when the
-        file is gone."""
+        """Return the line and its two neighbours, shortened, with their numbers.
+
+        The result is empty if the file is deleted.
+        """
         near: list[tuple[int, str]] = []
         with suppress(OSError, BadInput), self.source.open() as file:
             for number in range(1, self.number + 2):
@@ -40,8 +42,10 @@ class BadLine(BadInput):
 
 
 def blank_line(error: BadLine) -> bool:
-    """Overwrite a line of JSON of a file of ours with blanks, so that the others keep their numbers. False where it is
-    no such line."""
+    """Overwrite an unusable JSON line of a stored file with blanks.
+
+    The other lines keep their numbers. Returns False for a file in a zip or of another format.
+    """
     if error.source.member or error.source.suffix != ".jsonl":
         return False
     with error.source.path.open("r+b") as file:
@@ -55,8 +59,10 @@ def blank_line(error: BadLine) -> bool:
 
 
 def lines(source: Source, *, complete: bool = False) -> Iterator[tuple[int, str]]:
-    """Number and text of every line that is not empty, from 1, without its end and without a byte-order mark; with
-    `complete` without a last line that has no end, as a process that was killed leaves it.
+    """Yield number and text of every line with content, counted from 1.
+
+    Line ends and a byte-order mark are removed. With `complete` a last line without an end is skipped, because a killed
+    process may have left it.
 
     Raises:
         BadInput: for a line that is too long or not UTF-8, with its number, and as `Source.open`.
@@ -70,7 +76,9 @@ def lines(source: Source, *, complete: bool = False) -> Iterator[tuple[int, str]
 def objects(
     source: Source, *, complete: bool = False, in_memory: bool = True
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Number and object of every line of a JSON Lines file. Texts in them are valid UTF-8; NaN becomes None.
+    """Yield number and object of every line of a JSON Lines file.
+
+    Texts are valid UTF-8, and NaN becomes None.
 
     Raises:
         BadInput: as `lines`, for a line that is no JSON object or has too many values, and with `in_memory` for a file
@@ -102,8 +110,9 @@ def objects(
 def rows(
     source: Source, columns: Sequence[str], optional: Sequence[str] = ()
 ) -> Iterator[tuple[int, list[str]]]:
-    """Line and cells of every row of a CSV file, of these columns and then the optional ones, stripped; a cell that
-    is not there is empty.
+    """Yield line and stripped cells of every row of a CSV file.
+
+    The cells are in the order of `columns`, then `optional`. A missing cell is "".
 
     Raises:
         BadInput: for a missing column, and for a line that is no CSV or not UTF-8, with its number.
@@ -126,7 +135,7 @@ def rows(
 
 
 def text_field(source: Source, number: int, value: dict[str, Any], *names: str) -> str:
-    """The first of these fields that the object has, as text; a number is written out.
+    """Return the first of these fields in the object as text. A number is converted.
 
     Raises:
         BadInput: when it has none of them, or something else than text.

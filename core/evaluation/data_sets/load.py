@@ -34,7 +34,9 @@ GRADE_LIMIT = 100
 
 
 def load_data_set(path: Path, name: str = "") -> DataSet:
-    """The data set at a path, checked: every document is read once. Without a `name` it is called as its file is.
+    """Load and check the data set at a path, reading every document once.
+
+    `name` defaults to the name of the file.
 
     Raises:
         BadInput: when the layout is not known, or a file cannot be used; the message names file and line.
@@ -49,7 +51,7 @@ def load_data_set(path: Path, name: str = "") -> DataSet:
 
 
 def _load(path: Path) -> DataSet:
-    """The data set of whatever layout the path has."""
+    """Return the unchecked data set, by the layout of the path."""
     suffix = path.suffix.lower()
     if path.is_dir() or suffix == suite.SUITE:
         return _load_files(path, files_of(path))
@@ -65,7 +67,7 @@ def _load(path: Path) -> DataSet:
 
 
 def _load_files(path: Path, files: Mapping[str, Source]) -> DataSet:
-    """The data set of a folder or a zip."""
+    """Return the data set of a folder or a zip."""
     tables = [file for name, file in files.items() if file.suffix == ".csv" and "/" not in name]
     lines = [file for name, file in files.items() if file.suffix == json_lines.SUFFIX and "/" not in name]
     if suite.QUESTIONS in files:
@@ -89,7 +91,10 @@ def _unknown(path: Path) -> BadInput:
 
 
 def _checked(data: DataSet) -> DataSet:
-    """The data set with warnings. Raises `BadInput` for ids that stand twice, and for one without questions."""
+    """Return the checked data set with warnings.
+
+    Raises `BadInput` for duplicate ids and for a data set without questions.
+    """
     twice = [name for name, count in Counter(question.id for question in data.questions).items() if count > 1]
     if twice:
         raise BadInput(
@@ -125,7 +130,7 @@ def _checked(data: DataSet) -> DataSet:
 
 
 def _check_judgements(data: DataSet, question: Question, lengths: Mapping[str, int]) -> None:
-    """Raises `BadInput` for a grade that is none, or an excerpt that is not in its document."""
+    """Raise `BadInput` for a grade out of bounds, or an excerpt outside its document."""
     if any(abs(grade) > GRADE_LIMIT for grade in question.judgements.values()):
         raise _bad_question(data, question, f"a grade is beyond {GRADE_LIMIT}", "Use small whole numbers.")
     for document, start, end in question.excerpts:
@@ -146,14 +151,14 @@ def _check_judgements(data: DataSet, question: Question, lengths: Mapping[str, i
 
 
 def _bad_question(data: DataSet, question: Question, problem: str, hint: str) -> BadInput:
-    """The error of a question, with its line where that is known."""
+    """Return the error for a question, with its line if known."""
     if data.questions_file and question.line:
         return BadLine(data.questions_file, question.line, f": {problem}.", hint=hint)
     return BadInput(f"{data.name}, question {question.id[:60]}: {problem}.", hint=hint)
 
 
 def _named(ids: Iterable[str], noun: str) -> str:
-    """`2 documents (a, b) are`, with a few of the ids."""
+    """Return a phrase such as `2 documents (a, b) are`, with a few of the ids."""
     ids = list(ids)
     examples = ", ".join(name[:60] for name in ids[:EXAMPLES]) + (", …" if len(ids) > EXAMPLES else "")
     return f"{pluralize(len(ids), noun)} ({examples}) {plural(len(ids), 'is', 'are')}"

@@ -1,4 +1,7 @@
-"""Files of strangers: regular ones, or members of a zip, of a bounded length. Every layout reads through them."""
+"""Untrusted files of bounded length: regular files, or members of a zip.
+
+Every layout is read through this module.
+"""
 
 import os
 import stat
@@ -13,21 +16,21 @@ from core.model import Unreadable
 from core.reading.zip_archive import Archive
 
 HELD_LIMIT = 200_000_000
-"""Bytes of a file whose content is held in memory."""
+"""The size limit of a file that is held in memory, in bytes."""
 STREAM_LIMIT = 100_000_000_000
-"""Bytes of a file that is read in parts."""
+"""The size limit of a file that is streamed, in bytes."""
 _ZIP_HINT = "Write it with openquery eval freeze, or pack the files of a data set."
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of at most `limit` bytes, or with `member` a file in a zip, which is never unpacked to disk."""
+    """A file of at most `limit` bytes, or the file `member` in a zip, which is never unpacked to disk."""
 
     path: Path
     member: str = ""
     limit: int = HELD_LIMIT
     length: int = 0
-    """Its bytes, where they are known."""
+    """Its size in bytes, or 0 if unknown."""
 
     @property
     def name(self) -> str:
@@ -36,19 +39,19 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """The end of its name, such as `.csv`, in lower case."""
+        """The suffix of its name, such as `.csv`, in lower case."""
         return PurePosixPath(self.name).suffix.lower()
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """The content from its beginning.
+        """Open the content for reading from its beginning.
 
         Raises:
             BadInput: when it is no regular file, or too large; for a zip also when it is none, does not have the
                 member, or is damaged, which may be noticed while it is read.
             OSError: when it cannot be read.
         """
-        # Without waiting for a writer, should it be a FIFO.
+        # Do not wait for a writer if the path is a FIFO.
         descriptor = os.open(
             self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         )
@@ -79,7 +82,7 @@ class Source:
             raise BadInput(f"{self.path.name} cannot be used: {why.detail}.", hint=_ZIP_HINT) from why
 
     def archive(self, file: IO[bytes]) -> Archive:
-        """The zip in its open file. Raises `BadInput` when it is none."""
+        """Open the zip archive in an open file. Raises `BadInput` for any other file."""
         try:
             return Archive(file, self.limit)
         except Unreadable as why:
@@ -89,8 +92,9 @@ class Source:
 
 
 def files_of(path: Path) -> Mapping[str, Source]:
-    """The files of a folder and of the folders in it, or of a zip, by their paths in it. A folder that holds all files
-    of a zip is no part of them.
+    """Return the files of a folder and its subfolders, or of a zip, by relative path.
+
+    A folder that holds all files of a zip is left out of the paths.
 
     Raises:
         BadInput: when it is neither a folder nor a zip that can be used.

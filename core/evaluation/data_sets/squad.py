@@ -1,4 +1,7 @@
-"""SQuAD's layout (Rajpurkar et al. 2016, 2018): a paragraph is a document, an answer's sentence offset an excerpt."""
+"""SQuAD's layout (Rajpurkar et al. 2016, 2018).
+
+A paragraph is a document, and an answer with its offset an excerpt.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +15,7 @@ from core.text.lenient_json import count_values, valid_json
 
 
 def load(path: Path) -> DataSet:
-    """Questions with `is_impossible` have no answer in the data set.
+    """Load the data set. Questions with `is_impossible` have no answer.
 
     Raises:
         BadInput: naming the article and the question.
@@ -68,7 +71,7 @@ def _questions(path: Path, paragraphs: tuple[tuple[CorpusDocument, list[Any]], .
 
 
 def _text(value: Any) -> str:
-    """A text; a number is written out. Raises TypeError for anything else."""
+    """Return a value as text, converting a number. Raises TypeError for anything else."""
     if not isinstance(value, str | int):
         raise TypeError(f"{type(value).__name__} instead of a text")
     return str(value)

@@ -1,6 +1,6 @@
-"""A suite: one zip with frozen documents, their questions, and the results to compare with.
+"""A suite: one zip with frozen documents, their questions, and results to compare with.
 
-`documents.jsonl` and `questions.jsonl` have lines as `json_lines` reads them; `results.jsonl` is that of a results folder.
+`documents.jsonl` and `questions.jsonl` have the lines of `json_lines`, `results.jsonl` those of a results folder.
 Members are read by these names alone, as streams: nothing is unpacked.
 """
 
@@ -20,11 +20,11 @@ from core.storage.atomic_write import replacing
 DOCUMENTS, QUESTIONS, RESULTS = "documents.jsonl", "questions.jsonl", "results.jsonl"
 SUITE = ".zip"
 SUITE_LIMIT = 4_000_000_000
-"""Bytes of the documents, as they are read."""
+"""The size limit of the documents, unpacked, in bytes."""
 
 
 def load(files: Mapping[str, Source]) -> DataSet:
-    """The data set in a suite, or in a folder with the same files.
+    """Load the data set of a suite, or of a folder with the same files.
 
     Raises:
         BadInput: when the zip or a line of it cannot be used, naming file and line.
@@ -44,7 +44,9 @@ def load(files: Mapping[str, Source]) -> DataSet:
 
 
 def save(path: Path, data: DataSet, results: str) -> None:
-    """Write a suite of a data set and of the text of `results.jsonl`. A file that is there is replaced at the end.
+    """Write a suite of a data set and the text of `results.jsonl`.
+
+    An existing file is replaced at the end.
 
     Raises:
         BadInput: when a document of the data set cannot be used.

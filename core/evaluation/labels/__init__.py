@@ -1,1 +1,1 @@
-"""Labels of a run's passages, and comparisons of two rankings that they decide."""
+"""Labels of a run's passages, and comparisons of two rankings by labels."""

@@ -1,14 +1,14 @@
-"""How many questions a comparison by labels needs, before one begins: the power of the test that may stop at any label.
+"""Sample size of a comparison by labels: the power of the test that may stop at any label.
 
 The sum of n estimates of a difference d with standard deviation s is about normal, with mean n * d and variance n * s^2.
 The test of `sequential_test` reaches its level when the sum is beyond
 
     sqrt((V + SCALE) * (2 * log(1 / level) + log((V + SCALE) / SCALE))), V = n * (s^2 + d^2),
 
-so the chance of a verdict after n questions is that of a normal variable to be beyond that bound (the power of a test;
-Cohen 1988). It may come earlier, so the chance of one by then is somewhat larger. The standard deviation is not known
-before there are labels: it is expected from the factors of the samples, with gains that are drawn independently with
-the mean and variance of the labels in hand, or typical ones until there are some.
+so the chance of a verdict after n questions is the chance that a normal variable exceeds that bound (the power of a
+test; Cohen 1988). A verdict may come earlier, so the chance of a verdict by then is somewhat larger. The standard
+deviation is unknown before labels exist. It is estimated from the factors of the samples, with gains drawn
+independently with the mean and variance of the known labels, or typical gains before any label.
 """
 
 import math
@@ -21,20 +21,22 @@ from core.evaluation.statistics.significance import SIGNIFICANT
 from core.model import Grade
 
 POWER = 0.8
-"""The chance of a verdict that questions are planned for."""
+"""The planned chance of a verdict."""
 PLANNED = 0.2
-"""The difference of the mean DCG that is planned for before there is an estimate: one relevant passage a question, which
-the other ranking has at rank 2 instead of 1 in every second question."""
+"""The planned difference of the mean DCG before any estimate.
+
+One relevant passage per question is at rank 2 instead of 1 in every second question of the other ranking.
+"""
 MOST = 1_000_000
 TYPICAL_GAIN = 0.25
-"""Before there are labels, one passage in four is taken to be relevant."""
+"""The assumed share of relevant passages before any label."""
 _TYPICAL_LABELS = 20
-"""How many labels that is worth."""
+"""The weight of `TYPICAL_GAIN`, in labels."""
 _STEPS, _BISECTIONS = 50, 40
 
 
 def expected_spread(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) -> float:
-    """The standard deviation to be expected of the estimate of a question."""
+    """Return the expected standard deviation of a question's estimate."""
     gains = [
         grades[sample.question][passage] / Grade.RELEVANT
         for sample in samples
@@ -52,8 +54,10 @@ def expected_spread(samples: Sequence[Sample], grades: Mapping[str, Mapping[str,
 
 
 def questions_needed(difference: float, spread: float) -> int:
-    """The fewest questions after which this difference of the mean DCG, more than 0, gets a verdict with a chance of `POWER`;
-    `spread` is the standard deviation of the estimate of a question."""
+    """Return the fewest questions that show a difference with a chance of `POWER`.
+
+    `difference` is that of the mean DCG, above 0. `spread` is the standard deviation of a question's estimate.
+    """
     low, high = 0, MOST
     while high - low > 1:
         middle = (low + high) // 2
@@ -62,9 +66,12 @@ def questions_needed(difference: float, spread: float) -> int:
 
 
 def difference_shown(questions: int, spread: float) -> float:
-    """The smallest difference of the mean DCG, at most `LARGEST`, that so many questions show with a chance of `POWER`;
-    infinite where none is."""
-    # For very large differences the bound rises faster than the sum, so the chance is not monotone: bisection alone fails.
+    """Return the smallest difference that the questions show with a chance of `POWER`.
+
+    It is a difference of the mean DCG, at most `LARGEST`, or infinity if nothing can be shown.
+    """
+    # For very large differences the bound rises faster than the sum, so the chance is not monotone and bisection alone
+    # fails.
     steps = (LARGEST * step / _STEPS for step in range(1, _STEPS + 1))
     high = next((step for step in steps if chance(questions, step, spread) >= POWER), math.inf)
     if high == math.inf:
@@ -77,7 +84,7 @@ def difference_shown(questions: int, spread: float) -> float:
 
 
 def chance(questions: int, difference: float, spread: float) -> float:
-    """The chance that so many questions have a verdict for this difference."""
+    """Return the chance of a verdict for this difference after `questions` questions."""
     squares = questions * (spread**2 + difference**2) + SCALE
     bound = math.sqrt(squares * (2 * math.log(1 / SIGNIFICANT) + math.log(squares / SCALE)))
     deviation = math.sqrt(questions) * spread
@@ -86,6 +93,6 @@ def chance(questions: int, difference: float, spread: float) -> float:
 
 
 def rounded_up(count: int) -> int:
-    """To two significant digits."""
+    """Round a count up to two significant digits."""
     unit = int(10 ** max(len(str(count)) - 2, 0))
     return math.ceil(count / unit) * unit

@@ -1,4 +1,4 @@
-"""Metrics of one run's ranking against labels of its passages, with what the unlabelled ones leave open."""
+"""Metrics of a run's ranking by labels of its passages, with bounds for missing labels."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,14 +12,14 @@ from core.model import Grade, Index, Place, Ranking
 from core.text.display import decimal
 
 DEPTH = 10
-"""The k of nDCG, MRR and of what is proposed for labelling."""
+"""The k of nDCG and MRR, and the depth of proposals for labelling."""
 _ROUNDING = 1e-12
-"""Sums of the same discounts in another order differ by less."""
+"""Rounding error between sums of the same discounts in another order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The lowest and the highest value that a metric can have once the first passages are all labelled."""
+    """The lowest and highest value of a metric over all ways to complete the labels."""
 
     low: float
     high: float
@@ -29,7 +29,7 @@ class Bounds:
 
     @property
     def signed(self) -> str:
-        """With the sign of each bound, for a difference."""
+        """The bounds with signs, for a difference."""
         return self._text("+.3f")
 
     def _text(self, form: str) -> str:
@@ -39,35 +39,35 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradedRanking:
-    """A ranking with the grades of its passages, by id. Ids of two rankings agree where the passages do."""
+    """A ranking with the grades of its passages, by id. Rankings of the same passages use the same ids."""
 
     order: tuple[str, ...]
     """Passage ids, best first."""
     grades: Mapping[str, int]
-    """Of the labelled passages, wherever they are ranked."""
+    """The grades of the labelled passages at any rank."""
     recall: float | None
-    """The share of the relevant characters that are in the context; None without a relevant label."""
+    """The share of the relevant characters in the context, or None without a relevant label."""
     precision: float | None
-    """The share of the context's characters that are labelled relevant; None without a relevant label."""
+    """The relevant share of the context's characters, or None without a relevant label."""
 
     @property
     def labelled(self) -> int:
-        """How many of the first `DEPTH` passages have a grade."""
+        """The number of grades among the first `DEPTH` passages."""
         return len(self.order[:DEPTH]) - len(self._missing)
 
     @property
     def ndcg(self) -> Bounds | None:
-        """nDCG with the grade as the gain; None without a relevant passage."""
+        """nDCG with the grade as the gain, or None without a relevant passage."""
         return self._bounds(ranking_metrics.ndcg)
 
     @property
     def reciprocal_rank(self) -> Bounds | None:
-        """None without a relevant passage."""
+        """The reciprocal rank, or None without a relevant passage."""
         return self._bounds(ranking_metrics.reciprocal_rank)
 
     @property
     def figures(self) -> dict[str, str]:
-        """The metrics that there are by their names, as text; none without a relevant passage."""
+        """The known metrics as text, by name. Without a relevant passage the result is empty."""
         texts = {f"nDCG@{DEPTH}": self.ndcg, f"MRR@{DEPTH}": self.reciprocal_rank}
         shares = {"recall": self.recall, "precision": self.precision}
         return {name: str(bounds) for name, bounds in texts.items() if bounds} | {
@@ -83,12 +83,15 @@ class GradedRanking:
 
     @property
     def _missing(self) -> list[str]:
-        """Those of the first passages that have no grade, best first."""
+        """The ungraded passages among the first, best first."""
         return [passage for passage in self.order[:DEPTH] if passage not in self.grades]
 
 
 def graded(index: Index, ranking: Ranking, labels: PlacedLabels, context: Iterable[Place]) -> GradedRanking:
-    """The ranking with the labels projected onto its passages. `context` is where the texts of the sources stand."""
+    """Return the ranking with the labels projected onto its passages.
+
+    `context` is the spans of the sources' texts.
+    """
     rows = passage_grades(index.passages, labels.labels)
     ranges = [(place.page, place.start, place.end) for place in context]
     excerpts = labels.excerpts
@@ -102,18 +105,21 @@ def graded(index: Index, ranking: Ranking, labels: PlacedLabels, context: Iterab
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NdcgComparison:
-    """nDCG of two rankings, once the first passages of both are all labelled."""
+    """nDCG of two rankings, with bounds for missing labels."""
 
     ranking: Bounds | None
-    """None without a relevant passage."""
+    """Bounds for the first ranking, or None without a relevant passage."""
     other: Bounds | None
     difference: Bounds
-    """The first minus the second: narrower than the two bounds suggest, because a missing label counts in both. DCG in
-    place of nDCG without a relevant passage."""
+    """The first minus the second.
+
+    Narrower than the two bounds suggest, because a missing label counts in both. Without a relevant passage it is the
+    difference of DCG.
+    """
 
     @property
     def verdict(self) -> Verdict:
-        """What is so whatever the labels that are missing will be."""
+        """The verdict that holds for every grade of the unlabelled passages."""
         low, high = self.difference.low, self.difference.high
         if -_ROUNDING < low <= high < _ROUNDING:
             return Verdict.EQUAL
@@ -121,10 +127,10 @@ class NdcgComparison:
 
 
 def compare(ranking: GradedRanking, other: GradedRanking) -> NdcgComparison:
-    """nDCG of two rankings of one question, and their difference, as far as the labels decide them.
+    """Compare nDCG of two rankings of one question, as far as the labels decide.
 
-    Two orders of the same passages share the ideal order and the missing labels, and the difference is bounded over
-    these. Of other passages, the bounds of each are taken as they are.
+    Two orders of the same passages share the ideal order and the missing labels, so their difference is bounded
+    directly. For rankings of different passages, the difference is bounded by the bounds of each.
     """
     if set(ranking.order) != set(other.order):
         ours, theirs = ranking.ndcg, other.ndcg
@@ -160,8 +166,10 @@ def compare(ranking: GradedRanking, other: GradedRanking) -> NdcgComparison:
 
 
 def next_to_label(ranking: GradedRanking, other: GradedRanking | None = None) -> str | None:
-    """The id of the passage of `ranking` whose label can change most: the difference to the other ranking, if there is
-    one and it is open, else the ranking's nDCG. None when no label of its first passages is missing."""
+    """Return the id of the unlabelled passage whose label can change most, or None.
+
+    The label changes the difference to `other` if that is given and open, else the nDCG of `ranking`.
+    """
     if other is not None and compare(ranking, other).verdict is Verdict.OPEN:
         ranked = set(ranking.order)
         weights = ranking_metrics.discount_differences(ranking.order, other.order, DEPTH)
@@ -174,15 +182,17 @@ def next_to_label(ranking: GradedRanking, other: GradedRanking | None = None) ->
 
 
 def _extremes(missing: Sequence[str]) -> Iterator[dict[str, int]]:
-    """Grades of the missing passages, best ranked first, among which a metric has its extremes: those of each ideal
-    ranking, with the highest grades at the best ranks, and at the worst ones."""
+    """Yield the grades of the missing passages that give a metric its extremes.
+
+    For each ideal ranking the highest grades are at the best ranks, then at the worst ranks.
+    """
     for grades in _missing_grades(len(missing)):
         yield dict(zip(missing, grades, strict=True))
         yield dict(zip(reversed(missing), grades, strict=True))
 
 
 def _missing_grades(count: int) -> Iterator[list[int]]:
-    """Every multiset of grades that so many passages can have, highest first. Each decides an ideal ranking."""
+    """Yield every multiset of grades of `count` passages, highest first. Each determines an ideal ranking."""
     for relevant in range(count + 1):
         for partly in range(count - relevant + 1):
             grades = [Grade.RELEVANT] * relevant + [Grade.PARTLY] * partly
@@ -194,7 +204,7 @@ def _discounts(ranking: GradedRanking) -> dict[str, float]:
 
 
 def _weighted(weights: Iterable[float], gains: Sequence[int]) -> float:
-    """The sum of products; weights beyond the gains count nothing."""
+    """Return the sum of products, ignoring weights beyond the gains."""
     return math.fsum(weight * gain for weight, gain in zip(weights, gains, strict=False))
 
 

@@ -1,13 +1,13 @@
-"""Samples of passages to label: an unbiased estimate of how two rankings differ, from few labels.
+"""Samples of passages to label, for an unbiased comparison of two rankings from few labels.
 
-Of a passage, the label changes the difference of the two rankings' DCG by its gain times the difference w of
-its two discounts; passages at the same rank in both change nothing. Each is sampled with the probability
-p = min(1, `DENSITY` * |w| / sqrt(r)), r the better of its two ranks, and the sum of w / p * gain over the sampled
-passages is an unbiased estimate of the question's difference (Horvitz and Thompson 1952). The variance is smallest for p
-in proportion to |w| times the root of the mean squared gain (for two rankings: Schnabel, Swaminathan, Frazier and
-Joachims 2016, "Unbiased Comparative Evaluation of Ranking Functions"), which is taken to fall as 1 / r; where it does
-not, the estimate is as unbiased, and less precise. Random numbers are digests of question and passage, so two
-comparisons sample mostly the same passages, and labels are used again.
+The label of a passage changes the difference of the two rankings' DCG by its gain times the difference w of its two
+discounts. Passages at the same rank in both change nothing. Each passage is sampled with the probability p = min(1,
+`DENSITY` * |w| / sqrt(r)), r the better of its two ranks. The sum of w / p * gain over the sampled passages is an
+unbiased estimate of the question's difference (Horvitz and Thompson 1952). The variance is smallest for p in proportion
+to |w| times the root of the mean squared gain (for two rankings: Schnabel, Swaminathan, Frazier and Joachims 2016,
+"Unbiased Comparative Evaluation of Ranking Functions"). The mean squared gain is assumed to fall as 1 / r. If it does
+not, the estimate is still unbiased, but less precise. Random numbers are digests of question and passage, so two
+comparisons sample mostly the same passages and reuse their labels.
 """
 
 import math
@@ -21,23 +21,23 @@ from core.text.digest import text_digest
 DEPTH = 10
 """Ranks that are compared, the k of DCG."""
 DENSITY = 3.0
-"""A larger one takes more labels a question, and fewer questions; the number of labels in all is about the same."""
+"""Controls labels per question: more labels need fewer questions, for about the same total."""
 LARGEST = math.fsum(discount(rank) for rank in range(1, DEPTH + 1))
-"""The largest difference of DCG: everything relevant against nothing."""
+"""The largest difference of DCG: all passages relevant against none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """The passages of one question that are sampled for labelling."""
+    """The sampled passages of one question, for labelling."""
 
     question: str
     factors: Mapping[str, float]
-    """w / p of each sampled passage by its id, those with the largest |w| first."""
+    """w / p of each sampled passage by id, the largest |w| first."""
     pool: int
-    """How many passages are among the first `DEPTH` of either ranking: the labels that pooling needs."""
+    """The number of passages among the first `DEPTH` of either ranking, which pooling would label."""
 
     def estimate(self, grades: Mapping[str, int]) -> float | None:
-        """An unbiased estimate of how much higher the first ranking's DCG is; None while a grade is missing.
+        """Estimate without bias how much higher the first ranking's DCG is, or None without all grades.
 
         A relevant passage has a gain of 1, a partly relevant one of 1/2.
         """
@@ -49,8 +49,10 @@ class Sample:
 
 
 def sample(question: str, first: Sequence[str], second: Sequence[str]) -> Sample:
-    """The sample of a question, of passage ids in the order of two rankings, best first. `question` is a name for it, the
-    same in every comparison."""
+    """Sample passages of two rankings, which are lists of passage ids, best first.
+
+    `question` identifies the question and must be the same in every comparison.
+    """
     differences = discount_differences(first, second, DEPTH)
     best = {passage: min(_rank(passage, first), _rank(passage, second)) for passage in differences}
     chances = {
@@ -70,7 +72,7 @@ def sample(question: str, first: Sequence[str], second: Sequence[str]) -> Sample
 
 
 def in_random_order(samples: Iterable[Sample]) -> tuple[Sample, ...]:
-    """The samples in the order in which questions are to be labelled, which depends on the questions alone."""
+    """Sort the samples into a random labelling order that depends on the questions alone."""
     return tuple(sorted(samples, key=lambda sample: text_digest(sample.question)))
 
 
@@ -80,5 +82,5 @@ def _rank(passage: str, ranking: Sequence[str]) -> float:
 
 
 def _random(question: str, passage: str) -> float:
-    """A number from 0 to below 1 that stands for the passage of a question (permanent random numbers, Ohlsson 1995)."""
+    """Return the permanent random number of a question's passage, in [0, 1) (Ohlsson 1995)."""
     return int(text_digest(f"{question}\n{passage}")[:13], 16) / 16**13

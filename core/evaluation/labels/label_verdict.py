@@ -1,6 +1,6 @@
-"""Which of two rankings is better over many questions, from few labels, whenever one stops labelling.
+"""Comparison of two rankings over many questions from few labels, valid at any stop.
 
-Passages are sampled by `label_samples`, the test is `statistics.sequential_test`.
+`label_samples` samples the passages, `statistics.sequential_test` has the test.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,15 @@ from core.evaluation.statistics.significance import Interval, Verdict, p_text
 from core.text.sanitize import plural, pluralize
 
 BUDGET = 0.3
-"""The share of the labels of pooling after which no difference is said to be shown. Further labels may still show one."""
+"""The share of the labels for pooling at which "no difference shown" is concluded.
+
+More labels may still show a difference.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A passage to label next, by its id, and its question."""
+    """The next passage to label, by id, and its question."""
 
     question: str
     passage: str
@@ -35,40 +38,45 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelVerdict:
-    """The first ranking against the second, by the labels in hand."""
+    """The first ranking against the second, by the present labels."""
 
     labels: int
-    """Labels that are used."""
+    """The number of labels used."""
     pool: int
-    """Labels that pooling to `DEPTH` would need over all questions."""
+    """The labels that pooling to `DEPTH` would need over all questions."""
     questions: int
-    """Questions whose sample is labelled; only these count."""
+    """The number of questions with a labelled sample. Other questions do not count."""
     of: int
-    """All questions."""
+    """The number of all questions."""
     difference: Interval | None
-    """Of the mean DCG, first minus second; None before the first question."""
+    """The mean DCG of the first minus the second, or None before the first question."""
     p_value: float
-    """That the settings make no difference; valid whenever it is looked at."""
+    """The p-value of no difference, valid at any number of labels."""
     verdict: Verdict
     shown: float | None
-    """Where no difference is shown: the smallest one of the mean DCG that the labelled questions show with a chance of
-    `POWER`, infinite where there is none. None before, and for rankings that are the same."""
+    """The smallest difference that the labelled questions show with a chance of `POWER`.
+
+    It is a difference of the mean DCG, or infinity if nothing can be shown. None unless no difference is shown, and for
+    equal rankings.
+    """
     needed: int | None
-    """Questions after which a difference as large as `planned` has a verdict with a chance of `POWER`, more than are
-    labelled, in two significant digits; None with a verdict, and where no number of questions will do."""
+    """The number of questions for a verdict on `planned` with a chance of `POWER`.
+
+    More than are labelled, in two significant digits. None with a verdict, and if no number of questions suffices.
+    """
     planned: float
-    """The size of the difference of the mean DCG so far; `PLANNED` before the first question."""
+    """The difference of the mean DCG so far, unsigned, or `PLANNED` before the first question."""
     open: tuple[Proposal, ...]
-    """The passages of the sample without a label, in the order in which they are to be labelled."""
+    """The unlabelled passages of the sample, in labelling order."""
 
     @property
     def next(self) -> Proposal | None:
-        """The passage to label next; None when the whole sample is labelled."""
+        """The next passage to label, or None if the sample is fully labelled."""
         return self.open[0] if self.open else None
 
     @property
     def summary(self) -> str:
-        """What the labels say of the rankings A and B, in a sentence of Markdown."""
+        """The verdict on the rankings A and B, in a sentence of Markdown."""
         after = f"after {pluralize(self.labels, 'label')}"
         verb = plural(self.questions, "shows", "show")
         match self.verdict:
@@ -98,11 +106,11 @@ class LabelVerdict:
 
 
 def compare(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) -> LabelVerdict:
-    """What the labels say about the two rankings.
+    """Compare the two rankings by the labels.
 
-    A question counts when its whole sample, and that of all questions before it, is labelled: otherwise which
-    questions count could depend on which passages were chosen for labelling. `samples` are as `in_random_order` gives
-    them, `grades` those of labelled passages by their id, by question.
+    A question counts when its sample and the samples of all questions before it are labelled. Otherwise the choice of
+    passages could decide which questions count. `samples` are in the order of `in_random_order`. `grades` are those of
+    labelled passages by id, for each question.
     """
     estimates: list[float] = []
     unlabelled: list[Proposal] = []

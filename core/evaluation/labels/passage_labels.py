@@ -1,7 +1,7 @@
-"""Labels: how relevant a range of a page's text is to a question.
+"""Labels: the relevance of a text range to a question.
 
-A label is a range of characters, never a passage, so it stays when pages are cut into other passages: `passage_grades`
-projects labels onto whatever passages there are.
+A label is a range of characters, not a passage, so it survives other chunkings: `passage_grades` projects labels onto
+any passages.
 """
 
 from collections import defaultdict
@@ -21,32 +21,32 @@ from core.text.sanitize import pluralize
 LABELS_NAME = "labelled passages"
 """The name of the data set of labelled passages."""
 HALF = 0.5
-"""The share of a passage or label that a projection needs."""
+"""The overlap needed for a projection, as a share of the passage or label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedLabels:
-    """Labels where their text stands in the pages of a run."""
+    """Labels located in the present pages of a run."""
 
     labels: tuple[Label, ...]
-    """Each at its place in the present text."""
+    """The labels, at their present ranges."""
     moved: Mapping[Place, Place] = field(default_factory=dict)
-    """Where labels stood when they were made, by where their text stands now on a page that has changed."""
+    """The original range of each label that moved on a changed page, by its present range."""
     gone: tuple[Label, ...] = ()
-    """Those whose page has changed and has the text no longer, or more than once."""
+    """The labels whose text is missing or repeated on the changed page."""
     elsewhere: tuple[Label, ...] = ()
-    """Those of pages that the run does not have."""
+    """The labels of pages outside the run."""
 
     @property
     def excerpts(self) -> tuple[Range, ...]:
-        """The ranges that are at least partly relevant."""
+        """The ranges of labels that are at least partly relevant."""
         return tuple(
             (label.place.page, label.place.start, label.place.end) for label in self.labels if label.grade > 0
         )
 
 
 def label(page: Page, place: Place, grade: Grade) -> Label:
-    """A label of `page.text[place.start:place.end]`."""
+    """Return a label of `page.text[place.start:place.end]`."""
     return Label(
         place=place, digest=text_digest(page.text), text=page.text[place.start : place.end], grade=grade
     )
@@ -55,8 +55,8 @@ def label(page: Page, place: Place, grade: Grade) -> Label:
 def place_labels(labels: Iterable[Label], pages: Mapping[str, Page]) -> PlacedLabels:
     """Find the text of each label in the present pages.
 
-    On a page whose text is not here, a label stays where it was. On a page that has changed since it was labelled, a label is put where its exact text stands now, if that is one
-    place only.
+    A label on a page without stored text stays at its range. On a page that changed since the labelling, a label moves
+    to the present range of its text, if the text occurs exactly once.
     """
     digests: dict[str, str] = {}
     placed: list[Label] = []
@@ -84,11 +84,11 @@ def place_labels(labels: Iterable[Label], pages: Mapping[str, Page]) -> PlacedLa
 
 
 def passage_grades(passages: Sequence[Passage], labels: Sequence[Label]) -> dict[int, int]:
-    """The grade of each labelled passage, by its row.
+    """Return the grade of each labelled passage, by row.
 
-    A label of exactly the passage's range decides. Otherwise a passage is as relevant as the best label of which it
-    holds at least half, or that holds at least half of it; a relevant label always has one passage, the one that holds
-    most of it. A passage is not relevant when at least half of it is labelled, and nothing in it as relevant.
+    A label with exactly the passage's range decides. Otherwise a passage gets the best grade of the labels that overlap
+    with at least half of the passage or of the label. A relevant label always counts for the passage with its largest
+    part. A passage is not relevant if at least half of it is labelled, and nothing in it as relevant.
     """
     passages_by_page = _by_page(passages, {label.place.page for label in labels})
     grades: dict[int, int] = {}
@@ -118,7 +118,7 @@ def passage_grades(passages: Sequence[Passage], labels: Sequence[Label]) -> dict
 
 
 def _by_page(passages: Sequence[Passage], pages: set[str]) -> Mapping[str, list[tuple[int, Place]]]:
-    """Row and place of each passage on these pages; one that stands on several has a place on each."""
+    """Return row and range of each passage on these pages. A passage on several pages has a range on each."""
     by_page: defaultdict[str, list[tuple[int, Place]]] = defaultdict(list)
     for row, passage in enumerate(passages):
         for place in (passage.place, *passage.also):
@@ -128,7 +128,7 @@ def _by_page(passages: Sequence[Passage], pages: set[str]) -> Mapping[str, list[
 
 
 def labelled_passages(store: RunStore, labels: LabelStore, user: str = "") -> DataSet:
-    """The questions that `user` has labelled, and the pages of the runs in which they did.
+    """Return the questions that `user` has labelled, with the pages of their runs.
 
     Raises:
         BadInput: when nothing is labelled, or none of the runs is there any more.
@@ -157,10 +157,10 @@ def labelled_passages(store: RunStore, labels: LabelStore, user: str = "") -> Da
 def labelled_data_set(
     name: str, questions: Mapping[str, Sequence[Label]], pages: Mapping[str, Page]
 ) -> DataSet:
-    """Labels as a data set: the documents are the pages, the excerpts what is labelled as relevant in them.
+    """Return labels as a data set: pages as documents, relevant ranges as excerpts.
 
-    Labels of other pages, and those whose text is gone, are left out, with a warning. `questions` are labels by the
-    question's text.
+    `questions` are labels by the question's text. Labels of other pages or of missing texts are left out, with a
+    warning.
     """
     placed = {text: place_labels(labels, pages) for text, labels in questions.items()}
     lost_count = sum(len(labels.gone) + len(labels.elsewhere) for labels in placed.values())
@@ -182,7 +182,7 @@ def _question(text: str, placed: PlacedLabels) -> Question:
     judgements: dict[str, int] = {}
     for label in placed.labels:
         judgements[label.place.page] = max(judgements.get(label.place.page, 0), int(label.grade))
-    # Part of the id: results of other labels are not continued.
+    # The version is part of the id, so results of other labels are not continued.
     version = text_digest(
         repr(sorted((label.place.page, label.place.start, int(label.grade)) for label in placed.labels))
     )

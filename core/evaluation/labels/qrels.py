@@ -1,7 +1,7 @@
 """Labels in the format of TREC's relevance judgements (qrels): `question 0 document grade`, one label a line.
 
-The document is a page's key with the range of characters in RFC 5147's form, `https://a.example/#char=120,480`; white
-space and what is not ASCII is percent-encoded. The question is a digest of its text.
+The document is a page's key with the range of characters in RFC 5147's form, `https://a.example/#char=120,480`. White
+space and non-ASCII characters are percent-encoded. The question is a digest of its text.
 """
 
 import re
@@ -22,7 +22,7 @@ _LINE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedLabels:
-    """The labels of a file that concern a question and pages in hand, and how many lines do not."""
+    """The labels of a file for a question and the known pages, with counts of the other lines."""
 
     labels: tuple[Label, ...]
     other_questions: int
@@ -30,12 +30,12 @@ class ImportedLabels:
 
 
 def question_id(question: str) -> str:
-    """The id of a question, the same in upper and lower case."""
+    """Return the id of a question, regardless of case."""
     return f"q-{text_digest(folded_question(question))}"
 
 
 def to_qrels(question: str, labels: Iterable[Label]) -> str:
-    """One line for each label, sorted by page and place."""
+    """Return one line for each label, sorted by page and range."""
     ordered = sorted(labels, key=lambda label: (label.place.page, label.place.start, label.place.end))
     return "".join(
         f"{question_id(question)} 0 {_document(label.place)} {int(label.grade)}\n" for label in ordered
@@ -43,7 +43,9 @@ def to_qrels(question: str, labels: Iterable[Label]) -> str:
 
 
 def from_qrels(text: str, question: str, pages: Mapping[str, Page]) -> ImportedLabels:
-    """The labels of this question for these pages. Grades above 2 count as relevant, those below 0 as not relevant.
+    """Read the labels of this question for these pages.
+
+    Grades above 2 count as relevant, grades below 0 as not relevant.
 
     Raises:
         BadInput: for a line that is no judgement of a range of characters, with its number.
@@ -65,7 +67,7 @@ def from_qrels(text: str, question: str, pages: Mapping[str, Page]) -> ImportedL
 
 
 def page_name(key: str) -> str:
-    """A page's key as lines of qrels have it, before `#char=`."""
+    """Return a page's key as written in qrels before `#char=`."""
     return quote(key, safe=":/?&=#@!$,;+~()*")
 
 

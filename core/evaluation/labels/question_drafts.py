@@ -1,7 +1,7 @@
-"""Test questions drafted from passages, by a chat model or from headings, and checked for leaking their wording.
+"""Test questions drafted from passages, by a chat model or from headings, and checked for leaks.
 
-A question in the words of its passage is solved by any ranking by words, and favours those. So each draft comes with the
-share of its content words that stand in the passage, and with the rank that BM25 gives the passage among all.
+A question in the words of its passage is easy for any ranking by words, and favours such rankings. So each draft has
+the share of its content words in the passage, and BM25's rank of the passage.
 """
 
 import asyncio
@@ -29,42 +29,45 @@ from core.text.query_parser import QueryReader
 from core.text.sanitize import scrub_for_prompt
 
 LEAK = 0.6
-"""A question with a larger share of its content words in the passage leaks its wording."""
+"""A question with a larger share of its content words in the passage leaks the passage's wording."""
 FAR = 10
-"""A passage below this rank by BM25 is not found by words: the question may be about something else."""
+"""BM25 does not find a passage below this rank: the question may be about something else."""
 TEMPLATE = "template"
 _SHORTEST = 120
-"""Characters of the shortest passage that a question is drafted from."""
+"""Minimum length of a passage for drafting, in characters."""
 _SEPARATOR = "\n\n"
 _MAX_TOKENS = 1000
 
 Material = tuple[Mapping[str, Page], tuple[Passage, ...]]
-"""Pages by their keys, and passages of them."""
+"""Pages by key, and their passages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A question that its passage answers, if a person approves it."""
+    """A question that its passage answers, subject to a person's approval."""
 
     passage: Passage
     question: str
     author: str
     """The model that wrote it, or `TEMPLATE`."""
     overlap: float
-    """The share of its content words, as stems, that stand in the passage."""
+    """The share of the question's stemmed content words in the passage."""
     rank: int
-    """The rank of the passage among all by BM25; the number of passages where they share no word."""
+    """BM25's rank of the passage, or the number of passages if no word is shared."""
     approved: bool | None = None
-    """None before a person has decided."""
+    """The decision of a person, or None before it."""
 
     @property
     def warning(self) -> str:
-        """What a check has found, in words; empty: nothing."""
+        """The finding of the checks as text, or ""."""
         return "leaks its wording" if self.overlap > LEAK else "source not found" if self.rank > FAR else ""
 
 
 def run_material(runs: Iterable[Run]) -> Material:
-    """The passages of stored runs. Pages without their text, or with strong signs of prompt injection, are left out."""
+    """Collect the passages of stored runs.
+
+    Pages without text, or with strong signs of prompt injection, are left out.
+    """
     pages: dict[str, Page] = {}
     passages: dict[str, Passage] = {}
     for run in runs:
@@ -79,7 +82,10 @@ def run_material(runs: Iterable[Run]) -> Material:
 
 
 def collection_material(collection: str, stored: Iterable[LibraryPassage]) -> Material:
-    """The passages of a collection. A document's text is that of its passages, in order."""
+    """Collect the passages of a collection.
+
+    A document's text is joined from its passages, in order.
+    """
     by_document: defaultdict[str, list[LibraryPassage]] = defaultdict(list)
     for passage in sorted(stored, key=lambda passage: passage.position):
         by_document[passage.document or passage.source].append(passage)
@@ -106,8 +112,10 @@ def collection_material(collection: str, stored: Iterable[LibraryPassage]) -> Ma
 
 
 def chosen_passages(passages: Sequence[Passage], count: int, drafted: Collection[str] = ()) -> list[Passage]:
-    """So many passages of as many pages as there are, in an order that depends on their ids alone; without those whose
-    id is in `drafted`."""
+    """Choose `count` undrafted passages, spread over the pages.
+
+    The order is fixed by the passage ids. `drafted` are the ids to leave out.
+    """
     turns: Counter[str] = Counter()
     in_turn: list[tuple[int, Passage]] = []
     for passage in sorted(passages, key=lambda passage: text_digest(passage.id)):
@@ -119,8 +127,10 @@ def chosen_passages(passages: Sequence[Passage], count: int, drafted: Collection
 
 
 async def draft_question(passage: Passage, material: Material, chat: Chat | None, emit: Emit) -> Draft | None:
-    """A checked question that the passage answers; without a chat model, or where its reply is no question, one made of
-    the heading above the passage. None where neither gives one. The tokens are reported as `ModelUsed`.
+    """Draft and check a question that the passage answers, or return None.
+
+    Without a chat model, or if its reply is not a question, the heading above the passage becomes a question. Tokens
+    are reported as `ModelUsed`.
 
     Raises:
         ChatFailed: when the model does not answer.
@@ -141,7 +151,7 @@ async def draft_question(passage: Passage, material: Material, chat: Chat | None
 
 
 def draft_prompt(text: str, title: str, boundary: str) -> tuple[Message, ...]:
-    """The messages that ask for one question. The passage stands between tags that carry `boundary`."""
+    """Return the prompt for one question. The tags around the passage carry `boundary`."""
     system = (
         "You write questions that test a search engine. You are given a passage of a page. Write one question that the "
         "passage answers, as somebody would ask it who has not seen the passage: name what it is about, use other words "
@@ -158,7 +168,7 @@ def draft_prompt(text: str, title: str, boundary: str) -> tuple[Message, ...]:
 
 
 def checked_draft(passage: Passage, question: str, author: str, material: Material) -> Draft:
-    """The question with its overlap with the passage, and the passage's rank for it."""
+    """Return the question with its overlap and BM25's rank of the passage."""
     _, passages = material
     language = dominant_language([passage.text])
     stems = set(tokens(" ".join(content_words(question, language)), language))
@@ -174,7 +184,10 @@ def checked_draft(passage: Passage, question: str, author: str, material: Materi
 
 
 def drafts_data_set(name: str, drafts: Iterable[Draft], material: Material) -> DataSet:
-    """The approved questions as a data set over all pages: the passage of each is its relevant excerpt."""
+    """Return the approved questions as a data set over all pages.
+
+    The passage of each question is its relevant excerpt.
+    """
     pages, _ = material
     labels: defaultdict[str, list[Label]] = defaultdict(list)
     for draft in drafts:

@@ -1,8 +1,8 @@
 """Retrieved text against marked excerpts: recall, precision and IoU by characters.
 
-The metrics of Smith and Troynikov 2024, "Evaluating Chunking Strategies for Retrieval" (Chroma technical report),
-with a character as the unit where the report has a token. Every range is `(document, start, end)`, end exclusive.
-All raise ValueError for a range that is empty or negative.
+The metrics of Smith and Troynikov 2024, "Evaluating Chunking Strategies for Retrieval" (Chroma technical report), with
+characters as units instead of tokens. Every range is `(document, start, end)`, end exclusive. All functions raise
+ValueError for an empty or negative range.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ Range = tuple[str, int, int]
 
 
 def excerpt_recall(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
-    """The share of the excerpts' characters that were retrieved. ValueError when there is no excerpt."""
+    """Return the retrieved share of the excerpts' characters. Raises ValueError without an excerpt."""
     marked = _merged(excerpts)
     if not marked:
         raise ValueError("there is no excerpt")
@@ -20,10 +20,10 @@ def excerpt_recall(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> flo
 
 
 def excerpt_precision(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
-    """The share of the retrieved characters that lie in an excerpt; 0 when nothing was retrieved.
+    """Return the share of the retrieved characters in an excerpt, or 0 if nothing was retrieved.
 
-    Text that was retrieved twice, by passages that overlap, counts twice below the line and once above it, so an
-    overlap lowers it.
+    Text that overlapping passages retrieve twice counts twice in the denominator and once in the numerator, so an
+    overlap lowers the precision.
     """
     retrieved = list(retrieved)
     total = _size(retrieved)
@@ -31,8 +31,11 @@ def excerpt_precision(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> 
 
 
 def excerpt_iou(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
-    """Intersection over union: what is in both, by the retrieved characters with repeats and the excerpts' that were
-    missed. ValueError when there is neither."""
+    """Return the intersection over union of excerpts and retrieved text.
+
+    The union is the retrieved characters with repeats, plus the missed characters of the excerpts. Raises ValueError if
+    both are empty.
+    """
     marked, retrieved = _merged(excerpts), list(retrieved)
     common = _size(_common(marked, _merged(retrieved)))
     union = _size(retrieved) + _size(marked) - common
@@ -42,7 +45,7 @@ def excerpt_iou(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
 
 
 def _merged(ranges: Iterable[Range]) -> list[Range]:
-    """The same characters as ranges that do not touch, sorted."""
+    """Return the same characters as sorted ranges that do not touch."""
     merged: list[Range] = []
     for document, start, end in sorted(ranges):
         if not 0 <= start < end:
@@ -55,7 +58,7 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
 
 
 def _common(left: list[Range], right: list[Range]) -> list[Range]:
-    """The characters that are in both, each side merged."""
+    """Return the characters in both lists, each of which is merged."""
     by_document: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for document, start, end in right:
         by_document[document].append((start, end))

@@ -1,4 +1,7 @@
-"""The unit of each metric, and what it says in one sentence for somebody who has never heard of it: for the pages and docs/metrics.md."""
+"""The unit of each metric, and one sentence of help for newcomers.
+
+The pages and docs/metrics.md show these sentences.
+"""
 
 from collections.abc import Mapping
 from typing import Literal

@@ -1,9 +1,9 @@
-"""Metrics of one ranking against graded judgements, and of retrieved text against marked excerpts.
+"""Metrics of one ranking against graded judgements.
 
 A ranking holds document ids, best first. Judgements hold the grade of each judged document: 0 is judged and not
-relevant, 1 and up is relevant, and a document that is absent was never judged. All metrics but `judged` count an
-unjudged document as not relevant. Every metric is from 0 to 1. All raise ValueError for a k below 1, for an id that is ranked twice, and, except
-`precision` and `judged`, for judgements without a relevant document: there is nothing to be found.
+relevant, 1 and up is relevant, and an absent document was never judged. All metrics except `judged` count an unjudged
+document as not relevant. Every metric is from 0 to 1. All raise ValueError for a k below 1 and for an id that is ranked
+twice. All except `precision` and `judged` raise ValueError for judgements without a relevant document.
 """
 
 import math
@@ -15,25 +15,27 @@ Metric = Callable[[Ranked, Judgements, int], float]
 
 
 def recall(ranking: Ranked, judgements: Judgements, k: int) -> float:
-    """The share of the relevant documents that are among the first `k`."""
+    """Return the share of the relevant documents among the first `k`."""
     return _found(ranking, judgements, k) / _relevant(judgements)
 
 
 def precision(ranking: Ranked, judgements: Judgements, k: int) -> float:
-    """The relevant documents among the first `k`, divided by `k`, however short the ranking is."""
+    """Return the relevant documents among the first `k`, divided by `k`, even for a shorter ranking."""
     return _found(ranking, judgements, k) / k
 
 
 def reciprocal_rank(ranking: Ranked, judgements: Judgements, k: int) -> float:
-    """1 / the rank of the first relevant document, 0 when none is among the first `k`: averaged, MRR@k."""
+    """Return 1 / the rank of the first relevant document, or 0 if it is beyond `k`. The average is MRR@k."""
     _relevant(judgements)
     ranks = (rank for rank, document in enumerate(_first(ranking, k), 1) if judgements.get(document, 0) > 0)
     return 1 / next(ranks, math.inf)
 
 
 def average_precision(ranking: Ranked, judgements: Judgements, k: int) -> float:
-    """The mean, over all relevant documents, of the precision at each one's rank; 0 for those that are not among
-    the first `k`. Averaged over questions, MAP@k (Manning, Raghavan and Schütze 2008, section 8.4).
+    """Return the mean of the precision at the rank of each relevant document.
+
+    A document beyond the first `k` counts 0. The average over questions is MAP@k (Manning, Raghavan and Schütze 2008,
+    section 8.4).
     """
     relevant, hits, total = _relevant(judgements), 0, 0.0
     for rank, document in enumerate(_first(ranking, k), 1):
@@ -44,9 +46,10 @@ def average_precision(ranking: Ranked, judgements: Judgements, k: int) -> float:
 
 
 def ndcg(ranking: Ranked, judgements: Judgements, k: int) -> float:
-    """Discounted cumulative gain of the first `k`, divided by that of the ideal ranking of all judged documents.
+    """Return the discounted cumulative gain of the first `k`, divided by the ideal ranking's gain.
 
-    The gain is the grade itself (Järvelin and Kekäläinen 2002; trec_eval); at rank r it is divided by log2(r + 1).
+    The ideal ranking has all judged documents. The gain is the grade itself (Järvelin and Kekäläinen 2002; trec_eval),
+    divided by log2(r + 1) at rank r.
     """
     _relevant(judgements)
     reached = _discounted([max(judgements.get(document, 0), 0) for document in _first(ranking, k)])
@@ -55,14 +58,14 @@ def ndcg(ranking: Ranked, judgements: Judgements, k: int) -> float:
 
 
 def discount(rank: int) -> float:
-    """What a gain at this rank, counted from 1, is multiplied with in discounted cumulative gain."""
+    """Return the factor of a gain at this rank, from 1, in discounted cumulative gain."""
     return 1 / math.log2(rank + 1)
 
 
 def discount_differences(ranking: Ranked, other: Ranked, k: int) -> dict[str, float]:
-    """What a gain of 1 adds to the difference of the two discounted cumulative gains, by document of the first `k`.
+    """Return how a gain of 1 changes the difference of the two DCGs, for each of the first `k` documents.
 
-    Documents that both have at the same rank add nothing, and are left out.
+    Documents at the same rank in both rankings change nothing and are left out.
     """
     differences: dict[str, float] = {}
     for order, sign in ((ranking, 1), (other, -1)):
@@ -72,8 +75,10 @@ def discount_differences(ranking: Ranked, other: Ranked, k: int) -> dict[str, fl
 
 
 def judged(ranking: Ranked, judgements: Judgements, k: int) -> float:
-    """The share of the first `k` that was judged at all; 0 for an empty ranking. Where it is low, the other metrics
-    say more about the judgements than about the ranking."""
+    """Return the judged share of the first `k`, or 0 for an empty ranking.
+
+    If it is low, the other metrics show more about the judgements than about the ranking.
+    """
     first = _first(ranking, k)
     return sum(document in judgements for document in first) / len(first) if first else 0.0
 

@@ -1,4 +1,4 @@
-"""The metrics of a question's ranking: of its documents, and of what its context holds.
+"""The metrics of a question's ranking: for its documents, and for the text of its context.
 
 A document is retrieved at the rank of its best passage.
 """
@@ -14,7 +14,7 @@ from core.stages.answering.surroundings import surrounded
 from core.text.sanitize import estimated_tokens
 
 DEPTH = 10
-"""The k of the metrics of documents."""
+"""The k of the document metrics."""
 DOCUMENT_METRICS: Mapping[str, ranking_metrics.Metric] = {
     f"nDCG@{DEPTH}": ranking_metrics.ndcg,
     f"recall@{DEPTH}": ranking_metrics.recall,
@@ -28,15 +28,15 @@ EXCERPT_METRICS: Mapping[str, Callable[[Iterable[Range], Iterable[Range]], float
     "excerpt precision": excerpt_metrics.excerpt_precision,
     "excerpt IoU": excerpt_metrics.excerpt_iou,
 }
-"""Of the passages in the context, with the text around them that the model is given, by characters."""
+"""Metrics by characters of the passages in the context, with the surrounding text for the model."""
 CONTEXT_TOKENS = "context tokens"
-"""What the context costs: its estimated tokens. All other metrics are from 0 to 1."""
+"""The estimated tokens of the context. All other metrics are from 0 to 1."""
 
 
 def measure_ranking(
     question: Question, index: Index, ranking: Ranking, pages: Mapping[str, Page], knobs: RankKnobs
 ) -> dict[str, float]:
-    """Every metric that the question's judgements allow, by its name. `pages` are those of the index."""
+    """Return every metric that the question's judgements allow, by name. `pages` are the pages of the index."""
     documents = _documents(index, ranking)
     places = [_place(index.passages[row], question) for row in ranking.context]
     texts = {place.page: pages[place.page].text for place in places}
@@ -52,14 +52,14 @@ def measure_ranking(
 
 
 def _place(passage: Passage, question: Question) -> Place:
-    """Where the passage is: of identical ones, the place in a document with an excerpt, if there is one."""
+    """Return the passage's range, in a document with an excerpt if possible."""
     marked = {document for document, _, _ in question.excerpts}
     places = (passage.place, *passage.also)
     return next((place for place in places if place.page in marked), passage.place)
 
 
 def _documents(index: Index, ranking: Ranking) -> list[str]:
-    """The ids of the first documents, each at the rank of its best passage."""
+    """Return the ids of the first documents, each at the rank of its best passage."""
     documents: dict[str, None] = {}
     for row in ranking.order:
         passage = index.passages[row]

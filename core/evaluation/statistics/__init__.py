@@ -1,1 +1,1 @@
-"""Intervals and tests: what figures over questions show."""
+"""Confidence intervals and significance tests for figures over questions."""

@@ -1,7 +1,7 @@
-"""How certain a figure is: intervals of means and of differences, a paired randomization test, and Holm's correction.
+"""Statistical certainty of figures: intervals, a paired randomization test, Holm's correction.
 
-All arrays are of one metric, one value a question, float64 of shape (questions,). Results depend on the arguments
-alone: random numbers have one seed. The latest tests are kept, since a page asks for the same ones at every redraw.
+All arrays have one value of one metric per question, float64 of shape (questions,). Results depend on the arguments
+alone, because random numbers have a fixed seed. The latest tests are cached, since a page repeats them at every redraw.
 """
 
 import itertools
@@ -17,32 +17,34 @@ from numpy.typing import ArrayLike, NDArray
 
 CONFIDENCE = 0.95
 SIGNIFICANT = 0.05
-"""A difference with a p-value above this is not called one."""
+"""The highest p-value of a significant difference."""
 PERMUTATIONS = 20_000
 SUBSETS = 5_000
 EXACT = 14
-"""Up to so many questions that differ, all 2 ** n sign patterns are counted instead of a sample of them."""
+"""The most differing questions whose 2 ** n sign patterns are all counted instead of sampled."""
 PRIOR = 0.25
-"""Added to the variance of the values, and to that of shares of the same mean, each summed over questions. Without it
-twenty values of which one differs a little from 1 would have an interval of almost no width."""
+"""Added to the variance of the values, and to the variance of shares with the same mean, each summed over questions.
+
+Without it, twenty values of which a single value differs a little from 1 would have an interval of almost no width.
+"""
 
 _TOGETHER = 250
 _NOISE = 1e-12
-"""Sums of the same numbers in another order differ by less."""
+"""Rounding error between sums of the same numbers in another order."""
 _SMALLEST_P = 0.0001
 
 
 class Verdict(StrEnum):
-    """What a comparison of two settings or rankings comes to, of the one against the other."""
+    """The outcome of comparing a setting or ranking with another."""
 
     BETTER = "better"
     WORSE = "worse"
     EQUAL = "equal"
     NO_DIFFERENCE = "no difference shown"
     TOO_FEW = "too few questions to show a difference"
-    """Whatever their values had been."""
+    """With any values."""
     OPEN = "open"
-    """Until more is labelled."""
+    """More labels are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +60,13 @@ class Interval:
 
 
 def mean_interval(values: ArrayLike) -> Interval:
-    """The mean over questions of a metric from 0 to 1, with Wilson's score interval.
+    """Return the mean of a metric from 0 to 1, with Wilson's score interval.
 
     For shares, whose values are all 0 or 1, it is the interval of Wilson (1927), which Brown, Cai and DasGupta (2001)
     recommend. Other values vary less than shares of the same mean: the number of questions is divided by the ratio of
     the two variances, which gives the effective sample size (Korn and Graubard 1998; with Wilson's interval: Franco,
-    Little, Louis and Slud 2019). `PRIOR` keeps the ratio from being estimated from next to no variation. The interval
-    never has the width 0. `bench/intervals.py` measures its coverage.
+    Little, Louis and Slud 2019). `PRIOR` stabilises the ratio if there is almost no variation. The interval never has
+    the width 0. `bench/intervals.py` measures its coverage.
 
     Raises:
         ValueError: when there is no value, or one that is not from 0 to 1.
@@ -83,15 +85,16 @@ def _wilson(share: float, count: float) -> tuple[float, float]:
     shrunk = 1 + quantile**2 / count
     centre = (share + quantile**2 / (2 * count)) / shrunk
     half = quantile / shrunk * math.sqrt(share * (1 - share) / count + (quantile / (2 * count)) ** 2)
-    # Rounding must not put a bound beyond the share itself, where that is 0 or 1.
+    # Rounding must not put a bound beyond the share itself, if the share is 0 or 1.
     return max(min(centre - half, share), 0.0), min(max(centre + half, share), 1.0)
 
 
 def difference_interval(first: ArrayLike, second: ArrayLike) -> Interval:
-    """`difference_intervals` of one setting: the mean of second minus first, with its interval.
+    """Return the mean of second minus first, with its interval by `difference_intervals`.
 
     Raises:
-        ValueError: as for `randomization_test`.
+
+        ValueError: when the lengths differ, or a value is missing or not finite.
     """
     before, after = _pairs(first, second)
     return _difference_interval((after - before).tobytes())
@@ -103,11 +106,12 @@ def _difference_interval(values: bytes) -> Interval:
 
 
 def difference_intervals(differences: NDArray[np.float64]) -> tuple[Interval, ...]:
-    """The mean difference of each setting to a baseline, with the differences that `randomization_tests` does not
-    reject: those between two quantiles of the means of random subsets of the questions (Hartigan 1969, "Using subsample
-    values as typical values").
+    """Return the mean difference of each setting to a baseline, with its interval.
 
-    Where there are too few questions for `CONFIDENCE`, the bounds are those of metrics from 0 to 1. `differences` are
+    The interval has the differences that `randomization_tests` does not reject. It lies between two quantiles of the
+    means of random subsets of the questions (Hartigan 1969, "Using subsample values as typical values").
+
+    With too few questions for `CONFIDENCE`, the bounds are -1 and 1, which suit metrics from 0 to 1. `differences` are
     setting minus baseline, shape (settings, questions).
     """
     intervals: list[Interval] = []
@@ -128,14 +132,17 @@ def difference_intervals(differences: NDArray[np.float64]) -> tuple[Interval, ..
 
 
 def _subset_means(subsets: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The means of each subset that is not empty, shape (subsets, settings)."""
+    """Return the means of each subset that is not empty, shape (subsets, settings)."""
     sizes = subsets.sum(axis=1)
     means: NDArray[np.float64] = (subsets @ values)[sizes > 0] / sizes[sizes > 0, np.newaxis]
     return means
 
 
 def _subsets(questions: int) -> Iterator[NDArray[np.float64]]:
-    """Which questions are in each subset, shape (subsets, questions): all subsets, or random ones of many."""
+    """Yield the membership of questions in subsets, shape (subsets, questions).
+
+    Few questions have all subsets, many have random subsets.
+    """
     if questions <= EXACT:
         yield np.array(list(itertools.product((0.0, 1.0), repeat=questions)))
         return
@@ -145,20 +152,20 @@ def _subsets(questions: int) -> Iterator[NDArray[np.float64]]:
 
 
 def p_number(value: float) -> str:
-    """A p-value as it is printed everywhere: `.0123`, or `< .0001`, since none is 0; or `1`."""
+    """Return a p-value as text: `.0123`, `< .0001` because no p-value is 0, or `1`."""
     if value < _SMALLEST_P:
         return f"< {_SMALLEST_P:.4f}".replace("0.", ".", 1)
     return f"{value:.4f}".removeprefix("0") if value < 1 - _SMALLEST_P / 2 else "1"
 
 
 def p_text(value: float) -> str:
-    """`p = .0123` or `p < .0001`."""
+    """Return `p = .0123` or `p < .0001`."""
     number = p_number(value)
     return f"p {number}" if number.startswith("<") else f"p = {number}"
 
 
 def randomization_test(first: ArrayLike, second: ArrayLike, *, permutations: int = PERMUTATIONS) -> float:
-    """`randomization_tests` of one setting: the p-value of the difference between second and first.
+    """Return the p-value of the difference between second and first, by `randomization_tests`.
 
     Raises:
         ValueError: when the lengths differ, there is no value, or one that is not finite.
@@ -175,12 +182,12 @@ def _randomization_test(values: bytes, permutations: int) -> float:
 def randomization_tests(
     differences: NDArray[np.float64], permutations: int = PERMUTATIONS
 ) -> NDArray[np.float64]:
-    """The two-sided p-value of each setting's mean difference to a baseline, over the same questions.
+    """Return the two-sided p-value of each setting's mean difference to a baseline.
 
     Under the null hypothesis each question's two values could be swapped (Smucker, Allan and Carterette 2007). Up to
-    `EXACT` questions that differ, all swaps are counted; above, `permutations` random ones, the same for all settings,
-    and the p-value is (b + 1) / (m + 1), which is never 0 (Phipson and Smyth 2010). `differences` are setting minus
-    baseline, shape (settings, questions); the p-values have the shape (settings,).
+    `EXACT` differing questions, all swaps are counted. Above, `permutations` random swaps are the same for all
+    settings, and the p-value is (b + 1) / (m + 1), which is never 0 (Phipson and Smyth 2010). `differences` are setting
+    minus baseline over the same questions, shape (settings, questions). The p-values have the shape (settings,).
     """
     observed = np.abs(differences.sum(axis=1)) - _NOISE
     p_values = np.ones(len(differences))
@@ -202,24 +209,27 @@ def randomization_tests(
 
 
 def smallest_p_value(questions: int, comparisons: int = 1) -> float:
-    """The smallest p-value of `randomization_test` over so many questions, after `holm` for so many comparisons: that
-    of differences that all have one sign."""
+    """Return the smallest possible p-value for this number of questions and comparisons.
+
+    It is reached if all differences have the same sign. `holm` corrects for the comparisons.
+    """
     alone = 2.0 ** (1 - questions) if questions <= EXACT else 1 / (PERMUTATIONS + 1)
     return min(1.0, comparisons * alone)
 
 
 def least_questions(comparisons: int = 1) -> int:
-    """Return the fewest questions that can show a difference, however large, in so many comparisons.
+    """Return the fewest questions that can show a difference of any size in `comparisons` tests.
 
-    With fewer, not even differences of one sign in every question reach `SIGNIFICANT`, and an interval is from -1 to 1.
+    With fewer, not even differences of the same sign in every question reach `SIGNIFICANT`, and an interval is from -1
+    to 1.
     """
     return next(count for count in itertools.count(1) if smallest_p_value(count, comparisons) <= SIGNIFICANT)
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """P-values adjusted for testing all of them at once, in the order given (Holm 1979).
+    """Return p-values adjusted for testing all of them at once, in the given order (Holm 1979).
 
-    Rejecting those at or below a level keeps the chance of a single false rejection at or below it.
+    Rejecting p-values at or below a level keeps the chance of any false rejection at or below it.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted, highest = [0.0] * len(p_values), 0.0
