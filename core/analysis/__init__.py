@@ -1,4 +1,4 @@
 """Analyses of a run as values that pages draw: retrieval, rankings, embeddings, answers, timing.
 
-Functions of a `Run`; those that need vectors or a model take the port.
+Functions take a `Run`, and a port if they need vectors or a model.
 """

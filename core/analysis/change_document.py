@@ -1,4 +1,4 @@
-"""What is new between two runs, as JSON for programs and as lines for a terminal."""
+"""The changes between two runs, as JSON for programs and as lines for a terminal."""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
@@ -16,7 +16,7 @@ EVERY_SCORE = frozenset(ChangeScores._fields)
 
 
 def change_document(changes: RunChanges) -> dict[str, Any]:
-    """All that is new, as JSON values. `ranks` are positions in the context, from 1; null: not in it."""
+    """Return all changes as JSON values. `ranks` are positions in the context, from 1, or null outside it."""
     return {
         "question": changes.after.question,
         "before": _run(changes.before),
@@ -83,7 +83,7 @@ def _placed(passage: Passage) -> dict[str, Any]:
 
 
 def change_lines(changes: RunChanges, scores: Collection[str] = EVERY_SCORE) -> Iterator[str]:
-    """What is new in sources and answer, of these scores only; then, for all scores, what else is.
+    """Yield the changes of sources and answer for these scores. For all scores, yield the rest too.
 
     `+` is new, `-` gone, `~` changed, `>` moved.
     """
@@ -132,7 +132,7 @@ def _page(change: PageChange) -> str:
 
 
 def kind_counts(noun: str, changes: Collection[PageChange | PassageChange]) -> Iterator[str]:
-    """How many changes of each kind there are, such as `5 pages: 3 new, 2 gone`; nothing without any."""
+    """Yield the number of changes by kind, such as `5 pages: 3 new, 2 gone`, or nothing."""
     kinds = [change.kind for change in changes]
     counts = [f"{kinds.count(kind):,} {kind}" for kind in ChangeKind if kind in kinds]
     if counts:

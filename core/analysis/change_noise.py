@@ -1,10 +1,10 @@
-"""When a change between two runs exceeds what repeating the question unchanged shows: a rank test.
+"""Rank test for a change between two runs against the noise of unchanged repeats.
 
-A question differs from itself: searches rank anew, pages time out, models choose other words. Its noise is the scores
-of repeats against one earlier run. While nothing changed, a later run is one more repeat, and every order of their
-scores is equally likely, whatever their distribution: so is that of conformal prediction (Vovk, Gammerman and Shafer,
-"Algorithmic Learning in a Random World", 2005). Few repeats cannot make one rare score certain, so several asks in
-a row have to exceed the noise.
+A question differs from itself: searches change their order, pages time out, models choose other words. Its noise is the
+scores of repeats against one earlier run. While nothing changed, a later run is one more repeat, and every order of the
+scores is equally likely, whatever their distribution, like in conformal prediction (Vovk, Gammerman and Shafer,
+"Algorithmic Learning in a Random World", 2005). Few repeats cannot make one rare score certain, so several consecutive
+asks must exceed the noise.
 """
 
 import functools
@@ -16,13 +16,16 @@ from typing import NamedTuple
 from core.analysis.run_changes import ChangeScores
 
 FALSE_ALARMS = 0.025
-"""The most that the probability of a false alarm may be. More than 5 in 100 asks then have a probability below 4 %."""
+"""The highest probability of a false alarm.
+
+More than 5 false alarms in 100 asks then have a probability below 4 %.
+"""
 FEWEST_REPEATS, MOST_REPEATS = 3, 50
-"""Repeats that a noise may have; of more, the latest count."""
+"""The limits of repeats for a noise. Beyond the upper limit only the latest repeats count."""
 
 
 class NoiseRule(NamedTuple):
-    """A change is told when so many `asks` in a row have one score that exceeds the `rank`-th highest of the noise."""
+    """The rule for a change: `asks` consecutive asks exceed the `rank`-th highest score of the noise."""
 
     asks: int
     rank: int
@@ -30,10 +33,10 @@ class NoiseRule(NamedTuple):
 
 @functools.cache
 def noise_rule(repeats: int) -> NoiseRule:
-    """The fewest asks that can keep the bound after so many repeats, and the lowest threshold that then does.
+    """Return the fewest asks that keep the bound, with their lowest threshold.
 
-    That all of k asks exceed the r-th highest of n repeats means that they are among the highest k + r - 1 of all:
-    C(k + r - 1, k) of the C(n + k, k) equally likely orders. The scores of `ChangeScores` share the bound.
+    If all of k asks exceed the r-th highest of n repeats, they are among the highest k + r - 1 of all: C(k + r - 1, k)
+    of the C(n + k, k) equally likely orders. The scores of `ChangeScores` share the bound.
     """
     bound = FALSE_ALARMS / len(ChangeScores._fields)
     asks = next(k for k in count(1) if bound * comb(repeats + k, k) >= 1)
@@ -44,7 +47,7 @@ def noise_rule(repeats: int) -> NoiseRule:
 
 
 def exceeding(noise: Sequence[ChangeScores], scores: ChangeScores) -> frozenset[str]:
-    """The names of the scores that exceed their noise."""
+    """Return the names of the scores that exceed their noise."""
     rank = noise_rule(len(noise)).rank
     thresholds = (sorted(column, reverse=True)[rank - 1] for column in zip(*noise, strict=True))
     return frozenset(

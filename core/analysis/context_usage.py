@@ -1,4 +1,4 @@
-"""What fills the context of an answer: the parts of its prompt, with their tokens and what they cost."""
+"""The parts of an answer's prompt, with their tokens and cost."""
 
 import re
 from collections import Counter
@@ -12,11 +12,11 @@ from core.run.state import Run
 from core.text.sanitize import estimated_tokens, one_line
 
 _RULES = re.compile(r'<source-(\w+) number="…">')
-"""How the rules of a prompt show the tags of its sources, with the code that no page knows."""
+"""Matches the tags of sources in the rules of a prompt, with the code that no page knows."""
 
 
 class ContextPart(StrEnum):
-    """Kinds of parts of a prompt, in the order in which they stand there."""
+    """Kinds of parts of a prompt, in their order."""
 
     INSTRUCTIONS = "instructions"
     HISTORY = "history"
@@ -36,18 +36,18 @@ class PartUsage:
 
     part: ContextPart
     number: int = 0
-    """The number of a source; 0 of other parts."""
+    """The number of a source, or 0 for other parts."""
     title: str
-    """What it is, on one line: of a source, the title of its page; of the question, its words."""
+    """A title on one line: a source's page title, or the words of the question."""
     tokens: int
     share: float
-    """Of the tokens of the prompt, 0 to 1."""
+    """Share of the tokens of the prompt, from 0 to 1."""
     cost: Cost | None
-    """None where the price of the model is unknown."""
+    """The cost, or None if the model's price is unknown."""
 
     @property
     def name(self) -> str:
-        """The part in words, such as `Source 3`."""
+        """The displayed name, such as `Source 3`."""
         return f"Source {self.number}" if self.number else str(self.part).capitalize()
 
 
@@ -57,14 +57,14 @@ class ContextUsage:
 
     parts: tuple[PartUsage, ...]
     tokens: int
-    """Estimated, as those of its parts."""
+    """Estimated tokens of all parts."""
     cost: Cost | None
     counted: int | None
-    """The tokens of the prompt as the server of the model counted them; None where it did not."""
+    """The prompt tokens counted by the model's server, or None."""
 
 
 def context_usage(run: Run, prices: Prices) -> ContextUsage | None:
-    """What fills the prompt of the run's latest answer by a chat model; None where none was asked."""
+    """Return the parts of the latest prompt for an answer, or None without a prompt."""
     if not run.prompt:
         return None
     characters = Counter[tuple[ContextPart, int]]()
@@ -104,7 +104,7 @@ def context_usage(run: Run, prices: Prices) -> ContextUsage | None:
 
 
 def without_history(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """A prompt without earlier questions and answers, and without what a chat client sent with the question."""
+    """Return a prompt without earlier turns and without a chat client's additions."""
     block = _tagged(messages, "question|answer|client|asker")
     return tuple(
         replace(message, content=block.sub("", message.content)) if block else message for message in messages
@@ -112,15 +112,17 @@ def without_history(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _tagged(messages: Sequence[Message], tags: str) -> re.Pattern[str] | None:
-    """What stands in the prompt between these tags and carries its code; None: it has no code."""
+    """Return a pattern for prompt text in these tags, or None without a code."""
     rules = next(filter(None, (_RULES.search(message.content) for message in messages)), None)
     pattern = rf'<({tags})-{rules[1]}(?: number="(\d+)")?>\n.*?</\1-{rules[1]}>' if rules else ""
     return re.compile(pattern, re.DOTALL) if pattern else None
 
 
 def _lengths(messages: Sequence[Message]) -> Iterator[tuple[ContextPart, int, int]]:
-    """Parts with the number of a source, and their characters. What stands between no tags is an instruction, or the
-    question where the user says it."""
+    """Yield parts with a source number, and their characters.
+
+    Text outside tags is an instruction, or the question in a message of the user.
+    """
     block = _tagged(messages, "source|question|answer")
     for message in messages:
         rest = len(message.content)

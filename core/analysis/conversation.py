@@ -1,4 +1,4 @@
-"""A conversation as its turns: which runs it is made of, what each was answered from, what it took."""
+"""A conversation as its turns: their runs, and the basis of each answer."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,11 @@ from core.text.sanitize import pluralize
 
 
 def thread(turns: Sequence[RunSummary], run_id: str) -> tuple[RunSummary, ...]:
-    """The turns before a run, the run, and those that follow it, oldest first; of two that follow one, the newer. Empty
-    where the run is not among the `turns` of its conversation, which are in any order."""
+    """Return the turns before and after a run, with the run, oldest first.
+
+    If two turns follow the same turn, the newer is taken. `turns` are those of the conversation, in any order. Empty if
+    the run is not among them.
+    """
     by_id = {turn.id: turn for turn in turns}
     followers: dict[str, RunSummary] = {}
     for turn in sorted(turns, key=lambda turn: turn.started):
@@ -27,7 +30,7 @@ def thread(turns: Sequence[RunSummary], run_id: str) -> tuple[RunSummary, ...]:
 
 
 def latest_turns(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
-    """The newest of the runs of each conversation. `runs` are newest first, as the history lists them."""
+    """Return the newest run of each conversation. `runs` are newest first, like in the history."""
     newest: dict[str, RunSummary] = {}
     for run in runs:
         newest.setdefault(run.conversation, run)
@@ -35,7 +38,7 @@ def latest_turns(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
 
 
 def answered_from(run: Run) -> str:
-    """What a run was answered from, in a few words, with the coverage that was measured before it."""
+    """Return the basis of a run's answer in a few words, with the coverage measured before it."""
     if run.turn:
         return _decision(run.turn)
     return f"searched, {pluralize(run.full_pages, 'page')}" if run.hits else "searched"
@@ -54,5 +57,5 @@ def _decision(turn: Turn) -> str:
 
 
 def understood(question: str, turn: Turn | None) -> str:
-    """How a follow-up was understood and what it is answered from, in a sentence; empty for a first question."""
+    """Return how a follow-up was understood, in a sentence, or "" for a first question."""
     return f"Understood as “{question}”: {_decision(turn)}." if turn else ""

@@ -1,4 +1,4 @@
-"""Extractor comparison: the visible text of a page against what each article extractor keeps of it."""
+"""Extractor comparison: the visible text of a page against each extracted article."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,22 +12,21 @@ from core.reading.why_not import Absence
 from core.run.state import Run
 
 COMPARED_SENTENCES = 4000
-"""Sentences of each text that are compared; `ExtractorResult.truncated` says when there are more."""
+"""The most sentences of each text to compare. `ExtractorResult.truncated` reports more."""
 
 WhyNot = Callable[[Document, str, Extractor], Awaitable[Absence]]
-"""Tells in a process of its own what kept a text of a page out of an article. Raises `Unreadable`."""
+"""Finds in another process what kept a text of a page out of an article. Raises `Unreadable`."""
 
 SHOWN_SOURCE = 120_000
-"""Characters of a page's source that are returned."""
+"""The most characters of a page's source that are returned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractorResult:
-    """What one extractor made of the page, compared with the page's visible text.
+    """The result of one extractor, compared with the page's visible text.
 
-    `article` is None when extraction failed, and `error` says why. `kept` is the share of the visible
-    text's characters that are in the article, from 0 to 1. `truncated` is True when only the first
-    `COMPARED_SENTENCES` were compared.
+    `article` is None after a failed extraction, with the reason in `error`. `kept` is the share of the visible text's
+    characters in the article, from 0 to 1. `truncated` is True if only the first `COMPARED_SENTENCES` were compared.
     """
 
     extractor: Extractor
@@ -39,7 +38,7 @@ class ExtractorResult:
 
     @property
     def left_out(self) -> int:
-        """How many visible sentences are not in the article."""
+        """The number of visible sentences missing in the article."""
         return sum(piece.kind is DiffKind.REMOVED for piece in self.pieces)
 
 
@@ -47,9 +46,9 @@ class ExtractorResult:
 class ExtractorComparison:
     """One page under every extractor.
 
-    `visible` is the page's text as a reader sees it, `used` the text that the run ranks, `kept_by_hand` the texts whose
-    blocks a person has kept in it, and which every result keeps. `source` is the
-    beginning of the page's markup, of `length` characters in all; empty where the page is not text.
+    `visible` is the page's text for a reader, `used` the text that the run ranks, `kept_by_hand` the texts of blocks
+    that a person has kept, which every result has. `source` is the beginning of the page's markup, of `length`
+    characters in all, or "" for a page that is not text.
     """
 
     key: str
@@ -64,7 +63,7 @@ class ExtractorComparison:
 
     @property
     def in_use(self) -> Extractor | None:
-        """The extractor whose text the run ranks; None when it is none of them, as for a skipped page."""
+        """The extractor of the text that the run ranks, or None if no extractor made it."""
         for result in (*self.results, self.visible):
             if result.article and self.used and result.article.text == self.used:
                 return result.extractor
@@ -74,10 +73,13 @@ class ExtractorComparison:
 async def compare_extractors(
     run: Run, key: str, ports: Ports, *, fetch: bool = False
 ) -> ExtractorComparison | None:
-    """Run every extractor on the page of the hit with this key; None when it is neither cached nor may be fetched.
+    """Run every extractor on the page of a hit, or return None if its document is unavailable.
+
+    `key` is that of the hit. Without `fetch` only a cached document is used.
 
     Raises:
-        Unreadable: when the page is fetched, and cannot be.
+
+        Unreadable: when the page cannot be fetched.
     """
     url = next((hit.url for hit in run.hits if hit.key == key), "")
     if not url:
@@ -113,10 +115,11 @@ async def compare_extractors(
 async def why_not_extracted(
     run: Run, key: str, text: str, extractor: Extractor, *, ports: Ports, why_not: WhyNot
 ) -> Absence | None:
-    """What kept a text of a page of the run out of the article of this extractor; None when the page is not cached.
+    """Return why a page's text is missing in an extractor's article, or None for an uncached page.
 
     Raises:
-        Unreadable: when no reader finds it out.
+
+        Unreadable: when no reader finds the reason.
     """
     url = next((hit.url for hit in run.hits if hit.key == key), "")
     document = await ports.web.cached_page(url) if url else None
@@ -132,7 +135,7 @@ _VISIBLE_FIRST = (
 
 
 def _source(document: Document) -> str:
-    """The page's markup as text; empty for other formats, such as PDF."""
+    """Return the page's markup as text, or "" for other formats such as PDF."""
     from core.text.decoding import decode
 
     textual = document.media_type.startswith("text/") or document.media_type.endswith(("xml", "json"))
@@ -147,7 +150,7 @@ async def _extracted(document: Document, extract: Extract, extractor: Extractor)
 
 
 def compared(visible_text: str, result: ExtractorResult) -> ExtractorResult:
-    """The result with its article compared, sentence by sentence, with the page's visible text."""
+    """Return the result with its article compared with the page's visible text, by sentence."""
     visible = line_sentences(visible_text)
     article = line_sentences(result.article.text if result.article else "")
     pieces = diff_sentences(visible[:COMPARED_SENTENCES], article[:COMPARED_SENTENCES])

@@ -1,4 +1,4 @@
-"""Gantt chart of a run: phases, and under each its searches, pages and model calls, one row each."""
+"""Gantt chart of a run: phases with their searches, pages and model calls."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from core.run.timeline import Activity, Span, Wait
 from core.text.sanitize import one_line
 
 MAX_ROWS = 150
-"""The most rows below the phases: those that took longest; the rest are counted."""
+"""The most rows below the phases. Only the longest are shown, the others are counted."""
 
 WAIT = "wait"
-"""The kind of a bar between the end of a fetch and the beginning of its extraction."""
+"""The kind of a bar between a fetch and its extraction."""
 
 RETRY = "retry"
-"""The kind of a bar in which a model call waits for its next attempt."""
+"""The kind of a bar for a model call's wait before another attempt."""
 
 _PAGE_KINDS = frozenset({"fetch", "extract"})
 
@@ -42,7 +42,7 @@ class Bar:
 class Row:
     """A phase, a search, a page from its fetch to its article, or a model call.
 
-    Its bars follow each other, but for waits for another attempt, which lie within the bar of their call.
+    Its bars follow each other, except that retry waits lie within the bar of their call.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class Row:
     """The label in full, and the address of a page."""
     bars: tuple[Bar, ...]
     seconds: float
-    """Seconds of work: from the beginning of the first bar to the end of the last, without `waited`."""
+    """Seconds of work from the first bar to the last, without `waited`."""
     waited: float = 0.0
     """Seconds of waiting for another attempt."""
 
@@ -65,18 +65,18 @@ class Gantt:
     """Duration of the full width."""
     ticks: tuple[float, ...]
     groups: tuple[tuple[Row, tuple[Row, ...]], ...]
-    """Each phase with its rows, in order of their beginnings."""
+    """Each phase with its rows, in order of their starts."""
     hidden: int
     """Rows left out because there are too many."""
 
     @property
     def bars(self) -> tuple[Bar, ...]:
-        """All bars that are drawn."""
+        """All drawn bars."""
         return tuple(bar for phase, rows in self.groups for row in (phase, *rows) for bar in row.bars)
 
 
 def gantt(run: Run, now: float) -> Gantt:
-    """The timeline at `now` seconds of the run's clock."""
+    """Return the timeline at `now` seconds of the run's clock."""
     whole, timeline = max(now, run.seconds, 1e-3), run.timeline
     places = {hit.key: place for place, hit in enumerate(run.hits, 1)}
     titles = {hit.key: hit.title for hit in run.hits} | {page.key: page.title for page in run.pages.values()}
@@ -120,7 +120,10 @@ def gantt(run: Run, now: float) -> Gantt:
 def _row(
     parts: Sequence[Activity], place: int | None, title: str, bars: tuple[Bar, ...], waited: float
 ) -> Row:
-    """The row of activities about one subject. `place` in the hits and `title` are those of a page."""
+    """Return the row of activities about one subject.
+
+    `place` in the hits and `title` are those of a page.
+    """
     first = parts[0]
     address = one_line(first.label, 500)
     name = _short(title or first.label)
@@ -135,14 +138,14 @@ def _row(
 
 
 def _retries(run: Run, activity: str, now: float, whole: float) -> Iterable[Bar]:
-    """A bar for each time that this activity waited for another attempt."""
+    """Yield a bar for each retry wait of this activity."""
     for wait in run.timeline.waits:
         if wait.activity == activity:
             yield _bar(RETRY, _until(wait, now), now, whole)
 
 
 def _retry_row(wait: Wait, now: float, whole: float) -> Row:
-    """The row of a wait whose call is no activity of its own, such as that for writing queries."""
+    """Return the row of a wait whose call has no activity, such as writing queries."""
     bar = _bar(RETRY, _until(wait, now), now, whole)
     label = f"{wait.reason}: waiting for {wait.server}"
     return Row(
@@ -156,7 +159,7 @@ def _retry_row(wait: Wait, now: float, whole: float) -> Row:
 
 
 def _until(wait: Wait, now: float) -> Span:
-    """The part of the wait that has passed."""
+    """Return the part of the wait before `now`."""
     return Span(start=wait.span.start, end=min(wait.ends(), max(now, wait.span.start)))
 
 
@@ -182,7 +185,7 @@ def _bar(kind: str, span: Span, now: float, whole: float, *, failed: bool = Fals
 
 
 def _short(label: str) -> str:
-    """An address shortened to the end of its path and its site."""
+    """Return a short form of an address: the end of its path, and its site."""
     if not label.startswith(("http://", "https://")):
         return one_line(label)
     last = urlsplit(label).path.rstrip("/").rpartition("/")[2]
@@ -190,7 +193,7 @@ def _short(label: str) -> str:
 
 
 def _ticks(whole: float) -> tuple[float, ...]:
-    """Round seconds for the axis, four to eight of them."""
+    """Return four to eight round numbers of seconds for the axis."""
     step = next(
         unit * 10.0**power
         for power in range(-3, 7)

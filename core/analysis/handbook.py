@@ -1,4 +1,4 @@
-"""The handbook as pages of the app: its contents in parts, and articles with their see-also lines taken apart."""
+"""The handbook as pages of the app: contents, and articles without see-also lines."""
 
 import functools
 import re
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CONTENTS = "contents.toml"
-"""The file beside the articles that has their order."""
+"""The file with the order of the articles."""
 
 _SEE_ALSO = re.compile(r"^See also:(.*)\Z", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[([^\]]+)\]\(([a-z0-9-]+)\.md\)")
@@ -15,14 +15,14 @@ _LINK = re.compile(r"\[([^\]]+)\]\(([a-z0-9-]+)\.md\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chapter:
-    """`lead` is the first paragraph. `body` is Markdown without title and see-also line."""
+    """An article. `lead` is the first paragraph. `body` is Markdown without title and see-also line."""
 
     slug: str
     title: str
     lead: str
     body: str
     related: tuple[str, ...]
-    """Slugs of the articles that the see-also line names."""
+    """Slugs of the articles in the see-also line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,10 @@ class Part:
 
 @functools.cache
 def parts(folder: Path) -> tuple[Part, ...]:
-    """The parts in the order of `contents.toml`; articles that it does not list are a part at the end, by title."""
+    """Return the parts in the order of `contents.toml`.
+
+    Unlisted articles are a part at the end, sorted by title.
+    """
     unlisted = {path.stem: _chapter(path.stem, path.read_text("utf-8")) for path in folder.glob("*.md")}
     contents = tomllib.loads((folder / CONTENTS).read_text("utf-8"))
     chapters = [
@@ -54,7 +57,7 @@ def parts(folder: Path) -> tuple[Part, ...]:
 
 
 def chapters(folder: Path) -> tuple[Chapter, ...]:
-    """Every article of the folder, in reading order."""
+    """Return every article of the folder, in reading order."""
     return tuple(chapter for part in parts(folder) for chapter in part.chapters)
 
 

@@ -1,4 +1,4 @@
-"""The history as a list: which runs match a filter, and what their settings changed."""
+"""The history as a list: filters of runs, and their changed settings."""
 
 from collections.abc import Collection, Iterable
 
@@ -15,7 +15,10 @@ from core.text.sanitize import has_words
 def matching_runs(
     runs: Iterable[RunSummary], words: str = "", statuses: Collection[str] = (), tags: Collection[str] = ()
 ) -> tuple[RunSummary, ...]:
-    """Runs whose question contains every word, with one of the statuses and one of the tags. Empty means any."""
+    """Return the runs whose question contains every word.
+
+    A run needs one of the statuses and one of the tags. Empty means any.
+    """
     return tuple(
         run
         for run in runs
@@ -26,17 +29,17 @@ def matching_runs(
 
 
 def all_tags(runs: Iterable[RunSummary]) -> tuple[str, ...]:
-    """Every tag of the runs, sorted."""
+    """Return every tag of the runs, sorted."""
     return tuple(sorted({tag for run in runs for tag in run.tags}, key=str.casefold))
 
 
 def common_tags(runs: Collection[RunSummary]) -> tuple[str, ...]:
-    """The tags that all of the runs have, sorted."""
+    """Return the sorted tags that all of the runs have."""
     return tuple(tag for tag in all_tags(runs) if all(tag in run.tags for run in runs))
 
 
 def changed_settings(run: RunSummary, defaults: Knobs) -> tuple[str, ...]:
-    """The settings of a run that differ from the defaults, such as `top_k 3`."""
+    """Return the settings of a run that differ from the defaults, such as `top_k 3`."""
     if run.knobs is None:
         return ()
     return tuple(
@@ -45,11 +48,14 @@ def changed_settings(run: RunSummary, defaults: Knobs) -> tuple[str, ...]:
 
 
 def summary_usage(run: RunSummary, prices: Prices) -> RunUsage:
-    """What a run took of its models. One that an earlier version stored has a single row, of an unknown model."""
+    """Return a run's use of models.
+
+    A run that an earlier version stored has a single row, of an unknown model.
+    """
     unnamed = ModelUsed(Phase.ANSWER, ModelUsage(model="", tokens=run.usage)) if run.usage else None
     return run_usage(run.model_usage or filter(None, (unnamed,)), prices)
 
 
 def are_comparable(runs: Collection[RunSummary]) -> bool:
-    """Whether these are two runs that have ended, with passages."""
+    """Return whether these are two ended runs with passages."""
     return len(runs) == 2 and all(run.passages and run.status not in ("queued", "running") for run in runs)

@@ -22,17 +22,17 @@ PHASES = (
     (Phase.RANK, "Rank"),
     (Phase.ANSWER, "Answer"),
 )
-"""The phases with their titles on screen."""
+"""The phases with their displayed titles."""
 
 _CELL = {Phase.CHECK: Phase.ANSWER}
-"""Phases without a place in the stepper, and those that stand for them."""
+"""Phases without a cell in the stepper, and the phases that show them."""
 
 _PHASE_OF_PART = {"library": Phase.SEARCH, **{str(phase): phase for phase in Phase}}
-"""The phase that failed, by the part that an error names."""
+"""The failed phase, by the part that an error names."""
 
 
 class RunStage(StrEnum):
-    """What a live page has to redraw."""
+    """The stage of a run, which decides what a live page redraws."""
 
     QUEUED = "queued"
     GATHER = "gather"
@@ -41,7 +41,7 @@ class RunStage(StrEnum):
 
 
 def run_stage(run: Run) -> RunStage:
-    """The stage that the run is at."""
+    """Return the stage of the run."""
     if not run.live:
         return RunStage.ENDED
     if run.status is RunStatus.QUEUED:
@@ -51,7 +51,7 @@ def run_stage(run: Run) -> RunStage:
 
 
 def spoken_state(run: Run) -> str:
-    """The state of a run as one sentence, which changes with its stage and not with every event."""
+    """Return the state of a run as a sentence, which changes only with the stage."""
     match run_stage(run):
         case RunStage.QUEUED | RunStage.GATHER:
             return "Searching and reading."
@@ -70,12 +70,12 @@ def spoken_state(run: Run) -> str:
 
 
 def warnings(run: Run) -> tuple[Notice, ...]:
-    """The notices of the run that are warnings: of a loss or a doubt."""
+    """Return the warnings among the run's notices: a loss or a doubt."""
     return tuple(notice for notice in run.notices if notice.severity is Severity.WARNING)
 
 
 def missing_hits(run: Run) -> str:
-    """Why a run has no hits, as a sentence."""
+    """Return why a run has no hits, as a sentence."""
     if run.live:
         return "Searching …"
     if run.replies:
@@ -84,23 +84,23 @@ def missing_hits(run: Run) -> str:
 
 
 class PhaseState(StrEnum):
-    """How far a phase is, and how it ended."""
+    """The state and outcome of a phase."""
 
     WAITING = "waiting"
-    """It has not begun; of a run that has ended: it never did."""
+    """The phase has not begun, or never began in an ended run."""
     RUNNING = "running"
     DONE = "done"
     PARTIAL = "partial"
-    """It ended with a warning: something was lost in it, or may be wrong."""
+    """The phase ended with a warning: data was lost, or may be wrong."""
     FAILED = "failed"
-    """It is why the run failed."""
+    """The phase made the run fail."""
     CUT = "cut"
-    """The run ended while this phase was under way."""
+    """The run ended during this phase."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseProgress:
-    """One phase in the stepper. `seconds` is None before it begins, and leaves out waits for another attempt."""
+    """One phase in the stepper. `seconds` is None before its start, and excludes retry waits."""
 
     phase: Phase
     title: str
@@ -109,16 +109,16 @@ class PhaseProgress:
     unit: str
     seconds: float | None
     detail: str = ""
-    """What the count stands for, where that is not plain."""
+    """An explanation of the count, if it is not plain."""
     waiting: str = ""
-    """Why the phase waits and until when; empty when it does not."""
+    """The reason and end of the phase's wait, or ""."""
     wait_seconds: float = 0.0
     waited: float = 0.0
-    """Seconds in which the phase did nothing but wait for another attempt. `seconds` leaves them out."""
+    """Seconds of waiting for another attempt, which `seconds` excludes."""
 
 
 def phase_progress(run: Run, now: float) -> tuple[PhaseProgress, ...]:
-    """The phases at `now` seconds of the run's clock."""
+    """Return the phases at `now` seconds of the run's clock."""
     lossy = {_CELL.get(notice.phase, notice.phase) for notice in warnings(run)}
     return tuple(_phase(run, phase, title, now, lossy=phase in lossy) for phase, title in PHASES)
 
@@ -228,13 +228,13 @@ class HitProgress:
 
     @property
     def seconds(self) -> float | None:
-        """Of fetching and reading; None before it ended."""
+        """Seconds of fetching and reading, or None before the end."""
         read = self.skip or self.page
         return read.seconds if read else None
 
 
 def hit_progress(run: Run) -> tuple[HitProgress, ...]:
-    """The hits in their merged order, each with its outcome so far."""
+    """Return the hits in their merged order, each with its outcome so far."""
     return tuple(
         HitProgress(
             place=place,
@@ -259,7 +259,10 @@ def _outcome(run: Run, hit: Hit) -> PageOutcome:
 
 
 def retriable(run: Run) -> tuple[str, ...]:
-    """Keys of the hits that were skipped because of a timeout or deadline, or not reached before the run ended."""
+    """Return keys of hits that may succeed on another attempt.
+
+    They were skipped because of a timeout or deadline, or not reached before the run ended.
+    """
     cut_short = not run.live and run.status is not RunStatus.DONE
 
     def may_succeed(key: str) -> bool:
@@ -270,7 +273,7 @@ def retriable(run: Run) -> tuple[str, ...]:
 
 
 def best_so_far(run: Run) -> tuple[tuple[float, str, str], ...]:
-    """`(cosine, passage, site)` of the five best passages embedded so far, best first."""
+    """Return `(cosine, passage, site)` of the five best passages so far, best first."""
     embedded = (
         passage
         for passage in run.passages

@@ -1,4 +1,4 @@
-"""What a run does now, and what it has in hand: one line for the page, counts of passages, the offer to answer."""
+"""The present activity of a run: a line for the page, counts, the offer to answer."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -20,22 +20,22 @@ _WORK = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageCounts:
-    """Passages of a run. `found` are all that were chunked; of those with the same text only one is kept."""
+    """Passages of a run. `found` counts all, before passages with the same text are merged."""
 
     found: int
     merged: int
-    """Those left out because another has the same text."""
+    """Passages left out because another has the same text."""
     embedded: int
-    """Those with a vector. While they are embedded, merged ones count too."""
+    """Passages with a vector. During embedding, merged passages count too."""
 
     @property
     def kept(self) -> int:
-        """Those that are not merged into another one."""
+        """Passages that are not merged into another."""
         return self.found - self.merged
 
 
 def passage_counts(run: Run) -> PassageCounts:
-    """The counts of the index, or while there is none for these passages, of the work so far."""
+    """Return the counts of the index, or of the work so far."""
     if run.index is None or run.last_complete is not run:
         return PassageCounts(found=len(run.passages), merged=0, embedded=len(run.live_cosine))
     in_index = len(run.index.passages) + len(run.index.not_embedded)
@@ -48,7 +48,7 @@ def passage_counts(run: Run) -> PassageCounts:
 
 
 def embedded_so_far(run: Run) -> str:
-    """How many passages of a ranked run have a vector, where some wait for theirs; else empty."""
+    """Return the number of embedded passages while some have no vector, or ""."""
     if run.index is None or not len(run.index.waiting):
         return ""
     total = len(run.index.passages)
@@ -56,7 +56,7 @@ def embedded_so_far(run: Run) -> str:
 
 
 def current_activity(run: Run, now: float) -> str:
-    """What a live run does at `now` seconds of its clock, as a line without an end mark."""
+    """Return the activity of a live run at `now` seconds of its clock, without an end mark."""
     if run.status is RunStatus.QUEUED:
         return "Waiting for a free slot"
     if waiting := waiting_for(run, now):
@@ -88,29 +88,32 @@ def waiting_for(run: Run, now: float) -> str:
 
 
 def retry_text(wait: Wait, now: float) -> str:
-    """Why a request waits, and the seconds until it is sent again, rounded up."""
+    """Return the reason of a wait, with the seconds until the next attempt."""
     return f"{wait.reason} of {wait.server}, retrying in {ceil(wait.ends() - now)} s"
 
 
 SILENT_SECONDS = 10.0
-"""From this long without data on, a person is told that a chat model is silent."""
+"""Seconds without data after which a chat model is reported as silent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SilentModel:
-    """A chat model that has sent nothing for a while."""
+    """A chat model without recent output."""
 
     model: str
     seconds: float
-    """Since it was asked, or last sent something."""
+    """Seconds since its request or latest output."""
     gives_up: float | None
-    """Seconds of silence after which it is given up, or None."""
+    """Seconds of silence before the request is given up, or None."""
     can_quote: bool
-    """Whether it writes the answer, so that the sources can be quoted instead."""
+    """Whether the model writes the answer, so that quoting the sources can replace it."""
 
     @property
     def text(self) -> str:
-        """What is waited for, without an end mark. A server that keeps its connection open may outlast the limit."""
+        """The name and time of the wait, without an end mark.
+
+        A server that keeps its connection open may outlast the limit.
+        """
         name = embedder_name(self.model)
         limited = self.gives_up is not None and self.seconds <= self.gives_up
         until = f", gives up at {ceil(self.gives_up or 0)} s" if limited else ""
@@ -118,7 +121,7 @@ class SilentModel:
 
 
 def silent_model(run: Run, now: float) -> SilentModel | None:
-    """The chat model that a live run has waited for since `SILENT_SECONDS` or more at `now` seconds, or None."""
+    """Return the chat model of a live run that is silent for `SILENT_SECONDS`, or None."""
     timeline = run.timeline
     for phase, reply in timeline.awaited.items() if run.live else ():
         seconds = timeline.silent(phase, now)
@@ -131,23 +134,23 @@ def silent_model(run: Run, now: float) -> SilentModel | None:
 
 
 def writes_answer(run: Run) -> bool:
-    """Whether a chat model is writing the answer of a live run, which can be ended by quoting the sources."""
+    """Return whether a chat model is writing the answer, which quoting the sources can end."""
     return run.live and Phase.ANSWER in run.timeline.awaited
 
 
 def can_quote(run: Run) -> bool:
-    """Whether the sources can be quoted in place of an answer that the chat model writes, or has failed to write."""
+    """Return whether quotes can replace an answer that the model writes or failed to write."""
     return writes_answer(run) or ((offer := answer_offer(run)) is not None and offer.model_failed)
 
 
 def quoted_instead(run: Run) -> bool:
-    """Whether the sources are quoted although a chat model is connected; a note says why."""
+    """Return whether the sources are quoted despite a chat model. A note has the reason."""
     return any(note.phase is Phase.ANSWER and QUOTED in note.message.lower() for note in run.notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerOffer:
-    """What a run that ended without a complete answer could be answered from."""
+    """The basis for answering a run that ended without a complete answer."""
 
     pages: int
     """The number of pages with a ranked passage, or of all pages without a ranking."""
@@ -158,13 +161,13 @@ class AnswerOffer:
     """The name of the ranking, or ""."""
     passages: int
     model_failed: bool
-    """The run has failed because its chat model did: the sources can be quoted without it."""
+    """Whether the chat model made the run fail, so the sources can be quoted without it."""
 
 
 def answer_offer(run: Run) -> AnswerOffer | None:
     """Return what an unfinished run can be answered from, or None.
 
-    None is for a run that is live, has a complete answer, or has no pages.
+    Live runs, complete answers and runs without pages give None.
     """
     finished = run.status is RunStatus.DONE or (run.answer is not None and run.answer.complete)
     if run.live or finished or not run.pages:

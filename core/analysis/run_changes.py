@@ -1,4 +1,4 @@
-"""What is new between two runs of one question: sources, passages, pages, ranks and sentences of the answer."""
+"""Changes between two runs of one question: sources, passages, pages, ranks, answer."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,37 +18,37 @@ from core.text.sanitize import single_spaced
 
 
 class ChangeKind(StrEnum):
-    """What happened to a page, a passage or a source from the first run to the second."""
+    """The kind of a change between two runs."""
 
     NEW = "new"
     GONE = "gone"
     CHANGED = "changed"
-    """Its text is another; a passage's is similar."""
+    """The text differs. A passage's text is similar."""
     MOVED = "moved"
-    """The same text is at another place of its page, or on another page."""
+    """The same text is at another range of its page, or on another page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageChange:
-    """A page in either run; `before` is None for a new one, `after` for one that is gone."""
+    """A page in either run. `before` is None for a new page, `after` for a gone page."""
 
     kind: ChangeKind
     before: Page | None
     after: Page | None
     reason: str = ""
-    """Why a page that is gone was not read, such as its status; empty when the search did not find it."""
+    """The reason why a gone page was not read, such as its status, or "" if it was not found."""
 
     @property
     def page(self) -> Page:
-        """The page as it was read last."""
+        """The latest version of the page."""
         return cast(Page, self.after or self.before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageChange:
-    """A passage in either of two lists, with its row in each; of a source the row is its number minus 1.
+    """A passage in either of two lists, with its row in each. A source's row is its number minus 1.
 
-    `before` is None for a new one, `after` for one that is gone.
+    `before` is None for a new passage, `after` for a gone passage.
     """
 
     kind: ChangeKind
@@ -59,12 +59,12 @@ class PassageChange:
 
     @property
     def passage(self) -> Passage:
-        """The passage as it was read last."""
+        """The latest version of the passage."""
         return cast(Passage, self.after or self.before)
 
     @property
     def pieces(self) -> tuple[DiffPiece, ...]:
-        """The sentences that only one of both has; none when either is missing."""
+        """The sentences in only one version, or empty if either is missing."""
         if self.before is None or self.after is None:
             return ()
         pieces = diff_sentences(line_sentences(self.before.text), line_sentences(self.after.text))
@@ -72,23 +72,23 @@ class PassageChange:
 
 
 class ChangeScores(NamedTuple):
-    """How much the two runs differ, each from 0 (nothing) to 1 (all). What moved only counts as unchanged."""
+    """Differences of two runs, each from 0 (none) to 1 (all). Moved items count as unchanged."""
 
     sources: float
-    """The share of the sources of both runs that are in one of them only."""
+    """The share of the sources of both runs that a single run has."""
     texts: float
-    """The share of the sources in both runs whose text changed."""
+    """The share of the common sources with a changed text."""
     answer: float
-    """1 minus the Sørensen–Dice coefficient of the sentences of both answers; 1 where one run has none."""
+    """1 minus the Sørensen–Dice coefficient of the answers' sentences, or 1 if a single run has an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunChanges:
     """The second run against the first.
 
-    `passages` are of all that was ranked, `sources` of what the answers were written from. `ranks` are passages whose
-    position in the context is another, or that are in one context only, in the order of the second ranking. `ranking` is
-    None when either run has none, and so is `answer`.
+    `passages` compares all ranked passages, `sources` the answers' sources. `ranks` are the passages whose position in
+    the context differs, or that are in a single context, in the order of the second ranking. `ranking` and `answer` are
+    None if either run has none.
     """
 
     before: Run
@@ -107,7 +107,7 @@ class RunChanges:
 
     @property
     def scores(self) -> ChangeScores:
-        """How much differs."""
+        """The size of the differences."""
         kinds = Counter(change.kind for change in self.sources)
         first, second = len(self.before.sources), len(self.after.sources)
         one_sided = (self.before.answer is None) != (self.after.answer is None)
@@ -118,7 +118,7 @@ class RunChanges:
         )
 
     def source(self, change: PassageChange) -> Source:
-        """The source that a change of `sources` is about, as it was last."""
+        """Return the latest source of a change in `sources`."""
         run, row = (
             (self.before, change.before_row) if change.after_row is None else (self.after, change.after_row)
         )
@@ -126,7 +126,7 @@ class RunChanges:
 
     @property
     def source_pages(self) -> dict[ChangeKind, tuple[str, ...]]:
-        """Keys of the pages that only the second run has sources of (new), and only the first (gone)."""
+        """Keys of the source pages of the second run only (new), and of the first only (gone)."""
         first, second = (
             dict.fromkeys(source.passage.place.page for source in run.sources)
             for run in (self.before, self.after)
@@ -141,7 +141,8 @@ def run_changes(before: Run, after: Run) -> RunChanges:
     """Compare two runs of one question.
 
     Raises:
-        BadInput: when the texts of one of them are not here, as `require_texts`.
+
+        BadInput: when page texts of either run are missing.
     """
     for run in (before, after):
         require_texts(run.passages, run.pages)
@@ -158,7 +159,10 @@ def run_changes(before: Run, after: Run) -> RunChanges:
 
 
 def passage_changes(before: Sequence[Passage], after: Sequence[Passage]) -> tuple[PassageChange, ...]:
-    """What is new in the second list, in its order, then what is gone from the first; `match_passages` pairs them."""
+    """Return the new passages of the second list, then the gone passages of the first.
+
+    `match_passages` pairs the passages.
+    """
     pairs = match_passages(before, after)
     rows = {other: row for row, other in pairs.items()}
     changes = []
@@ -187,7 +191,7 @@ def _kind(before: Passage | None, after: Passage) -> ChangeKind | None:
 
 
 def _page_changes(before: Run, after: Run) -> tuple[PageChange, ...]:
-    """Pages that were read whole: a snippet that stands in for a page says nothing about its text."""
+    """Return the changes of full pages: the snippet of a page shows nothing about its text."""
     first, second = (
         {page.key: page for page in run.ranked_pages if not page.snippet_only} for run in (before, after)
     )

@@ -1,4 +1,4 @@
-"""What a run took of its models: tokens and dollars, by phase and model and in total."""
+"""A run's use of models: tokens and dollars, by phase and model and in total."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _PURPOSES = {
     Phase.ANSWER: "answers",
 }
 UNKNOWN = "unknown"
-"""The cost of a model that has no price, in words."""
+"""The displayed cost of a model without a price."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageRow:
-    """What a model took in a phase. Calls whose cost its provider states and others are two rows."""
+    """A model's use in a phase. Calls with and without a stated cost are separate rows."""
 
     phase: Phase
     usage: ModelUsage
     cost: Cost | None
-    """None when it is unknown."""
+    """The cost, or None if unknown."""
 
     @property
     def purpose(self) -> str:
-        """What the model was asked for, in words."""
+        """The displayed purpose of the calls."""
         return _PURPOSES.get(self.phase, str(self.phase))
 
     @property
@@ -43,14 +43,14 @@ class UsageRow:
         return f"{'≈' if self.usage.estimated else ''}{counts}"
 
     def __str__(self) -> str:
-        """Such as `answers: 600 + 100 in 2 calls, ~$0.0040`."""
+        """Return a line such as `answers: 600 + 100 in 2 calls, ~$0.0040`."""
         cost = "inside OpenQuery, free" if self.usage.local else self.cost or f"cost {UNKNOWN}"
         return f"{self.purpose}: {self.counts} in {pluralize(self.usage.calls, 'call')}, {cost}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunUsage:
-    """The rows of a run in the order of first use, and their total without models inside OpenQuery."""
+    """The rows of a run in the order of first use, with totals of models on servers."""
 
     rows: tuple[UsageRow, ...]
 
@@ -61,18 +61,18 @@ class RunUsage:
 
     @property
     def tokens(self) -> Usage | None:
-        """The tokens on servers; None when no server was asked."""
+        """The tokens on servers, or None without calls of servers."""
         tokens = [row.usage.tokens for row in self.billed]
         return sum(tokens[1:], tokens[0]) if tokens else None
 
     @property
     def estimated(self) -> bool:
-        """Whether a part of the tokens was estimated, because a server did not count it."""
+        """Whether any tokens were estimated, because a server did not count them."""
         return any(row.usage.estimated for row in self.billed)
 
     @property
     def cost(self) -> Cost | None:
-        """What is known of the cost; None where nothing is, or no server was asked."""
+        """The known part of the cost, or None."""
         costs = [row.cost for row in self.billed if row.cost]
         if not costs:
             return None
@@ -80,12 +80,12 @@ class RunUsage:
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """The models whose cost is unknown."""
+        """The models without a known cost."""
         return tuple(dict.fromkeys(row.usage.model for row in self.billed if row.cost is None))
 
     @property
     def cost_text(self) -> str:
-        """The cost in words, such as `~$0.0040`, `unknown` or `at least $0.0031`; empty when no server was asked."""
+        """The displayed cost, such as `~$0.0040`, `unknown` or `at least $0.0031`, or "" without calls of servers."""
         if not self.billed:
             return ""
         if self.cost is None:
@@ -94,13 +94,16 @@ class RunUsage:
 
     @property
     def explanation(self) -> str:
-        """The rows in a sentence, with the models whose price is unknown."""
+        """The rows in a sentence, with the models without a price."""
         text = f"{'; '.join(map(str, self.rows))}."
         return f"{text} No price is known of {', '.join(self.unpriced)}." if self.unpriced else text
 
 
 def run_usage(calls: Iterable[ModelUsed], prices: Prices) -> RunUsage:
-    """The rows of a run's `model_usage`: costs as providers state them, else by the price table."""
+    """Return the rows of a run's `model_usage`.
+
+    Costs are stated by providers, or else computed by the price table.
+    """
     return RunUsage(
         rows=tuple(
             UsageRow(phase=call.phase, usage=call.usage, cost=prices.cost(call.usage)) for call in calls

@@ -1,4 +1,4 @@
-"""The steps of an agent in words: what each tool was called with, what came of it, and what it took."""
+"""The steps of an agent for display: the tool's arguments, outcome and cost."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,33 +14,33 @@ UNDER_WAY = "under way"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRow:
-    """A step of a run for a person. The texts come from a model and from strangers' pages."""
+    """A step of a run for a person. The texts come from a model and from untrusted pages."""
 
     number: int
     tool: str
     argument: str
-    """What the tool was called with, on one line and without its form."""
+    """The values of the tool's arguments, on one line."""
     outcome: str
-    """The size of the result, such as "10 hits"; `failed` where the tool was refused or failed."""
+    """The size of the result, such as "10 hits", or `failed`."""
     seconds: float
-    """Until the latest event of the run while it is under way."""
+    """Seconds, up to the latest event of the run for a running step."""
     tokens: int
-    """Of the model's decision for it; 0 where an earlier step of the same decision has them."""
+    """Tokens of the model's decision, or 0 if an earlier step of the decision has them."""
     ended: bool
     error: bool
     reason: str
-    """What the model wrote when it called the tool."""
+    """The model's text with the tool call."""
     arguments: str
-    """As the model wrote them."""
+    """The arguments as written by the model."""
     result: str
-    """What the model was told; empty while it is under way."""
+    """The result for the model, or "" before its end."""
 
     def __str__(self) -> str:
         return f"Step {self.number}: {self.tool} {self.argument}: {self.outcome}"
 
 
 def step_rows(run: Run) -> Iterator[StepRow]:
-    """The steps of a run in their order."""
+    """Yield the steps of a run in order."""
     for step in run.steps:
         yield StepRow(
             number=step.number,
@@ -58,7 +58,10 @@ def step_rows(run: Run) -> Iterator[StepRow]:
 
 
 def _argument(arguments: str) -> str:
-    """The values of a JSON object, an address without its usual scheme; anything else as it is."""
+    """Return the values of a JSON object on one line, or any other text unchanged.
+
+    An address loses its usual scheme.
+    """
     try:
         values = orjson.loads(arguments)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""Sentence-level diff of two texts, and its display as blocks with long common stretches folded."""
+"""Sentence-level diff of two texts, and its blocks with long common parts folded."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,25 +13,25 @@ from core.text.sentences import sentences
 Item = TypeVar("Item")
 
 SHOWN_CHARACTERS = 150_000
-"""Characters of a diff that are shown."""
+"""The most characters of a diff to show."""
 
 FOLD_EDGE = 160
-"""Characters that are shown at either end of a folded stretch."""
+"""Characters shown at either end of a folded part."""
 
 
 class DiffKind(StrEnum):
-    """Which of two texts has a stretch."""
+    """Which of two texts has a part."""
 
     COMMON = "common"
     REMOVED = "removed"
     """In the first text only."""
     ADDED = "added"
-    """In the second text only; this includes text that is joined, unwrapped or spelt differently."""
+    """In the second text only. Joined, unwrapped or differently spelt text counts too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffPiece:
-    """A sentence with the text or texts that have it, and the numbers of the sources that it cites."""
+    """A sentence with the texts that have it, and the numbers of its cited sources."""
 
     kind: DiffKind
     text: str
@@ -49,14 +49,17 @@ class DiffBlock:
 
 
 def diff_sentences(first: Sequence[str], second: Sequence[str]) -> tuple[DiffPiece, ...]:
-    """Diff two lists of sentences with difflib, in reading order. Letter case and white space are ignored."""
+    """Diff two lists of sentences with difflib, ignoring letter case and white space."""
     return tuple(DiffPiece(kind=kind, text=text) for kind, text, _ in aligned(first, second, str))
 
 
 def aligned(
     first: Sequence[Item], second: Sequence[Item], text: Callable[[Item], str], *, autojunk: bool = True
 ) -> Iterator[tuple[DiffKind, Item, Item]]:
-    """The items of two lists in reading order: those of both in pairs, the others twice. `autojunk` is difflib's."""
+    """Yield the items of two lists in reading order.
+
+    Common items are pairs, the others come twice. `autojunk` is difflib's.
+    """
     matcher = SequenceMatcher(
         None, [letters(text(item)) for item in first], [letters(text(item)) for item in second], autojunk
     )
@@ -69,9 +72,9 @@ def aligned(
 
 
 def line_sentences(text: str) -> list[str]:
-    """The sentences of each line; the last of a line ends with a line feed, which a diff ignores.
+    """Return the sentences of each line. The last of a line ends with a line feed.
 
-    Extractors break lines in different places, but never put two lines into one sentence.
+    A diff ignores the line feed. Extractors break lines in different places, but never put two lines into one sentence.
     """
     words: list[str] = []
     for line in text.splitlines():
@@ -84,7 +87,7 @@ def line_sentences(text: str) -> list[str]:
 def diff_blocks(
     pieces: Sequence[DiffPiece], *, folded: bool = False, limit: int = SHOWN_CHARACTERS
 ) -> tuple[DiffBlock, ...]:
-    """Join neighbouring pieces of one kind to blocks, about `limit` characters in all.
+    """Join neighbouring pieces of one kind into blocks, about `limit` characters in all.
 
     `folded` hides the middle of long common blocks.
     """
@@ -105,7 +108,7 @@ def diff_blocks(
 
 
 def _joined(texts: Sequence[str]) -> str:
-    """Sentences of one line have a space between them, and lines stay lines."""
+    """Join sentences of a line by spaces, and keep lines separate."""
     return "".join(text if text.endswith("\n") else f"{text} " for text in texts).rstrip()
 
 

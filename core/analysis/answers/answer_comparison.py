@@ -1,4 +1,4 @@
-"""Comparison of two answers: sentences and sources that they share, and their counts side by side."""
+"""Comparison of two answers: common sentences and sources, and counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from core.run.state import AnswerVersion
 from core.text.text_length import TextLength
 
 MOST_SENTENCES = 1000
-"""The most sentences of an answer that are compared: the first."""
+"""The most sentences of an answer that are compared, from the start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerComparison:
     """The second answer against the first.
 
-    `pieces` are the sentences of both in reading order, each as its own answer cites its sources, and a common one
-    as the second does; `left_out` counts the sentences that were not compared. `citations_changed` counts common sentences that
-    cite other passages in the second answer. `same_sources` maps the numbers of sources that are one
-    passage, first to second; `removed_sources` and `added_sources` are in one answer only.
+    `pieces` are the sentences of both in reading order, with the citations of their own answer. Common sentences have
+    the citations of the second. `left_out` counts the sentences that were not compared, `citations_changed` the common
+    sentences that cite other passages in the second answer. `same_sources` maps numbers of sources with the same
+    passage, first to second. `removed_sources` and `added_sources` are in a single answer.
     """
 
     pieces: tuple[DiffPiece, ...]
@@ -36,7 +36,7 @@ class AnswerComparison:
     left_out: int = 0
 
     def count(self, kind: DiffKind) -> int:
-        """How many sentences are of this kind."""
+        """Return the number of sentences of this kind."""
         return sum(piece.kind is kind for piece in self.pieces)
 
     @property
@@ -47,7 +47,7 @@ class AnswerComparison:
 
     @property
     def source_labels(self) -> tuple[dict[int, str], dict[int, str]]:
-        """A label for each source that differs, by number, for either answer."""
+        """Labels of the differing sources by number, for each answer."""
         moved = {first: second for first, second in self.same_sources.items() if first != second}
         return (
             {
@@ -99,7 +99,7 @@ def _diff(
 
 
 class Unit(StrEnum):
-    """What a metric is measured in."""
+    """The unit of a metric."""
 
     COUNT = "count"
     SECONDS = "seconds"
@@ -108,7 +108,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnswerMetric:
-    """One count of both answers; None where it is unknown."""
+    """One count of both answers, each None if unknown."""
 
     label: str
     before: float | None
@@ -118,14 +118,14 @@ class AnswerMetric:
 
     @property
     def difference(self) -> float | None:
-        """After minus before; None where either is unknown."""
+        """After minus before, or None if either is unknown."""
         return None if self.before is None or self.after is None else self.after - self.before
 
 
 def answer_metrics(
     comparison: AnswerComparison, before_seconds: float | None = None, after_seconds: float | None = None
 ) -> tuple[AnswerMetric, ...]:
-    """Every metric that is known of at least one of the two answers."""
+    """Return every metric with a value for either answer."""
     before, after = comparison.before, comparison.after
     paid, other = before.usage, after.usage
     estimated = "Estimated from the sources: four characters a token"

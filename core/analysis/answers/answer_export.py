@@ -1,4 +1,4 @@
-"""The answer as a Markdown file whose citations are links to its sources, and names for files of a run."""
+"""The answer as Markdown with links to its sources, and names for exported files."""
 
 import re
 import unicodedata
@@ -20,22 +20,22 @@ from core.text.markdown.tokens import markdown_tokens
 from core.text.sanitize import one_line
 
 NAME_LIMIT = 60
-"""Characters of the question in the name of a file, at most ..."""
+"""The most characters of the question in a file name ..."""
 _NAME_BYTES = 180
-"""... and bytes of UTF-8, of which common file systems take 255 with everything that is added to a name."""
+"""... and the most bytes of UTF-8: common file systems allow 255 for the whole name."""
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 
 
 def export_name(question: str, suffix: str) -> str:
-    """A name for a file about this question, such as `what-is-bm25.md` for the suffix `.md`.
+    """Return a file name for this question, such as `what-is-bm25.md` for the suffix `.md`.
 
-    Letters and digits of every script stay, in lower case; all else becomes a hyphen. The name is safe on the
-    file systems of Linux, macOS and Windows.
+    Letters and digits of every script stay, in lower case. Anything else becomes a hyphen. The name is safe on the file
+    systems of Linux, macOS and Windows.
     """
     safe_title = ""
     for character in unicodedata.normalize("NFC", question.lower()):
         kind = unicodedata.category(character)[0]
-        # A mark belongs to the letter before it; one that has none would begin a name or a word.
+        # A mark belongs to the letter before it. Without a letter it would begin a name or a word.
         is_kept = kind in "LN" or (kind == "M" and safe_title[-1:] not in ("", "-"))
         safe_title += character if is_kept else "-"
     words = re.sub(r"-{2,}", "-", safe_title).strip("-")
@@ -45,7 +45,10 @@ def export_name(question: str, suffix: str) -> str:
 
 
 def _shortened(words: str) -> str:
-    """The first words within the limits; a single longer one loses its end, but no letter loses its marks."""
+    """Return the first words within the limits.
+
+    A single longer word is cut at its end, but no letter loses its marks.
+    """
     end = min(len(words), NAME_LIMIT)
     while len(words[:end].encode()) > _NAME_BYTES or (
         end < len(words) and unicodedata.category(words[end])[0] == "M" and end > 1
@@ -56,9 +59,10 @@ def _shortened(words: str) -> str:
 
 
 def answer_document(run: Run, prices: Prices = SHIPPED) -> str:
-    """Question, answer, sources with the passages quoted, date and settings as Markdown that loads and runs nothing.
+    """Return question, answer, sources, date and settings as Markdown without active content.
 
-    What the answer cost is as providers state it, else by `prices`. A citation is a link to the heading of its source, by the anchors that GitHub and most viewers give headings.
+    The cost is stated by providers, or else computed with `prices`. Citations link to the headings of their sources, by
+    the anchors of GitHub and most viewers.
     """
     anchors = source_anchors([run.question], [run.text], run.sources)
     parts = [f"# {file_text(one_line(run.question, 1000))}"]
@@ -72,12 +76,12 @@ def answer_document(run: Run, prices: Prices = SHIPPED) -> str:
 
 
 def heading_anchor(heading: str) -> str:
-    """The anchor that GitHub and most viewers of Markdown give the first heading of these words."""
+    """Return the anchor of the first heading with these words in GitHub and most viewers."""
     return re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-")
 
 
 def source_parts(sources: Sequence[Source]) -> Iterator[str]:
-    """The paragraphs of a list of sources: a heading, and for each its number, title, address and passage."""
+    """Yield the paragraphs of a source list: number, title, address and passage for each."""
     if sources:
         yield "## Sources"
     for source in sources:
@@ -95,9 +99,9 @@ def source_parts(sources: Sequence[Source]) -> Iterator[str]:
 def source_anchors(
     headings: Sequence[str], answers: Sequence[str], sources: Sequence[Source]
 ) -> dict[int, str]:
-    """The anchors of the headings `Source n`, by number.
+    """Return the anchors of the headings `Source n`, by number.
 
-    A heading of the document or of an answer with the same words comes first, and a viewer then counts.
+    Viewers add a count to the anchor if the document or an answer has the same heading before.
     """
     tokens = [markdown_tokens(answer) for answer in answers]
     of_answers = (

@@ -11,35 +11,35 @@ from core.text.sanitize import estimated_tokens
 from core.text.text_length import TextLength, text_length
 
 CHECKED_CHARACTERS = 20_000
-"""Characters of an answer under way that are checked for citations, several times a second."""
+"""The most characters of an unfinished answer to check for citations, several times a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerStats:
-    """Counts of one answer; `usage` is None where the provider reports none."""
+    """Counts of one answer. `usage` is None if the provider reports none."""
 
     length: TextLength
     sentences: int
     sentences_cited: int
     """Sentences with at least one citation."""
     citations: int
-    """Pairs of a sentence and a source that it cites, without those of snippets."""
+    """Pairs of a sentence and a cited source, without snippets."""
     snippet_citations: int
-    """Pairs of a sentence and a source of which only a search engine's snippet is known."""
+    """Pairs of a sentence and a cited source that is only a search engine's snippet."""
     sources: int
     sources_cited: int
     context_tokens: int
-    """Tokens of the sources, estimated: four characters a token."""
+    """Estimated tokens of the sources: four characters per token."""
     usage: Usage | None
     author: str
     unsupported: int
-    """Numbers and dates that no source has that their sentence cites; 0 where the answer is not complete."""
+    """Numbers and dates missing in the sources of their sentence, or 0 for an unfinished answer."""
     unknown: tuple[int, ...]
-    """Numbers that are cited although no source has them."""
+    """Cited numbers without a source."""
 
 
 def answer_stats(version: AnswerVersion) -> AnswerStats:
-    """Count one answer with the sources it was written from."""
+    """Count one answer with its sources."""
     characters = sum(len(source.text) for source in version.sources)
     cited = version.check.citation_counts
     snippets = snippet_numbers(version.sources)
@@ -64,20 +64,20 @@ def answer_stats(version: AnswerVersion) -> AnswerStats:
 
 
 def versions(run: Run) -> tuple[AnswerVersion, ...]:
-    """Every complete answer of the run, oldest first; the current one is the last."""
+    """Return every complete answer of the run, oldest first. The current answer is the last."""
     current = current_version(run)
     return (*run.earlier_answers, current) if current else run.earlier_answers
 
 
 def current_version(run: Run) -> AnswerVersion | None:
-    """The run's complete answer; None when there is none."""
+    """Return the run's complete answer, or None."""
     if run.answer is None:
         return None
     return AnswerVersion(answer=run.answer, sources=run.sources, check=run.check)
 
 
 def partial_version(run: Run) -> AnswerVersion | None:
-    """The run's answer, or as much of it as is written; None before its first word."""
+    """Return the run's answer, even if unfinished, or None before its first word."""
     if run.answer is not None or not run.text:
         return current_version(run)
     partial = Answer(kind=AnswerKind.WRITTEN, text=run.text, complete=False)
@@ -85,7 +85,7 @@ def partial_version(run: Run) -> AnswerVersion | None:
 
 
 def citation_check(run: Run) -> CitationCheck:
-    """The citations of the answer, or of as much of it as is written, up to `CHECKED_CHARACTERS`."""
+    """Return the citations of the answer, or of the text so far up to `CHECKED_CHARACTERS`."""
     if run.answer:
         return run.check
     return _partial_check(run.text[:CHECKED_CHARACTERS], source_numbers(run.sources))
@@ -97,7 +97,7 @@ def _partial_check(text: str, numbers: frozenset[int]) -> CitationCheck:
 
 
 def answer_author(answer: Answer | None) -> str:
-    """The model's name, or how the answer was made without one; empty while there is no answer."""
+    """Return the model's name or the way the answer was made, or "" without an answer."""
     if answer is None:
         return ""
     match answer.kind:
@@ -110,6 +110,6 @@ def answer_author(answer: Answer | None) -> str:
 
 
 def answer_seconds(run: Run) -> float | None:
-    """Seconds that the run's latest answer took, without waits for another attempt; None when there was none."""
+    """Return the seconds spent on the latest answer, or None. Retry waits do not count."""
     answered = run.answer is not None and Phase.ANSWER in run.timeline.phases
     return run.timeline.worked(Phase.ANSWER, run.seconds) if answered else None

@@ -1,9 +1,9 @@
-"""Attribution: similarity of each answer sentence to each source, with the numbers, dates and names they share.
+"""Attribution: similarity of each answer sentence to each source, with common numbers and names.
 
-Similarity is not entailment. Measured with the local embedder on 750 pairs of claims and sentences judged by
-people: a cosine below .40 have 7 % of supporting sentences, 92 % of sentences about another subject, and 25 %
-of sentences on the subject that say nothing about the claim; refuting sentences are as similar as supporting
-ones. A low similarity is worth a look, and a high one proves nothing.
+Similarity is not entailment. Measured with the local embedder on 750 pairs of claims and sentences judged by people: a
+cosine below .40 have 7 % of supporting sentences, 92 % of sentences about another subject, and 25 % of sentences on the
+subject that say nothing about the claim. Refuting sentences are as similar as supporting sentences. A low similarity is
+worth a look, and a high similarity proves nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SIMILAR = 0.38
 """The minimum similarity of a supporting sentence, on a scale from 0 (unrelated sentences) to 1 (equal ones)."""
 
 SIMILAR_BY_WORDS = 0.3
-"""The minimum share of a sentence's words in its source, where there are no vectors."""
+"""The minimum share of a sentence's words in its source, without vectors."""
 
 
 class Flag(StrEnum):
@@ -52,8 +52,8 @@ class Flag(StrEnum):
 class Cell:
     """One sentence of the answer against one source.
 
-    `source.text[start:end]` is the source's most similar sentence, `text` that without marks of Markdown.
-    Numbers and names are looked up in its whole passage and title.
+    `source.text[start:end]` is the source's most similar sentence, `text` the same without Markdown. Numbers and names
+    are looked up in the whole passage and title.
     """
 
     source: int
@@ -68,32 +68,32 @@ class Cell:
     shared_names: tuple[str, ...]
     shared_numbers: tuple[str, ...]
     missing_numbers: tuple[str, ...]
-    """Numbers and dates of the sentence that the source does not have."""
+    """Numbers and dates of the sentence that are missing in the source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributedSentence:
-    """A sentence of the answer with a cell for each source, in the order of their numbers."""
+    """A sentence of the answer with a cell for each source, ordered by source number."""
 
     sentence: Sentence
     cells: tuple[Cell, ...]
     unknown_numbers: tuple[str, ...]
-    """Numbers and dates that no source it cites has; where it cites none, that no source has."""
+    """Numbers and dates missing in the cited sources, or in all sources if none is cited."""
     flags: tuple[Flag, ...]
 
     @property
     def text(self) -> str:
-        """Without marks of citations and of Markdown."""
+        """The text without citations and Markdown."""
         return self.sentence.text
 
     @property
     def citations(self) -> tuple[Cell, ...]:
-        """The cells of the sources that the sentence cites."""
+        """The cells of the cited sources."""
         return tuple(cell for cell in self.cells if cell.cited)
 
     @property
     def flag_labels(self) -> tuple[str, ...]:
-        """The flags, with the sources or numbers that they are about."""
+        """The flags with their sources or numbers."""
         cited = (
             f"cited source{'s' if len(self.dissimilar) > 1 else ''} {', '.join(map(str, self.dissimilar))}"
         )
@@ -105,16 +105,16 @@ class AttributedSentence:
 
     @property
     def dissimilar(self) -> tuple[int, ...]:
-        """The cited sources that have no similar sentence, by their numbers."""
+        """The numbers of cited sources without a similar sentence."""
         return tuple(cell.source for cell in self.citations if cell.dissimilar)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
-    """The answer's sentences, at most `MOST_SENTENCES`, and how many more it has.
+    """The attribution of the answer's first `MOST_SENTENCES` sentences.
 
-    `limit` is the similarity from which a cell counts as similar. `measure` is "cosine", or "words" (the share of the
-    sentence's words) when embedding failed with `fault`.
+    `left_out` counts further sentences. `limit` is the least similarity of a similar cell. `measure` is "cosine", or
+    "words" (the share of the sentence's words) if embedding failed with `fault`.
     """
 
     sentences: tuple[AttributedSentence, ...]
@@ -125,7 +125,10 @@ class Attribution:
     left_out: int = 0
 
     def strength(self, cell: Cell) -> float:
-        """How strongly a cell is drawn, from 0 at half the limit and below to 1 for equal sentences."""
+        """Return how strongly to draw a cell.
+
+        From 0 at half the limit and below, to 1 for equal sentences.
+        """
         return max(0.0, min((cell.similarity - self.limit / 2) / (1 - self.limit / 2), 1.0))
 
     @property
@@ -147,8 +150,11 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributionSummary:
-    """`citations` counts pairs of a sentence and a source that it cites, `similar` those in which the source has a
-    similar sentence."""
+    """Counts of an attribution.
+
+    `citations` counts pairs of a sentence and a cited source, `similar` the pairs with a similar sentence in the
+    source.
+    """
 
     sentences: int
     cited: int
@@ -160,9 +166,9 @@ class AttributionSummary:
 
 
 async def attribution(run: Run, embed: Embed) -> Attribution:
-    """Compare the answer's sentences with the sources it was written from, with one call to the embedder.
+    """Compare the answer's sentences with its sources, with one call to the embedder.
 
-    When the embedder fails, words are compared instead. An answer that reports nothing found has no sentences.
+    If the embedder fails, words are compared instead. An answer that reports nothing found has no sentences.
 
     Raises:
         BadInput: when the text of a source was left out of a file.
@@ -208,7 +214,10 @@ _NO_SENTENCE = Sentence(start=0, end=0, cites=())
 
 
 def _sentences_of(source: Source) -> tuple[Sentence, ...]:
-    """The sentences of a source's passage; the passage itself when it has none, as a heading or code has."""
+    """Return the sentences of a source's passage.
+
+    A passage without sentences, such as a heading or code, is returned whole.
+    """
     text = source.text
     whole = Sentence(start=0, end=len(text), cites=(), text=text)
     return read_sentences(text) or ((whole,) if text.strip() else ())
@@ -267,7 +276,7 @@ def _flags(cells: Sequence[Cell], *, unknown: bool, limit: float) -> tuple[Flag,
 
 
 def _by_words(texts: Sequence[str], quoted: Sequence[str]) -> Vectors:
-    """The share of each text's different words that each quoted sentence has."""
+    """Return the share of each text's distinct words in each quoted sentence."""
     theirs = [set(tokens(text)) for text in quoted]
     shares = np.zeros((len(texts), len(quoted)), dtype=np.float32)
     for row, text in enumerate(texts):

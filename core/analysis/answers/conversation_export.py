@@ -1,4 +1,4 @@
-"""A conversation as a file: its questions and answers in order, with one list of sources under their numbers."""
+"""A conversation as a file: questions and answers, and one list of sources."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,9 +14,10 @@ CONVERSATION_FORMAT = "openquery-conversation"
 
 
 def conversation_document(turns: Sequence[Run]) -> str:
-    """The conversation as Markdown that loads and runs nothing; `turns` are its runs, oldest first.
+    """Return the conversation as Markdown without active content.
 
-    Citations link to the headings of their sources, which keep their numbers from turn to turn.
+    `turns` are its runs, oldest first. Citations link to the headings of their sources, whose numbers are the same in
+    all turns.
     """
     sources = _sources(turns)
     questions = [f"{number}. {one_line(run.written, 1000)}" for number, run in enumerate(turns, 1)]
@@ -36,7 +37,7 @@ def conversation_document(turns: Sequence[Run]) -> str:
 
 
 def conversation_json(turns: Sequence[Run]) -> dict[str, Any]:
-    """The conversation as a JSON value; `turns` are its runs, oldest first."""
+    """Return the conversation as a JSON value. `turns` are its runs, oldest first."""
     return {
         "format": CONVERSATION_FORMAT,
         "conversation": turns[0].conversation,
@@ -69,6 +70,6 @@ def conversation_json(turns: Sequence[Run]) -> dict[str, Any]:
 
 
 def _sources(turns: Sequence[Run]) -> list[Source]:
-    """The sources of all turns, each number once."""
+    """Return the sources of all turns, each number once."""
     numbered = {source.number: source for run in turns for source in run.sources}
     return [numbered[number] for number in sorted(numbered)]

@@ -1,6 +1,6 @@
-"""LLM judge: the chat model's verdict on whether the cited sources entail each claim of the answer.
+"""LLM judge: the chat model's verdict whether sources entail the claims of the answer.
 
-The judge may be the model that wrote the answer, and make the same errors.
+The judge may be the model that wrote the answer, and repeat its errors.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from core.adapters.cache.disk_cache import DiskCache
 
 CLAIMS_PER_REQUEST = 12
-"""Claims in one request."""
+"""The most claims in one request."""
 SPACE = "judge"
-"""The space of the cache."""
+"""The cache space of the replies."""
 _TOKENS_PER_CLAIM = 60
 
 
 class Entailment(StrEnum):
-    """A verdict on a claim by the texts of the sources that it cites."""
+    """A verdict on a claim by the texts of its cited sources."""
 
     ENTAILED = "entailed"
     CONTRADICTED = "contradicted"
@@ -47,18 +47,22 @@ _VERDICT_WORDS = (
 
 
 class Judge:
-    """A chat model that is asked `repeats` times about the same claims. With a cache, replies are kept by prompt, model
-    and repetition."""
+    """A chat model that judges the same claims `repeats` times.
+
+    With a cache, replies are cached by prompt, model and repetition.
+    """
 
     def __init__(self, chat: Chat, repeats: int = 1, cache: DiskCache | None = None) -> None:
         self.identity, self.repeats = chat.identity, repeats
         self._chat, self._cache = chat, cache
-        self._locks = defaultdict[str, asyncio.Lock](asyncio.Lock)  # equal requests at the same time are one
+        self._locks = defaultdict[str, asyncio.Lock](asyncio.Lock)  # concurrent equal requests are sent once
 
     async def verdicts(
         self, claims: Sequence[Sentence], texts: Mapping[int, str]
     ) -> list[tuple[Entailment, ...]]:
-        """The verdict of each repetition on each claim, by the texts of the sources that it cites, by their numbers.
+        """Return the verdicts of all repetitions on each claim.
+
+        `texts` are the sources' texts by number.
 
         Raises:
             ChatFailed: when the model does not answer.
@@ -94,7 +98,7 @@ class Judge:
 
 
 async def judge_attribution(attributed: Attribution, chat: Chat) -> dict[int, Entailment]:
-    """The model's verdict on each sentence that cites sources, by those sources alone; by its row in the attribution.
+    """Return the model's verdict on each citing sentence, by row of the attribution.
 
     Raises:
         ChatFailed: when the model does not answer.
@@ -106,10 +110,10 @@ async def judge_attribution(attributed: Attribution, chat: Chat) -> dict[int, En
 
 
 def parsed_verdicts(reply: str, count: int) -> tuple[Entailment, ...]:
-    """Parse the verdicts on claims 1 to `count`, from one line each that begins with the claim's number.
+    """Parse the verdicts on claims 1 to `count`, each on a line that begins with its number.
 
-    Small models drop and add words, so a line counts for the first verdict that it names. A claim with no
-    verdict, or with two, is unclear.
+    Small models drop and add words, so the first verdict in a line counts. A claim without a verdict, or with two, is
+    unclear.
     """
     by_claim: dict[int, set[Entailment]] = {}
     for line in reply.splitlines():
@@ -129,7 +133,7 @@ def _named_verdict(text: str) -> Entailment | None:
 
 
 def judge_prompt(claims: Sequence[Sentence], texts: Mapping[int, str], boundary: str) -> tuple[Message, ...]:
-    """The messages that ask for verdicts. Page text stands between tags with a boundary that no page can know.
+    """Return the prompt for verdicts, with page texts inside unguessable tags.
 
     Args:
         claims: the sentences, with the numbers of the sources that they cite.
@@ -162,13 +166,16 @@ def judge_prompt(claims: Sequence[Sentence], texts: Mapping[int, str], boundary:
 
 
 def example_prompt() -> str:
-    """The judge's prompt with one claim and one source, as it is sent."""
+    """Return the judge's prompt for one claim and one source."""
     claim = Sentence(start=0, end=0, cites=(1,), text="The claim.")
     messages = judge_prompt([claim], {1: "The text of source 1."}, "0123456789abcdef")
     return "\n\n".join(f"[{message.role}]\n{message.content}" for message in messages)
 
 
 def _boundary(claims: Sequence[Sentence], texts: Mapping[int, str]) -> str:
-    """A code that depends on all that it encloses, so that equal questions are cached and no text can hold it."""
+    """Return a delimiter derived from the enclosed text.
+
+    Equal prompts are cached, and no text can contain the delimiter.
+    """
     enclosed = repr(([(claim.text, claim.cites) for claim in claims], sorted(texts.items())))
     return hashlib.sha256(enclosed.encode("utf-8", "replace")).hexdigest()[:16]

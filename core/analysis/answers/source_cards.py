@@ -1,4 +1,4 @@
-"""Sources of an answer as cards and as a context for other programs, and fallbacks that weaken an answer."""
+"""Sources as cards and as a context for other programs, and weaknesses of an answer."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ from core.text.sanitize import one_line, pluralize
 
 
 def snippets_only(run: Run) -> bool:
-    """Whether no page could be fetched, so the answer rests on the snippets of search results alone."""
+    """Return whether no page could be fetched, so only snippets of search results are sources."""
     return bool(run.pages) and all(page.snippet_only for page in run.pages.values())
 
 
 def bm25_fallback(run: Run) -> bool:
-    """Whether the passages were ranked by BM25 alone because they have no vectors, although cosine was asked for."""
+    """Return whether missing vectors forced a ranking by BM25 alone."""
     if run.index is None or run.ranking is None:
         return False
     return (
@@ -35,23 +35,23 @@ def bm25_fallback(run: Run) -> bool:
 
 
 SNIPPET = 320
-"""Characters of a passage on its card, of which the preview of a citation shows more than the card."""
+"""Characters of a passage for its card. The preview of a citation shows more of them than the card."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCard:
-    """A numbered source. `citations` counts how often it is cited; `other_sites` have the same text."""
+    """A numbered source. `citations` counts its citations, `other_sites` have the same text."""
 
     number: int
     title: str
     document: str
-    """What names the document of the passage: cards with the same one are passages of one page."""
+    """The document of the passage: cards of one page share it."""
     of_collection: bool
-    """Whether the document is one of a collection, not a page of the web."""
+    """Whether the document belongs to a collection, not to the web."""
     page: int | None
-    """The number of the page in a paged document."""
+    """The page number in a paged document."""
     section: str
-    """The heading above the passage; empty where there is none, or where it is the title."""
+    """The heading above the passage, or "" if it is missing or repeats the title."""
     site: str
     cosine: float | None
     citations: int
@@ -62,12 +62,12 @@ class SourceCard:
 
     @property
     def document_title(self) -> str:
-        """The title without the number of the page, which a passage of a collection has at its end."""
+        """The title without the page number at the end of a collection passage's title."""
         return self.title.removesuffix(f", page {self.page}") if self.of_collection else self.title
 
 
 def source_cards(run: Run) -> tuple[SourceCard, ...]:
-    """The sources of the answer in the order of their numbers."""
+    """Return the sources of the answer, ordered by number."""
     citations = citation_check(run).citation_counts
     similarity = cosines(run)
     cards = []
@@ -101,7 +101,7 @@ def source_cards(run: Run) -> tuple[SourceCard, ...]:
 
 
 def cards_by_document(cards: Sequence[SourceCard]) -> Mapping[str, Sequence[SourceCard]]:
-    """The cards of each page, or document of a collection, in the order of the first number of each."""
+    """Group the cards by page or collection document, in the order of first numbers."""
     by_document: dict[str, list[SourceCard]] = {}
     for card in cards:
         by_document.setdefault(card.document, []).append(card)
@@ -109,9 +109,9 @@ def cards_by_document(cards: Sequence[SourceCard]) -> Mapping[str, Sequence[Sour
 
 
 def passages_of_documents(cards: Sequence[SourceCard]) -> str:
-    """How many passages of how many pages the cards are, such as `3 passages of 2 pages`.
+    """Count passages and pages of the cards, such as `3 passages of 2 pages`.
 
-    With documents of a collection among them these are called documents.
+    If any belongs to a collection, pages are called documents.
     """
     documents = len({card.document for card in cards})
     unit = "document" if any(card.of_collection for card in cards) else "page"
@@ -119,7 +119,7 @@ def passages_of_documents(cards: Sequence[SourceCard]) -> str:
 
 
 def _without_heading(text: str, heading: str) -> str:
-    """A passage's text after the heading or list mark that it begins with; the whole where nothing is after it."""
+    """Return a passage's text after its heading or list mark, or all of it if nothing follows."""
     return _LEAD.sub("", text.removeprefix(heading), count=1) or text
 
 
@@ -127,25 +127,25 @@ _LEAD = re.compile(r"^[\s#¶§]*(?:[-•*]\s+)?")
 
 
 SNIPPET_ONLY = "snippet only"
-"""Said of a source of which only the search engine's snippet is known."""
+"""The label of a source known only by the search engine's snippet."""
 
 UNTITLED = "Unknown"
-"""Stands for the title of a source that has none."""
+"""The title of a source without a title."""
 
 
 def source_context(run: Run) -> str:
-    """The sources of a run, best first, or the sentence that says why there are none.
+    """Return the sources of a run as text, best first, or a sentence about their absence.
 
-    Each source is `[Source n: title](address)` on a line of its own and its passage below, with an empty line
-    between sources. Where no passage was relevant the text is empty; where the search or the reading of pages
-    failed, it says so, and `run.error` says why.
+    Each source is `[Source n: title](address)` on its own line and its passage below, with an empty line between
+    sources. Without a relevant passage the text is "". After a failed search or failed reading of pages, the text says
+    so, and `run.error` has the reason.
     """
     failed = {SearchFailed.part: NO_RESULTS, ReadFailed.part: NO_CONTENT}
     return formatted_sources(run.sources) or (failed.get(run.error.part, "") if run.error else "")
 
 
 def formatted_sources(sources: Sequence[Source]) -> str:
-    """Sources as above. Brackets in titles are escaped, so that no title can end its link."""
+    """Return the sources as text. Brackets in titles are escaped, so that no title can end its link."""
     return "\n\n".join(
         f"[Source {source.number}: {_title(source)}]({source.url})\n{readable(source.text)}"
         for source in sources
@@ -158,7 +158,7 @@ def _title(source: Source) -> str:
 
 
 def citing_sections(run: Run) -> Mapping[int, tuple[int, ...]]:
-    """The sections that cite a source, from 1, by its number; sources that a section cites alone, ascending."""
+    """Return the numbers of the citing sections, from 1, by source number."""
     sections: dict[int, tuple[int, ...]] = {}
     for number, section in enumerate(run.sections, 1):
         text = section.answer.text if section.answer else ""

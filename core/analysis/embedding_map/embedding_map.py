@@ -1,4 +1,4 @@
-"""Embedding map: question, passages, queries and answer sentences, projected to two dimensions by PCA."""
+"""Embedding map: texts of a run, projected to two dimensions by PCA."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +13,17 @@ from core.ports import Embed
 from core.run.state import Run
 
 _OVERSAMPLING = 6
-"""Oversampling: directions computed beyond the two that are returned, so that few iterations suffice."""
+"""Oversampling: extra directions to compute, so that few iterations suffice."""
 _ITERATIONS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Projection:
-    """`points` has shape (n, 2), `question` (2,), or a row for each other text. `explained` is the share of the variance on each axis."""
+    """Projected points.
+
+    `points` has shape (n, 2), `question` (2,), or a row for each other text. `explained` is the share of the variance
+    on each axis.
+    """
 
     points: NDArray[np.float32]
     question: NDArray[np.float32]
@@ -27,11 +31,11 @@ class Projection:
 
 
 def project(vectors: NDArray[np.float32], question: NDArray[np.float32]) -> Projection:
-    """The first two principal components of the rows of `vectors`, and the question in the same projection.
+    """Project vectors and the question onto the first two principal components.
 
-    Randomised subspace iteration (Halko, Martinsson and Tropp, 2011) from a fixed start, so the result
-    is reproducible; each axis points to where its largest coordinate is positive. Rows that do not differ
-    all fall on the origin, with no variance explained. Rows that are not numbers have points that are none.
+    Randomised subspace iteration (Halko, Martinsson and Tropp, 2011) from a fixed start makes the result reproducible.
+    Each axis points to where its largest coordinate is positive. Equal rows fall on the origin, with no variance
+    explained. Rows of NaN have points of NaN.
     """
     known = ~np.isnan(vectors).any(axis=1)
     if not known.all():
@@ -71,7 +75,7 @@ def passage_projection(
 ) -> Projection | None:
     """Project the passages of an index and its question, or rows of other texts, or return None without vectors.
 
-    Passages with the ids `first`, those that were embedded before the others, stay where they are while others are added.
+    Passages with the ids `first`, which were embedded first, keep their positions while others are added.
     """
     if index.vectors is None or index.question is None:
         return None
@@ -86,8 +90,10 @@ def passage_projection(
 def project_more(
     vectors: NDArray[np.float32], question: NDArray[np.float32], first: Sequence[int]
 ) -> Projection:
-    """As `project`, turned or mirrored so that the rows `first` lie as near as they can to where they lie without the
-    others (orthogonal Procrustes): a map to which points are added stays in place."""
+    """Project the vectors, aligned with an earlier map of `first`.
+
+    Orthogonal Procrustes keeps known points in place while others are added.
+    """
     projected, alone = project(vectors, question), project(vectors[first], question).points
     points = projected.points[first]
     left, _, right = np.linalg.svd((points - points.mean(axis=0)).T @ (alone - alone.mean(axis=0)))
@@ -104,7 +110,7 @@ def _flat(rows: int, question: NDArray[np.float32]) -> Projection:
 
 
 class PointKind(StrEnum):
-    """What the text of a point is."""
+    """The kind of a point's text."""
 
     PASSAGE = "passage"
     QUERY = "query"
@@ -114,7 +120,7 @@ class PointKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One embedded text. `row` is a passage's row in the index, `number` that of a query or sentence, from 1."""
+    """One embedded text. `row` is a passage's row in the index, `number` the number of a query or sentence, from 1."""
 
     kind: PointKind
     text: str
@@ -137,7 +143,7 @@ class EmbeddingMap:
 async def embedding_map(run: Run, embed: Embed) -> EmbeddingMap | None:
     """Project the run's texts onto the first two principal components of its passages, or return None without vectors.
 
-    The passages lie where `passage_projection` puts them, with the same share of the variance.
+    Passages have the positions and the share of the variance of `passage_projection`.
 
     Raises:
         EmbedFailed: when the embedder fails, or is not the one that embedded the run.
@@ -174,7 +180,10 @@ async def embedding_map(run: Run, embed: Embed) -> EmbeddingMap | None:
 
 
 def neighbours(embedding_map: EmbeddingMap, point: int, count: int = 10) -> tuple[tuple[int, float], ...]:
-    """The nearest neighbours of the point at `at` by cosine in all dimensions, most similar first, with their cosines."""
+    """Return the points nearest to `point` by cosine, with their cosines.
+
+    All dimensions count. The most similar comes first.
+    """
     cosine: NDArray[np.float32] = embedding_map.vectors @ embedding_map.vectors[point]
     order = [other for other in np.argsort(-cosine, kind="stable").tolist() if other != point]
     return tuple((other, float(cosine[other])) for other in order[:count])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.text.bm25_index import tokens
 
 MAX_CLUSTERS = 8
-"""The most clusters by default: more colours look alike."""
+"""The most clusters by default: more colours are hard to tell from each other."""
 
 _ITERATIONS = 25
 
@@ -19,15 +19,18 @@ Labels = NDArray[np.int64]
 
 
 def default_cluster_count(passages: int) -> int:
-    """The default number of clusters: the square root of half the passages, from 1 to `MAX_CLUSTERS`."""
+    """Return the default number of clusters.
+
+    It is the square root of half the passages, from 1 to `MAX_CLUSTERS`.
+    """
     return max(1, min(MAX_CLUSTERS, round(math.sqrt(passages / 2)))) if passages else 0
 
 
 def k_means(vectors: Vectors, count: int) -> Labels:
-    """Spherical k-means (Dhillon and Modha, 2001): a cluster for each row of unit vectors.
+    """Assign a cluster to each row of unit vectors by spherical k-means (Dhillon and Modha, 2001).
 
-    Clusters are numbered from 0 by falling size, at most `count` of them. The first centre is the row nearest to the mean, each
-    further one the row farthest from all centres, so the result is reproducible.
+    At most `count` clusters are numbered from 0 by falling size. The first centre is the row nearest to the mean, each
+    next centre the row farthest from all centres, so the result is reproducible.
     """
     rows = len(vectors)
     if not rows or count < 1:
@@ -51,7 +54,7 @@ def k_means(vectors: Vectors, count: int) -> Labels:
 
 
 def _seeds(vectors: Vectors, count: int) -> Vectors:
-    """Initial centres: rows far from each other; fewer than `count` when there are fewer distinct rows."""
+    """Return initial centres far from each other, fewer than `count` if fewer rows are distinct."""
     chosen = [int(np.argmax(vectors @ vectors.mean(axis=0)))]
     nearest = vectors @ vectors[chosen[0]]
     while len(chosen) < count:
@@ -64,10 +67,10 @@ def _seeds(vectors: Vectors, count: int) -> Vectors:
 
 
 def cluster_names(texts: Sequence[str], labels: Labels) -> tuple[str, ...]:
-    """A name for each cluster: its three most distinctive words, as `word, word, word`.
+    """Return a name for each cluster: its three most distinctive words.
 
-    A word's weight is the number of the cluster's texts that have it times log(texts / texts that have it)
-    (tf-idf over documents). A single cluster is named by its most frequent words.
+    A word's weight is the number of the cluster's texts with the word times log(texts / texts with the word), which is
+    tf-idf over documents. A single cluster is named by its most frequent words.
     """
     count = int(labels.max()) + 1 if len(labels) else 0
     inside = [Counter[str]() for _ in range(count)]

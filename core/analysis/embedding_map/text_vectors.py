@@ -18,9 +18,9 @@ _OTHER = (
 
 
 async def embed_texts(texts: Sequence[str], embed: Embed, *, index: Index | None = None) -> Vectors:
-    """Unit vectors: float32, shape (len(texts), dimensions). Each distinct text is embedded once.
+    """Return unit vectors of the texts: float32, shape (len(texts), dimensions).
 
-    `index` is the index that the vectors will be compared with.
+    Each distinct text is embedded once. `index` is the index to compare the vectors with.
 
     Raises:
         EmbedFailed: when the embedder fails, or is not the one that embedded that index.

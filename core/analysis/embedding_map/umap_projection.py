@@ -1,4 +1,4 @@
-"""UMAP projection of the embedding map (McInnes, Healy and Melville, 2018), where the optional package is installed."""
+"""UMAP projection of the embedding map (McInnes, Healy and Melville, 2018), an optional package."""
 
 import warnings
 from dataclasses import replace
@@ -10,19 +10,19 @@ from core.analysis.embedding_map.embedding_map import EmbeddingMap, Projection
 from core.errors import BadInput
 
 MIN_POINTS = 16
-"""The fewest points that UMAP can lay out."""
+"""The fewest points for UMAP."""
 MAX_POINTS = 5000
-"""The most points; more take too long to wait for."""
+"""The most points for UMAP, because more take too long."""
 NEIGHBOURS = 15
 
 
 def installed() -> bool:
-    """Whether the optional package umap-learn is there."""
+    """Return whether the optional package umap-learn is installed."""
     return find_spec("umap") is not None
 
 
 def umap_projection(embedding_map: EmbeddingMap) -> EmbeddingMap:
-    """The map projected by UMAP: by cosine, from a fixed seed, so the result is reproducible.
+    """Return the map projected by UMAP by cosine, reproducibly with a fixed seed.
 
     `explained` is (0, 0), because UMAP explains no share of the variance.
 

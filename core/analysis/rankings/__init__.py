@@ -1,1 +1,1 @@
-"""Rankings: rows and curves, comparisons, ablations, duplicates and the null distribution of scores."""
+"""Rankings: rows, curves, comparisons, ablations, duplicates and the null distribution."""

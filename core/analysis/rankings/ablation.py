@@ -13,10 +13,10 @@ from core.run.state import Run
 
 
 def without_pages(run: Run, keys: AbstractSet[str]) -> Run:
-    """The run without the pages of these keys, ranked again under its own knobs.
+    """Return the run without some pages, ranked again under its own knobs.
 
-    A text that also stands on another page stays, as a passage of that page. The answer and its sources
-    are unchanged.
+    `keys` are those of the pages. A text that is also on another page stays, as a passage of that page. The answer and
+    its sources are unchanged.
     """
     pages = {key: page for key, page in run.pages.items() if key not in keys}
     passages = tuple(passage for passage in run.passages if passage.place.page not in keys)
@@ -41,7 +41,7 @@ def without_pages(run: Run, keys: AbstractSet[str]) -> Run:
 
 
 def without_query(run: Run, text: str) -> Run:
-    """The run as if this query had never been searched: without the pages that only it found, ranked again."""
+    """Return the run without a query and the pages that only the query found, ranked again."""
     queries = tuple(query for query in run.queries if query.text != text)
     replies = {query: reply for query, reply in run.replies.items() if query.text != text}
     hits = merge_hits([(query, replies[query]) for query in queries if query in replies], run.knobs.search)
@@ -65,7 +65,10 @@ def _rows(array: NDArray[np.float32] | None, rows: NDArray[np.int64]) -> NDArray
 
 
 def _elsewhere(passage: Passage, keys: AbstractSet[str]) -> Passage | None:
-    """The passage at its places on other pages; itself when it loses none, None when it has no other."""
+    """Return the passage on the other pages, or None if it is on no other page.
+
+    A passage that loses no page is returned unchanged.
+    """
     places = tuple(place for place in (passage.place, *passage.also) if place.page not in keys)
     if len(places) == 1 + len(passage.also):
         return passage

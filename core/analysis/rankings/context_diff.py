@@ -14,35 +14,35 @@ class ContextDiff:
     """The tuned context against the answer's sources. Numbers are positions in a context, from 1."""
 
     entered: tuple[int, ...]
-    """Positions in the tuned context of passages that are not sources of the answer."""
+    """Positions in the tuned context of passages outside the answer's sources."""
     left: tuple[int, ...]
-    """Numbers of the answer's sources that are not in the tuned context."""
+    """Numbers of the answer's sources outside the tuned context."""
     moved: tuple[tuple[int, int], ...]
     """`(number in the answer, position now)` of sources whose number changed."""
     resized: tuple[int, ...]
-    """Positions in the tuned context of sources with more or less text around their passage than in the answer."""
+    """Positions of sources whose surrounding text changed since the answer."""
     rechunked: bool
     """Whether the articles were chunked again for this ranking."""
     reused: int
-    """Vectors that were there before this ranking."""
+    """Vectors known before this ranking."""
     computed: int
-    """Vectors that were computed for it."""
+    """Vectors computed for this ranking."""
     milliseconds: float
-    """The time that it took, without waits for another attempt."""
+    """The time for this ranking, without retry waits."""
     tokens: int
-    """Of the tuned context, estimated from its characters."""
+    """Estimated tokens of the tuned context."""
 
     @property
     def same_context(self) -> bool:
-        """Whether the sources are the same, in the same order, with the same text."""
+        """Whether the sources have the same order and texts."""
         return not (self.entered or self.left or self.moved or self.resized)
 
 
 def context_diff(answered: Run, tuned: Run) -> ContextDiff | None:
-    """Compare the tuned context with the sources of `answered`; None when either has no ranking.
+    """Compare the tuned context with the sources of `answered`, or return None without rankings.
 
-    Vectors and milliseconds are of the latest work on `tuned` alone: what an earlier one did, such as another
-    passage size before the cut-off was moved, is in none of them.
+    Vectors and milliseconds count only the latest work on `tuned`, not earlier work such as another passage size before
+    the cut-off was moved.
     """
     if tuned.index is None or tuned.ranking is None or answered.index is None:
         return None
@@ -70,7 +70,7 @@ def context_diff(answered: Run, tuned: Run) -> ContextDiff | None:
 
 
 def _latest_phases(run: Run) -> frozenset[Phase]:
-    """Which of the phases that lead to a ranking the latest work on the run went through."""
+    """Return the ranking phases of the latest work on the run."""
     began = run.timeline.resumed
     phases = run.timeline.phases
     return frozenset(
@@ -79,7 +79,10 @@ def _latest_phases(run: Run) -> frozenset[Phase]:
 
 
 def _spent(run: Run, latest: frozenset[Phase]) -> float:
-    """Seconds of these phases. Chunking and embedding overlap, and count from the start of one to the end of both."""
+    """Return the seconds of these phases.
+
+    Chunking and embedding overlap, so they count from the first start to the last end.
+    """
     spans = [run.timeline.phases[phase] for phase in latest - {Phase.RANK}]
     ranking = run.timeline.worked(Phase.RANK, run.seconds) if Phase.RANK in latest else 0.0
     if not spans:
@@ -93,14 +96,14 @@ def _spent(run: Run, latest: frozenset[Phase]) -> float:
 
 
 def context_differs(answered: Run, tuned: Run) -> bool:
-    """Whether the tuned context differs from the answer's sources, in passages, their order or the text around them."""
+    """Return whether the tuned context and the answer's sources differ in passages, order or surrounding text."""
     if tuned.index is None or tuned.ranking is None:
         return False
     return _places(context_sources(tuned)) != _places(answered.sources)
 
 
 def contexts_differ(first: Run, second: Run) -> bool:
-    """The same for two rankings, whether or not one was answered from."""
+    """Return whether the contexts of two rankings differ, answered or not."""
     return _places(context_sources(first)) != _places(context_sources(second))
 
 
@@ -109,6 +112,9 @@ def _places(sources: Sequence[Source]) -> list[tuple[str, Place]]:
 
 
 def _place(source: Source) -> Place:
-    """Where the text of a source lies, without what only completes its first sentence: earlier versions left it cut."""
+    """Return the range of a source's text.
+
+    Text that only completes its first sentence does not count, because earlier versions cut that sentence.
+    """
     completed = not source.after and len(source.before) <= LEAD
     return source.passage.place if completed else source.place

@@ -1,4 +1,4 @@
-"""Context membership: which passages are in the context or cited, and why the others are excluded."""
+"""Context membership: passages in the context or cited, and reasons for exclusion."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,9 +13,9 @@ from core.text.sanitize import estimated_tokens
 
 
 def ranked(run: Run) -> Run:
-    """The run with its index ranked again under its knobs; itself when it has no index.
+    """Rank the run's index again under its knobs. A run without an index is unchanged.
 
-    The scores of a reranking model are reused when they fit the index.
+    Scores of a reranking model are reused if they fit the index.
     """
     if run.index is None:
         return run
@@ -35,7 +35,7 @@ def ranked(run: Run) -> Run:
 
 
 def exclusion_reasons(run: Run) -> dict[int, ExclusionReason | None]:
-    """Every ranked row, best first, with the reason why it is not in the context; None for those that are."""
+    """Return the exclusion reason of every ranked row, best first, or None for rows in the context."""
     if run.index is None or run.ranking is None:
         return {}
     ranking, knobs = run.ranking, run.knobs.rank
@@ -55,10 +55,10 @@ def exclusion_reasons(run: Run) -> dict[int, ExclusionReason | None]:
 
 
 def cited_rows(run: Run) -> tuple[int, ...]:
-    """Rows of the context that the answer cites, in the order of the context.
+    """Return the rows of the context that the answer cites, in the order of the context.
 
-    After tuning, the context may have other passages than the answer's sources, or the same text chunked
-    differently. A row counts as cited when it overlaps a cited source.
+    After tuning, the context may have other passages than the answer's sources, or the same text chunked differently. A
+    row counts as cited if it overlaps a cited source.
     """
     if run.index is None or run.ranking is None:
         return ()
@@ -77,12 +77,12 @@ def cited_rows(run: Run) -> tuple[int, ...]:
 
 
 def overlaps(first: Place, other: Place) -> bool:
-    """Whether two places share characters of a page."""
+    """Return whether two ranges share characters of a page."""
     return first.page == other.page and first.start < other.end and other.start < first.end
 
 
 def answer_matches_context(run: Run) -> bool:
-    """Whether the answer's sources are the passages of the current context, in any order."""
+    """Return whether the answer's sources are the passages of the context, in any order."""
     if run.index is None or run.ranking is None:
         return False
     in_context = {run.index.passages[row].id for row in run.ranking.context}
@@ -90,12 +90,12 @@ def answer_matches_context(run: Run) -> bool:
 
 
 def context_sources(run: Run) -> tuple[Source, ...]:
-    """The sources that an answer from the present ranking and knobs would have; none before there is a ranking."""
+    """Return the sources for an answer from the present ranking, or none without a ranking."""
     if run.index is None or run.ranking is None:
         return ()
     return sources(run.ranking, run.index, run.pages, run.knobs.rank, run.numbers)
 
 
 def context_tokens(context: Iterable[Source]) -> int:
-    """Tokens of the texts of the sources, estimated: four characters a token."""
+    """Return the estimated tokens of the sources' texts: four characters per token."""
     return estimated_tokens(sum(len(source.text) for source in context))

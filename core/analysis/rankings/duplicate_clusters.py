@@ -1,4 +1,4 @@
-"""Near-duplicate pages of a run, in clusters, the number of independent pages, and the effect of a limit on each group."""
+"""Clusters of near-duplicate pages of a run, and the effect of limiting each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,20 +13,23 @@ from core.text.sanitize import pluralize
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicateClusters:
-    """`clusters` holds those of two pages and more, the largest first, each as its pages' keys, the longest page first, with
-    the share of a page's shingles that the longest one has; `independent` counts all."""
+    """Clusters of near-duplicate pages.
+
+    `clusters` holds clusters of at least two pages, the largest first. Each maps its pages' keys, the longest page
+    first, to the share of a page's shingles in the longest page. `independent` counts all clusters.
+    """
 
     clusters: tuple[Mapping[str, float], ...]
     pages: int
     independent: int
     sources: int
-    """Pages among the answer's sources."""
+    """The number of pages among the answer's sources."""
     independent_sources: int
-    """Clusters among these pages."""
+    """The number of clusters among these pages."""
 
     @property
     def summary(self) -> str:
-        """One sentence for a person."""
+        """A sentence for a person."""
         return (
             f"{pluralize(self.pages, 'page')}, {self.independent} independent; the answer's sources are from "
             f"{pluralize(self.sources, 'page')}, {self.independent_sources} independent."
@@ -34,7 +37,7 @@ class DuplicateClusters:
 
 
 def duplicate_clusters(run: Run) -> DuplicateClusters:
-    """Cluster the pages of the run by their shingles, as `core.stages.ranking.near_duplicates` does for the ranking."""
+    """Cluster the pages of the run by their shingles, with the ranking's `near_duplicates`."""
     numbers = clusters(run.pages.values())
     members: dict[int, list[Page]] = {}
     for key, number in numbers.items():
@@ -51,7 +54,7 @@ def duplicate_clusters(run: Run) -> DuplicateClusters:
 
 
 def _containments(pages: list[Page]) -> dict[str, float]:
-    """The share of the shingles of each page that the longest one has, by key, the longest first."""
+    """Return the share of each page's shingles in the longest page, by key, longest first."""
     shingled = [(shingles(page.text), page.key) for page in pages]
     shingled.sort(key=lambda pair: (-len(pair[0]), pair[1]))
     longest = shingled[0][0]
@@ -60,9 +63,10 @@ def _containments(pages: list[Page]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicateLimit:
-    """`unlimited` is ranked without the limit, `limited` with it; the comparison goes from the first to the second.
+    """Rankings without (`unlimited`) and with (`limited`) a limit per duplicate group.
 
-    The counts are those of duplicate groups in either context, and of the most passages from one group.
+    The comparison goes from the first to the second. The counts are the duplicate groups in either context, and the
+    most passages from one group.
     """
 
     unlimited: Run
@@ -75,7 +79,7 @@ class DuplicateLimit:
 
 
 def duplicate_limit(run: Run, limit: int) -> DuplicateLimit | None:
-    """The run with at most `limit` passages of each duplicate group against no limit; None when it has no ranking.
+    """Compare at most `limit` passages per duplicate group with no limit, or return None without a ranking.
 
     Raises:
         ValueError: when the limit is not from 1 to 50.
@@ -104,7 +108,7 @@ def _under(run: Run, limit: int) -> Run:
 
 
 def _groups(run: Run, numbers: dict[str, int]) -> list[int]:
-    """The duplicate group of each passage of the context."""
+    """Return the duplicate group of each passage of the context."""
     if run.index is None or run.ranking is None:
         return []
     pages = [run.index.passages[row].place.page for row in run.ranking.context]

@@ -1,4 +1,4 @@
-"""Null distribution of cosines: what unrelated questions score on the same passages."""
+"""Null distribution of cosines: scores of unrelated questions on the same passages."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from core.text.display import decimal
 from core.text.sanitize import plural, pluralize
 
 PERCENTILE = 99.0
-"""The percentile of the unrelated questions' cosines above which a cosine counts as significant."""
+"""The percentile of unrelated cosines that a significant cosine exceeds."""
 
 NEAREST_DROPPED = 4
-"""How many of the forty questions are dropped as too similar to this one."""
+"""The number of the forty questions to drop as too similar to this question."""
 
 BINS = 40
 
@@ -25,9 +25,8 @@ class NullDistribution:
     """This question's cosines against those of unrelated questions.
 
     `question_shares` and `unrelated_shares` are shares of the passages in the bins between `edges`. `percentile_99` and
-    `median` are of the unrelated questions' cosines. `above` of this question's cosines exceed `percentile_99`, where
-    chance alone
-    would explain `expected`.
+    `median` are of the unrelated questions' cosines. `above` of this question's cosines exceed `percentile_99`. Chance
+    alone would explain `expected`.
     """
 
     edges: tuple[float, ...]
@@ -44,7 +43,7 @@ class NullDistribution:
 
     @property
     def summary(self) -> str:
-        """One sentence for a person."""
+        """A sentence for a person."""
         return (
             f"{self.above:,} of {pluralize(self.passages, 'passage')} {plural(self.above, 'scores', 'score')} above {decimal(self.percentile_99, 2)}, the 99th percentile "
             f"of unrelated questions; {self.context_above} of the {self.context} in the context do."
@@ -52,7 +51,7 @@ class NullDistribution:
 
 
 async def null_distribution(run: Run, embed: Embed) -> NullDistribution | None:
-    """The null distribution of the run's cosines; None where there are no vectors or no passages.
+    """Return the null distribution of the run's cosines, or None without vectors or passages.
 
     Raises:
         EmbedFailed: when the embedder fails, or is not the one that embedded the run.
@@ -88,7 +87,10 @@ async def null_distribution(run: Run, embed: Embed) -> NullDistribution | None:
 
 
 def null_scores(passages: Vectors, question: Vectors, unrelated: Vectors) -> NDArray[np.float64]:
-    """Cosines of every passage with every unrelated question, flat; the questions nearest to this one are dropped."""
+    """Return the cosines of passages with unrelated questions, flat.
+
+    The questions nearest to this question are dropped.
+    """
     far = np.argsort(unrelated @ question, kind="stable")[: max(len(unrelated) - NEAREST_DROPPED, 1)]
     scores = passages[~np.isnan(passages).any(axis=1)] @ unrelated[far].T
     return scores.astype(np.float64).ravel()
@@ -136,4 +138,4 @@ UNRELATED_QUESTIONS = (
     "What is served for breakfast in the mountains?",
     "Why do some people sneeze in bright sunlight?",
 )
-"""Forty questions with little in common with each other or with a typical question."""
+"""Forty questions that resemble neither each other nor a typical question."""

@@ -1,4 +1,4 @@
-"""Matching of passages between two chunkings or two states of the same pages."""
+"""Matching of passages between two chunkings, or two states of the same pages."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -10,21 +10,20 @@ from core.text.sanitize import single_spaced
 from core.text.tokenization import words
 
 MIN_OVERLAP = 0.5
-"""The minimum share of the shorter passage that two matching passages have in common."""
+"""The minimum overlap of two matching passages, as a share of the shorter."""
 MIN_SIMILARITY = 0.5
 """The minimum Sørensen–Dice coefficient of the word pairs of two matching passages."""
 MOST_SHARED = 20
-"""A word pair that more passages of a page have tells none of them from the others, and is left out."""
+"""The most passages of a page with the same word pair. More common pairs are ignored."""
 
 WordPair = tuple[str, str]
 
 
 def match_passages(before: Sequence[Passage], after: Sequence[Passage]) -> dict[int, int]:
-    """Match the passages of two indexes: rows of `after` by rows of `before`, each at most once.
+    """Match the rows of two indexes, `before` to `after`, each at most once.
 
-    The same text at the same place is matched first, then equal texts (so runs over other addresses compare too),
-    then, page by page, the pairs that share the most characters at the same place of the page, then those of the
-    most similar wording.
+    Equal texts at the same range match first, then equal texts, so runs over other addresses compare too. Then, page by
+    page, the pairs with the largest overlap match, then the pairs with the most similar wording.
     """
     if before is after:
         return {row: row for row in range(len(before))}
@@ -58,7 +57,7 @@ def _unmatched(
 
 
 def _add_best(pairs: dict[int, int], shared: Sequence[tuple[float, int, int]]) -> None:
-    """Add pairs of rows, those that share the most first."""
+    """Add pairs of rows, the largest share first."""
     used: set[int] = set()
     for _, row, other in sorted((-share, row, other) for share, row, other in shared):
         if row not in pairs and other not in used:
@@ -67,7 +66,7 @@ def _add_best(pairs: dict[int, int], shared: Sequence[tuple[float, int, int]]) -
 
 
 def _overlaps(before: Rows, after: Rows) -> list[tuple[float, int, int]]:
-    """(shared characters, row, other row) for pairs at the same place of a page that share enough of the same text."""
+    """Return (shared characters, row, other row) for overlapping pairs with enough equal text."""
     places = _by_page(after)
     return [
         shared
@@ -86,7 +85,7 @@ def _by_page(rows: Rows) -> dict[str, list[tuple[int, Passage]]]:
 def _overlaps_of_page(
     before: Sequence[tuple[int, Passage]], after: Sequence[tuple[int, Passage]]
 ) -> list[tuple[float, int, int]]:
-    """Both lists are sorted by start."""
+    """Return the overlaps on one page. Both lists are sorted by start."""
     overlaps: list[tuple[float, int, int]] = []
     first = 0
     for row, passage in before:
@@ -106,12 +105,12 @@ def _overlaps_of_page(
 
 
 def _slice(passage: Passage, start: int, end: int) -> str:
-    """A part of the passage, by its offsets in the page."""
+    """Return a part of the passage, by its offsets in the page."""
     return passage.text[start - passage.place.start : end - passage.place.start]
 
 
 def _similarities(before: Rows, after: Rows) -> list[tuple[float, int, int]]:
-    """(similarity, row, other row) for pairs of a page whose wording is similar enough."""
+    """Return (similarity, row, other row) for pairs of a page with similar wording."""
     if not before or not after:
         return []
     holders: dict[tuple[str, WordPair], list[int]] = defaultdict(list)

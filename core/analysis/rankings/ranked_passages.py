@@ -1,4 +1,4 @@
-"""Ranked passages as table rows, their filters and samples, and a passage with its surrounding text."""
+"""Ranked passages as table rows, with filters, samples and surrounding text."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -16,18 +16,18 @@ from core.run.state import Run
 from core.text.sanitize import has_words, one_line
 
 CACHED_ORDERS = 16
-"""Orders of passages whose rows are kept for the next ranking that differs from them in its context alone."""
+"""The number of passage orders whose rows are cached, for rankings that differ only in the context."""
 SNIPPET = 160
-"""Characters of a passage in a table; whole passages would dominate what is sent to the browser."""
+"""Characters of a passage in a table: whole passages would dominate the data for the browser."""
 SCORES = ("cosine", "bm25", "fused", "rerank", "diverse")
-"""The scores that a ranked passage can have."""
+"""The possible scores of a ranked passage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedPassage:
-    """A ranked passage. `row` is its place in the index, `id` the same under every ranking.
+    """A ranked passage. `row` is its row in the index, `id` the same under every ranking.
 
-    `number` is its number in the context, or None. Scores are raw and None where they were not computed.
+    `number` is its number in the context, or None. Scores are raw, or None if not computed.
     """
 
     row: int
@@ -45,16 +45,16 @@ class RankedPassage:
     url: str
     key: str
     embedder: str
-    """The name of the model whose vector it has; empty where it has none."""
+    """The model of the passage's vector, or "" without a vector."""
 
     @property
     def snippet(self) -> str:
-        """The beginning of the text on one line. It is made when it is read: most rows are never drawn."""
+        """The beginning of the text on one line, made on reading because most rows are never drawn."""
         return one_line(readable(self.text), SNIPPET)
 
 
 def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
-    """The ranked passages, best first; none before there is a ranking."""
+    """Return the ranked passages, best first, or none before a ranking."""
     if run.index is None or run.ranking is None:
         return ()
     numbers = run.context_numbers
@@ -67,7 +67,7 @@ class _Ordered:
     rows: Sequence[RankedPassage]
     index: Index
     pages: Mapping[str, Page]
-    """What they are of: as long as it is cached, their `id` is not reused."""
+    """The origin of the rows. While it is cached, the `id` of its objects is not reused."""
 
 
 def _identity(run: Run, index: Index, ranking: Ranking) -> Hashable:
@@ -77,7 +77,7 @@ def _identity(run: Run, index: Index, ranking: Ranking) -> Hashable:
 
 @cached(LRUCache(CACHED_ORDERS), key=_identity, lock=Lock())
 def _in_order(run: Run, index: Index, ranking: Ranking) -> _Ordered:
-    """The rows as if none were in the context."""
+    """Return the rows as if none were in the context."""
     embedder = passage_embedder(run)
     names = {key: _names(page) for key, page in run.pages.items()}
     scores = {name: known(getattr(ranking, name)) for name in SCORES}
@@ -106,25 +106,25 @@ def _in_order(run: Run, index: Index, ranking: Ranking) -> _Ordered:
 
 
 def _names(page: Page) -> tuple[str, str, str]:
-    """Title, site and address of a page in a table."""
+    """Return title, site and address of a page for a table."""
     host = site(page.url)
     return one_line(page.title or host, 120), host, page.url
 
 
 def known(scores: NDArray[np.float32] | None) -> list[float | None]:
-    """The scores in order, None where they are not finite; empty when they were not computed."""
+    """Return the scores in order, with None if not finite, or an empty list if not computed."""
     return [] if scores is None else [score if math.isfinite(score) else None for score in scores.tolist()]
 
 
 def ranks_by_row(ranking: Ranking) -> dict[int, int]:
-    """Ranks, from 1, by row of the index, best first."""
+    """Return ranks from 1 by row of the index, best first."""
     return {row: rank for rank, row in enumerate(ranking.order.tolist(), 1)}
 
 
 def filtered(
     table: Sequence[RankedPassage], *, words: str = "", only_context: bool = False, key: str | None = None
 ) -> tuple[RankedPassage, ...]:
-    """The rows with all `words`, in any letter case, in passage, title or site."""
+    """Return the rows with all `words`, in any letter case, in passage, title or site."""
     return tuple(
         row
         for row in table
@@ -135,7 +135,10 @@ def filtered(
 
 
 def sorted_by(table: Sequence[RankedPassage], name: str) -> tuple[RankedPassage, ...]:
-    """The rows by a score, highest first, or by "source"; rows without the score come last, ties stay in order."""
+    """Sort the rows by a score, highest first, or by "source".
+
+    Rows without the score come last. Equal rows keep their order.
+    """
     if name == "source":
         return tuple(sorted(table, key=lambda row: (row.site, row.title)))
     if name not in SCORES:
@@ -149,12 +152,12 @@ def sorted_by(table: Sequence[RankedPassage], name: str) -> tuple[RankedPassage,
 
 
 def score_at(scores: NDArray[np.float32] | None, row: int) -> float | None:
-    """The row's score; None where it was not computed or is not finite."""
+    """Return the row's score, or None if it was not computed or is not finite."""
     return None if scores is None or not math.isfinite(scores[row]) else float(scores[row])
 
 
 def cosines(run: Run) -> Mapping[str, float]:
-    """Cosine similarity to the question by passage id."""
+    """Return the cosine similarity to the question by passage id."""
     if run.index is None or run.ranking is None or run.ranking.cosine is None:
         return {}
     return {
@@ -164,7 +167,7 @@ def cosines(run: Run) -> Mapping[str, float]:
 
 
 def sampled(table: Sequence[RankedPassage], limit: int) -> tuple[RankedPassage, ...]:
-    """About `limit` rows: all of the context, the best half, and an even sample of the rest."""
+    """Return about `limit` rows: the context, the best half, and a sample of the others."""
     if len(table) <= limit:
         return tuple(table)
     best = limit // 2
@@ -181,7 +184,7 @@ def sampled(table: Sequence[RankedPassage], limit: int) -> tuple[RankedPassage, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageInContext:
-    """A passage with the article's text around it. `begins` and `ends` say whether the article begins and ends there."""
+    """A passage with the surrounding text. `begins` and `ends` mark the limits of the article."""
 
     before: str
     passage: str
@@ -191,7 +194,10 @@ class PassageInContext:
 
 
 def passage_in_context(page: Page, place: Place, around: int = 2500) -> PassageInContext:
-    """The passage at `place` with up to `around` characters of the article on each side, cut between words."""
+    """Return the passage at `place` with surrounding text of the article.
+
+    Each side has up to `around` characters, cut between words.
+    """
     text = page.text
     start = 0 if place.start <= around else text.find(" ", place.start - around) + 1
     start = start if 0 < start <= place.start else max(0, place.start - around)

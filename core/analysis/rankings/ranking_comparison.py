@@ -1,4 +1,4 @@
-"""Comparison of two rankings: of two settings, two embedders or two runs."""
+"""Comparison of two rankings, by two settings, embedders or runs."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from core.run.state import Run
 from core.text.display import passage_label
 
 DEPTHS = (1, 3, 5, 10, 20)
-"""Depths k at which the Jaccard similarity is computed."""
+"""Depths k of the Jaccard similarities."""
 PERSISTENCE = 0.9
-"""The probability p that a reader looks at one more item; with 0.9 the first ten ranks have 86 % of the weight."""
+"""The probability p that a reader looks at the next item.
+
+With 0.9 the first ten ranks have 86 % of the weight.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankChange:
-    """A passage that is in either ranking or in both. Ranks and numbers in the context count from 1.
+    """A passage in either ranking. Ranks and numbers in the context count from 1.
 
-    `id` is the passage's in the second index, or in the first when the second does not have it; `before_row` and
-    `after_row` are its rows in the two indexes.
+    `id` is that of the second index if it has the passage, else of the first. `before_row` and `after_row` are the rows
+    in the two indexes.
     """
 
     id: str
@@ -39,27 +42,27 @@ class RankChange:
 
     @property
     def label(self) -> str:
-        """The beginning of the text on one line. It is made when it is read, as the site is: most are never drawn."""
+        """The beginning of the text on one line, made on reading because most are never drawn."""
         return passage_label(self.text, 80)
 
     @property
     def site(self) -> str:
-        """The site of the page; empty where there is no page."""
+        """The site of the page, or "" without a page."""
         return site(self.url) if self.url else ""
 
     @property
     def rise(self) -> int | None:
-        """Ranks gained; negative when it fell, None when it is in one ranking only."""
+        """The ranks gained, negative for a fall, or None if either ranking lacks the passage."""
         return None if self.before is None or self.after is None else self.before - self.after
 
     @property
     def entered(self) -> bool:
-        """Whether it is in the context of the second ranking only."""
+        """Whether the passage is only in the second context."""
         return self.before_number is None and self.after_number is not None
 
     @property
     def left(self) -> bool:
-        """Whether it is in the context of the first ranking only."""
+        """Whether the passage is only in the first context."""
         return self.before_number is not None and self.after_number is None
 
 
@@ -69,16 +72,16 @@ class RankingSize:
 
     passages: int
     context_tokens: int
-    """Estimated: four characters a token."""
+    """Estimated tokens: four characters per token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingDiff:
     """The second ranking against the first.
 
-    `changes` has every passage of either ranking, in the order of the second, then those only in the first.
-    `overlap` is extrapolated rank-biased overlap (p = 0.9), `contexts` the Jaccard similarity of the two
-    contexts, `at` that of the first k passages by k.
+    `changes` has every passage of either ranking, in the order of the second, then passages only in the first.
+    `overlap` is extrapolated rank-biased overlap (p = 0.9), `contexts` the Jaccard similarity of the two contexts, `at`
+    the similarity of the first k passages by k.
     """
 
     changes: tuple[RankChange, ...]
@@ -90,13 +93,16 @@ class RankingDiff:
 
     @property
     def context_only(self) -> RankingDiff:
-        """The comparison with only the passages that enter or leave the context."""
+        """The comparison of the passages that enter or leave the context."""
         return replace(
             self, changes=tuple(change for change in self.changes if change.entered or change.left)
         )
 
     def bump_rows(self, depth: int = 20) -> tuple[RankChange, ...]:
-        """The rows of a bump chart: passages in the first `depth` ranks or in the context of either ranking."""
+        """Return the rows of a bump chart.
+
+        They are passages in the first `depth` ranks or in the context of either ranking.
+        """
         return tuple(
             change
             for change in self.changes
@@ -108,15 +114,14 @@ class RankingDiff:
 
 
 def compare_rankings(before: Run, after: Run) -> RankingDiff | None:
-    """Compare two rankings; None when either run has none.
+    """Compare two rankings, or return None if either run has none.
 
-    Passages of different chunkings are matched by `match_passages`. Vectors are not compared, so their
-    dimensions may differ.
+    `match_passages` matches passages of different chunkings. Vectors are not compared, so their dimensions may differ.
     """
     if before.index is None or before.ranking is None or after.index is None or after.ranking is None:
         return None
     pairs = match_passages(before.index.passages, after.index.passages)
-    # Passages of the first ranking are named by their rows, those only in the second by negative numbers.
+    # Row numbers name passages of the first ranking, negative numbers passages only in the second.
     names = {other: row for row, other in pairs.items()}
     first = before.ranking.order.tolist()
     second = [names.get(row, -1 - row) for row in after.ranking.order.tolist()]
@@ -136,7 +141,7 @@ def compare_rankings(before: Run, after: Run) -> RankingDiff | None:
 
 
 def _changes(before: Run, after: Run, names: dict[int, int]) -> Iterator[RankChange]:
-    """The passages of the second ranking in its order, then those only in the first."""
+    """Yield the passages of the second ranking in order, then passages only in the first."""
     before_places, after_places, matched = _places(before), _places(after), set(names.values())
     rows = [(names.get(row, -1), row) for row in after_places]
     rows += [(row, -1) for row in before_places if row not in matched]
@@ -160,7 +165,7 @@ def _changes(before: Run, after: Run, names: dict[int, int]) -> Iterator[RankCha
 
 
 def _places(run: Run) -> dict[int, tuple[int, int | None]]:
-    """Rank, from 1, and number in the context, by row."""
+    """Return rank, from 1, and number in the context, by row."""
     numbers = run.context_numbers
     ranks = ranks_by_row(run.ranking) if run.ranking else {}
     return {row: (rank, numbers.get(row)) for row, rank in ranks.items()}
@@ -169,10 +174,10 @@ def _places(run: Run) -> dict[int, tuple[int, int | None]]:
 def rank_biased_overlap(
     first: Sequence[Hashable], other: Sequence[Hashable], *, p: float = PERSISTENCE
 ) -> float:
-    """Extrapolated rank-biased overlap, from 0 (nothing in common) to 1 (the same order).
+    """Return the extrapolated rank-biased overlap, from 0 (disjoint) to 1 (same order).
 
-    Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28(4), 2010, equation
-    32, which allows lists of two lengths. Two empty lists agree. No item may occur twice in a list.
+    Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28(4), 2010, equation 32, which
+    allows lists of different lengths. Two empty lists agree. No item may occur twice in a list.
     """
     short, long = sorted((first, other), key=len)
     s, l = len(short), len(long)  # noqa: E741  # the names of the paper
@@ -202,6 +207,6 @@ def rank_biased_overlap(
 
 
 def jaccard(first: Sequence[Hashable], other: Sequence[Hashable], k: int) -> float:
-    """Jaccard similarity of the first k items of both lists; 1 when both are empty."""
+    """Return the Jaccard similarity of the first k items, or 1 if both are empty."""
     union = {*first[:k], *other[:k]}
     return len({*first[:k]} & {*other[:k]}) / len(union) if union else 1.0

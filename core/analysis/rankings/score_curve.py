@@ -1,4 +1,4 @@
-"""Scores by rank, with the context's cut-off, and the elbow of such a curve."""
+"""Scores by rank, with the context's cut-off and the elbow of the curve."""
 
 from dataclasses import dataclass
 
@@ -12,28 +12,28 @@ from core.stages.ranking.context_selection import least_cosine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreCurve:
-    """Scores by rank, in the order of the ranking in force.
+    """Scores by rank, in the order of the current ranking.
 
-    `cosine` and `bm25` are of every ranked passage, empty where they were not computed, and do not fall under a
-    ranking by another score. A reranking model scores the best passages only, so `scores` may be shorter.
-    `cutoff` is the last rank that is in the context, 0 when none is.
+    `cosine` and `bm25` have every ranked passage, or are empty if not computed. They do not fall under a ranking by
+    another score. A reranking model scores the best passages only, so `scores` may be shorter. `cutoff` is the last
+    rank in the context, or 0.
     """
 
     name: str
-    """The score that the passages are ordered by."""
+    """The score that orders the passages."""
     scores: tuple[float, ...]
-    """That score, which falls."""
+    """The values of the ordering score, which fall."""
     cosine: tuple[float | None, ...]
     bm25: tuple[float | None, ...]
     context: tuple[int, ...]
-    """Ranks, from 1, of the passages in the context; they may lie beyond `scores`."""
+    """Ranks, from 1, of the context's passages, which may lie beyond `scores`."""
     cutoff: int
     threshold: float | None
-    """The minimum cosine of the context, when one is set."""
+    """The minimum cosine of the context, if set."""
 
 
 def score_curve(run: Run) -> ScoreCurve | None:
-    """The scores of a run's passages by rank; None when there is no ranking."""
+    """Return the scores of a run's passages by rank, or None without a ranking."""
     if run.ranking is None or not len(run.ranking.order):
         return None
     name, scores = run.ranking.deciding
@@ -60,10 +60,11 @@ def _by_rank(scores: NDArray[np.float32] | None, order: NDArray[np.int64]) -> tu
 
 
 def elbow(scores: NDArray[np.float32]) -> int | None:
-    """The rank, from 1, of the last score before a falling curve flattens; None where it has no elbow.
+    """Return the rank of the last score before a falling curve flattens, or None.
 
-    The point farthest below the chord from the first score to the last, both axes scaled to 1 (Kneedle:
-    Satopää, Albrecht, Irwin and Raghavan, ICDCS Workshops 2011, without smoothing). `scores` must fall.
+    Ranks count from 1. The elbow is the point farthest below the chord from the first score to the last, both axes
+    scaled to 1 (Kneedle: Satopää, Albrecht, Irwin and Raghavan, ICDCS Workshops 2011, without smoothing). `scores` must
+    fall.
     """
     finite = scores[np.isfinite(scores)].astype(np.float64)
     if len(finite) < 3 or finite[0] - finite[-1] <= 1e-9:

@@ -1,1 +1,1 @@
-"""Retrieval, from search results to citations: attrition, traces, and contributions of queries."""
+"""Retrieval, from search results to citations: attrition, traces, and queries' contributions."""

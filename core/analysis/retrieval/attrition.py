@@ -1,7 +1,7 @@
-"""Attrition from search results to citations: how many items each step loses, and why.
+"""Attrition from search results to citations: losses of each step, with reasons.
 
-Up to the articles the unit is the address, from there on the passage. Within a unit the counts are
-conserved: what enters a step leaves it, to the next step or as a loss.
+Addresses are counted up to the articles, then passages. Within a unit the counts are conserved: an item that enters a
+step goes to the next step or is lost.
 """
 
 from collections import defaultdict
@@ -39,16 +39,16 @@ AFTER_FETCHING = frozenset(
         SkipReason.EMPTY,
     }
 )
-"""Skip reasons of pages that were fetched."""
+"""Skip reasons of fetched pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """What passes from one step to the next (`reason` empty), or is lost after it (`to` None).
+    """Items that pass to the next step (`reason` is "") or are lost (`to` is None).
 
-    A band of a flow diagram. `items` are names: "query\nrank" for search results, keys of hits, ids of
-    passages. `width` is the flow's share of all results, from 0 to 1; widths are conserved at every step,
-    also where the unit changes from addresses to passages.
+    A band of a flow diagram. `items` are names: "query\nrank" for search results, keys of hits, ids of passages.
+    `width` is the flow's share of all results, from 0 to 1. Widths are conserved at every step, also at the change from
+    addresses to passages.
     """
 
     start: AttritionStep
@@ -59,7 +59,7 @@ class Flow:
 
     @property
     def count(self) -> int:
-        """How many items flow."""
+        """The number of items."""
         return len(self.items)
 
     @property
@@ -70,10 +70,10 @@ class Flow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attrition:
-    """All flows in the order of the steps, the losses of a step first, largest first.
+    """All flows in the order of the steps, the largest losses of a step first.
 
-    `counts` has how many items reached each step. `answered` is False when no answer was written from the
-    current context; the step "cited" is then missing.
+    `counts` has the number of items at each step. `answered` is False if no answer was written from the current
+    context. Then the step "cited" is missing.
     """
 
     counts: dict[AttritionStep, int]
@@ -81,7 +81,7 @@ class Attrition:
     answered: bool
 
     def losses(self, step: AttritionStep) -> tuple[Flow, ...]:
-        """What is lost at a step."""
+        """Return the losses at a step."""
         return tuple(flow for flow in self.flows if flow.start is step and flow.to is None)
 
 
@@ -90,7 +90,7 @@ Lost = Sequence[tuple[str, str]]
 
 
 def attrition(run: Run) -> Attrition:
-    """Count the items at every step of the run, and the losses between them by reason."""
+    """Count the items at every step of the run, and the losses by reason."""
     rows, unique, repeated = _results(run)
     unfetched, unread, articles = _pages(run)
     unfetched_keys = {key for _, key in unfetched}
@@ -123,7 +123,7 @@ def attrition(run: Run) -> Attrition:
 
 
 def _by_reason(lost: Lost) -> list[tuple[str, tuple[str, ...]]]:
-    """The lost items of each reason, the commonest first."""
+    """Group the lost items by reason, the commonest first."""
     by_reason: defaultdict[str, list[str]] = defaultdict(list)
     for reason, item in lost:
         by_reason[reason].append(item)
@@ -132,8 +132,8 @@ def _by_reason(lost: Lost) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _results(run: Run) -> tuple[list[str], list[str], Lost]:
-    """Names of all result rows, of the first row of each page, and of the other rows with the reason."""
-    # A rank alone does not identify a row: the web and each collection count from 1.
+    """Return the names of all results, of each page's first result, and of the others with reasons."""
+    # A rank alone does not identify a result: the web and each collection count from 1.
     read = {(origin.query, origin.rank, hit.key) for hit in run.hits for origin in hit.found}
     keys = {hit.key for hit in run.hits}
     seen_keys: set[str] = set()
@@ -152,14 +152,14 @@ def _results(run: Run) -> tuple[list[str], list[str], Lost]:
 
 
 def result_rows(run: Run) -> Iterator[tuple[str, Query, Result]]:
-    """All rows of all search replies, each with its name in a flow."""
+    """Yield all results of all search replies, each with its name in a flow."""
     for query in run.queries:
         for place, result in enumerate(run.replies[query].results if query in run.replies else ()):
             yield f"{query.text}\n{place}", query, result
 
 
 def _pages(run: Run) -> tuple[Lost, Lost, list[str]]:
-    """Keys of hits that were not fetched and of hits that were not extracted, with reasons; keys of the articles.
+    """Return keys of unfetched and of unextracted hits with reasons, and of articles.
 
     Snippets that replace unread pages count as articles.
     """
@@ -178,7 +178,7 @@ def _pages(run: Run) -> tuple[Lost, Lost, list[str]]:
 
 
 def _passages(run: Run) -> tuple[Lost, list[str]]:
-    """Ids of passages that are not ranked, with the reason, and of those that are."""
+    """Return ids of unranked passages with reasons, and of ranked passages."""
     if run.index is None:
         return [("not embedded yet", passage.id) for passage in run.passages], []
     index = run.index
@@ -195,7 +195,7 @@ def _passages(run: Run) -> tuple[Lost, list[str]]:
 
 
 def _ranked(run: Run) -> tuple[Lost, list[str]]:
-    """Ids of ranked passages outside the context, with the reason, and of those in it."""
+    """Return ids of passages outside the context with reasons, and inside it."""
     if run.index is None:
         return [], []
     ids = [passage.id for passage in run.index.passages]
@@ -205,5 +205,5 @@ def _ranked(run: Run) -> tuple[Lost, list[str]]:
 
 
 def place_id(place: Place) -> str:
-    """The id of a passage at this place."""
+    """Return the id of a passage with this range."""
     return f"{place.page}#{place.start}-{place.end}"

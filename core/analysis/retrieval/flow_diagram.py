@@ -1,8 +1,8 @@
-"""Flow diagram of the attrition: where each flow runs, from the first step at the top to the last at the bottom.
+"""Flow diagram of the attrition, from the first step at the top to the last.
 
-Steps are bars that begin at the left edge and are as wide as their share of all results. What passes on runs
-straight down at the left. Losses leave at the right of the bar and bend to the right edge, one line each, so
-every label has a line of its own, whatever the width of the screen. `flow_items` are the rows of a table about one flow.
+Steps are bars from the left edge, as wide as their share of all results. The remaining items run straight down at the
+left. Losses leave at the right of the bar and bend to the right edge, each on its own line, so every label has a line
+on any screen. `flow_items` are the rows of a table about one flow.
 """
 
 from collections.abc import Sequence
@@ -16,21 +16,21 @@ from core.text.display import passage_label
 from core.text.sanitize import one_line
 
 MIN_WIDTH = 0.006
-"""The share at which a flow or a bar is drawn at least, so that it can be seen."""
+"""The least drawn share of a flow or a bar, to keep it visible."""
 
 _THINNEST, _THICKEST = 0.12, 0.8
-"""Shares of its line that the end of a loss takes: that of an empty one, and that of the largest of all."""
+"""The shares of its line for the end of an empty loss and of the largest loss."""
 
 
 _POINTS = 16
-"""Straight pieces that a bend is drawn with."""
+"""The number of straight pieces of a bend."""
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossBand:
-    """A loss. It leaves the bar between `left` and `right`, and ends at the right edge between `top` and `bottom`.
+    """A loss from the bar's `left` to `right` to the right edge's `top` to `bottom`.
 
     `left` and `right` are shares of the diagram's width, `top` and `bottom` of the height of the step's losses.
     """
@@ -49,20 +49,20 @@ class LossBand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiagramStep:
-    """A step. `width` is that of its bar, `onward` that of what passes to the next step, both from 0 to 1."""
+    """A step. `width` is that of its bar, `onward` of the part for the next step, from 0 to 1."""
 
     step: AttritionStep
     count: int
     width: float
     onward: float
     arriving: Flow | None
-    """The flow that leads here; None for the first step."""
+    """The flow to this step, or None for the first step."""
     losses: tuple[LossBand, ...]
-    """In the order of their lines."""
+    """The losses in the order of their lines."""
 
 
 def flow_diagram(attrition: Attrition) -> tuple[DiagramStep, ...]:
-    """The steps that anything has reached, each with the losses after it."""
+    """Return the reached steps, each with the losses after it."""
     arriving = {flow.to: flow for flow in attrition.flows if flow.to is not None}
     largest = max((flow.width for flow in attrition.flows if flow.to is None), default=1.0)
     steps = []
@@ -89,13 +89,19 @@ def flow_diagram(attrition: Attrition) -> tuple[DiagramStep, ...]:
 
 
 def _bend(x: float, y: float) -> tuple[Point, ...]:
-    """A cubic Bézier curve from the upper edge at `x` to the right edge at `y`, both control points at (x, y)."""
+    """Return a cubic Bézier curve from the upper edge at `x` to the right edge at `y`.
+
+    Both control points are (x, y).
+    """
     along = (step / _POINTS for step in range(_POINTS + 1))
     return tuple((x + (1 - x) * t**3, y * (1 - (1 - t) ** 3)) for t in along)
 
 
 def _bands(losses: tuple[Flow, ...], onward: float, width: float, largest: float) -> tuple[LossBand, ...]:
-    """The first loss leaves furthest to the right and has the uppermost line, so that no two of them cross."""
+    """Return the bands of the losses without crossings.
+
+    The first loss leaves furthest to the right and has the uppermost line.
+    """
     shares = [max(flow.width, MIN_WIDTH) for flow in losses]
     room = max(width - onward, MIN_WIDTH)
     scale = room / sum(shares) if shares else 1.0
@@ -130,7 +136,7 @@ class FlowItem:
 
 
 def flow_items(run: Run, flow: Flow) -> tuple[FlowItem, ...]:
-    """The flow's items in its order; `detail` has rank, site, or the reason of a skip."""
+    """Return the flow's items in order. `detail` has rank, site, or the reason of a skip."""
     if flow.to is AttritionStep.PASSAGES or flow.start not in _ADDRESS_STEPS:
         return _passage_items(run, flow.items)
     if flow.start is AttritionStep.HITS:

@@ -1,4 +1,4 @@
-"""The question in other words, as search engines correct and suggest them."""
+"""Other questions from search engines' corrections and suggestions."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.run.state import Run
 
 MOST_OFFERS = 4
-"""The most questions that are offered."""
+"""The most offered questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class OtherQuestion:
 
 
 def other_questions(run: Run) -> tuple[OtherQuestion, ...]:
-    """Return the questions that search engines lead to, corrections first, each once.
+    """Return the distinct questions from search engines, corrections first.
 
     The correction of a query that a model wrote corrects the same words of the question.
     """
@@ -45,7 +45,7 @@ def _new(offers: tuple[OtherQuestion, ...], seen: set[str]) -> Iterator[OtherQue
 
 
 def _corrected(question: str, query: str, correction: str) -> str:
-    """The question with the words that the correction replaces in the query; else the correction."""
+    """Return the question with the query's corrected words, or else the correction."""
     before, after = query.split(), correction.split()
     if len(before) != len(after):
         return correction

@@ -1,4 +1,4 @@
-"""Contributions of search queries to hits, pages, context and citations, and the overlap of queries."""
+"""Contributions of search queries to hits, pages, context and citations, and their overlap."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from core.text.tokenization import words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """How many items a query contributed, and how many of these no other query did."""
+    """The number of items a query contributed, and of items that no other query contributed."""
 
     total: int
     unique: int
@@ -25,10 +25,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contribution:
-    """One query's contribution. `results` counts the rows of its reply.
+    """One query's contribution. `results` counts the results in its reply.
 
-    `note` says in which language the query is, where it is another one than the question's, why there is no contribution,
-    or which of the engines and categories that were named the backend lacks.
+    `note` names the language of the query if it differs from the question's, the reason for a missing contribution, or
+    the requested engines and categories that the backend lacks.
     """
 
     query: Query
@@ -42,7 +42,7 @@ class Contribution:
 
 
 def contributions(run: Run) -> tuple[Contribution, ...]:
-    """The contribution of every query, in the order in which they were written.
+    """Return the contribution of every query, in the order of writing.
 
     A passage counts for each query that found a page containing it.
     """
@@ -84,7 +84,7 @@ def _note(run: Run, query: Query) -> str:
 
 
 def _other_language(query: Query, question: str) -> str:
-    """The language of a query that is surely in another one than the question; empty where it is not."""
+    """Return the language of a query that surely differs from the question's, or ""."""
     language, of_question = dominant_language([query.text]), dominant_language([question])
     if not of_question or language == of_question:
         return ""
@@ -110,7 +110,7 @@ def _share(query: str, items: Iterable[frozenset[str]]) -> Share:
 class QueryOverlap:
     """Similarity of the queries as square matrices in their order, with ones on the diagonal.
 
-    `shared` is the Jaccard similarity of the hits they found, `cosine` that of the queries' vectors.
+    `shared` is the Jaccard similarity of their hits, `cosine` the similarity of their vectors.
     """
 
     shared: NDArray[np.float32]
@@ -118,7 +118,7 @@ class QueryOverlap:
 
 
 async def query_overlap(run: Run, embed: Embed) -> QueryOverlap:
-    """Overlap between every pair of queries, by hits and by meaning.
+    """Compare every pair of queries, by hits and by meaning.
 
     Raises:
         EmbedFailed: when the embedder fails.
@@ -128,7 +128,7 @@ async def query_overlap(run: Run, embed: Embed) -> QueryOverlap:
 
 
 def shared_hits(run: Run) -> NDArray[np.float32]:
-    """Jaccard similarity between the queries' hits, shape (queries, queries)."""
+    """Return the Jaccard similarity between the queries' hits, shape (queries, queries)."""
     hits_of_queries = [
         {hit.key for hit in run.hits if any(line.query == query.text for line in hit.found)}
         for query in run.queries

@@ -1,4 +1,4 @@
-"""Exact and approximate search for a pasted sentence in the texts of a run."""
+"""Exact and approximate search for a pasted text in the texts of a run."""
 
 import math
 import re
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from core.text.tokenization import UNSPACED
 
 MINIMUM_SIMILARITY = 0.6
-"""The minimum share of the query's words, weighted by rarity, that an approximate match contains."""
+"""The least weighted share of the query's words in an approximate match. Rare words weigh more."""
 
 LONGEST_QUERY = 2000
-"""Characters of the pasted text that are searched for."""
+"""The most characters of the pasted text to search for."""
 
 # Words; in scripts without spaces between them, single characters.
 _WORD = re.compile(f"[{UNSPACED}]|[^\\W_{UNSPACED}]+")
@@ -31,10 +31,10 @@ class Match:
 
 
 def matches(query: str, texts: Mapping[str, str]) -> tuple[Match, ...]:
-    """The first exact match in each text; without any, the best approximate match of all texts.
+    """Return the first exact match in each text, or else the best approximate match.
 
-    Similarity is the greatest share of the query's words inside a window of as many words, each word
-    weighted by log(1 + all words / its count). Linear in the length of the texts.
+    Similarity is the greatest share of the query's words inside a window of the same length. Each word is weighted by
+    log(1 + all words / its count). The time is linear in the length of the texts.
     """
     query_words = [word for word, _, _ in _words(query[:LONGEST_QUERY])]
     if not query_words:
@@ -83,7 +83,7 @@ def _exact(key: str, words: Words, needle: str, count: int) -> Match | None:
 def _approximate(
     key: str, words: Words, query_words: Sequence[str], weights: Mapping[str, float]
 ) -> Match | None:
-    """The window of as many words as the query that has most of their weight."""
+    """Find the window with the most weight of the query's words. The window has the query's length."""
     missing = Counter(query_words)
     whole = sum(weights[word] for word in query_words)
     window: deque[int] = deque()

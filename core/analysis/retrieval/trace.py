@@ -1,4 +1,4 @@
-"""Why was this not found? The last step that a pasted sentence or address reached on its way to the answer."""
+"""Trace of a pasted sentence or address: its last step towards the answer."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from core.text.urls import canonical_url
 
 
 class TraceOutcome(IntEnum):
-    """How far it came, from not at all to the answer."""
+    """The last reached step, from none to the answer."""
 
     EMPTY_QUERY = 0
     NEVER_A_HIT = 1
@@ -35,13 +35,13 @@ class TraceOutcome(IntEnum):
 
 
 class StepState(StrEnum):
-    """How far a trace got at one step."""
+    """The state of a trace at one step."""
 
     PASSED = "passed"
     ENDED = "ended"
     NOT_REACHED = "not reached"
     UNKNOWN = "unknown"
-    """No page that was read contains the text, so it cannot be known."""
+    """Unknown, because no page that was read contains the text."""
 
 
 STEPS = ("found by a query", "page read", "in the article", "in one passage", "in the context", "cited")
@@ -59,12 +59,12 @@ _ENDED_AT = {
     TraceOutcome.NOT_CITED: 5,
     TraceOutcome.CITED: len(STEPS),
 }
-"""The place in `STEPS` of the one that failed."""
+"""The index of the failed step in `STEPS`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedPassage:
-    """A ranked passage with all or a part of the text. `number` is its number in the context, if any."""
+    """A ranked passage with all or part of the text. `number` is its number in the context, if any."""
 
     row: int
     rank: int
@@ -75,11 +75,11 @@ class TracedPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """The last step that was reached. `message` says it in a sentence.
+    """The last reached step, with a sentence in `message`.
 
-    `place` is where a pasted text stands in its page, with `similarity` 1 for an exact match. `passages` are
-    the passages concerned, best first; `score_name` names their scores, and `cutoff` is the score of the
-    last passage in the context.
+    `place` is the range of a pasted text in its page, with `similarity` 1 for an exact match. `passages` are the
+    overlapping passages, best first. `score_name` names their scores, and `cutoff` is the score of the last passage in
+    the context.
     """
 
     outcome: TraceOutcome
@@ -93,7 +93,7 @@ class Trace:
 
     @property
     def steps(self) -> tuple[tuple[str, StepState], ...]:
-        """`STEPS` with the state of each; none for an empty query."""
+        """`STEPS` with the state of each, or empty for an empty query."""
         if self.outcome is TraceOutcome.EMPTY_QUERY:
             return ()
         end, left = _ENDED_AT[self.outcome], len(STEPS) - _ENDED_AT[self.outcome] - 1
@@ -103,13 +103,13 @@ class Trace:
 
 
 _COMPARED_MATCHES = 20
-"""The most matches of one text that are traced."""
+"""The most matches of one text to trace."""
 
 _ADDRESS = re.compile(r"(?i)(?:https?://\S+|(?:[\w-]+\.)+[a-z]{2,}(?:[/:?#]\S*)?)")
 
 
 def why_not(run: Run, query: str) -> Trace:
-    """Trace a pasted sentence or address; of several matches, the one that came furthest. Never raises."""
+    """Trace a pasted sentence or address. Several matches give the furthest trace. Never raises."""
     query = query.strip()
     if not query:
         return Trace(outcome=TraceOutcome.EMPTY_QUERY, message="Paste a sentence or an address.")
@@ -164,7 +164,7 @@ def _trace_hit(run: Run, hit: Hit) -> Trace:
 
 
 def _trace_unread(run: Run, query: str) -> Trace:
-    """Trace a text that no article has: perhaps a search result's snippet has it."""
+    """Trace a text outside all articles: a search result's snippet may contain it."""
     snippets = {hit.key: f"{hit.title}\n{hit.snippet}" for hit in run.hits}
     in_snippet = {match.key: match for match in matches(query, snippets)}
     hit = next((hit for hit in run.hits if hit.key in in_snippet), None)
@@ -198,7 +198,7 @@ def _trace_match(run: Run, match: Match) -> Trace:
 
 
 def _trace_place(run: Run, place: Place, *, whole_page: bool) -> Trace:
-    """Trace a place of a page that was read through the passages that overlap it."""
+    """Trace a range of a page through the passages that overlap it."""
     if run.index is None or run.ranking is None:
         message = "Its page was read; the passages are not ranked yet."
         return Trace(outcome=TraceOutcome.NOT_RANKED, message=message)
@@ -252,7 +252,7 @@ def _traced_passages(run: Run, rows: Sequence[int], scores: Floats | None) -> tu
 def _best_outcome(
     run: Run, passages: Sequence[TracedPassage], name: str, cutoff: float | None
 ) -> tuple[TraceOutcome, str]:
-    """The outcome of the passage that came furthest, with its message."""
+    """Return the outcome of the furthest passage, with its message."""
     best = passages[0]
     score = "" if best.score is None else f" with {name} {decimal(best.score, 3)}"
     if best.reason is not None:
