@@ -1,1 +1,1 @@
-"""Methods: how a run is steered, as compositions of the stages."""
+"""Methods: ways to run the stages for a question."""

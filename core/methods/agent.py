@@ -1,7 +1,7 @@
-"""The method agent: the chat model decides step by step what to search, open and look up before the answer is written.
+"""The method agent: the chat model chooses each search, page and look-up.
 
-All that the loop knows is in the run: the messages of each request are made from its decisions and steps. So a run that
-was interrupted goes on at its step.
+The loop keeps its state in the run: the messages of each request are made from its decisions and steps. So an
+interrupted run resumes at its step.
 """
 
 import asyncio
@@ -36,22 +36,23 @@ CHOOSE_PIPELINE = "Choose pipeline under Method, or connect a model that calls t
 """The hint for a model that cannot be an agent."""
 
 REPETITIONS = 3
-"""So many calls in a row that repeat earlier ones end the loop."""
+"""The number of consecutive repeated calls that ends the loop."""
 
 _REPLY_TOKENS = 4_000
 """Leaves room for a reasoning model."""
 _REASON_CHARACTERS, _ARGUMENT_CHARACTERS = 2_000, 4_000
 _NAMED = 3
-"""How many of the calls that were not made the note names."""
+"""The number of undone calls that the note names."""
 
 
 async def find_passages_by_steps(
     question: str, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
 ) -> None:
-    """Let the chat model call tools until it has enough or a limit is reached. The passages of what it opened are ranked.
+    """Let the chat model call tools, and rank the passages of the opened pages.
 
-    A run that has steps goes on after them: none is made again, and no decision is asked for twice. Each decision and
-    step is stored before the next begins. A budget that runs out ends the loop, with a note, and not the run.
+    The loop ends when the model stops calling tools or a limit is reached. A run with steps resumes after them: no step
+    is made again, and no decision is requested twice. Each decision and step is stored before the next begins. A
+    used-up budget ends the loop, with a note, and not the run.
 
     Raises:
         NotConnected: when no chat model is connected.
@@ -78,7 +79,7 @@ async def find_passages_by_steps(
 async def _take_steps(  # noqa: PLR0917
     tools: Toolbox, chat: Chat, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget
 ) -> str:
-    """Decide and call until the model calls no more tools; else the limit that ended it, as a sentence."""
+    """Make steps until the model calls no more tools, or return the limit that ended them."""
     while True:
         for call in _pending(recorder.run):
             if limit := _limit(recorder.run, knobs, ports, budget):
@@ -99,7 +100,7 @@ async def _take_steps(  # noqa: PLR0917
         except TimeoutError:
             if not waiting.expired():
                 raise
-            continue  # the limit says it
+            continue  # `_limit` reports it
         except ToolsRefused as error:
             raise _calls_no_tools(chat, error.message) from error
         if not decision.calls and not run.steps and not run.pages:
@@ -111,7 +112,7 @@ async def _take_steps(  # noqa: PLR0917
 
 
 def _pending(run: Run) -> list[ToolCall]:
-    """The calls that were decided and not made. One that was interrupted is made again."""
+    """Return the decided calls without a finished step. An interrupted call is made again."""
     return [call for decision in run.decisions for call in decision.calls][_steps_made(run) :]
 
 
@@ -120,7 +121,7 @@ def _steps_made(run: Run) -> int:
 
 
 def _limit(run: Run, knobs: Knobs, ports: Ports, budget: TimeBudget) -> str:
-    """The limit that the run has reached, as a sentence; empty: none."""
+    """Return the reached limit as a sentence, or ""."""
     if _steps_made(run) >= knobs.run.max_steps:
         return f"The limit of {pluralize(knobs.run.max_steps, 'step')} is reached."
     if budget.steps_left <= 0:
@@ -132,7 +133,7 @@ def _limit(run: Run, knobs: Knobs, ports: Ports, budget: TimeBudget) -> str:
 
 
 def _undone(run: Run, limit: str) -> e.Note:
-    """The note that a limit ended the loop."""
+    """Return the note that a limit ended the loop."""
     calls = [one_line(f"{call.function.name} {call.function.arguments}", 80) for call in _pending(run)]
     more = f" and {len(calls) - _NAMED:,} more" if len(calls) > _NAMED else ""
     undone = f" Not done: {'; '.join(calls[:_NAMED])}{more}." if calls else ""
@@ -145,7 +146,7 @@ def _undone(run: Run, limit: str) -> e.Note:
 async def _read_what_was_found(  # noqa: PLR0917
     question: str, tools: Toolbox, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget
 ) -> None:
-    """Read the hits of the agent's searches, or those of the question where it has none."""
+    """Read the hits of the agent's searches, or else search the question."""
     hits = recorder.run.hits
     fallback = "those that its searches found were read" if hits else "the question itself was searched"
     recorder.emit(e.Note(Phase.READ, f"The agent had opened no page, so {fallback}."))
@@ -165,7 +166,10 @@ async def _decide(
     knobs: Knobs,
     recorder: Recorder,
 ) -> tuple[ModelDecided, ChatFailed | None]:
-    """The model's next reply, and why it says nothing, if a refusal or reasoning is the reason. Raises `ChatFailed`."""
+    """Return the model's next decision, and the reason for a reply without words.
+
+    The reason is a refusal or reasoning. Raises `ChatFailed`.
+    """
     said, calls, tokens = ReplyText(), list[ToolCall](), 0
 
     def emit(event: e.Event) -> None:
@@ -186,7 +190,7 @@ async def _decide(
 
 
 async def _take_step(function: FunctionCall, tools: Toolbox, recorder: Recorder) -> None:
-    """Make one call, or refuse to repeat one, and record what came of it."""
+    """Make one call, or refuse to repeat a call, and record the result."""
     number = _steps_made(recorder.run) + 1
     recorder.emit(StepStarted(number, function.name, function.arguments))
     if earlier := _same_call(recorder.run, number, function.name, function.arguments):
@@ -202,7 +206,10 @@ async def _take_step(function: FunctionCall, tools: Toolbox, recorder: Recorder)
 
 
 def _same_call(run: Run, number: int, tool: str, arguments: str) -> Step | None:
-    """An earlier step than this one with the same call. Pages that came since give `find` another result."""
+    """Return an earlier step with the same call, or None.
+
+    New pages since then allow to repeat `find`.
+    """
     for step in reversed(run.steps[: number - 1]):
         if (step.tool, step.arguments.split()) == (tool, arguments.split()):
             return step
@@ -212,7 +219,7 @@ def _same_call(run: Run, number: int, tool: str, arguments: str) -> Step | None:
 
 
 def _shortened(call: ToolCall) -> ToolCall:
-    """The call as it is kept: no tool takes more."""
+    """Return the call within the length limits, which no tool exceeds."""
     name, arguments = call.function.name[:64], call.function.arguments[:_ARGUMENT_CHARACTERS]
     return ToolCall(id=call.id, function=FunctionCall(name=name, arguments=arguments))
 

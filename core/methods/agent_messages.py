@@ -1,4 +1,4 @@
-"""The messages of an agent, made from the decisions and steps of its run before each request."""
+"""Messages of an agent, made from the decisions and steps of its run."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -12,16 +12,16 @@ from core.run.step_events import Step
 from core.text.sanitize import CHARACTERS_A_TOKEN, pluralize
 
 RESULT_TOKENS = 20_000
-"""The estimated tokens of the results that a request has. Those of the oldest steps are left out."""
+"""Estimated tokens of the results in a request. Results of the oldest steps are left out."""
 
 _LEFT_OUT = "This result is left out to save tokens. The pages that it brought are still in hand."
 
 
 def messages(run: Run, knobs: Knobs) -> tuple[Message, ...]:
-    """The messages of the next request: the rules, the question, and each decision with the results of its calls.
+    """Return the messages of the next request: rules, question, decisions and results.
 
-    A result stands between tags that carry a string which was drawn at random once the result was there, so that no page
-    can know it. Messages of earlier requests stay the same, which lets servers reuse what they computed for them.
+    Each result is inside tags with a random code, drawn after the result, so that no page can know it. Messages of
+    earlier requests stay the same, so that servers can cache them.
     """
     history = [_rules(knobs, datetime.now(UTC).date()), _question(run)]
     steps, kept = iter(run.steps), _newest(run.steps)
@@ -38,7 +38,7 @@ def messages(run: Run, knobs: Knobs) -> tuple[Message, ...]:
 
 
 def _newest(steps: Sequence[Step]) -> set[int]:
-    """The numbers of the latest steps whose results fit into `RESULT_TOKENS`, the last one always."""
+    """Return the numbers of the latest steps whose results fit into `RESULT_TOKENS`. The last step always fits."""
     kept, room = set[int](), RESULT_TOKENS * CHARACTERS_A_TOKEN
     for step in reversed(steps):
         room -= len(step.result)
@@ -49,7 +49,7 @@ def _newest(steps: Sequence[Step]) -> set[int]:
 
 
 def _sendable(call: ToolCall) -> ToolCall:
-    """The call with arguments that are an object: servers that parse them refuse anything else."""
+    """Return the call with arguments that are an object: parsing servers refuse anything else."""
     try:
         valid = isinstance(orjson.loads(call.function.arguments), dict)
     except orjson.JSONDecodeError:
@@ -63,7 +63,7 @@ def _data(step: Step) -> str:
 
 
 def _question(run: Run) -> Message:
-    """The question, and how many pages of earlier ones are in hand."""
+    """Return the question, with the number of pages of earlier questions."""
     stand_ins = (reply for query, reply in run.replies.items() if query.author is Author.CONVERSATION)
     pages = sum(len(reply.results) for reply in stand_ins)
     in_hand = (

@@ -17,7 +17,7 @@ from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.text.sanitize import sanitize
 
 HISTORY_TOKENS = 3000
-"""The most estimated tokens of earlier messages that a task is given."""
+"""The most estimated tokens of earlier messages for a task."""
 
 NAMES = {
     ClientTaskKind.TITLE: "title",
@@ -44,7 +44,7 @@ async def answer_task(
 ) -> None:
     """Answer the task of a chat client without a search.
 
-    Without a chat model, and where it fails, the reply is what could be cut from the conversation.
+    Without a chat model, or if it fails, the reply is cut from the conversation, if possible.
 
     Raises:
         NotConnected: when no chat model is connected, and nothing could be cut.

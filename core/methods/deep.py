@@ -1,6 +1,6 @@
-"""The method deep: each sub-question of an approved plan is researched by the phases of a run, and one report is written.
+"""The method deep: research the sub-questions of an approved plan for one report.
 
-Every section is on disk before the next one begins, so that a run that was interrupted goes on at its section.
+Every section is on disk before the next begins, so that an interrupted run resumes at its section.
 """
 
 import asyncio
@@ -32,10 +32,11 @@ from core.stages.time_budget import TimeBudget
 
 
 def approved_sub_questions(run: Run, sub_questions: Sequence[str]) -> tuple[str, ...]:
-    """The sub-questions that a person approves for a run.
+    """Return the sub-questions that a person approves for a run.
 
     Raises:
-        BadInput: when its plan does not wait for approval, or as `checked_sub_questions` does.
+
+        BadInput: when its plan does not wait for approval, or `checked_sub_questions` refuses the list.
     """
     if run.plan is None:
         raise BadInput("This run has no plan to approve.", hint="Ask the question by the method deep.")
@@ -48,10 +49,10 @@ def approved_sub_questions(run: Run, sub_questions: Sequence[str]) -> tuple[str,
 
 
 async def research_sections(ports: Ports, recorder: Recorder) -> None:
-    """Research each section that is not written, and then write the report.
+    """Research each unwritten section, and then write the report.
 
-    A section that fails, or for which nothing is left of the budget, stays in the report as a heading with the reason.
-    A run that is cancelled keeps the sections that are written, and what there is of the one under way.
+    A section that fails or exceeds the budget stays in the report as a heading with the reason. A cancelled run keeps
+    the written sections and the unfinished section.
 
     Raises:
         OpenQueryError: the first failure, when no section could be written.
@@ -98,7 +99,10 @@ async def _research_section(number: int, question: str, ports: Ports, recorder: 
 
 
 async def _write_report(ports: Ports, recorder: Recorder) -> None:
-    """Rank all pages for the main question, answer it in brief from the best sources of the sections, and join all."""
+    """Write the report: a short answer to the question, and the sections.
+
+    All pages are ranked for the question. The short answer uses the best sources of the sections.
+    """
     emit, knobs = recorder.emit, recorder.run.knobs
     brief: Answer | None = None
     emit(BriefStarted())
@@ -130,14 +134,14 @@ def _spending(ports: Ports, run: Run) -> Spending:
 
 
 def _shared(run: Run, further: Iterable[Source] = ()) -> tuple[Source, ...]:
-    """The sources of all sections, and further ones, each once, by number."""
+    """Return the distinct sources of all sections and `further`, by number."""
     numbered = {source.number: source for source in further}
     numbered |= {source.number: source for part in reversed(run.sections) for source in part.sources}
     return tuple(numbered[number] for number in sorted(numbered))
 
 
 def _best_sources(run: Run) -> tuple[Source, ...]:
-    """The sources of the run that its ranking puts first, as many as the knobs ask for, by number."""
+    """Return the best-ranked sources of the run, up to the configured number, by number."""
     if run.index is None or run.ranking is None:
         return ()
     order = {run.index.passages[row].id: place for place, row in enumerate(run.ranking.order.tolist())}

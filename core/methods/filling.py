@@ -1,5 +1,4 @@
-"""Passages that wait for their vectors: those that can enter the context get them before it is chosen, the others when
-somebody looks at the run."""
+"""Embed lazily: candidates for the context first, other passages when the run is viewed."""
 
 import asyncio
 from functools import partial
@@ -19,15 +18,15 @@ from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.text.sanitize import plural, pluralize
 
 PART = 256
-"""Passages after which a run is ranked anew: each part is one state of the map, the table and the scores."""
+"""Passages embedded between rankings. Each ranking updates the map, the table and the scores."""
 
 
 async def settle(
     question: str, knobs: RankKnobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
 ) -> None:
-    """Embed passages of the run's index until no other one can plausibly enter the context under these knobs.
+    """Embed passages until no other can plausibly enter the context under these knobs.
 
-    A call that fails ends it, with a note.
+    A failed call ends the embedding, with a note.
     """
     while index := waiting_index(recorder.run, ports):
         pages = recorder.run.pages
@@ -46,9 +45,9 @@ async def settle(
 
 
 async def fill(ports: Ports, recorder: Recorder) -> None:
-    """Embed the passages of a ranked run that wait, the best first, and rank it by each part of them.
+    """Embed the waiting passages of a ranked run, best first, ranking after each part.
 
-    A call that fails ends it, with a note.
+    A failed call ends the embedding, with a note.
     """
     while (index := waiting_index(recorder.run, ports)) and (ranking := recorder.run.ranking):
         waiting = set(index.waiting.tolist())
@@ -60,17 +59,17 @@ async def fill(ports: Ports, recorder: Recorder) -> None:
             recorder.emit(Note(Phase.EMBED, message, error.hint, Severity.WARNING))
             return
         again = await _ranked(with_batch(recorder.run, part))
-        recorder.emit(part)  # with its ranking, so that the run is never between two states
+        recorder.emit(part)  # with its ranking, so that the run always has matching vectors and ranking
         recorder.emit(Ranked(again))
 
 
 def is_incomplete(run: Run) -> bool:
-    """Whether passages of a ranked run wait for their vectors."""
+    """Return whether passages of a ranked run wait for their vectors."""
     return run.index is not None and run.ranking is not None and len(run.index.waiting) > 0
 
 
 def waiting_index(run: Run, ports: Ports) -> Index | None:
-    """The run's index, where passages of it wait for vectors that this embedder makes."""
+    """Return the run's index if this embedder can embed its waiting passages, or None."""
     index = run.index
     return (
         index
@@ -80,7 +79,7 @@ def waiting_index(run: Run, ports: Ports) -> Index | None:
 
 
 async def _ranked(run: Run) -> Ranking:
-    """The ranking by the vectors that there are now. No reranking model is asked: its scores are used again."""
+    """Rank by the present vectors, reusing scores of the reranking model."""
     assert run.index is not None and run.ranking is not None  # noqa: S101
     again = partial(rank, rerank=run.ranking.rerank, reranker=run.ranking.reranker)
     return await asyncio.to_thread(again, run.question, run.index, run.knobs.rank, run.pages)

@@ -1,4 +1,4 @@
-"""The phases of a run composed: passages found, an index ranked, an answer written and checked."""
+"""Phases of a run: find passages, rank an index, write and check an answer."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -49,10 +49,10 @@ async def find_passages(  # noqa: PLR0917  # what a run is made of, in one order
     budget: TimeBudget = UNLIMITED,
     queries: Sequence[str] = (),
 ) -> None:
-    """Write queries unless some are given, search them, read the pages, and rank their passages.
+    """Write queries unless `queries` are given, search, read the pages, and rank passages.
 
-    Pages that the run has already are not fetched again, and are ranked with the new ones. When no new one can be
-    read, a note says so. A follow-up that is answered from the pages in hand searches nothing.
+    Known pages are not fetched again, and are ranked with the new pages. A note reports if no new page can be read. A
+    follow-up answered from known pages searches nothing.
     """
     emit, turn = recorder.emit, recorder.run.turn
     if turn and turn.answer_from is AnswerFrom.PAGES:
@@ -75,9 +75,9 @@ async def index_and_rank(  # noqa: PLR0917
 ) -> None:
     """Chunk the pages, embed the passages, and rank the index.
 
-    Where the run had an index and BM25 alone ranks, this does not wait for vectors: the passages are ranked
-    when they are chunked, and once more with their vectors. A run without an index that is cancelled keeps one
-    of what was embedded by then; any other keeps the one it had.
+    If the run had an index and BM25 alone ranks, this does not wait for vectors: passages are ranked after chunking,
+    and again with their vectors. A cancelled run without an index keeps an index of the passages embedded so far. Any
+    other run keeps its index.
     """
     run, emit = recorder.run, recorder.emit
     in_parts = cascades(knobs.embed, knobs.rank, ports.embed)
@@ -110,7 +110,7 @@ async def index_and_rank(  # noqa: PLR0917
 
 
 def _first_embedded(question: str, recorder: Recorder) -> First:
-    """The passages that the cascade embeds first, and how many of them while pages are missing."""
+    """Return the passages to embed first, and their limit while pages are missing."""
 
     def rows(passages: tuple[Passage, ...], complete: bool) -> Rows:
         return first_rows(question, passages, recorder.run.pages, keep=complete)
@@ -127,17 +127,17 @@ async def rank_index(  # noqa: PLR0917
     previous: Ranking | None = None,
     budget: TimeBudget = UNLIMITED,
 ) -> None:
-    """Rank the index of the run, or another one, which takes its place once it is ranked.
+    """Rank the index of the run, or another index that then replaces it.
 
-    Passages of the run's index that wait for their vectors and can enter the context are embedded first. Reranking scores
-    of `previous`, an earlier ranking of the same passages, are reused.
+    Waiting passages of the run's index that can enter the context are embedded first. Reranking scores of `previous`,
+    an earlier ranking of the same passages, are reused.
     """
     emit = recorder.emit
     if other is None:
         await settle(question, knobs.rank, ports, recorder, budget)
     run = recorder.run
     index = other or run.index
-    assert index is not None  # noqa: S101  # the run has one, or is given one
+    assert index is not None  # noqa: S101  # the run has an index, or receives it
     emit(e.PhaseStarted(Phase.RANK))
     admitted = admitted_reranking(knobs.rank, index, ports, run.notes, emit)
     ranking = await rank_and_rerank(question, index, admitted, run.pages, ports.rerank, emit, previous)
@@ -156,7 +156,7 @@ async def answer_and_check(
     *,
     note: str = "",
 ) -> None:
-    """Number the sources of the run's ranking, write the answer from them, and check its citations.
+    """Number the sources of the ranking, write the answer, and check its citations.
 
     A `note` on the answer is recorded before its first word.
     """
@@ -182,7 +182,7 @@ async def answer_and_check(
 
 
 def embedded_ids(run: Run) -> tuple[str, ...]:
-    """Ids of the passages of the index that have a vector; none where none waits for one."""
+    """Return ids of the embedded passages, or none if no passage waits."""
     if run.index is None or not len(run.index.waiting):
         return ()
     waiting = set(run.index.waiting.tolist())
@@ -190,8 +190,10 @@ def embedded_ids(run: Run) -> tuple[str, ...]:
 
 
 def numbered_sources(run: Run) -> tuple[Source, ...]:
-    """The sources of the run's ranking, none before there is one. Passages that have a number keep it. Raises as
-    `require_texts`."""
+    """Return the numbered sources of the run's ranking, or none without a ranking.
+
+    Numbered passages keep their numbers. Raises `BadInput` if texts of the passages are missing.
+    """
     if run.index is None or run.ranking is None:
         return ()
     require_texts([run.index.passages[row] for row in run.ranking.context], run.pages)
@@ -206,9 +208,9 @@ async def answer_from(  # noqa: PLR0917
     recorder: Recorder,
     budget: TimeBudget = UNLIMITED,
 ) -> Answer:
-    """Answer from those sources that the chat model may be given, within what is left of the run's budget.
+    """Answer from the sources allowed for the chat model, within the run's budget.
 
-    Raises as `core.stages.answer.answer` does.
+    Raises the errors of `core.stages.answer.answer`.
     """
     run, emit = recorder.run, recorder.emit
     admitted, chat = admitted_sources(numbered, ports, emit)
@@ -229,7 +231,7 @@ async def answer_from(  # noqa: PLR0917
 
 
 def answered_and_checked(text: Answer, numbered: Sequence[Source], recorder: Recorder) -> None:
-    """Give the run its answer, and check its citations."""
+    """Record the answer, and check its citations."""
     emit = recorder.emit
     emit(e.Answered(text))
     emit(e.PhaseStarted(Phase.CHECK))

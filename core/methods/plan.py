@@ -1,4 +1,4 @@
-"""The plan of a deep run: sub-questions that the chat model proposes, with an estimate of what each takes."""
+"""The plan of a deep run: proposed sub-questions, and an estimate for each."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from core.text.query_parser import QueryReader
 from core.text.sanitize import estimated_tokens, one_line
 
 LINES_READ = 60
-"""The most sub-questions of a reply that are read; `MOST_SUB_QUESTIONS` of them are kept."""
+"""The most sub-questions to read from a reply. `MOST_SUB_QUESTIONS` are kept."""
 
 _MAX_TOKENS = 2000
 """Leaves room for a reasoning model."""
@@ -34,18 +34,18 @@ _INSTRUCTIONS = 900
 _SOURCE_HEAD = 60
 """Estimated tokens of a source's title, address and tags."""
 _WRITTEN = {Length.SHORT: 200, Length.NORMAL: 500, Length.LONG: 1400}
-"""Estimated tokens of queries and an answer, by the words that the prompts ask for."""
+"""Estimated tokens of queries and an answer, by the length requested in the prompts."""
 _WRITING_SECONDS = 15.0
-"""What two replies of a chat model take, where no earlier run tells."""
+"""Assumed seconds for two chat replies, without earlier runs."""
 
 
 async def propose_plan(
     question: str, knobs: Knobs, ports: Ports, recorder: Recorder, earlier_runs: Sequence[RunSummary] = ()
 ) -> None:
-    """Ask the chat model for sub-questions, and end the first part of the run with them.
+    """Ask the chat model for sub-questions, and end the first part of the run.
 
-    Where it writes none, or fails, the question itself is the only one, and a note says why. The `earlier_runs` are
-    what the estimate goes by.
+    If the model writes none, or fails, the question itself is the only sub-question, and a note has the reason.
+    `earlier_runs` are the basis of the estimate.
 
     Raises:
         NotConnected: when no chat model is connected.
@@ -81,14 +81,14 @@ async def propose_plan(
 
 
 async def _written_plan(question: str, chat: Chat) -> tuple[str, ...]:
-    """The different sub-questions of the model's reply, at most `LINES_READ`; the rest of it is not awaited."""
+    """Return the distinct sub-questions of the model's reply, at most `LINES_READ`. The reply is not read further."""
     reply = chat(plan_prompt(question), max_tokens=_MAX_TOKENS, temperature=0.0)
     written = await collected(read_queries(reply, QueryReader(LINES_READ, SUB_QUESTION_LIMIT)))
     return tuple(filter(None, (_LABEL.sub("", text) for text in written)))
 
 
 def plan_prompt(question: str) -> tuple[Message, ...]:
-    """The messages that ask for sub-questions, one a line."""
+    """Return the prompt for sub-questions, one per line."""
     system = (
         "You plan the research for a report. You divide the question into sub-questions that are researched one by "
         "one, each by searches of its own, and that together answer it.\n\n"
@@ -104,10 +104,10 @@ def plan_prompt(question: str) -> tuple[Message, ...]:
 
 
 def estimate(knobs: Knobs, prices: Prices, model: str, earlier_runs: Sequence[RunSummary] = ()) -> Estimate:
-    """What a sub-question takes under these knobs.
+    """Estimate tokens, seconds and dollars per sub-question.
 
-    What the model reads follows from the knobs; what it writes, and the time, is the median of the earlier runs by
-    the method pipeline that a model has answered, where there are any.
+    Prompt tokens follow from the knobs. Written tokens and seconds are the median of earlier pipeline runs with a
+    model's answer, or assumed without such runs.
     """
     done = [
         (run.usage.completion_tokens, run.seconds)

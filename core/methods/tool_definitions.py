@@ -1,4 +1,4 @@
-"""The functions that an agent is offered, in the form of the chat completions API."""
+"""The functions offered to an agent, in the form of the chat completions API."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from core.model import ToolDefinition, ToolFunction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A function that the model is offered. It takes one text."""
+    """A function for the model, with one text as argument."""
 
     name: str
     argument: str
@@ -19,7 +19,7 @@ class Tool:
 
     @property
     def definition(self) -> ToolDefinition:
-        """As the model is told of it."""
+        """The definition for the model."""
         parameters = {
             "type": "object",
             "properties": {self.argument: {"type": "string", "description": self.about_argument}},
@@ -30,10 +30,11 @@ class Tool:
         )
 
     def text(self, arguments: str) -> str:
-        """The text in the arguments of a call.
+        """Return the text in the arguments of a call.
 
         Raises:
-            BadInput: when they are no JSON object with it.
+
+            BadInput: when the arguments are not a JSON object with the text.
         """
         try:
             values = orjson.loads(arguments)

@@ -1,4 +1,4 @@
-"""The tools of an agent: what the chat model may call, and the stages that do it."""
+"""The tools of an agent, and their use of the stages."""
 
 import asyncio
 import re
@@ -45,31 +45,31 @@ from core.text.sanitize import one_line, pluralize, truncate
 from core.text.urls import canonical_url, without_user_info
 
 OPENED = Query(text="addresses that the agent opened", author=Author.AGENT)
-"""The query that stands for addresses that no search has found. It is never searched."""
+"""The query for addresses that no search has found. It is never searched."""
 
 HITS, PASSAGES = 20, 6
 """The most hits and the most passages in a result."""
 PASSAGE_CHARACTERS, SNIPPET_CHARACTERS = 1_200, 300
-"""The most characters of a passage, and of the snippet of a hit, in a result."""
+"""The most characters of a passage, and of a hit's snippet, in a result."""
 
 PRIVATE = "This is private, and is not shown to the model that asks."
 UNKNOWN_ADDRESS = (
     "After private documents were searched, only addresses are opened that a search has found, or that stand in the "
     "question or in an opened page."
 )
-"""What a model is told that may have been talked into carrying private text away in an address."""
+"""The refusal for a model that may have been tricked into leaking private text in an address."""
 
 UNKNOWN_WORDS = (
     "After private documents were read, a search has words of the question, of web pages and of search results only. "
     "Search with these words."
 )
-"""What a model is told that may have been talked into carrying private text away in a query."""
+"""The refusal for a model that may have been tricked into leaking private text in a query."""
 
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]\S{0,2000}", re.IGNORECASE)
 
 
 class ToolResult(NamedTuple):
-    """What the model is told: untrusted text, and how many hits or passages are in it."""
+    """The result for the model: untrusted text, and its number of hits or passages."""
 
     text: str
     size: int = 0
@@ -77,7 +77,7 @@ class ToolResult(NamedTuple):
 
 
 class Toolbox:
-    """The tools over the ports of a run. What they find becomes part of the run."""
+    """The tools over the ports of a run. Found hits, pages and passages become part of the run."""
 
     def __init__(  # what a run is made of
         self, question: str, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
@@ -93,11 +93,11 @@ class Toolbox:
 
     @property
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """The tools as the model is told of them."""
+        """The definitions of the tools for the model."""
         return tuple(tool.definition for tool in self._calls)
 
     async def call(self, function: FunctionCall) -> ToolResult:
-        """What came of a call. One that is refused or fails is a result that says why."""
+        """Return the result of a call. A refused or failed call has a result with the reason."""
         tool = next((tool for tool in self._calls if tool.name == function.name), None)
         if tool is None:
             names = ", ".join(tool.name for tool in self._calls)
@@ -111,7 +111,7 @@ class Toolbox:
         return result if result.size else result._replace(text=result.text or "Nothing was found.")
 
     async def index_pages(self) -> None:
-        """Rank the pages of the run, where some are not in its index."""
+        """Rank the pages of the run, unless all are indexed."""
         run = self._recorder.run
         indexed = {place.page for passage in _passages(run) for place in _places(passage)}
         if run.ranking is None or not indexed.issuperset(run.pages):
@@ -121,7 +121,7 @@ class Toolbox:
             )
 
     async def read(self, hits: Iterable[Hit]) -> None:
-        """Read the pages of hits, and rank them with those that the run has. Snippets stand in where none can be read.
+        """Read the pages of hits, and rank them with the run's pages. Snippets replace unreadable pages.
 
         Raises:
             BadInput: when all of them are private.
@@ -179,7 +179,10 @@ class Toolbox:
         return self._with_pages(self._best([hit.key for hit in hits]))
 
     async def _hits(self, query: Query, port: Search) -> list[Hit]:
-        """The hits of a query, best first, that the model may be shown. It is searched unless the run has its results."""
+        """Return the hits of a query for the model, best first.
+
+        The query is searched unless the run has its results.
+        """
         run, emit = self._recorder.run, self._recorder.emit
         knobs = replace(self._knobs.search, origin=Origin.LIBRARY) if query.library else self._knobs.search
         if query not in run.replies:
@@ -193,7 +196,7 @@ class Toolbox:
         return [hit for hit in hits if hit.key not in private]
 
     def _hit_at(self, address: str) -> Hit:
-        """A hit for an address that no search has found, as a result of `OPENED`.
+        """Return a hit for an address that no search has found, as a result of `OPENED`.
 
         Raises:
             BadInput: when it is no address of the web, or could carry private text away.
@@ -212,7 +215,7 @@ class Toolbox:
         return next(hit for hit in self._recorder.run.hits if hit.key == canonical_url(address))
 
     def _require_public_words(self, text: str) -> None:
-        """Check that a text for a search engine is made of words that are not private.
+        """Check that a text for a search engine has no private words.
 
         Raises:
             BadInput: when private text is in the run, and a word is neither in the question nor in public text.
@@ -233,7 +236,7 @@ class Toolbox:
             raise BadInput(UNKNOWN_WORDS)
 
     def _best(self, keys: Collection[str]) -> list[Passage]:
-        """The passages of these pages that fit the question best and may be shown."""
+        """Return the best passages of these pages for the model."""
         run = self._recorder.run
         if run.index is None or run.ranking is None:
             return []
@@ -243,12 +246,12 @@ class Toolbox:
         )
 
     def _shown(self, passages: Iterable[Passage]) -> list[Passage]:
-        """The first of the passages, without those whose page is withheld from the model."""
+        """Return the first passages whose page is not withheld from the model."""
         private = self._withheld(self._recorder.run.pages)
         return list(islice((p for p in passages if p.place.page not in private), PASSAGES))
 
     def _with_pages(self, passages: Sequence[Passage]) -> ToolResult:
-        """Passages, each below the title and the address of its page."""
+        """Return passages as text, each below the title and address of its page."""
         pages = self._recorder.run.pages
         texts = (f"{_title(pages[passage.place.page])}\n{_text(passage)}" for passage in passages)
         return ToolResult("\n\n".join(texts), len(passages))
@@ -266,7 +269,7 @@ def _places(passage: Passage) -> tuple[Place, ...]:
 
 
 def _title(page: Hit | Page) -> str:
-    """The title and the address, a line each."""
+    """Return title and address on two lines."""
     return f"{one_line(page.title) or '(no title)'}\n{one_line(page.url, 2_000)}"
 
 
