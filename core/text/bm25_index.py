@@ -18,7 +18,7 @@ from core.text.tokenization import words
 Scores = NDArray[np.float32]
 
 _SAMPLE = 40
-"""Passages whose words tell the language."""
+"""The number of passages that decide the language."""
 
 # Snowball stemmers by ISO 639-1 code.
 _STEMMERS = {
@@ -29,24 +29,27 @@ _STEMMERS = {
 }  # fmt: skip
 
 K1, B = 1.5, 0.75
-"""How soon a repeated word stops counting, and how much a long passage has to repeat it for the same score."""
+"""How soon a repeated word stops counting, and how strongly length lowers the score."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bm25Index:
-    """An inverted index of texts: each word as a number of the vocabulary and a row, and the words of each text."""
+    """An inverted index of texts.
+
+    It has the number and row of each word, and the length of each text in words.
+    """
 
     vocabulary: dict[str, int]
     stems: NDArray[np.int32]
-    """The number of every word's stem, in rising order."""
+    """The stem number of every word, in rising order."""
     rows: NDArray[np.int32]
-    """The row of the text of every word, in the order of `stems`."""
+    """The row of every word's text, in the order of `stems`."""
     lengths: NDArray[np.int64]
     language: str
 
     @classmethod
     def build(cls, texts: Sequence[str], language: str = "") -> Bm25Index:
-        """Read the texts. `language` is an ISO 639-1 code that chooses the stemmer; empty, the words tell."""
+        """Index the texts. `language` is an ISO 639-1 code for the stemmer, or "" to detect it from the words."""
         language = language or dominant_language(texts[:: len(texts) // _SAMPLE + 1])
         number: defaultdict[str, int] = defaultdict(count().__next__)
         numbers, lengths = array("i"), np.empty(len(texts), dtype=np.int64)
@@ -62,11 +65,11 @@ class Bm25Index:
         return cls(vocabulary, stems[order], rows[order], lengths, language)
 
     def scores(self, stems: Iterable[str]) -> Scores:
-        """BM25 of each text for these stems (Lucene's variant, k1 1.5, b 0.75): float32, 0 and up.
+        """Return BM25 of each text for these stems (Lucene's variant, k1 1.5, b 0.75).
 
-        For each stem that a text holds: ln(1 + (N - n + 0.5) / (n + 0.5)) times
-        tf / (tf + k1 (1 - b + b length / mean length)), with N texts of which n hold it (Robertson and
-        Zaragoza, 2009; Lucene leaves out the factor k1 + 1, which changes no order).
+        The scores are float32, 0 and up. Each stem in a text adds ln(1 + (N - n + 0.5) / (n + 0.5)) times tf / (tf + k1
+        (1 - b + b length / mean length)), with N texts of which n have the stem (Robertson and Zaragoza, 2009; Lucene
+        omits the factor k1 + 1, which changes no order).
         """
         scores: Scores = np.zeros(len(self.lengths), dtype=np.float32)
         for stem in stems:
@@ -75,13 +78,14 @@ class Bm25Index:
         return scores
 
     def hashed_words(self, width: int) -> Scores:
-        """The words of each text as a vector of unit length: float32, shape (texts, width), zero without any.
+        """Return the words of each text as a unit vector, or zero without words.
 
-        A stem counts its inverse document frequency times tf / (tf + k1), and is hashed into a column with a sign
-        (Weinberger et al., 2009); stems of one text alone are left out, since they tell nothing about another.
+        The result is float32, shape (texts, width). A stem counts its inverse document frequency times tf / (tf + k1),
+        and is hashed into a column with a sign (Weinberger et al., 2009). Stems in a single text are ignored, since
+        they cannot match another.
         """
         total = len(self.lengths)
-        # The words are in the order of their stems and, of one stem, of their rows: equal ones are neighbours.
+        # The words are sorted by stem, then by row, so equal words are neighbours.
         is_new = (np.diff(self.stems, prepend=-1) != 0) | (np.diff(self.rows, prepend=-1) != 0)
         starts = np.flatnonzero(is_new)
         times = np.diff(starts, append=len(self.stems))
@@ -97,7 +101,7 @@ class Bm25Index:
         return hashed
 
     def _weighted(self, number: int) -> Scores:
-        """What the stem of this number adds to the score of each text."""
+        """Return the score that this stem adds to each text."""
         total = len(self.lengths)
         norm = (K1 * (1 - B + B * self.lengths / self.lengths.mean())).astype(np.float32)
         times = np.bincount(self._rows_with(number), minlength=total).astype(np.float32)
@@ -106,13 +110,13 @@ class Bm25Index:
         return weighted
 
     def _rows_with(self, number: int) -> NDArray[np.int32]:
-        """The row of every word that has the stem of this number."""
-        # Of the same type: NumPy would convert all stems for each search.
+        """Return the row of every word with this stem."""
+        # With the same type, because NumPy would otherwise convert all stems for each search.
         first, end = np.searchsorted(self.stems, np.array((number, number + 1), dtype=self.stems.dtype))
         return self.rows[first:end]
 
     def texts_with(self, stems: Iterable[str]) -> NDArray[np.bool_]:
-        """Which texts hold all of these stems: shape (texts,)."""
+        """Return which texts have all of these stems: shape (texts,)."""
         present = np.ones(len(self.lengths), dtype=np.bool_)
         for stem in stems:
             number = self.vocabulary.get(stem, -1)
@@ -121,13 +125,18 @@ class Bm25Index:
 
 
 def inverse_document_frequency(present: Any, total: int) -> Any:
-    """ln(1 + (N - n + 0.5) / (n + 0.5)) of a word that `present` of `total` texts hold, as Lucene has it; above 0. Of an
-    array of such numbers an array."""
+    """Return Lucene's ln(1 + (N - n + 0.5) / (n + 0.5)), which is above 0.
+
+    `present` of `total` texts have the word. An array of numbers gives an array.
+    """
     return np.log(1 + (total - present + 0.5) / (present + 0.5))
 
 
 def tokens(text: str, language: str = "") -> list[str]:
-    """Words without case and ending; in scripts without spaces, groups of neighbouring characters."""
+    """Return stemmed words without case.
+
+    In scripts without spaces these are groups of neighbouring characters.
+    """
     return _stems(words(text), language)
 
 
@@ -136,6 +145,6 @@ def _stems(text_words: list[str], language: str) -> list[str]:
         return text_words
     import Stemmer
 
-    # A stemmer is cheap to make and not made to be shared by threads.
+    # A stemmer is cheap to make and not thread-safe.
     stems: list[str] = Stemmer.Stemmer(_STEMMERS[language]).stemWords(text_words)
     return stems

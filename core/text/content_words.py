@@ -1,4 +1,4 @@
-"""The words of a question that carry its content, and the phrases that they make."""
+"""The content words of a question, and their phrases."""
 
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -7,11 +7,11 @@ from core.text.language import function_words
 from core.text.tokenization import words
 
 PHRASE_WORDS = 4
-"""The most words of a phrase; a longer one is divided."""
+"""The most words of a phrase. A longer phrase is divided."""
 _PHRASE_LIMIT = 60
-"""A longer word or phrase, in characters, is no term that a person would write."""
+"""The most characters of a word or phrase that a person would write."""
 _AROUND = ".,;:!?…()[]{}<>|\"'“”„‘’«»‹›*_`~=\\¿¡؟،؛。！？、，「」"
-"""What stands around a word and does not belong to it."""
+"""Characters around a word that do not belong to it."""
 
 _COMMON_WORDS = {
     "de": "ab aber alle allem allen aller alles als also am an andere anderen ans auch aus beeinflussen "
@@ -41,25 +41,25 @@ _COMMON_WORDS = {
     "usually ve very want was wasn way ways we well were whether while who whom will with within without "
     "won work works would wouldn wrong yes yet you your yours",
 }
-"""Words of questions about anything, beside the function words of `core.text.language`, by ISO 639-1 code."""
+"""Common words of questions, in addition to `core.text.language`'s function words, by ISO 639-1 code."""
 
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Case-folded words that say nothing about a question's content, in the language of this ISO 639-1 code."""
+    """Return case-folded words without content, for a language's ISO 639-1 code."""
     return function_words(language) | frozenset(_COMMON_WORDS.get(language, "").split())
 
 
 def content_words(text: str, language: str) -> tuple[str, ...]:
-    """The different words of a text without stop words, as `words` has them, in order."""
+    """Return the distinct words of a text without stop words, in order."""
     idle = stop_words(language)
     return tuple(dict.fromkeys(word for word in words(text) if word not in idle))
 
 
 def phrases(text: str, language: str) -> Iterator[str]:
-    """Candidate keywords: runs of words without a stop word or punctuation between them, as they are written.
+    """Yield candidate keywords: unbroken runs of words without stop words, as written.
 
-    That is the candidate selection of RAKE (Rose, Engel, Cramer and Cowley 2010).
+    Punctuation also ends a run. This is the candidate selection of RAKE (Rose, Engel, Cramer and Cowley 2010).
     """
     run: list[str] = []
     for written in text.split():

@@ -1,4 +1,4 @@
-"""Character decoding: by byte order mark, by the charsets that header and page name, by detection, in this order."""
+"""Character decoding: by byte order mark, declared charset, or detection, in this order."""
 
 import codecs
 import re
@@ -12,12 +12,12 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _UNMARKED = ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))
-"""How markup in UTF-16 begins without a byte order mark (XML 1.0, appendix F)."""
+"""The beginning of UTF-16 markup without a byte order mark (XML 1.0, appendix F)."""
 _HEAD = 4096
-"""Bytes in which a page has to name its charset; the standard says 1024, pages do not all know."""
+"""The number of bytes to search for a page's charset. The standard says 1024, but some pages exceed that."""
 
 _SAMPLE = 100_000
-"""Bytes that detection looks at."""
+"""The number of bytes for detection."""
 
 _META = re.compile(rb"""<meta[^>]{0,300}?charset\s*+=\s*+["']?\s*+([a-zA-Z0-9_:.-]{2,40})""", re.IGNORECASE)
 _XML = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*+=\s*+["']([a-zA-Z0-9_:.-]{2,40})["']""", re.IGNORECASE)
@@ -28,7 +28,7 @@ _AS_BROWSERS_READ = {
     "cp950": "big5hkscs", "euc_jis_2004": "euc_jp", "euc_jisx0213": "euc_jp", "shift_jis_2004": "cp932",
     "shift_jisx0213": "cp932",
 }  # fmt: skip
-"""Supersets that the label stands for in practice (WHATWG Encoding Standard)."""
+"""Supersets that labels mean in practice (WHATWG Encoding Standard)."""
 
 _ALLOWED = frozenset(
     {"utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"}
@@ -40,12 +40,15 @@ _ALLOWED = frozenset(
     | {"cp1256", "cp1257", "cp1258", "koi8-r", "koi8-u", "mac-cyrillic", "mac-roman", "mac-greek", "kz1048"}
     | {"gb18030", "big5hkscs", "euc_jp", "iso2022_jp", "iso2022_kr", "hz", "johab"}
 )
-"""Codecs that turn bytes into text and nothing else. Python knows others (zlib, rot13, unicode_escape, idna)
-that raise surprises or unpack, so a stranger's label is looked up here before it reaches `decode`."""
+"""Codecs that only turn bytes into text.
+
+Python has others (zlib, rot13, unicode_escape, idna) that raise unexpected errors or unpack, so an untrusted label is
+looked up here before `decode`.
+"""
 
 _STANDARD = {"cp932": "shift_jis", "cp949": "euc_kr", "big5hkscs": "big5"}
 _ESCAPED = re.compile(rb"[\x00-\x7f]*?\x1b(\$\)C|\$[@B]|\([BJ])")
-"""Seven-bit encodings of Korean and Japanese: plain ASCII, were it not for the escapes."""
+"""Seven-bit encodings of Korean and Japanese: ASCII with escape sequences."""
 
 _OWN_NAMES = {
     "x-sjis": "cp932", "x-euc-jp": "euc_jp", "x-gbk": "gb18030", "x-x-big5": "big5hkscs", "macintosh": "mac-roman",
@@ -55,11 +58,11 @@ _OWN_NAMES = {
 
 
 def decode(body: bytes, charset: str | None = None) -> str:
-    """The body as text, without NULs, at which parsers stop. Never raises: bytes that fit nowhere become U+FFFD.
+    """Decode a body without NULs, replacing undecodable bytes by U+FFFD. Never raises.
 
-    `charset` is the header's label. A label counts when the bytes decode with it, since a wrong one is
-    more common than damage. UTF-8 with a few characters beyond ASCII comes before any label, since other
-    encodings hardly ever look like it.
+    `charset` is the header's label. A label counts if the bytes decode with it, since wrong labels are more common than
+    damage. UTF-8 with a few characters beyond ASCII comes before any label, since other encodings hardly ever look like
+    it. NULs are removed because parsers stop at them.
     """
     return _decoded(body, charset).replace("\x00", "")
 
@@ -90,7 +93,7 @@ def _decoded(body: bytes, charset: str | None) -> str:
 
 
 def codec_for(label: str | None) -> str | None:
-    """Python's codec for a stranger's charset label, None for what is unknown or no charset."""
+    """Return Python's codec for an untrusted charset label, or None if unknown."""
     if not label:
         return None
     label = label.strip().strip("\"'").lower()
@@ -105,7 +108,7 @@ def codec_for(label: str | None) -> str | None:
 
 
 def _named_inside(body: bytes) -> str | None:
-    """What the page itself says, unless it cannot be true: a label read as ASCII is not UTF-16."""
+    """Return the page's own charset, corrected if impossible: a label read as ASCII is not UTF-16."""
     head = body[:_HEAD]
     match = _XML.search(head) or _META.search(head)
     codec = codec_for(match[1].decode("ascii")) if match else None
@@ -113,7 +116,10 @@ def _named_inside(body: bytes) -> str | None:
 
 
 def _strictly(body: bytes, codec: str) -> str | None:
-    """The text if every byte fits. The standard's own table first, then its superset: they differ in dashes."""
+    """Return the text if every byte fits, or None.
+
+    The standard's table comes before its superset: they differ in dashes.
+    """
     for name in filter(None, (_STANDARD.get(codec), codec)):
         try:
             text = body.decode(name)
@@ -124,7 +130,7 @@ def _strictly(body: bytes, codec: str) -> str | None:
 
 
 def _plausible(text: str) -> bool:
-    """False for text full of control characters: single-byte codecs accept any byte."""
+    """Return False for many control characters: single-byte codecs accept any byte."""
     sample = text[:20_000]
     odd = sum(
         1
@@ -135,7 +141,7 @@ def _plausible(text: str) -> bool:
 
 
 def _nearly(body: bytes, codec: str) -> bool:
-    """True when so little does not fit that the label is right and the page a little damaged."""
+    """Return whether so few bytes do not fit that the label is right and the page slightly damaged."""
     text = body.decode(codec, errors="replace")
     return text.count("\ufffd") * 200 <= len(text) and _plausible(text)
 
@@ -152,7 +158,10 @@ def _detected(body: bytes) -> str | None:
 
 
 def _is_japanese(sample: bytes) -> bool:
-    """EUC-JP and the Chinese encodings share their byte ranges; only Japanese is full of kana."""
+    """Return whether a sample is EUC-JP, which has many kana.
+
+    The Chinese encodings share its byte ranges.
+    """
     text = sample.decode("euc_jp", errors="ignore")
     kana = sum("\u3041" <= char <= "\u30fe" for char in text)
     return kana * 3 > sum("\u4e00" <= char <= "\u9fff" for char in text) > 0

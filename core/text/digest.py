@@ -1,8 +1,8 @@
-"""A digest that stands for a text."""
+"""Digests of texts."""
 
 import hashlib
 
 
 def text_digest(text: str) -> str:
-    """24 hexadecimal digits that stand for a text; empty for an empty one."""
+    """Return the digest of a text as 24 hexadecimal digits, or "" for an empty text."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest() if text else ""

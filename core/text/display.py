@@ -1,5 +1,7 @@
-"""Display of HTML, numbers and durations, and of embedders by name: their identity, which stands in keys and files,
-tells versions apart."""
+"""Display of HTML, numbers, durations and embedders' names.
+
+An embedder's identity, used in keys and files, distinguishes versions. Its name need not.
+"""
 
 import re
 
@@ -9,7 +11,7 @@ from core.model import readable
 from core.text.sanitize import one_line, sanitize
 
 BUILT_IN = "MiniLM-L6-v2 (built in)"
-"""The model that comes with OpenQuery."""
+"""The model included in OpenQuery."""
 _BUILT_IN_IDENTITY = "minilm-l6-v2-"
 _HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+", re.MULTILINE)
 
@@ -25,7 +27,7 @@ def passage_label(text: str, limit: int) -> str:
 
 
 def embedder_name(identity: str) -> str:
-    """The display name of the embedder with this identity, such as `MiniLM-L6-v2 (built in)` or `bge-m3 (host:1)`."""
+    """Return an embedder's display name, such as `MiniLM-L6-v2 (built in)` or `bge-m3 (host:1)`."""
     if identity == "local" or identity.startswith(_BUILT_IN_IDENTITY):
         return BUILT_IN
     if identity.startswith("use-multilingual-v3:"):
@@ -35,7 +37,7 @@ def embedder_name(identity: str) -> str:
 
 
 def embedder_names(first: str, second: str) -> tuple[str, str]:
-    """The display names of two embedders, with their identities where two versions have the same name."""
+    """Return the display names of two embedders, with identities if the names are equal."""
     names = embedder_name(first), embedder_name(second)
     if names[0] != names[1] or first == second:
         return names
@@ -43,18 +45,18 @@ def embedder_names(first: str, second: str) -> tuple[str, str]:
 
 
 def decimal(value: float, digits: int) -> str:
-    """`value` with so many digits after the point, as in "0.25". What rounds to zero has no sign."""
+    """Return `value` with `digits` decimal places, such as "0.25". A rounded zero has no sign."""
     return f"{value:z.{digits}f}"
 
 
 def metric_text(value: float, *, signed: bool = False) -> str:
-    """A metric from 0 to 1, or a difference of two, in three places without a leading zero: `.826`, `+.041`, `−.003`."""
+    """Return a metric or difference in three places: `.826`, `+.041`, `−.003`."""
     text = f"{value:{'+' if signed else ''}z.3f}" if round(value, 3) else ".000"
     return text.replace("0.", ".", 1).replace("-", "\u2212")
 
 
 def duration(seconds: float) -> str:
-    """Seconds as milliseconds, seconds or minutes."""
+    """Return seconds as milliseconds, seconds or minutes."""
     if seconds < 0.0995:
         return f"{1000 * seconds:.0f} ms"
     if seconds < 59.95:
@@ -64,5 +66,5 @@ def duration(seconds: float) -> str:
 
 
 def html(*nodes: Node) -> str:
-    """Elements and texts as HTML. htpy escapes the texts; characters that a reader cannot see are removed."""
+    """Return elements and texts as HTML. htpy escapes the texts. Invisible characters are removed."""
     return sanitize(str(fragment[nodes]))

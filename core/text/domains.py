@@ -1,4 +1,4 @@
-"""Lists of domains that a person typed, and addresses within them."""
+"""Lists of typed domains, and addresses within them."""
 
 import re
 from functools import lru_cache
@@ -7,13 +7,16 @@ from urllib.parse import urlsplit
 
 @lru_cache(maxsize=64)
 def domains(text: str) -> frozenset[str]:
-    """The domains of a list that a person typed: separated by commas or blanks, addresses and `*.` understood."""
+    """Parse a typed list of domains.
+
+    Commas or blanks separate the entries, which may be addresses or begin with `*.`.
+    """
     return frozenset(listed_domains(text))
 
 
 @lru_cache(maxsize=64)
 def listed_domains(text: str) -> tuple[str, ...]:
-    """The same in the order in which they were typed, each once."""
+    """Parse a typed list of domains in order, each once."""
     names = (name.lower() for name in text.replace(",", " ").split())
     hosts = (name.partition("://")[2] or name for name in names)
     bare = (host.partition("/")[0].partition(":")[0].removeprefix("*") for host in hosts)
@@ -22,13 +25,13 @@ def listed_domains(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def within(url: str, rules: frozenset[str]) -> bool:
-    """Whether the address's host is one of the domains or below one of them."""
+    """Return whether the address's host is one of the domains or their subdomains."""
     labels = host_of(url).split(".")
     return any(".".join(labels[start:]) in rules for start in range(len(labels)))
 
 
 def host_of(url: str) -> str:
-    """The host by which rules on domains see the address; empty where it has none."""
+    """Return the host of an address for rules on domains, or ""."""
     try:
         return (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:
@@ -39,7 +42,10 @@ _SITE_WORD = re.compile(r"(?<![^\s(])(?P<minus>-)?site:(?P<name>[^\s,()\"]+)", r
 
 
 def without_site_words(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return a text without its words `site:a.example` and `-site:b.example`, and the domains that they allow and exclude."""
+    """Remove the words `site:a.example` and `-site:b.example` from a text.
+
+    Returns the text, and the allowed and excluded domains.
+    """
     allowed: dict[str, None] = {}
     excluded: dict[str, None] = {}
     for match in _SITE_WORD.finditer(text):

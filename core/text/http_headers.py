@@ -11,13 +11,13 @@ _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::(\d{1,5}))?")
 
 
 def header_number(header: str | None) -> float | None:
-    """The header as a number from 0 up, below 1e18; None when it is absent or no number."""
+    """Return a header as a number from 0 to below 1e18, or None."""
     match = _NUMBER.fullmatch((header or "").strip())
     return float(f"{match[1]}{match[2] or ''}") if match else None
 
 
 def header_date(header: str | None) -> float | None:
-    """The header's date in seconds since the epoch; None when it is absent or no date. Without a zone it is UTC."""
+    """Return a header's date in seconds since the epoch, or None. The default zone is UTC."""
     try:
         date = parsedate_to_datetime(header or "")
         return date.replace(tzinfo=date.tzinfo or UTC).timestamp()
@@ -26,9 +26,9 @@ def header_date(header: str | None) -> float | None:
 
 
 def retry_after(header: str | None) -> float | None:
-    """Seconds from now that a `Retry-After` header asks to wait, from 0 up, given as a number or as a date.
+    """Return the seconds to wait by a `Retry-After` header, or None.
 
-    None when the header is absent or neither of these.
+    The header may be a number or a date. The result is never negative.
     """
     seconds = header_number(header)
     if seconds is not None:
@@ -38,9 +38,10 @@ def retry_after(header: str | None) -> float | None:
 
 
 def host_and_port(header: str) -> tuple[str, str]:
-    """The name or address in a `Host` header, in lower case and its shortest spelling, and the port as it is given.
+    """Return the normalised name or address in a `Host` header, and the port.
 
-    An address of IPv4 in one of IPv6 is the former. Both are empty when the header is malformed.
+    Letters are in lower case, and addresses in their shortest spelling. An IPv4 address inside IPv6 becomes IPv4. Both
+    are "" for a malformed header.
     """
     parts = _HOST.fullmatch(header.lower())
     if parts is None:
@@ -54,7 +55,7 @@ def host_and_port(header: str) -> tuple[str, str]:
 
 
 def is_loopback(name: str) -> bool:
-    """Whether an address, or a name as `host_and_port` gives it, is this machine's own in every network."""
+    """Return whether a name from `host_and_port` is this machine's own loopback address."""
     try:
         address = ipaddress.ip_address(name)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Language detection: of one long text by its n-grams, of several short ones by their function words."""
+"""Language detection: by n-grams for a long text, by function words for short texts."""
 
 import unicodedata
 from collections import Counter
@@ -8,20 +8,20 @@ from typing import Any
 from core.text.tokenization import words
 
 _SHORTEST = 100
-"""Characters below which n-grams tell too little."""
+"""The fewest characters for detection by n-grams."""
 _SAMPLE = 20_000
 _FARTHEST = 1_000_000
-"""No cutoff: a declared language is compared however far it is."""
+"""No cutoff: a declared language is compared at any distance."""
 _DECIDES = 200
-"""Characters from which a text can overrule the language that its page declares."""
+"""The fewest characters of a text that can overrule its page's declared language."""
 _SURE_DISTANCE = 600
-"""Distance up to which a profile can overrule; lists of products, prices and names are further from all of them."""
+"""The largest distance of an overruling profile. Lists of products, prices and names are farther from all profiles."""
 _SURE_MARGIN = 40
-"""How much nearer than the declared language's profile it must be: neighbours (Spanish, Catalan) differ by less."""
+"""The required lead over the declared language's profile. Similar languages (Spanish, Catalan) differ by less."""
 _LETTERS = 2_000
-"""Characters that tell the script of a text."""
+"""The number of characters that decide the script."""
 _LARGEST_DISTANCE = 1_000
-"""Distance of resiliparse's language profiles beyond which a text is unlike all of them."""
+"""The largest distance of a text's language in resiliparse's profiles."""
 
 _FUNCTION_WORDS = {
     "da": "og det er til af på som ikke med den har var blev fra eller også efter "
@@ -66,12 +66,12 @@ _SCRIPTS = {
     "MALAYALAM": "ml", "MYANMAR": "my", "ETHIOPIC": "am", "ORIYA": "or", "SINHALA": "si", "TAMIL": "ta", "TELUGU": "te",
     "TIBETAN": "bo",
 }  # fmt: skip
-"""The most spoken language of each script, by the first word of its characters' names in Unicode."""
+"""The most spoken language of each script, by the first word of its characters' Unicode names."""
 _NOT_LATIN = frozenset(_SCRIPTS.values()) | {
     "be", "bg", "ckb", "dv", "dz", "fa", "kk", "ku", "ky", "mk", "mn", "mr", "ne", "ps", "sa", "sd", "sr", "tg", "ti",
     "tt", "ug", "uk", "ur", "yi",
 }  # fmt: skip
-"""ISO 639-1 codes of languages that are mostly written in another script than the Latin one."""
+"""ISO 639-1 codes of languages mostly written in other scripts than Latin."""
 
 _NAMES = {
     "ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian", "ja": "Japanese",
@@ -81,12 +81,12 @@ _NAMES = {
 
 
 def function_words(language: str) -> frozenset[str]:
-    """The commonest function words of the language with this ISO 639-1 code; none where it is not known."""
+    """Return the commonest function words of a language's ISO 639-1 code, or none."""
     return frozenset(_FUNCTION_WORDS.get(language, "").split())
 
 
 def detect_language(text: str) -> str:
-    """The ISO 639-1 code of the language of a text; empty when it is short or unlike any that is known."""
+    """Return the ISO 639-1 code of a text's language, or "" if it is short or unknown."""
     if len(text) < _SHORTEST:
         return ""
     from resiliparse.parse.lang import detect_fast
@@ -96,11 +96,11 @@ def detect_language(text: str) -> str:
 
 
 def page_language(declared: str, text: str) -> str:
-    """The language of a page: the declared one, unless its text is surely in another; else the detected one.
+    """Return a page's language: the declared one, unless the text clearly contradicts it.
 
-    Templates declare English whatever is written into them. Letters of another script contradict a declaration in any
-    text, n-grams only in a Latin text that is long and near enough to another language. Which of two languages of
-    another script it is, as Hindi and Marathi, n-grams tell too badly.
+    Without a declaration the language is detected. Templates declare English for any text. Letters of another script
+    contradict a declaration in any text. N-grams contradict it only in a Latin text that is long and near enough to
+    another language. N-grams cannot tell two languages of another script apart, such as Hindi and Marathi.
     """
     sample = text[:_LETTERS]
     detected = dominant_language([sample])
@@ -110,7 +110,7 @@ def page_language(declared: str, text: str) -> str:
 
 
 def _contradiction(declared: str, text: str) -> str:
-    """The Latin language that the text is surely in rather than in the declared one; empty where it is not sure."""
+    """Return the Latin language that the text clearly has instead of the declared one, or ""."""
     if len(text) < _DECIDES:
         return ""
     from resiliparse.parse.lang import detect_fast, supported_langs
@@ -123,10 +123,10 @@ def _contradiction(declared: str, text: str) -> str:
 
 
 def dominant_language(texts: Iterable[str]) -> str:
-    """The ISO 639-1 code of the language that most of the texts seem to be in; empty when nothing tells.
+    """Return the ISO 639-1 code of the most frequent language of the texts, or "".
 
-    Works on a single question, where n-grams fail. Of languages in the Latin script it knows those with a stemmer, and
-    Vietnamese; of each other script the most spoken one.
+    This works on a single question, which is too short for n-grams. It knows the languages in the Latin script with a
+    stemmer, and Vietnamese, and the most spoken language of each other script.
     """
     counts = Counter(word for text in texts for word in words(text))
     scripts = Counter[str]()
@@ -146,10 +146,10 @@ def dominant_language(texts: Iterable[str]) -> str:
 
 
 def language_name(language: str) -> str:
-    """The English name of the language with this ISO 639-1 code; the code where none is known."""
+    """Return the English name of a language's ISO 639-1 code, or the code."""
     return _NAMES.get(language, language)
 
 
 def in_latin_script(language: str) -> bool:
-    """Whether the language of an ISO 639-1 code is mostly written in the Latin script."""
+    """Return whether a language is mostly written in the Latin script, by ISO 639-1 code."""
     return language not in _NOT_LATIN

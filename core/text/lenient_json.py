@@ -1,4 +1,4 @@
-"""JSON of other people's servers, read although it breaks the rules: its other parts may still be useful."""
+"""JSON of foreign servers, read despite violations: its other parts may be useful."""
 
 import json
 from typing import Any
@@ -11,11 +11,14 @@ _BOM = "\ufeff"
 
 
 def lenient_json(body: bytes) -> Any:
-    """The value of a body, also with a byte order mark, in Latin-1, with NaN, half surrogate pairs, or control
-    characters in its texts. NaN and infinities become None; texts may hold surrogates.
+    """Parse a JSON body with common violations.
+
+    It may have a byte order mark, Latin-1, NaN, half surrogate pairs, or control characters in texts. NaN and
+    infinities become None. Texts may contain surrogates.
 
     Raises:
-        ValueError: when it is no JSON for all that.
+
+        ValueError: when it is not JSON even with these violations.
     """
     try:
         return orjson.loads(body)
@@ -28,7 +31,7 @@ def lenient_json(body: bytes) -> Any:
 
 
 def valid_json(body: bytes) -> Any:
-    """As `lenient_json`, with � in texts for what UTF-8 cannot hold."""
+    """Parse JSON like `lenient_json`, and replace surrogates in texts by �."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -40,15 +43,16 @@ def valid_json(body: bytes) -> Any:
 
 
 def count_values(body: bytes) -> int:
-    """At least the number of values in a JSON text: its commas and brackets, also those in texts.
+    """Return an upper bound on the values in a JSON text: its commas and brackets.
 
-    An empty array takes 20 times its length in memory, so a limit on bytes bounds that of a foreign text loosely.
+    Commas and brackets in texts count too. An empty array takes 20 times its length in memory, so a limit on bytes
+    bounds memory only loosely.
     """
     return 1 + body.count(b",") + body.count(b"[") + body.count(b"{")
 
 
 def _text(body: bytes) -> str:
-    """UTF-8 where any character of it makes sense as that, with � for what does not; else Latin-1 as browsers read it."""
+    """Decode UTF-8, or Latin-1 like browsers if no character is valid UTF-8. Invalid bytes become �."""
     text = body.decode("utf-8", errors="replace")
     if "\ufffd" in text and not any(character > "\x7f" for character in text.replace("\ufffd", "")):
         return body.decode("cp1252", errors="replace")

@@ -8,9 +8,9 @@ from typing import Any
 from core.text.sanitize import one_line
 
 LINE_LIMIT = 200
-"""A longer line is prose, not a search query. Characters."""
+"""The most characters of a line that is a query. A longer line is prose."""
 _SAME = 0.8
-"""Two queries whose sets of words have at least this Jaccard similarity ask for the same thing."""
+"""The least Jaccard similarity of the words of two duplicate queries."""
 
 _LINE_END = re.compile(r"[\n\r\x0b\x0c\x85\u2028\u2029]")
 _THINKING = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
@@ -33,7 +33,7 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 _JSON_KEY = re.compile(r"[\"'](\w{1,30})[\"']\s*:\s*")
-# A text that nothing closes runs to the end, so that its escaped quotes are not tried as beginnings too.
+# An unclosed text runs to the end, so that its escaped quotes are not tried as beginnings too.
 _QUOTED = re.compile(r"(?s)\"(?P<text>[^\"\\]*(?:\\.[^\"\\]*)*)(?:(?P<closed>\")(?P<key>\s*:)?|\\?\Z)")
 _WORD = re.compile(r"[^\W_]+")
 _STOP_WORDS = frozenset([
@@ -47,11 +47,11 @@ _NOT_QUERIES = frozenset([
 
 
 class QueryReader:
-    """Parser of a reply that arrives in pieces: at most `limit` different queries, in its order, however it is cut.
+    """Parser of at most `limit` distinct queries from a reply in pieces.
 
-    Understood: one a line, numbered, bulleted or quoted; JSON arrays and objects; code fences. Left out:
-    thinking in `<think>` tags, preambles and comments, near-duplicates, lines longer than `line_limit` characters.
-    No reply raises.
+    The division into pieces has no effect. It reads a query per line, numbered, bulleted or quoted, JSON arrays and
+    objects, and code fences. It ignores thinking in `<think>` tags, preambles and comments, near-duplicates, and lines
+    longer than `line_limit` characters. No reply raises an error.
     """
 
     def __init__(self, limit: int, line_limit: int = LINE_LIMIT) -> None:
@@ -63,7 +63,7 @@ class QueryReader:
 
     @property
     def done(self) -> bool:
-        """Enough queries, or so much other text that none will come."""
+        """Whether reading can stop: enough queries, or too much other text."""
         return self._full or len(self._pending) > 100 * self.line_limit
 
     @property
@@ -71,16 +71,16 @@ class QueryReader:
         return len(self.queries) >= self.limit or self._seen > 1000 + 2 * self.line_limit * self.limit
 
     def restart(self) -> None:
-        """Forget what was read: it was no part of the reply."""
+        """Forget everything that was read, because it was no part of the reply."""
         self.queries, self._pending, self._thinking, self._seen = [], "", False, 0
 
     def read(self, text: str) -> tuple[str, ...]:
-        """The queries that this piece completes."""
+        """Return the queries that this piece completes."""
         *lines, self._pending = _LINE_END.split(self._pending + text)
         return tuple(query for line in lines for query in self._line(line))
 
     def end(self) -> tuple[str, ...]:
-        """The query on a last line without a line end."""
+        """Return the query on a last line without a line end."""
         line, self._pending = self._pending, ""
         return tuple(self._line(line))
 
@@ -98,7 +98,7 @@ class QueryReader:
                 yield query
 
     def _without_thinking(self, line: str) -> str:
-        """The line without what stands inside thinking tags, which may reach over many lines."""
+        """Return the line without text in thinking tags, which may span many lines."""
         spoken = []
         position = 0
         for tag in _THINKING.finditer(line):
@@ -112,7 +112,7 @@ class QueryReader:
 
 
 def _candidates(line: str) -> Iterator[str]:
-    """The texts on a line that may be queries: the line itself, or the strings of the JSON on it."""
+    """Yield the possible queries of a line: the line, or the strings of its JSON."""
     if line.startswith("```") or line.startswith("~~~"):
         return
     body = line.rstrip(",; ")
@@ -131,7 +131,7 @@ def _candidates(line: str) -> Iterator[str]:
 
 
 def _quoted(body: str) -> Iterator[str]:
-    """The quoted texts of JSON that is not whole, but keys and explanations."""
+    """Yield the quoted texts of incomplete JSON, except keys and explanations."""
     key = ""
     for match in _QUOTED.finditer(body):
         if match["key"]:
@@ -141,7 +141,7 @@ def _quoted(body: str) -> Iterator[str]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Every string in parsed JSON but explanations and the like, in order."""
+    """Yield the strings in parsed JSON, except explanations and the like, in order."""
     match value:
         case str():
             yield value
@@ -155,7 +155,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _bare(text: str, line_limit: int) -> str:
-    """The query without list marks, labels, emphasis and the quotation marks around it."""
+    """Return the query without list marks, labels, emphasis and outer quotation marks."""
     text = _LEADS.sub("", one_line(text, 100 * line_limit), count=1)
     bold = _BOLD.match(text)
     if bold:
@@ -182,7 +182,10 @@ def _same(first: str, other: str) -> bool:
 
 
 def _words(query: str) -> frozenset[str]:
-    """What a query asks for, as a set: its words without case, plural and idle words; CJK by characters."""
+    """Return the words of a query as a set for comparison.
+
+    Case, plural and stop words are ignored. CJK text is split into characters.
+    """
     folded_queries = set[str]()
     for word in _WORD.findall(query.casefold()):
         if ord(max(word)) >= 0x2E80:

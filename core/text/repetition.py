@@ -1,7 +1,7 @@
-"""Detection of a model that loops: text whose end is the same words again and again.
+"""Detection of a looping model: the end of a text repeats the same words.
 
-A cycle is a run of words that comes several times in a row. List marks and citations do not count as words, so that a
-numbered list of one sentence is a cycle too.
+A cycle is a run of words that occurs several times in a row. List marks and citations are no words, so that a numbered
+list of one sentence is a cycle too.
 """
 
 import re
@@ -11,13 +11,18 @@ from core.text.markdown.citation_grammar import PIECE_OF_MARK
 from core.text.sanitize import one_line, truncate
 
 IN_PARAGRAPH, OVER_LINES, OVER_STRUCTURED_LINES = 8, 20, 40
-"""How often a cycle may come in a row: within a paragraph, as lines or paragraphs, and as rows of a table or lines of
-code. A row of a table and a line of code may repeat a cell or a value without end."""
+"""The least repetitions of a loop, by structure.
+
+Within a paragraph, over lines or paragraphs, and over table rows or lines of code. A table row or a line of code may
+repeat a cell or value without limit.
+"""
 LEAST_CHARACTERS, LEAST_OVER_LINES = 400, 1_000
-"""A loop covers at least so many characters, within a paragraph and over lines: a refrain, and a list of short values, do
-not."""
+"""The least characters of a loop, within a paragraph and over lines.
+
+A refrain and a list of short values are shorter.
+"""
 LONGEST_CYCLE = 300
-"""Words of the longest cycle."""
+"""The most words of a cycle."""
 _QUOTED = 80
 
 _SINGLE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # characters that are words by themselves
@@ -27,7 +32,7 @@ _NOT_WORD = re.compile(r"[\W_]+")
 
 
 class RepetitionGuard:
-    """Reads a text in pieces, in linear time; `loop` says what it repeats, once it does."""
+    """Reads a text in pieces, in linear time. `loop` describes a repetition, if found."""
 
     def __init__(self) -> None:
         self.loop = ""
@@ -35,15 +40,15 @@ class RepetitionGuard:
         self._buffer = ""
         self._words: list[str] = []
         self._written: list[tuple[str, int, int]] = []
-        """Each word as it is written, with the offset of its end and the number of its line."""
+        """Each word as written, with the offset of its end and its line number."""
         self._places: dict[str, deque[int]] = {}
         self._runs: dict[int, tuple[int, int]] = {}
-        """By distance, the last word that equals the word so far before it, and how many in a row did."""
+        """By distance, the last word equal to the word at that distance before it, and the length of the run."""
         self._offset, self._line = 0, 0
         self._starts_line, self._in_code, self._in_table = True, False, False
 
     def read(self, piece: str) -> bool:
-        """Read the next piece. True once the text loops; nothing more is read then."""
+        """Read the next piece, and return whether the text loops. Nothing is read after a loop."""
         if self.loop:
             return True
         text = self._buffer + piece
@@ -57,7 +62,7 @@ class RepetitionGuard:
         return looped
 
     def _loops(self, token: str, end: int) -> bool:
-        """Read a token. True if the text loops with it."""
+        """Read a token, and return whether the text loops with it."""
         if token.isspace():
             self._line += 1
             self._starts_line = True
@@ -78,7 +83,7 @@ class RepetitionGuard:
         return self._repeats(word)
 
     def _repeats(self, word: str) -> bool:
-        """Compare the latest word with the same word before it, at each distance."""
+        """Compare the latest word with its earlier occurrences, at each distance."""
         latest = len(self._words) - 1
         places = self._places.setdefault(word, deque())
         while places and latest - places[0] > LONGEST_CYCLE:

@@ -6,26 +6,26 @@ from collections.abc import Mapping
 from typing import Any
 
 TITLE_LIMIT = 200
-"""The longest title that is shown or sent, in characters."""
+"""The most characters of a displayed or sent title."""
 
 CHARACTERS_A_TOKEN = 4
-"""Characters per token, an estimate for English; other languages need more tokens for the same text."""
+"""Characters per token, an estimate for English. Other languages need more tokens."""
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""With these a spreadsheet takes a text for a formula (OWASP, CSV injection)."""
+"""First characters that make a spreadsheet run a text as a formula (OWASP, CSV injection)."""
 
 
 def estimated_tokens(characters: int) -> int:
-    """The tokens of a text with so many characters, rounded up."""
+    """Return the estimated tokens of a text with this many characters, rounded up."""
     return -(-characters // CHARACTERS_A_TOKEN)
 
 
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 
-# What a reader cannot see but a model reads: controls, bidirectional marks, zero-width and filler
-# characters, annotation and tag characters, lone surrogates, noncharacters.
+# Characters that models read but readers cannot see: controls, bidirectional marks, zero-width and filler characters,
+# annotation and tag characters, lone surrogates, noncharacters.
 _UNSEEN_CHARACTERS = (
     "\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
@@ -33,19 +33,19 @@ _UNSEEN_CHARACTERS = (
 )
 _UNSEEN = re.compile(f"[{_UNSEEN_CHARACTERS}\ud800-\udfff]+")
 SEEN = f"[^\\s\u200c\u200d{_SELECTORS}{_UNSEEN_CHARACTERS}]"
-"""The pattern of one character that a reader can see: a text without any is empty once it is sanitized."""
-# Selectors and joiners in a row at the start of a word belong to no character, whichever comes first.
+"""The pattern of one visible character. A text without any is empty after `sanitize`."""
+# Selectors and joiners at the start of a word belong to no character, in any order.
 _STRAY_STARTS = re.compile(f"(?:(?<=\\s)|^)[{_SELECTORS}\u200c\u200d]+", re.MULTILINE)
-# One variation selector after a visible character chooses a glyph; a run of them carries hidden bytes.
+# One variation selector after a visible character chooses a glyph, but a run of them carries hidden bytes.
 _STRAY_SELECTORS = re.compile(f"(?<=[{_SELECTORS}])[{_SELECTORS}]+")
-# Joiners shape Arabic, Persian, Indic scripts and emoji. After a Latin letter, a digit, a space or
-# another joiner they shape nothing.
+# Joiners shape Arabic, Persian, Indic scripts and emoji. After a Latin letter, a digit, a space or another joiner they
+# have no effect.
 _STRAY_JOINERS = re.compile("(?<=[\x00-\u02ff\u2000-\u206f\u3000\u200c\u200d])[\u200c\u200d]+")
 _HANDLED = re.compile(
     f"[{_UNSEEN_CHARACTERS}\ud800-\udfff{_SELECTORS}\u200c\u200d\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
 )
-"""Of what `sanitize` looks for, everything but blank lines. Most texts have none of it."""
-# Anything shaped like the tags that mark a source, in any spelling a model might take for one.
+"""The characters that `sanitize` changes, without blank lines. Most texts have none."""
+# Text like the tags of a source, in any spelling that a model might accept.
 _TAG_LOOK_ALIKE = re.compile(
     r"[<＜‹〈]\s{0,8}[/／]?\s{0,8}(?:source|question|answer|client|asker)\b(?:[^<>＜＞‹›〈〉\n]{0,100}[>＞›〉])?",
     re.IGNORECASE,
@@ -55,10 +55,10 @@ _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 
 
 def sanitize(text: str) -> str:
-    """`text` without characters that a reader cannot see, line ends as `\\n`, at most one blank line in a row.
+    """Return `text` without invisible characters and repeated blank lines.
 
-    Joiners stay where a script or an emoji needs them, and one variation selector for each character.
-    Applying it twice changes nothing more.
+    Line ends become `\\n`. Joiners stay if a script or an emoji needs them, with one variation selector for each
+    character. The function is idempotent.
     """
     if _HANDLED.search(text):
         text = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text))
@@ -67,16 +67,19 @@ def sanitize(text: str) -> str:
 
 
 def scrub_for_prompt(text: str, boundary: str) -> str:
-    """Untrusted `text`, sanitized, without anything that could end the tags around it in a prompt.
+    """Return sanitized `text` that cannot end its tags in a prompt.
 
-    `boundary` is the random string that the tags of this prompt carry. It, and whatever looks like a tag of a
-    source, a question or an answer, is replaced by “(…)”, so that what is left on both sides cannot grow together.
+    `boundary` is the random string in the tags of this prompt. The boundary, and text like the tag of a source,
+    question or answer, is replaced by “(…)”, so that the text on both sides cannot join.
     """
     return _TAG_LOOK_ALIKE.sub(_GAP, re.sub(re.escape(boundary), _GAP, sanitize(text), flags=re.IGNORECASE))
 
 
 def encodable(text: str) -> str:
-    """`text` as UTF-8 can hold it: surrogates that make a pair as their character, the others as �."""
+    """Return `text` with surrogates replaced, as UTF-8 requires.
+
+    Pairs become their character, single surrogates �.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -85,7 +88,7 @@ def encodable(text: str) -> str:
 
 
 def json_without_surrogates(value: Any) -> Any:
-    """A JSON value whose texts, names included, are as UTF-8 can hold them."""
+    """Return a JSON value whose texts and names are valid UTF-8."""
     match value:
         case str():
             return encodable(value)
@@ -98,45 +101,51 @@ def json_without_surrogates(value: Any) -> Any:
 
 
 def spreadsheet_cell(value: object) -> object:
-    """The value of a cell of a CSV file: a text that a spreadsheet would run as a formula begins with an apostrophe."""
+    """Return a safe CSV cell: an apostrophe precedes a text that a spreadsheet would run."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def one_line(text: str, limit: int = TITLE_LIMIT) -> str:
-    """`sanitize` text on a single line of at most `limit` characters, an ellipsis where it was cut."""
+    """Return sanitized text on one line of at most `limit` characters, with an ellipsis if cut."""
     return truncate(" ".join(sanitize(text).split()), limit)
 
 
 def single_spaced(text: str) -> str:
-    """`text` with one blank for each run of white space, and none at its ends."""
+    """Return `text` with single blanks for white space, and none at its ends."""
     if text.isprintable() and "  " not in text:
         return text.strip(" ")  # the same as below, in a third of the time
     return " ".join(text.split())
 
 
 def letters(text: str) -> str:
-    """The letters and digits of a text, as texts are compared that differ in spacing, marks and case alone."""
+    """Return the letters and digits of a text, to compare texts regardless of spacing, marks and case."""
     return "".join(filter(str.isalnum, text.casefold()))
 
 
 def has_words(text: str, words: str) -> bool:
-    """Whether a text holds all of these words, in any order and letter case; without words any text does."""
+    """Return whether a text has all `words`, in any order and case.
+
+    Without words the result is True.
+    """
     folded = text.casefold()
     return all(word in folded for word in words.casefold().split())
 
 
 def folded_question(question: str) -> str:
-    """A question as it is compared: white space, upper and lower case make no difference."""
+    """Return a question for comparison, regardless of white space and case."""
     return single_spaced(encodable(question)).casefold()
 
 
 def pluralize(number: float, noun: str, several: str = "") -> str:
-    """`1 page`, `1,200 pages` or `2.5 seconds`; the plural is `plural`'s."""
+    """Return `1 page`, `1,200 pages` or `2.5 seconds`. The plural is that of `plural`."""
     return f"{number:,{'' if isinstance(number, int) else 'g'}} {plural(number, noun, several)}"
 
 
 def plural(number: float, noun: str, several: str = "") -> str:
-    """A word as it follows this number: itself after 1, else `several`, by default with an -s, -es or -ies."""
+    """Return a word after this number, in the singular after 1.
+
+    The plural is `several`, or by default ends with -s, -es or -ies.
+    """
     if number == 1:
         return noun
     if several:
@@ -147,7 +156,7 @@ def plural(number: float, noun: str, several: str = "") -> str:
 
 
 def truncate(text: str, limit: int) -> str:
-    """At most `limit` characters; a longer text ends at a clause or a word, followed by an ellipsis."""
+    """Return at most `limit` characters, cut at a clause or word with an ellipsis."""
     if len(text) <= limit:
         return text
     room = text[: max(limit - 1, 0)]
@@ -170,10 +179,10 @@ _HALF_CHARACTER = re.compile(f".[{_SELECTORS}\u0300-\u036f\u200c\u200d]*$", re.D
 
 
 def distinct_labels(labels: Mapping[str, str]) -> dict[str, str]:
-    """The labels by key, each of them once, for choices that are told apart by their label alone.
+    """Return the labels by key, made distinct by numbers.
 
-    Of equal labels the last one stays as it is, and each one before it gets a number: where new items come first,
-    the labels of the others do not change.
+    Choices show their label alone. The last of equal labels stays, and each before it gets a number: new items come
+    first, so the labels of the others do not change.
     """
     counts: Counter[str] = Counter()
     distinct: dict[str, str] = {}

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 _SPACED = ".!?…؟۔։።"
 """Stops that need white space after them."""
 _BARE = "。！？｡．।॥။‼⁇⁈⁉"
-"""Stops that do not."""
+"""Stops that need no white space after them."""
 _CLOSERS = r"[\"'»«”’›)\]}*_」』）】〉》]{0,8}"
 _MARK = r"[ \t\xa0]{0,2}(?:\[\^?\d{1,4}(?:[\s,;–-]{1,3}\d{1,4}){0,20}\]|【\d{1,4}[^】\n]{0,40}】)"
-# All of the citation marks or none: the blank before a mark is no end of the tail.
+# All of the citation marks or none: the blank before a mark does not end the tail.
 _TAIL = rf"{_CLOSERS}(?:(?:{_MARK})+(?!{_MARK}){_CLOSERS}|(?!{_MARK}))"
-# Where a sentence may end: at a stop, or at a break that ends any sentence. One class of characters comes
-# first, so that the pattern engine passes over all others. What follows a spaced stop is looked at in the
-# same match and not consumed: it may hold a candidate of its own. A row of stops is tried at its first only,
-# so that a long row takes linear time.
+# Where a sentence may end: at a stop, or at a break that ends any sentence. A character class comes first, so that the
+# pattern engine skips all others. The text after a spaced stop is matched but not consumed, because it may hold another
+# candidate. A row of stops is tried only at its first, so that a long row takes linear time.
 _CANDIDATE = re.compile(
     rf"[{_SPACED}{_BARE}\n](?:"
     rf"(?<=[{_SPACED}])(?<![{_SPACED}]{{2}})[{_SPACED}]*(?=(?P<tail>{_TAIL})(?:(?=\s)|\Z)"
@@ -40,13 +39,13 @@ _NEVER_LAST = _set(
     "env av p"
 )
 _LONG_WORD = 1 + max(map(len, _NEVER_LAST))
-# Abbreviations that are words too: they hold a sentence open only before a number.
+# Abbreviations that are words too: they continue a sentence only before a number.
 _ALSO_WORDS = _set("no art sat sun mar may ed sec fig p")
 # German writes dates and centuries with a dot after the number.
 _AFTER_ORDINALS = _set(
     "januar februar märz april mai juni juli august september oktober november dezember jahrhundert jahrhunderts"
 )
-# Words that open a sentence far more often than they follow an initial or an acronym.
+# Words that usually open a sentence rather than follow an initial or an acronym.
 _OPENERS = _set(
     "the a an this that these those it its he she they we you i in on at for from by as if when while after "
     "before however but and or so there here his her their our my what which who how why where one some many "
@@ -55,12 +54,12 @@ _OPENERS = _set(
 
 
 def sentences(text: str) -> tuple[tuple[int, int], ...]:
-    """The sentences of `text` as `(start, end)` offsets, in order, without white space at either end.
+    """Return the sentences of `text` as `(start, end)` offsets, in order, stripped.
 
-    Between two sentences stands nothing but white space. A blank line and the start of a list item,
-    heading, quote or table row end a sentence; a single line break does not. Abbreviations, initials,
-    decimals and list numbers do not end one. Closing quotes and citation marks such as `[3]` after the
-    stop belong to the sentence before them. Text without stops is one sentence.
+    Only white space is between sentences. A blank line and the start of a list item, heading, quote or table row end a
+    sentence. A single line break does not. Abbreviations, initials, decimals and list numbers do not either. Closing
+    quotes and citation marks such as `[3]` after the stop belong to the sentence before them. Text without stops is one
+    sentence.
     """
     spans: list[tuple[int, int]] = []
     start = 0
@@ -75,7 +74,7 @@ def sentences(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _ends(text: str) -> Iterator[int]:
-    """Offsets at which a sentence ends, ascending."""
+    """Yield the offsets of sentence ends, ascending."""
     reached = sentence = 0
     for match in _CANDIDATE.finditer(text):
         stop_start, end = match.span()
@@ -98,13 +97,13 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def _is_full_stop(text: str, sentence: int, stop_start: int, initial: str, rest: str) -> bool:
-    """Whether the dot at `at` is more than the mark of an abbreviation, an initial or a list number.
+    """Return whether a dot ends a sentence, not only an abbreviation, initial or list number.
 
-    The sentence so far began at `sentence`; `initial` and `rest` are the word that follows.
+    `sentence` is the start of the sentence, `stop_start` the offset of the dot. `initial` and `rest` are the next word.
     """
     before = text[max(sentence, stop_start - 20) : stop_start]
     if before[-_LONG_WORD:].isalpha() and len(before) >= _LONG_WORD:
-        return True  # as most are, and known without a closer look
+        return True  # most dots, decided without a closer look
     word = _LAST_WORD.search(before)
     if not word:
         return True

@@ -1,19 +1,19 @@
-"""Text that arrives in pieces and ends before the first of some sequences."""
+"""Text in pieces that ends before the first of some sequences."""
 
 from collections.abc import Sequence
 
 
 class StopSequences:
-    """Cuts a stream of text before the first occurrence of any of `sequences`, however the pieces are cut."""
+    """Cuts a stream of text before the first of `sequences`, also across pieces."""
 
     def __init__(self, sequences: Sequence[str]) -> None:
         self._sequences = tuple(filter(None, sequences))
         self._held_back = ""
         self.reached = False
-        """A sequence has occurred: nothing of what follows is passed on."""
+        """Whether a sequence has occurred. No later text is passed on."""
 
     def read(self, piece: str) -> str:
-        """What may be passed on. An end that may be the beginning of a sequence is held back."""
+        """Return the next part of the text. A possible beginning of a sequence is held back."""
         if self.reached:
             return ""
         text, self._held_back = self._held_back + piece, ""
@@ -26,11 +26,11 @@ class StopSequences:
         return text[: len(text) - held_back]
 
     def end(self) -> str:
-        """What was held back, once no more text follows."""
+        """Return the held-back text at the end."""
         text, self._held_back = self._held_back, ""
         return text
 
 
 def overlap(text: str, mark: str) -> int:
-    """How many characters at the end of `text` may be the beginning of `mark`."""
+    """Return how many final characters of `text` may begin `mark`."""
     return next((n for n in range(len(mark) - 1, 0, -1) if text.endswith(mark[:n])), 0)

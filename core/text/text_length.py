@@ -1,4 +1,4 @@
-"""The length of a text as a reader counts it: in words, or in characters without spaces between words."""
+"""The length of a text in words, or in characters for scripts without spaces."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class TextLength:
 
     @property
     def in_words(self) -> bool:
-        """Whether at most half of the text is in scripts without spaces. Otherwise its characters are counted."""
+        """Whether at most half of the text is in scripts without spaces."""
         return 2 * self.unspaced <= self.characters
 
     @property
@@ -30,7 +30,7 @@ class TextLength:
 
     @property
     def noun(self) -> str:
-        """What is counted, as it follows the number: `words`, or `characters`."""
+        """The counted unit after the number: `words`, or `characters`."""
         return plural(self.count, "word" if self.in_words else "character")
 
     def __str__(self) -> str:
@@ -38,7 +38,10 @@ class TextLength:
 
 
 def text_length(text: str) -> TextLength:
-    """Measure a text in words, or in characters for Chinese, Japanese, Thai and other scripts without spaces."""
+    """Measure a text in words and characters.
+
+    Chinese, Japanese, Thai and other scripts without spaces are counted in characters.
+    """
     words = text.split()
     unspaced = 0 if text.isascii() else len(_UNSPACED.findall(text))
     return TextLength(len(words), sum(map(len, words)), unspaced)

@@ -17,19 +17,22 @@ UNSPACED = f"{KANA}{HAN}{SOUTHEAST_ASIAN}"
 """Scripts without spaces between words."""
 
 TIBETAN, YI = "\u0f00-\u0fff", "\ua000-\ua4cf"
-"""No spaces between words either, but a mark after each syllable, or one character for it."""
+"""Scripts without spaces between words, but with a mark after each syllable, or one character for it."""
 
-# Without these, which include marks and scripts without spaces, the standard library finds the words.
+# Without these marks and scripts, the standard library finds the words.
 _INTRICATE = re.compile("[\u0300-\u036f\u0590-\u1fff\u2c00-\U0010ffff]")
 _WORD = re.compile(r"[^\W_]+")
 _GROUPS = {"ideographs": 2, "letters": 3}
-"""Neighbouring characters that are one token, by the kind of script."""
+"""The number of neighbouring characters in a token, by the kind of script."""
 _ASCII_WORDS = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 
 
 def words(text: str) -> list[str]:
-    """The words in order, case-folded in form NFKC; in scripts without spaces, neighbouring characters: pairs, and in
-    alphabets of Southeast Asia groups of three."""
+    """Return the words in order, case-folded in form NFKC.
+
+    In scripts without spaces these are pairs of neighbouring characters, in alphabets of Southeast Asia groups of
+    three.
+    """
     if text.isascii():
         return text.translate(_ASCII_WORDS).split()
     text = unicodedata.normalize("NFKC", text).casefold()

@@ -1,4 +1,4 @@
-"""URL canonicalization. The canonical form is for comparing only: what is fetched and cited is the URL found.
+"""URL canonicalization, for comparison only: the original URL is fetched and cited.
 
 Folded, as RFC 3986 section 6 allows: host case, percent-encoding, dot segments, default ports, the fragment.
 Folded beyond it, because on the web these nearly always name one page and a wrong fold costs one page at most:
@@ -19,7 +19,7 @@ trk trkcampaign at_medium at_campaign ns_mchannel ns_source ns_campaign ns_linkn
 guccounter
 """
 TRACKING_NAMES = frozenset(_CLICK_IDENTIFIERS.split())
-"""`ref`, `source` and `si` are not among them: on some sites they choose the page."""
+"""`ref`, `source` and `si` are missing, because they choose the page on some sites."""
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _UNESCAPED = _UNRESERVED | frozenset("!$&'()*+,;=:@/?")
@@ -30,10 +30,10 @@ _HOST = re.compile(r"[^\s%/\\<>\"^`{|}\x00-\x20\x7f]+")
 
 @lru_cache(maxsize=4096)
 def canonical_url(url: str) -> str:
-    """The canonical form of a web address; `canonical_url(canonical_url(url)) == canonical_url(url)`.
+    """Return the canonical form of a web address. The function is idempotent.
 
-    Anything that is no http address with a plain host comes back as it is, without surrounding white space.
-    So does an address with user info: folded onto the address without it, it could take that one's place.
+    Other text than an http address with a plain host is returned unchanged, without surrounding white space. An address
+    with user info is not folded either: it could replace the address without user info.
     """
     url = url.strip()
     try:
@@ -43,7 +43,7 @@ def canonical_url(url: str) -> str:
         return url
     if parts.scheme not in {"http", "https"} or "@" in parts.netloc or not host:
         return url
-    # Both default ports go, whatever the scheme: the scheme itself is folded.
+    # Both default ports are removed for either scheme, because the scheme is folded too.
     origin = f"https://{host}" if port in {None, 80, 443} else f"https://{host}:{port}"
     path = _without_dots(_encoded(parts.path)).rstrip("/")
     query = _query(parts.query)
@@ -51,12 +51,12 @@ def canonical_url(url: str) -> str:
 
 
 def without_user_info(url: str) -> str:
-    """The address without a user name and password in it."""
+    """Return an address without its user name and password."""
     return _USER_INFO.sub(r"\1", url, count=1)
 
 
 def _host(parts: SplitResult) -> str:
-    """Lower case, in ASCII, without `www.`; empty when it is not a plain host name or address."""
+    """Return the host in lower case, in ASCII, without `www.`, or "" if it is not plain."""
     host = (parts.hostname or "").removesuffix(".")
     if not host.isascii():
         host = host.encode("idna").decode().lower().removesuffix(".")
@@ -70,7 +70,7 @@ def _host(parts: SplitResult) -> str:
 
 
 def _query(query: str) -> str:
-    """Parameters sorted by name, since servers read them as a map; those of one name keep their order."""
+    """Return the parameters sorted by name. Equal names keep their order, as servers read maps."""
     pairs = [_encoded(pair).replace("+", "%20").partition("=") for pair in query.split("&") if pair]
     telling = [pair for pair in pairs if not _tracks(pair[0].lower())]
     return "&".join("".join(pair) for pair in sorted(telling, key=lambda pair: pair[0]))
@@ -81,7 +81,7 @@ def _tracks(name: str) -> bool:
 
 
 def _encoded(text: str) -> str:
-    """Percent-encoding in one spelling: capital digits, and none for characters that never need it."""
+    """Return one spelling of percent-encoding: capital digits, and none for unreserved characters."""
     return _UNIT.sub(lambda match: _unit(match[0]), text)
 
 

@@ -1,1 +1,1 @@
-"""Messages of chat clients read: templates, conversations in them, tasks, and what is asked."""
+"""Reading of chat clients' messages: templates, conversations, tasks and questions."""

@@ -93,7 +93,7 @@ _ABOUT = re.compile(
     r"\b(?:questa|la) conversazione|(?:этого|нашего) (?:чата|разговора|диалога)|对话|對話|会话|會話|聊天|这句话|会話|대화",
     re.IGNORECASE,
 )
-"""Words that say that an instruction is about a conversation or a message."""
+"""Words about a conversation or a message in an instruction."""
 _OURS = re.compile(
     r"\b(?:this|our|the|the (?:above|previous|preceding|entire|whole|current)|your)\s+"
     r"(?:conversation|discussion|dialogue|chat|role-?play|story)(?: history)?\b(?!\s+(?:about|on|of|around|among|between|with|apps?|in (?!\d)|"
@@ -103,7 +103,7 @@ _OURS = re.compile(
     r"\b(?:esta|nuestra) (?:conversación|charla)|\bquesta conversazione|上述对话|以上对话|本次对话|我们的对话|这句话|この会話",
     re.IGNORECASE,
 )
-"""Words that mean the conversation in the messages before."""
+"""Words for the conversation in the earlier messages."""
 _LABELLED = re.compile(
     r"(?:question|query|prompt|message|input|request)\**[ \t]*[:：]\**\s{0,5}\S", re.IGNORECASE
 )
@@ -113,13 +113,13 @@ _FOLLOW_UP = re.compile(
 )
 
 TITLE_CHARACTERS = 60
-"""The most characters of a title that is cut from the question."""
+"""The most characters of a title cut from the question."""
 QUERY_CHARACTERS = 300
-"""The most characters of a query that is cut from the question."""
+"""The most characters of a query cut from the question."""
 _INSTRUCTION_CHARACTERS = 8_000
-"""Characters in which an instruction is looked for. Templates of clients have up to 3,000."""
+"""The most characters to search for an instruction. Templates of clients have up to 3,000."""
 _HEAD = 600
-"""Characters of the beginning of a system message, which states its purpose."""
+"""Characters of the beginning of a system message, which has its purpose."""
 _LABEL_CHARACTERS = 60
 """A shorter text outside of a conversation is a label, not an instruction."""
 _LISTS = frozenset({ClientTaskKind.TAGS, ClientTaskKind.FOLLOW_UPS, ClientTaskKind.QUERIES})
@@ -128,7 +128,7 @@ _AGENT = re.compile(r"\b(?:generat(?:or|ion)|assistant|agent|system|expert|summa
 _ABOUT_MESSAGE = frozenset(
     {ClientTaskKind.TITLE, ClientTaskKind.TAGS, ClientTaskKind.QUERIES, ClientTaskKind.OTHER}
 )
-"""Kinds of tasks about one message. A person, not a client, asks for the summary of a text."""
+"""Kinds of tasks about one message. A request to summarise a text is a person's, not a client's."""
 _FORM_OF_THEIR_OWN = frozenset(
     {
         ClientTaskKind.TITLE,
@@ -185,7 +185,7 @@ def cut_at_word(text: str, limit: int) -> str:
 
 
 def find_task(message: str, instructions: str = "", earlier: tuple[str, ...] = ()) -> ClientTask | None:
-    """Return the task that a message sets, or None if a person asks something.
+    """Return the task of a message, or None if a person asks a question.
 
     Args:
         message: the last message of the user, or a system message after it.
@@ -236,7 +236,7 @@ def _set_by_system(message: str, instructions: str) -> ClientTask | None:
 
 
 def _is_for_messages(instructions: str) -> bool:
-    """Whether one sentence names both the output and the conversation.
+    """Return whether a single sentence names both the output and the conversation.
 
     “Give every answer a title”, in the instructions of an ordinary chat, does not.
     """
@@ -262,7 +262,7 @@ def _instructed(text: str, about: re.Pattern[str]) -> ClientTask | None:
 def _kind_asked_for(text: str) -> ClientTaskKind | None:
     """Return the kind of task that an instruction requests, or None.
 
-    A question is no request, unless it asks for a part of this conversation, such as its title.
+    A question is not a request, unless it asks for a part of this conversation, such as its title.
     """
     kinds: list[ClientTaskKind] = []
     is_requested = False
@@ -301,7 +301,7 @@ def _is_question(text: str) -> bool:
 
 
 def _is_asked_by_person(text: str) -> bool:
-    """Whether a text ends with a question that is not about a task."""
+    """Return whether a text ends with a question that is not about a task."""
     last = text.rstrip().rpartition("\n")[2]
     return _is_question(last) and not _KIND.search(last)
 

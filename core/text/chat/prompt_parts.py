@@ -1,6 +1,6 @@
-"""The parts of a message that a chat client made from a template: elements, labels and conversations.
+"""The parts of a message from a chat client's template: elements, labels and conversations.
 
-Everything here takes linear time: a message may have 100,000 characters, and a stranger wrote it.
+Everything here takes linear time: a message may have 100,000 characters from an untrusted writer.
 """
 
 import re
@@ -62,17 +62,17 @@ class Element:
 
     @property
     def is_question(self) -> bool:
-        """Whether its name says that it holds the question of a person."""
+        """Whether its name means that it holds a person's question."""
         return bool(_QUESTION_NAME.fullmatch(self.name))
 
     @property
     def is_conversation(self) -> bool:
-        """Whether its name says that it holds a conversation."""
+        """Whether its name means that it holds a conversation."""
         return bool(_CONVERSATION_NAME.fullmatch(self.name))
 
     @property
     def is_context(self) -> bool:
-        """Whether its name says that it holds material to answer from."""
+        """Whether its name means that it holds material for the answer."""
         return bool(_CONTEXT_NAME.fullmatch(self.name)) and not self.is_question
 
 
@@ -88,7 +88,7 @@ class Conversation:
 def elements(text: str) -> tuple[Element, ...]:
     """Return the outermost elements of a text, in order.
 
-    An element that holds a conversation and is not closed reaches to the end: clients cut their prompts.
+    A conversation's element without an end tag reaches to the end, because clients cut their prompts.
     """
     tags = list(_TAG.finditer(text))
     ends: dict[str, list[int]] = {}
@@ -124,10 +124,10 @@ def without(text: str, parts: tuple[Element, ...]) -> str:
 
 
 def find_conversation(text: str) -> Conversation | None:
-    """Return the conversation that is marked in a text, or None.
+    """Return the marked conversation in a text, or None.
 
-    It is marked by an element (`<chat_history>`), by JSON messages with roles, by lines that begin with roles
-    (`USER:`, `Assistant:`), or by a heading (`Conversation:`).
+    The mark is an element (`<chat_history>`), JSON messages with roles, lines that begin with roles (`USER:`,
+    `Assistant:`), or a heading (`Conversation:`).
     """
     parts = elements(text)
     marked = tuple(part for part in parts if part.is_conversation)

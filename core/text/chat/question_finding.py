@@ -7,7 +7,7 @@ from core.text.chat.prompt_parts import elements, paragraphs, without
 from core.text.sanitize import one_line
 from core.text.sentences import sentences
 
-# A bare label begins with a capital: `query: 5` stands in code and settings.
+# A bare label begins with a capital, because `query: 5` occurs in code and settings.
 _LABEL = re.compile(
     r"^[ \t]*(?:#{1,6}[ \t]*)?(?:\*\*)?(?:(?P<question>"
     r"(?:(?:user|my|the|the[ \t]original|original|current|follow[ -]?up)(?:'s)?[ \t]+)(?:question|query|input|request)"
@@ -41,17 +41,17 @@ _CLOSING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _SIGNATURE = 40
-"""Characters of the longest last paragraph that is taken for a name below a letter."""
+"""The most characters of a last paragraph that may be the name below a letter."""
 _PARAGRAPH = 400
-"""Characters of the longest paragraph that is taken whole for a question, among others."""
+"""The most characters of a paragraph that may be a question as a whole, among others."""
 
 
 def find_question(text: str, limit: int) -> str:
-    """Return what a message asks, in at most `limit` characters, or "" if no part of it asks.
+    """Return the question of a message, in at most `limit` characters, or "".
 
-    A message within the limit is its own question, unless a client has put it into a template. Otherwise it is, in this
-    order: the element or label that names a question (`<user_query>`, `Question:`), what stands after or before the
-    material of a template, and the last paragraph or sentence that asks.
+    A message within the limit is the question, unless it is a client's template. Otherwise the question is the first of
+    these: the element or label for a question (`<user_query>`, `Question:`), the text after or before the material of a
+    template, and the last paragraph or sentence that asks.
     """
     text = text.strip()
     labelled = _in_template(text)
@@ -106,7 +106,7 @@ def _in_template(text: str) -> str:
 def _last_asking(text: str, limit: int) -> str:
     """Return the last paragraph or sentence that asks, or "".
 
-    The ends of a text come before its middle, where a pasted letter may ask something of its own.
+    Both ends of a text come before its middle, because a pasted letter may contain a question.
     """
     blocks = list(paragraphs(text))
     while len(blocks) > 1 and _is_closing(blocks[-1]):
@@ -120,9 +120,9 @@ def _last_asking(text: str, limit: int) -> str:
 
 
 def _asking(paragraph: str, limit: int, *, requests: bool) -> str:
-    """Return a short paragraph that asks, or the last sentence of a longer one that does, or "".
+    """Return a short asking paragraph, or the last asking sentence of a longer one, or "".
 
-    Without `requests` only question marks ask: “list the sails” inside a letter is no question to us.
+    Without `requests` only question marks count: “list the sails” inside a letter is not a question.
     """
     asking = [
         sentence
@@ -139,7 +139,7 @@ def _asking(paragraph: str, limit: int, *, requests: bool) -> str:
 
 
 def _sentences(paragraph: str) -> Sequence[str]:
-    """Return the sentences of a paragraph. A short line ends one too, a wrapped line does not."""
+    """Return the sentences of a paragraph. A short line ends a sentence too, a wrapped line does not."""
     lines = paragraph.split("\n")
     width = max(map(len, lines))
     joined: list[str] = []
@@ -155,7 +155,7 @@ def _sentences(paragraph: str) -> Sequence[str]:
 
 
 def _is_closing(paragraph: str) -> bool:
-    """Whether a last paragraph only thanks or signs."""
+    """Return whether a last paragraph only thanks or signs."""
     if _QUESTION_MARK.search(paragraph):
         return False
     is_name = len(paragraph) <= _SIGNATURE and paragraph[-1:].isalpha() and len(paragraph.split()) <= 3

@@ -1,1 +1,1 @@
-"""Numbers, dates and names of texts, compared."""
+"""Comparison of numbers, dates and names of texts."""

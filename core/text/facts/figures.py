@@ -1,7 +1,7 @@
-"""Numbers of a text in figures and in words, each with its sign, its unit and whether it rose or fell.
+"""Numbers of a text in digits and words, with sign, unit and direction.
 
-Number words of eight languages are read by text2num; what stands between digits, the scales beside them and numbers
-in Han characters are read here.
+text2num reads number words of eight languages. This module reads separators between digits, scales after them and
+numbers in Han characters.
 """
 
 import re
@@ -12,11 +12,14 @@ from decimal import Decimal, InvalidOperation
 from core.text.language import dominant_language
 
 _WORD_LANGUAGES = frozenset(("da", "de", "en", "es", "fr", "it", "nl", "pt"))
-"""Those whose number words text2num knows."""
+"""Languages whose number words text2num knows."""
 _NO_PRONOUN = 2
-"""The least number that a word gives: "one" is a pronoun."""
+"""The least number for a word: "one" is a pronoun."""
 _NO_COUNT = 13
-"""The least number that a word of an answer gives: "two" counts what the answer lists more often than it quotes."""
+"""The least number for a word of an answer.
+
+"two" is more often a count of the answer's own list than a quoted number.
+"""
 
 _FULL_WIDTH = {
     0xFF01 + place: 0x21 + place for place in range(94) if chr(0xFF01 + place) not in "，：；！？（）"
@@ -78,7 +81,7 @@ def _any(words: Iterator[str] | list[str] | dict[str, str] | dict[str, int]) -> 
 
 
 _LETTER = "A-Za-zÀ-ɏͰ-ӿ"
-"""Letters of alphabets, between which a digit is part of a name. Han characters stand beside numbers."""
+"""Letters of alphabets. A digit between them is part of a name, unlike between Han characters."""
 _HAN = "".join((*_DIGITS, *_TENS, *_MYRIADS))
 _NUMBER = re.compile(
     rf"(?P<sign>(?<![\w)\]-])-|\bminus\s|零下)?(?:(?P<before>{_any(_PREFIXES)})\s?(?P<minus>-)?)?(?<![{_LETTER}\d_.])"
@@ -106,26 +109,29 @@ _BEFORE = re.compile(
 )
 _AFTER = re.compile(rf"\s(?:(?P<falls>{_FALLS})|{_RISES})\b", re.IGNORECASE)
 _NEAR = 40
-"""Characters before a number in which its direction stands."""
+"""Characters before a number to search for its direction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number as a plain decimal ("1500000", "-3.5"), its unit where it has a known one, and 1 or -1 where it is said to
-    have risen or fallen by as much, else 0."""
+    """A number with its unit and direction.
+
+    `value` is a plain decimal ("1500000", "-3.5"). `unit` is "" if unknown. `direction` is 1 or -1 if the text says
+    that something rose or fell by the number, else 0.
+    """
 
     value: str
     unit: str = ""
     direction: int = 0
 
     def __str__(self) -> str:
-        """The number with its unit."""
+        """Return the number with its unit."""
         if self.unit in _PREFIXES:
             return f"-{self.unit}{self.value[1:]}" if self.value[0] == "-" else f"{self.unit}{self.value}"
         return f"{self.value} {self.unit}".rstrip()
 
     def agrees(self, other: "Figure") -> bool:
-        """Whether both may state one fact: units and directions differ only where both are known."""
+        """Return whether both may state one fact. Unknown units and directions match any."""
         if self.unit and other.unit and self.unit != other.unit:
             return False
         if self.value == other.value:
@@ -134,9 +140,10 @@ class Figure:
 
 
 def figures(text: str, *, claimed: bool = False) -> frozenset[Figure]:
-    """The numbers of a text; of the words of a `claimed` one only those from 13 on, because smaller ones count.
+    """Return the numbers of a text. In a `claimed` text, words count from 13 on.
 
-    "1,500", "1 500" and "1.5 thousand" are one number, "25" and "twenty-five", "3亿" and "300 million" too.
+    Smaller number words in an answer are often its own counts. "1,500", "1 500" and "1.5 thousand" are equal, and so
+    are "25" and "twenty-five", "3亿" and "300 million".
     """
     text = _HALF.sub("0.5 ", text.translate(_FULL_WIDTH))
     least = _NO_COUNT if claimed else _NO_PRONOUN
@@ -186,7 +193,10 @@ def _in_han(text: str, least: int) -> Iterator[Figure]:
 
 
 def _han_number(text: str) -> Decimal | None:
-    """The value of "三百", "二〇二四" or "三点五"; None for what only looks like a number, such as "万一" or "千万"."""
+    """Return the value of "三百", "二〇二四" or "三点五", or None.
+
+    "万一" or "千万" only look like numbers.
+    """
     whole, _, fraction = text.partition("点")
     if fraction or (len(whole) > 1 and all(character in _DIGITS for character in whole)):
         if not all(character in _DIGITS for character in whole + fraction):
@@ -214,7 +224,7 @@ def _direction(text: str, start: int, end: int) -> int:
 
 
 def _decimal(digits: str) -> Decimal | None:
-    """A comma or dot before exactly three digits groups them; any other one is the decimal mark."""
+    """Parse digits. A comma or dot before exactly three digits groups them, others are decimal marks."""
     grouped = re.fullmatch(
         r"(\d{1,3}(?:[,.\u00a0\u202f ’']\d{2,3})*[,.\u00a0\u202f ’']\d{3})([.,]\d+)?", digits
     )

@@ -1,4 +1,4 @@
-"""Numbers, dates and names of a text, normalised so that two texts can be compared."""
+"""Numbers, dates and names of a text, normalised for comparison."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from core.model import Sentence, Source
 from core.text.facts.figures import Figure, figures
 
 MOST_SENTENCES = 300
-"""The most sentences of an answer whose figures are looked up: the first."""
+"""The most sentences of an answer to check for unsupported figures, from the start."""
 
 _MONTHS = {
     name: number
@@ -44,7 +44,7 @@ _NAME = re.compile(r"[^\W\d_][\w’'-]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedFacts:
-    """`dates` are "2024-05-03", "2024-05" or "05-03"."""
+    """Facts of a text. `dates` are "2024-05-03", "2024-05" or "05-03"."""
 
     numbers: frozenset[Figure]
     dates: frozenset[str]
@@ -52,15 +52,15 @@ class NamedFacts:
 
     @property
     def stated(self) -> frozenset[str]:
-        """The numbers and dates, in words."""
+        """The numbers and dates as text."""
         return self.dates | {str(number) for number in self.numbers}
 
 
 def named_facts(text: str, *, claimed: bool = False) -> NamedFacts:
-    """The numbers, dates and names of a text; see `figures`.
+    """Return the numbers, dates and names of a text. `figures` explains `claimed`.
 
-    A name is a word with a capital letter that begins no sentence, or with two of them anywhere;
-    in German that is every noun.
+    A name is a capitalised word inside a sentence, or a word with two capitals anywhere. In German every noun is a
+    name.
     """
     dates = frozenset(filter(None, map(_date, _DATE.finditer(text))))
     bare = _DATE.sub(lambda match: " " if _date(match) else match.group(), text)
@@ -68,15 +68,15 @@ def named_facts(text: str, *, claimed: bool = False) -> NamedFacts:
 
 
 def claimed_facts(sentence: str) -> NamedFacts:
-    """The facts of a sentence of an answer."""
+    """Return the facts of a sentence of an answer."""
     return named_facts(sentence, claimed=True)
 
 
 def missing_numbers(claim: NamedFacts, source: NamedFacts) -> frozenset[str]:
-    """The numbers and dates of the claim that the source does not have, in words.
+    """Return the numbers and dates of a claim that are missing in a source, as text.
 
-    A number with another unit, another sign or the opposite direction (it rose, it fell) is another one. A date of the source that is more exact ("2024-05-03" for "2024-05"), or a date there for a year alone,
-    counts as having it.
+    A number with another unit, sign or direction (rose, fell) does not match. A more exact date of the source
+    ("2024-05-03" for "2024-05") matches, and so does a date for a year alone.
     """
     years = {date[:4] for date in source.dates if len(date) >= 7}
     numbers = {
@@ -93,7 +93,7 @@ def missing_numbers(claim: NamedFacts, source: NamedFacts) -> frozenset[str]:
 
 
 def unsupported_numbers(claim: NamedFacts, sources: Sequence[NamedFacts]) -> tuple[str, ...]:
-    """The numbers and dates of the claim that none of the sources has, sorted."""
+    """Return the numbers and dates of the claim that no source has, sorted."""
     missing = [missing_numbers(claim, source) for source in sources] or [claim.stated]
     return tuple(sorted(frozenset.intersection(*missing)))
 
@@ -102,9 +102,10 @@ def unsupported_numbers(claim: NamedFacts, sources: Sequence[NamedFacts]) -> tup
 def unsupported_figures(
     sentences: tuple[Sentence, ...], sources: tuple[Source, ...]
 ) -> tuple[tuple[Sentence, tuple[str, ...]], ...]:
-    """Sentences of an answer with their `unsupported_numbers`, of those that have any, up to `MOST_SENTENCES`.
+    """Return the sentences of an answer that have `unsupported_numbers`, with these.
 
-    A sentence is compared with the sources that it cites; one that cites none, with all of them.
+    Up to `MOST_SENTENCES` are read. A sentence is compared with its cited sources, or with all sources if it cites
+    none.
     """
     facts = {source.number: source_facts(source) for source in sources}
     unsupported = []
@@ -116,12 +117,12 @@ def unsupported_figures(
 
 
 def source_facts(source: Source) -> NamedFacts:
-    """The numbers, dates and names of a source: of its passage and of its title."""
+    """Return the numbers, dates and names in a source's passage and title."""
     return named_facts(f"{source.title}\n{source.text}")
 
 
 def _date(match: re.Match[str]) -> str:
-    """ISO form of what is known; empty when it is no date, such as the verb "may"."""
+    """Return the known part of a date in ISO form, or "" for other words, such as the verb "may"."""
     parts = match.groupdict()
     year = parts["y1"] or parts["y2"] or parts["y3"]
     day = parts["d1"] or parts["d2"] or parts["d3"] or parts["d4"]
@@ -142,7 +143,7 @@ def _names(text: str) -> Iterator[str]:
     reached, before = 0, ""
     for match in _NAME.finditer(text):
         between = text[reached : match.start()]
-        # A dot after a short word is that of an abbreviation, such as a title before a name.
+        # A dot after a short word may end an abbreviation, such as a title before a name.
         stops = "!?:\n。！？" if len(before) <= 3 else ".!?:\n。！？"
         begins = begins or any(mark in between for mark in stops)
         word = match.group().removesuffix("’s").removesuffix("'s")

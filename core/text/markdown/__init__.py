@@ -1,1 +1,1 @@
-"""Markdown of models and web pages: parsed once, written for the screen and for files, read as sentences."""
+"""Markdown of models and web pages: parsing, display, files and sentences."""

@@ -1,4 +1,4 @@
-"""Writes the block structure of Markdown tokens anew: headings, lists, quotes, tables and code."""
+"""Writer of Markdown block tokens: headings, lists, quotes, tables and code."""
 
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
@@ -15,22 +15,24 @@ EMPHASIS = {
     for kind, mark in (("strong", "**"), ("em", "*"), ("s", "~~"))
     for side in ("open", "close")
 }
-"""The mark of each inline token that begins or ends emphasis."""
+"""The mark of each inline token for emphasis."""
 
 _EMPTY = "\u200b"
-"""Stands in a list item or quote that holds nothing."""
+"""The content of an empty list item or quote."""
 _BAR = re.compile(r"(?<!\\)\|")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,20}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockStyle:
-    """How blocks are written. `inline` writes the tokens of a paragraph, heading or cell as Markdown, `paragraph`
-    keeps the lines of a paragraph from beginning another block.
+    """The style of written blocks.
 
-    The highest headings are `deeper` by this many levels; with None they are bold paragraphs. Tables have at most so many
-    columns and rows, and a line below says how many there were. Code blocks keep their language only with
-    `languages`: some viewers draw diagrams from code in certain ones.
+    `inline` writes the tokens of a paragraph, heading or cell as Markdown. `paragraph` keeps the lines of a paragraph
+    from starting another block.
+
+    `deeper` is the number of levels that headings are lowered, or None for bold paragraphs. Tables have at most
+    `columns` and `rows`, and a line below them states the full size. Code blocks keep their language only with
+    `languages`, because some viewers draw diagrams from code.
     """
 
     inline: Callable[[Sequence[Token]], str]
@@ -42,17 +44,17 @@ class BlockStyle:
 
 
 def code_span(code: str) -> str:
-    """An inline code span. Nothing inside it is read as anything."""
+    """Return an inline code span of literal text."""
     ticks = "`" * (1 + max(map(len, re.findall(r"`+", code)), default=0))
     pad = " " if code.startswith("`") or code.endswith("`") else ""
     return f"{ticks}{pad}{code}{pad}{ticks}" if code else ""
 
 
 def rewritten(text: str, style: BlockStyle, *, numbers: Container[int] | None) -> str:
-    """Markdown made anew in this style, without a line end, and without what a reader cannot see.
+    """Rewrite Markdown in a style, without invisible characters.
 
-    Only the first `LIMIT` characters are kept, and a line says so. Citations
-    of sources with these `numbers` get their short form first.
+    Only the first `LIMIT` characters are kept, and a line says so. Citations of sources with these `numbers` are
+    shortened first.
     """
     text = visible_text(text)
     tokens = markdown_tokens(text if numbers is None else short_marks(text[:LIMIT], numbers))
@@ -63,29 +65,29 @@ def rewritten(text: str, style: BlockStyle, *, numbers: Container[int] | None) -
 
 
 def visible_text(text: str) -> str:
-    """Markdown without characters that a reader cannot see, its lines as they were."""
+    """Return Markdown without invisible characters, with the same lines."""
     return "\n".join(map(_visible_line, text.splitlines())).strip("\n")
 
 
 def _visible_line(line: str) -> str:
-    """A line without what a reader cannot see. Its indentation and its hard break stay: they mean something."""
+    """Return a line without invisible characters. Indentation and a hard break have a meaning, so they stay."""
     inner = sanitize(line)
     indent = line[: len(line) - len(line.lstrip(" \t"))]
     return f"{indent}{inner}{'  ' if line.endswith('  ') else ''}" if inner else ""
 
 
 class _Blocks:
-    """Writes block tokens. Every line of a block starts with the marks of the blocks around it."""
+    """Writer of block tokens. Every line starts with the marks of the surrounding blocks."""
 
     def __init__(self, tokens: Sequence[Token], style: BlockStyle) -> None:
         self._tokens = iter(tokens)
         self._style = style
         self._tight = False
         self._headings: list[int] = []
-        """The levels of the heading that was written last and of those above it."""
+        """The levels of the latest heading and of the headings above it."""
 
     def until(self, closing: str) -> Iterator[str]:
-        """The blocks before the token `closing`, each without a line end."""
+        """Yield the blocks before the token `closing`, each without a line end."""
         for token in self._tokens:
             if token.type == closing:
                 return
@@ -116,7 +118,7 @@ class _Blocks:
                 return ""
 
     def _heading(self, level: int) -> str:
-        """A heading; below others of a page it is one level below the one that it belongs to, so that none is skipped."""
+        """Return a heading, one level below its parent heading, so that no level is skipped."""
         text = self._inline()
         if self._style.deeper is None:
             return f"**{bare}**" if (bare := text.strip("*")) else ""
@@ -125,7 +127,7 @@ class _Blocks:
         return f"{'#' * min(depth + self._style.deeper, 6)} {text}" if text else ""
 
     def _inline(self) -> str:
-        """The text up to the end of a paragraph, heading or cell."""
+        """Return the text up to the end of a paragraph, heading or cell."""
         token = next(self._tokens)
         next(self._tokens)
         return self._style.inline(token.children or ())

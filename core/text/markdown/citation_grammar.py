@@ -1,6 +1,6 @@
-"""The one grammar of citation marks: how models and people write "see source 1", and what only looks like it.
+"""The grammar of citation marks, and of similar text that is no mark.
 
-A new form is one more line in `_MARKS` or one more word in `_LABELS`, and one line in the table of its test.
+A new form is one more line in `_MARKS` or word in `_LABELS`, with a line in its test's table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from regex import Match, Pattern
 
 HIGHEST_NUMBER = 999
-"""A higher number in brackets is a year or a quantity, unless a source has it."""
+"""The highest number in brackets that is not a year or a quantity. A source's number may be higher."""
 _LONGEST_RANGE = 50
 
 # --- words ------------------------------------------------------------------------------------------------
@@ -29,12 +29,12 @@ _LABELS = (
     r"المصدر مصدر מקורות מקור स्रोत nguồn sumber 来源 來源 出处 出處 引用 引文 信源 参考文献 參考文獻 参考资料 參考資料 "
     r"参考 參考 文献 文獻 资料 資料 出典 参照 情報源 ソース 출처 참고문헌 참고 자료"
 )
-"""Words for a source. With one of them a number is a citation even if no source has it."""
+"""Words for a source. They make any number a citation, even without a source."""
 _WEAK_LABELS = (
     r"docs? documents? dokumente? documentos? documenti ids? web webpages? results? passages? chunks? contexts? snippets? "
     r"excerpts? 文档 文檔 网页 網頁 搜索结果 문서"
 )
-"""Words that are also said of other things. They count within brackets, with a number that a source has."""
+"""Words with other meanings too. They count within brackets, with a source's number."""
 _INTRODUCTIONS = (
     r"see cf per via from siehe s vgl laut nach aus voir selon ver según vedi zie search 参见 參見 见 見"
 )
@@ -44,7 +44,7 @@ _HEADINGS = (
     r"notes? bibliography literature literatur(?:verzeichnis)? quellenverzeichnis quellennachweise? bibliographie "
     r"bibliografía bibliografia notas 脚注 注释 注釋"
 )
-"""Headings of a list of sources, beside the labels."""
+"""Headings of a list of sources, in addition to the labels."""
 
 
 def _any(words: str) -> str:
@@ -56,16 +56,16 @@ _CONJUNCTION, _LOCATOR = re.compile(_any(_CONJUNCTIONS), re.I), re.compile(_any(
 
 # --- forms ------------------------------------------------------------------------------------------------
 
-# A label is any word here, and looked up when a form is complete: alternatives of all words would be slow to compile.
+# A label is any word here, and is checked after a match, because alternatives of all words would compile slowly.
 _WORD = r"[^\W\d_]{1,20}\.?"
 _GAP = r"[ \t]{0,2}"
 _SIGN = rf"{_GAP}(?:[:：._#№=-]{_GAP})?#?"
-"""What stands between a label and its number."""
+"""Separators of a label and its number."""
 _LABEL = rf"(?P<label>(?:{_WORD}[ \t])?{_WORD}){_SIGN}"
 _NUMBER = r"\^?\d{1,6}\^?"
 _COMMA = rf"{_GAP}(?:[,;，、；&+–—‑~～-]{_GAP}(?:(?:{_any(_CONJUNCTIONS)}){_GAP})?|(?:{_any(_CONJUNCTIONS)}){_GAP})"
 _LIST = rf"(?P<numbers>{_NUMBER}(?:{_COMMA}(?:{_WORD}{_SIGN})?{_NUMBER}){{0,50}})"
-# A title may have brackets of its own, escaped or one level deep.
+# A title may have brackets, escaped or one level deep.
 _TITLE = r"(?:[^\[\]\\\n]|\\[^\n]|\[[^\[\]\n]{0,100}\]){0,400}"
 _ASIDE = r"(?:[^()（）\n]|\([^()\n]{0,100}\)){0,400}"
 _TARGET = r"\((?:[^()\s]|\([^()\s]{0,300}\)){0,2000}(?:[ \t]+\"[^\"\n]{0,300}\")?[ \t]*\)"
@@ -77,7 +77,7 @@ _CODE = (
     r"(?<!`)(?P<ticks>`+)(?!`)(?:[^\n]|\n(?![ \t]*\n)){1,2000}?(?<!`)(?P=ticks)(?!`)",
     r"(?P<definition>^[ \t]{0,3}\[[^\[\]\n]{1,300}\]:[^\n]*)",
 )
-"""What no mark is in: code, and the definitions of links and footnotes."""
+"""Text without marks: code, and the definitions of links and footnotes."""
 _MARKS = (
     # [1], [1-2], [1, 2], [^1^], [#1], [1†source], [1](address), [Source 1], [citation:1], [Source 1: Title](address)
     rf"(?<![\\!])\^?\[[ \t]?(?:{_LABEL}|#)?{_LIST}[ \t]?(?:[†‡][^\[\]\n]{{0,60}}|(?P<title>[,:：|–—-]){_TITLE})?\]"
@@ -106,7 +106,7 @@ _MARKS = (
     rf"⁽?(?P<raised>)(?P<numbers>{_RAISED}(?:(?:[,˒ˌ‚⸴⁻]|[,⸴]?[ ](?=[⁰¹²³⁴-⁹])){_RAISED}){{0,20}})⁾?",
 )
 _ELSEWHERE = (
-    # Links and images, tags, addresses: a number in brackets within is no citation.
+    # Links, images, tags and addresses: a number in brackets inside them is no citation.
     rf"!?\[[^\[\]\n]{{0,300}}\]{_TARGET}",
     r"<[A-Za-z/][^<>\n]{0,500}>",
     r"(?<![A-Za-z])(?:https?|ftp)://(?:[^\s<>\[\]【】]|\[[^\s\[\]]{0,100}\](?=(?:\[\d{0,6}\]){0,4}[\w=/&%?#:]))+",
@@ -114,13 +114,13 @@ _ELSEWHERE = (
 _BEGINNING = re.compile(
     r"[\[［〔〖⟦【(（{<`^$\\!⁰¹²³⁴⁵⁶⁷⁸⁹⁽]|(?<![A-Za-z])[hf](?=t|\Z)|^[ \t>*+\d~-]", re.MULTILINE
 )
-"""Where a form may begin."""
+"""The possible first characters of a form."""
 
 
 PIECE_OF_MARK = re.compile(
     rf"[\[［【]\^?(?:[^\W\d_]{{1,20}}\.?[:：_-]?)?\d{{1,4}}(?:[,、，–-]\d{{1,4}})*\^?[\]］】,]|^\d{{1,4}}(?:,\d{{1,4}})*\](?=\W*$)|{_RAISED}"
 )
-"""A mark, or a part of one, within a word that is parted from others by blanks."""
+"""A mark, or a part of a mark, within a word between blanks."""
 
 
 @functools.cache
@@ -152,7 +152,7 @@ def _compiled(*forms: str) -> Pattern[str]:
 
 
 def prepare() -> None:
-    """Compile the forms, so that no text waits for it."""
+    """Compile the forms in advance, so that no text waits."""
     _code_and_marks()
     _elsewhere()
     _labels()
@@ -163,21 +163,21 @@ def prepare() -> None:
 
 
 class Form(Enum):
-    """How much a mark says that it is a citation."""
+    """How clearly a mark is a citation."""
 
     LABELLED = "labelled"
-    """With a word for a source."""
+    """A mark with a word for a source."""
     BARE = "bare"
-    """A number in brackets. It is a citation if a source has it."""
+    """A number in brackets, which is a citation if a source has it."""
     RAISED = "raised"
-    """A superscript. It is a citation where nothing is cited in brackets."""
+    """A superscript, which is a citation if nothing is cited in brackets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A mark at `text[start:end]`, or a place where none can be.
+    """A mark at `text[start:end]`, or text that cannot be a mark.
 
-    `numbers` are empty for what is no mark. `fence` is the sign that opens a block of code, which goes on after `end`.
+    `numbers` are empty without a mark. `fence` is the sign that opens a block of code beyond `end`.
     """
 
     start: int
@@ -190,7 +190,7 @@ class Unit:
     definition: bool = False
     """Whether it defines a link or a footnote."""
     unfinished: bool = False
-    """More text may change what this is."""
+    """Whether more text may change the unit."""
 
 
 def units(
@@ -202,11 +202,10 @@ def units(
     beside: bool = False,
     after_index: bool = False,
 ) -> Iterator[Unit]:
-    """Yield the marks of `text` and the places without marks, from `position` on, in order.
+    """Yield the marks of `text` and the parts without marks, from `position` on.
 
-    `numbers` are those of the sources. With None every number up to 999 is one. With `unfinished` the last unit
-    may be one that more text can change. `beside` says that a mark ends at `position`,
-    `after_index` that the index of an array does.
+    `numbers` are those of the sources, or None for every number up to 999. With `unfinished`, more text may change the
+    last unit. `beside` means that a mark ends at `position`, `after_index` that an array's index does.
     """
     length, row, index = len(text), position if beside else -1, position if after_index else -1
     while beginning := _BEGINNING.search(text, position):
@@ -243,7 +242,7 @@ def units(
 
 
 def end_of_code(text: str, fence: str, position: int) -> int | None:
-    """Return where the block of code ends that `fence` has opened before `position`, or None if it goes on."""
+    """Return the end of the code block that `fence` opened before `position`, or None."""
     closing = re.compile(rf"^[ \t>]*{fence}", re.MULTILINE).search(text, position)
     return closing.end() if closing else None
 
@@ -252,13 +251,13 @@ _WORDS_AT_END = re.compile(r"[(（][ \t]?(?P<words>[^\W\d_][^\d()\[\]]*?)[ \t:�
 
 
 def _is_aside(text: str, start: int) -> bool:
-    """Whether the parenthesis that is open at `start` begins with words that label no source."""
+    """Return whether the parenthesis at `start` begins with words that label no source."""
     words = _WORDS_AT_END.match(text, start)
     return words is not None and _labels().fullmatch(words["words"], partial=True) is None
 
 
 def _may_grow(text: str, match: Match[str]) -> bool:
-    """Whether more text may make another unit of a match near the end of `text`."""
+    """Return whether more text may change the unit of a match near the end."""
     end, length = match.end(), len(text)
     if end >= length:
         return True
@@ -270,7 +269,7 @@ def _may_grow(text: str, match: Match[str]) -> bool:
 
 
 def _unit(text: str, match: Match[str], numbers: Container[int] | None, *, beside: bool) -> Unit | None:
-    """The unit of a match, or None if it is no mark. `beside`: another mark stands right before it."""
+    """Return the unit of a match, or None if it is no mark. `beside` means that a mark directly precedes it."""
     start, end = match.span()
     if match["numbers"] is None:
         return Unit(start, end, definition=match["definition"] is not None)
@@ -300,7 +299,7 @@ def _unit(text: str, match: Match[str], numbers: Container[int] | None, *, besid
             known = [_is_known(number, numbers) for number in named]  # word¹²: 1 and 2
         fine = all(known) and (beside or not _is_power(text, start, end))
         return Unit(start, end, named, Form.RAISED) if fine else None
-    # A range is all known. A list has one that is known, or stands in a row with one.
+    # All numbers of a range must be known. In a list one is enough, or a known neighbouring mark.
     if 0 in named or not (all(known) if is_range else any(known) or beside):
         return None
     if text[start] == "[" and not label and _is_index(text, start, end, beside=beside):
@@ -318,9 +317,10 @@ _TOKEN = re.compile(r"(?P<number>\d+)|(?P<word>[^\W\d_]+)|(?P<dash>[–—‑~�
 
 
 def _numbers(inside: str, *, lenient: bool) -> tuple[tuple[int, ...], bool]:
-    """The numbers of a mark, ranges filled in, and whether there is a range. None if it says something else.
+    """Return the numbers of a mark with filled ranges, and whether it has a range.
 
-    A word that is no label ends a `lenient` list: it begins a title.
+    The numbers are empty if the text is no list of numbers. An unknown word ends a `lenient` list, because it begins a
+    title.
     """
     inside = inside.translate(_RAISED_DIGITS)
     found: dict[int, None] = {}
@@ -354,7 +354,7 @@ def _numbers(inside: str, *, lenient: bool) -> tuple[tuple[int, ...], bool]:
 
 
 def _is_located(numbers: str, rest: str) -> bool:
-    """Whether what follows the numbers of a mark is the page of a source, as in [1, p. 5]."""
+    """Return whether the text after the numbers is the page of a source, as in [1, p. 5]."""
     return bool(re.match(r",[ \t]?[^\W\d_]{1,6}\.?[ \t]?\d", rest) and _LOCATOR.match(rest.lstrip(", \t")))
 
 
@@ -365,14 +365,14 @@ _ARRAYS = re.compile(
     r"argv|k?w?args|argc|arrs?|lst|nums|buf|tmp|idx|vec|df|ptr|strs?|foo|bar|baz|xs|ys|sys|obj|dict|params?|env|elems?|tup|mat",
     re.IGNORECASE,
 )
-"""Names that programs give to what has indexes, and prose to nothing."""
+"""Names of arrays in programs, which prose does not use."""
 _ARRAY_WORDS = re.compile(r"(?:array|list|vector|string|row|value|key)s?|items|matrix|tuple", re.IGNORECASE)
-"""Words that programs and prose use. In prose a mark after one of them comes before a stop more often."""
+"""Words of programs and prose. In prose a mark after them usually precedes a stop."""
 _POINTS_AT = re.compile(
     r"(?:^|[=(:,]|\b(?:is|are|use|using|access|element|item|value|entry|index|print|returns?|equals|gives|get|called|to))\s?\Z",
     re.I,
 )
-"""What comes before an index in prose."""
+"""Text before an index in prose."""
 _COLLECTION = re.compile(
     r"(?:\b(?:interval|domain|array|list|vector|tuple|range|set)|∈)[ \t]?\Z", re.IGNORECASE
 )
@@ -380,7 +380,7 @@ _LETTERED = re.compile(
     r"\b(?:vitamin|hepatitis|influenza|type|class|group|grade|plan|category|protein|factor|phase|part|level)\s[A-Z]\Z",
     re.I,
 )
-"""Names that end with a letter, and are no names of arrays."""
+"""Names that end with a letter but do not name arrays."""
 _IDENTIFIER = re.compile(r"(?:[A-Za-z_$][\w$]*[.>])*(?P<name>[A-Za-z_$][\w$]*)\)?\Z", re.ASCII)
 _PROGRAMMED = re.compile(r"[a-z]|\w*_\w*|[a-z]\d{1,2}|[a-z]{2,}[A-Z][a-z]\w*|\$\w+", re.ASCII)
 _CODE_AFTER = re.compile(r"[ \t]?(?:[-+*/%&|^]?=(?!\S*\])|\+\+|--)|\.[a-z_]|\[[A-Za-z]|[A-Za-z_(]")
@@ -400,7 +400,7 @@ _ENCLOSED = re.compile(r"[(（][^()（）]*[^\W\d_]{3}[^()（）]*[)）]\Z")
 
 
 def _is_index(text: str, start: int, end: int, *, beside: bool) -> bool:
-    """Whether a number in brackets is the index of an array, or an array."""
+    """Return whether a number in brackets is an array or its index."""
     before, after = text[max(0, start - _NEAR) : start], text[end : end + 3]
     if re.search(r"(?:^|[^=!<>])=[ \t]?\Z", before) or after[:1] == "{":
         return True
@@ -424,7 +424,7 @@ def _is_index(text: str, start: int, end: int, *, beside: bool) -> bool:
 
 
 def _is_power(text: str, start: int, end: int) -> bool:
-    """Whether a superscript is an exponent or belongs to a formula, by what it stands at."""
+    """Return whether a superscript is an exponent or part of a formula, by its neighbours."""
     before, after = text[max(0, start - _NEAR) : start], text[end : end + 1]
     if after.isalnum() or after in ("⁺", "⁻", "⁼", "ⁿ"):
         return True
@@ -464,10 +464,10 @@ _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 
 
 def start_of_source_list(text: str) -> int:
-    """Return where the list of sources begins that ends `text`, or its length without one.
+    """Return the start of the list of sources that ends `text`, or the text's length.
 
-    Its lines begin with a mark each. Without a heading such as "Sources" above them, each is a footnote, has an address,
-    or is a title after a blank line, not a sentence.
+    Each of its lines begins with a mark. Without a heading such as "Sources", each line must be a footnote, have an
+    address, or be a title after a blank line, not a sentence.
     """
     start = end = len(text)
     fine, entries, numbered, blank = True, 0, False, False

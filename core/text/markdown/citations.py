@@ -1,4 +1,4 @@
-"""Citation marks in the text of an answer, whole or as it is streamed, and the short form [n] of each."""
+"""Citation marks of an answer, complete or streamed, and their short form [n]."""
 
 from collections.abc import Container, Iterator, Sequence
 
@@ -6,20 +6,21 @@ from core.model import Citation
 from core.text.markdown.citation_grammar import Form, Unit, end_of_code, prepare, start_of_source_list, units
 
 _NEAR = 200
-"""Characters before a piece of a stream that tell what it is: the last word, the start of the line."""
+"""Characters before a piece of a stream that are needed as context: the last word, the start of the line."""
 _WAIT = 1_500
-"""The longest text that waits until it is known whether superscripts cite or are powers, in characters."""
+"""The most characters to hold back until superscripts are known to be citations or powers."""
 
 
 def find_citations(
     text: str, numbers: Container[int] | None, *, superscripts: bool = True
 ) -> Iterator[Citation]:
-    """Yield the citation marks of `text` in order; `numbers` are those that sources have, None for any.
+    """Yield the citation marks of `text` in order.
 
-    Every number of a mark is one citation, and the citations of one mark share its offsets. The forms are those of
-    `core.text.markdown.citation_grammar`. Code, links, addresses, footnotes and the list of sources at the end hold
-    none. A number that no source has is a citation only with a word such as "Source", or in a row with one that
-    a source has; it is not `known`. Superscripts are powers where a mark in brackets is, and without `superscripts`.
+    `numbers` are those of sources, or None for any. Every number of a mark is a citation, and the citations of a mark
+    share its offsets. `core.text.markdown.citation_grammar` has the forms. Code, links, addresses, footnotes and the
+    list of sources at the end have no citations. A number without a source is a citation only with a word such as
+    "Source", or directly beside a known number. It is not `known`. Superscripts are powers if there are marks in
+    brackets, and without `superscripts`.
     """
     for mark in _marks(text, numbers, superscripts=superscripts):
         for number in mark.numbers:
@@ -28,12 +29,15 @@ def find_citations(
 
 
 def citation_label(number: int, snippets: Container[int]) -> str:
-    """Return what a citation shows between its brackets; `snippets` are numbers of sources that are no pages."""
+    """Return the text of a citation inside its brackets.
+
+    `snippets` are the numbers of sources known only by a snippet.
+    """
     return f"{number} · snippet" if number in snippets else str(number)
 
 
 def labelled_citations(text: str, numbers: Container[int], snippets: Container[int]) -> str:
-    """Return `text`, which has short marks, with `[2 · snippet]` for sources that are no pages."""
+    """Return `text` with `[2 · snippet]` instead of short marks for `snippets`."""
     pieces: list[str] = []
     reached = 0
     for mark in find_citations(text, numbers, superscripts=False):
@@ -44,7 +48,7 @@ def labelled_citations(text: str, numbers: Container[int], snippets: Container[i
 
 
 def without_citations(text: str) -> str:
-    """Return `text` without its citation marks in brackets, and without the blanks before each."""
+    """Return `text` without citation marks in brackets and the blanks before them."""
     pieces: list[str] = []
     reached = 0
     for mark in _marks(text, None, superscripts=False):
@@ -54,33 +58,33 @@ def without_citations(text: str) -> str:
 
 
 def short_marks(text: str, numbers: Container[int] | None) -> str:
-    """Return `text` with `[2]` for every citation in any form, and `[Source 9]` for one without a source."""
+    """Return `text` with `[2]` for every citation, and `[Source 9]` without a source."""
     return _shortened(text, 0, len(text), _marks(text, numbers, superscripts=True), numbers)
 
 
 class CitationStream:
-    """Shortens the citation marks of a text that arrives in pieces, as `short_marks` does.
+    """Shortens citation marks like `short_marks`, in a text that arrives in pieces.
 
-    What may still become a mark is held back. The first superscript after a word is held back until its paragraph ends,
-    since it is a power where the paragraph cites in brackets.
+    Text that may become a mark is held back. The first superscript after a word is held back until its paragraph ends,
+    since it is a power if the paragraph cites in brackets.
     """
 
     def __init__(self, numbers: Container[int]) -> None:
         self._numbers = numbers
         self._before, self._held_back, self._fence = "", "", ""
         self._superscripts: bool | None = None
-        """Whether superscripts cite; None until the first mark has told."""
+        """Whether superscripts cite, or None before the first mark."""
         self._beside = self._after_index = False
-        """Whether a mark, or the index of an array, was passed on last."""
+        """Whether the latest output ended with a mark, or with an array's index."""
         prepare()
 
     def read(self, piece: str) -> str:
-        """Return what of the text so far can be passed on."""
+        """Return the next part of the text that cannot change any more."""
         self._held_back += piece
         return self._pass_on(ended=False)
 
     def end(self) -> str:
-        """Return what was held back, once no more text follows."""
+        """Return the held-back text at the end."""
         return self._pass_on(ended=True)
 
     def _pass_on(self, *, ended: bool) -> str:
@@ -94,7 +98,7 @@ class CitationStream:
 
     @staticmethod
     def _limit(text: str, raised: int) -> int:
-        """Where it is known whether the superscript at `raised` cites: at the end of its paragraph."""
+        """Return the end of a superscript's paragraph, which decides whether it cites."""
         blank = text.find("\n\n", raised, raised + _WAIT)
         return raised + _WAIT if blank < 0 else blank + 2
 
@@ -104,7 +108,7 @@ class CitationStream:
         return taken
 
     def _code(self, ended: bool) -> tuple[str, bool]:
-        """The code that is passed on, and whether its block has ended."""
+        """Return the next part of the code, and whether its block has ended."""
         text, begin = self._before + self._held_back, len(self._before)
         end = end_of_code(text, self._fence, begin)
         if end is not None:
@@ -115,7 +119,7 @@ class CitationStream:
         return self._take(last if is_open else len(self._held_back)), False
 
     def _prose(self, ended: bool) -> tuple[str, bool]:
-        """The text that is passed on, with short marks, and whether code follows."""
+        """Return the next part of the text with short marks, and whether code follows."""
         text, begin = self._before + self._held_back, len(self._before)
         end, fence, marks, index = len(text), "", list[Unit](), -1
         for unit in units(
@@ -137,7 +141,7 @@ class CitationStream:
             index = unit.end if unit.is_index else index
         raised = next((mark.start for mark in marks if mark.form is Form.RAISED), None)
         if self._superscripts is None and marks:
-            # A superscript waits for the end of its paragraph, whatever else has come with it.
+            # A superscript waits for the end of its paragraph, even if more text has arrived.
             limit = end if raised is None else self._limit(text, raised)
             if any(mark.form is not Form.RAISED and mark.start < limit for mark in marks):
                 self._superscripts = False
@@ -157,7 +161,7 @@ class CitationStream:
 
 
 def footnotes(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the slices of `text` that list its sources: definitions, and the list of sources at the end."""
+    """Yield the slices of `text` with definitions and the final list of sources."""
     end = start_of_source_list(text)
     for unit in units(text[:end], None):
         if unit.definition:
@@ -182,7 +186,10 @@ def _shortened(
     *,
     beside: bool = False,
 ) -> str:
-    """`text[begin:end]` with short marks. In a row, a number that no source has needs no word to be one."""
+    """Return `text[begin:end]` with short marks.
+
+    Directly after a mark, a number without a source keeps its short form.
+    """
     pieces: list[str] = []
     reached = begin
     for mark in marks:

@@ -1,7 +1,7 @@
-"""The claims of a Markdown text: its sentences as a reader sees them, with what they cite and where they stand.
+"""The claims of a Markdown text: its displayed sentences, with citations and offsets.
 
-A heading, a code block, a rule, the head of a table, footnotes and the list of sources at the end claim nothing. A row of a table is one claim. Words that
-introduce others (a short bold phrase before a sentence, a line that ends with a colon) belong to what follows.
+Headings, code blocks, rules, table heads, footnotes and the final list of sources are no claims. A table row is one
+claim. Introductions (a short bold phrase before a sentence, a line that ends with a colon) belong to the next claim.
 """
 
 import re
@@ -20,11 +20,11 @@ from core.text.sanitize import sanitize
 from core.text.sentences import sentences
 
 LEAD_IN = 60
-"""The longest bold phrase that introduces the sentence after it, in characters."""
+"""The most characters of a bold phrase that introduces the next sentence."""
 
 _GROUPS = ("bullet_list", "ordered_list", "table", "blockquote")
 _MARK = "\ue000"
-"""Stands for a citation mark while a sentence is cleaned. The text's own are dropped before."""
+"""Placeholder of a citation mark while a sentence is cleaned. The text's own are removed before."""
 _ROW_OF_MARKS = rf"{_MARK}(?:(?:[\s,;&–-]|and)*{_MARK})*"
 _SEVERAL_MARKS = re.compile(rf"\(\s*{_ROW_OF_MARKS}\s*\)|{_ROW_OF_MARKS}")
 _SPACED_MARKS = re.compile(rf"(?<!\s)\s*(?:{_SEVERAL_MARKS.pattern})")
@@ -36,10 +36,10 @@ _COLONS = (":", "：")
 
 
 def read_sentences(text: str, citations: Sequence[Citation] = ()) -> tuple[Sentence, ...]:
-    """The claims of `text`, whose citations these are, in order. Only its first `LIMIT` characters are read.
+    """Return the claims of `text` in order, with these `citations`.
 
-    A mark after a full stop, or on a line of its own, counts for the sentence before it. A point of a list that
-    cites nothing cites what the line that introduces the list cites.
+    Only the first `LIMIT` characters are read. A mark after a full stop, or alone on a line, counts for the sentence
+    before it. A list item without citations inherits the citations of the line that introduces the list.
     """
     text = text[:LIMIT]
     reader = _Reader()
@@ -61,7 +61,7 @@ def read_sentences(text: str, citations: Sequence[Citation] = ()) -> tuple[Sente
 
 @dataclass(slots=True)
 class _Draft:
-    """A sentence that may still grow. `short`: a bold phrase; `point`: it begins with a typed bullet."""
+    """A sentence that may still grow. `short` means a bold phrase, `point` a typed bullet."""
 
     start: int
     end: int
@@ -75,7 +75,7 @@ class _Draft:
 
 
 def _blocks(text: str, citations: Sequence[Citation]) -> Iterator[list[_Draft] | _Draft | str]:
-    """The sentences of each paragraph, each row of a table, and between them the names of tokens that part them."""
+    """Yield sentences of paragraphs, table rows, and the names of separating tokens."""
     text = text.replace("\r\n", " \n").replace("\r", "\n")
     text = tamed(_without_footnotes(text))
     lines = [0, *(end.end() for end in re.finditer("\n", text)), len(text)]
@@ -100,7 +100,10 @@ def _blocks(text: str, citations: Sequence[Citation]) -> Iterator[list[_Draft] |
 
 
 def _all_marks(text: str, citations: Sequence[Citation]) -> list[tuple[int, int]]:
-    """The offsets of the citations, and of numbers in brackets that no source has: these are no facts either."""
+    """Return the offsets of citations and of bracketed numbers without a source.
+
+    These numbers are not facts either.
+    """
     cited = list(dict.fromkeys((mark.start, mark.end) for mark in citations))
     marks = list(cited)
     for mark in find_citations(text, None, superscripts=False):
@@ -111,7 +114,7 @@ def _all_marks(text: str, citations: Sequence[Citation]) -> list[tuple[int, int]
 
 
 def _without_footnotes(text: str) -> str:
-    """`text` with blanks for its footnotes and the list of its sources, which claim nothing."""
+    """Return `text` with blanks for footnotes and the list of sources."""
     pieces: list[str] = []
     reached = 0
     for start, end in footnotes(text):
@@ -121,7 +124,7 @@ def _without_footnotes(text: str) -> str:
 
 
 def _is_sentence(heading: Token, token: Token) -> bool:
-    """Whether an underlined heading is a sentence with a rule right below it, as models write them."""
+    """Return whether an underlined heading is a sentence above a rule, a habit of models."""
     underlined = heading.type == "heading_open" and heading.markup in ("-", "=")
     return underlined and token.content.rstrip(']*_ "”»)0123456789[').endswith(_STOPS)
 
@@ -151,7 +154,7 @@ def _sentences(
 
 
 def _plain_mark(match: re.Match[str]) -> str:
-    """`[1][1]…`, as long as the marks: the title in a mark may have stops of its own."""
+    """Return `[1][1]…` of the same length, because a title in a mark may have stops."""
     whole, rest = divmod(len(match[0]), 3)
     return "[1]" * (whole - 1) + f"[{'1' * (1 + rest)}]" if whole else "x" * rest
 
@@ -163,7 +166,7 @@ def _draft(
     citations: Sequence[Citation],
     marks: Sequence[tuple[int, int]],
 ) -> _Draft:
-    """The sentence at `start:end` of a paragraph."""
+    """Return the sentence at `start:end` of a paragraph."""
     pieces: list[str] = []
     cites: list[int] = []
     reached, last = start, paragraph.places[end - 1] + 1
@@ -187,7 +190,10 @@ def _draft(
 def _marks_in(
     paragraph: InlineText, start: int, end: int, marks: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int, tuple[int, int]]]:
-    """The citation marks in `start:end` of a paragraph, each with its slice there and its offsets in the source."""
+    """Yield the citation marks in `start:end` of a paragraph.
+
+    Each has its slice there and its offsets in the source.
+    """
     if start >= end:
         return
     first, last = paragraph.places[start], paragraph.places[end - 1]
@@ -205,7 +211,7 @@ def _marks_in(
 
 
 def _is_emphasized(paragraph: InlineText, start: int, end: int) -> bool:
-    """Whether all letters of the sentence are in one phrase in bold or italics."""
+    """Return whether one bold or italic phrase has all letters of the sentence."""
     letters = [offset for offset in range(start, end) if paragraph.text[offset].isalnum()]
     return bool(letters) and any(
         first <= letters[0] and letters[-1] < ended for first, ended in paragraph.emphasized
@@ -221,13 +227,13 @@ def _has_words(draft: _Draft) -> bool:
 
 @dataclass(slots=True)
 class _Reader:
-    """Gathers claims from blocks in order."""
+    """Collects claims from blocks in order."""
 
     found: list[_Draft] = field(default_factory=list)
     _lead: _Draft | None = None
-    """Words that introduce what comes next."""
+    """Words that introduce the next claim."""
     _inherited: list[list[int]] = field(default_factory=lambda: [[]])
-    """What the introductions of the open lists cite, the innermost last."""
+    """The citations of the open lists' introductions, the innermost last."""
 
     def take(self, block: list[_Draft] | _Draft | str) -> None:
         match block:
@@ -254,7 +260,7 @@ class _Reader:
                 pass
 
     def end(self) -> None:
-        """Nothing follows here: what would have introduced it stands for itself."""
+        """End a section: a pending introduction becomes a claim."""
         if self._lead:
             self._add(self._lead)
             self._lead = None
@@ -263,7 +269,7 @@ class _Reader:
         if draft.point:
             self._introduced()
         elif self._lead and not self._lead.text.endswith((*_STOPS, *_COLONS)):
-            self._lead = None  # the heading of what follows, not a part of its first sentence
+            self._lead = None  # a heading of the next sentence, not a part of it
         elif self._lead:
             draft.start, draft.text = self._lead.start, f"{self._lead.text} {draft.text}"
             draft.cites[:0] = self._lead.cites
@@ -275,13 +281,16 @@ class _Reader:
             self._add(draft)
 
     def _marks(self, draft: _Draft) -> None:
-        """Marks without words count for the sentence before them."""
+        """Add marks without words to the sentence before them."""
         if draft.cites and (before := self._lead or (self.found[-1] if self.found else None)):
             before.cites += draft.cites
             before.end = draft.end
 
     def _introduced(self) -> None:
-        """A list, a table, a quote or code follows: its introduction is a claim only if it cites a source."""
+        """End an introduction before a list, table, quote or code.
+
+        It is a claim only if it cites a source.
+        """
         if self._lead and self._lead.cites:
             self._add(self._lead)
         self._lead = None

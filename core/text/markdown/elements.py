@@ -1,4 +1,4 @@
-"""Markdown as a tree of elements that can do nothing: for viewers that build a page from values, not from HTML."""
+"""Markdown as a tree of inactive elements, for viewers that build pages from values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from core.text.markdown.citations import find_citations, short_marks
 from core.text.markdown.tokens import LIMIT, markdown_tokens, shortened_runs
 
 Element = str | dict[str, Any]
-"""A text; `{"tag": …, "in": […]}` with the elements in it, and `start` for a list; or `{"cite": number}`, with
-`"snippet": True` for a source that is no page."""
+"""A text, an element or a citation.
+
+An element is `{"tag": …, "in": […]}` with its content, and `start` for a list. A citation is `{"cite": number}`, with
+`"snippet": True` for a source known only by a snippet.
+"""
 
 TAGS = {
     **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), "h3"),
@@ -22,14 +25,14 @@ TAGS = {
     },
     **{tag: tag for tag in ("strong", "em", "s")},
 }
-"""The tags that Markdown becomes, by those that it asks for. All others leave their content alone."""
+"""The output tag for each Markdown tag. Other tags are replaced by their content."""
 
 
 def elements(text: str, numbers: Collection[int] = (), snippets: Collection[int] = ()) -> list[Element]:
-    """The elements of Markdown that nobody trusts, with citations of sources that have these `numbers`.
+    """Return the elements of untrusted Markdown, with citations of sources with `numbers`.
 
-    Raw HTML is text. A link is its words and its address as code, an image its description. Numbers that no source
-    has are struck through. Only the first `LIMIT` characters are kept, and a paragraph says so.
+    Raw HTML is text. A link is its words and its address as code, an image its description. Numbers without a source
+    are struck through. Only the first `LIMIT` characters are kept, and a paragraph says so.
     """
     visible = visible_text(text)
     read = visible[:LIMIT]
@@ -40,7 +43,10 @@ def elements(text: str, numbers: Collection[int] = (), snippets: Collection[int]
 
 
 def _tree(tokens: Sequence[Token], numbers: Collection[int], snippets: Collection[int]) -> list[Element]:
-    """The elements of block or inline tokens. Words are gathered across tokens, since a mark may be in several."""
+    """Return the elements of block or inline tokens.
+
+    Words are joined across tokens, since a mark may span several.
+    """
     root: list[Element] = []
     inside = [root]
     words: list[str] = []

@@ -1,8 +1,8 @@
-"""Markdown of models and web pages as Markdown for a file: as it was written, and nothing that acts.
+"""Markdown of models and web pages as inactive Markdown for a file.
 
-Any viewer may show the file. It gets no raw HTML, no images, no reference definitions, and links to `http` and
-`https` only; bare mail and FTP addresses do not become links in GitHub's Markdown. Text is escaped only where it
-would otherwise be read as a mark.
+Any viewer may show the file. It has no raw HTML, images or reference definitions, and only links to `http` and `https`.
+Bare mail and FTP addresses do not become links in GitHub's Markdown. Text is escaped only if it would be read as a
+mark.
 """
 
 import re
@@ -15,19 +15,19 @@ from core.text.markdown.citations import citation_label, find_citations
 from core.text.markdown.safe_markdown import web_address
 from core.text.markdown.tokens import LIMIT, shortened_runs
 
-# A mark between white space, or inside a word for `_`, is none. Brackets are one only before an address, a label
-# or a colon; a tag, an entity and an escape only in their whole form.
+# A mark between white space, or inside a word for `_`, has no effect. Brackets matter only before an address, a label
+# or a colon. Tags, entities and escapes matter only if complete.
 _MARK = (
     r"\\(?=[!-/:-@\[-`{-~]|\Z)|`|\*(?=\S)|(?<=\S)\*|(?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_])|(?<=\S)~"
     r"|<(?=[A-Za-z/!?])|&(?=#?\w{1,32};)|\](?=[(:\[])|!(?=\[)"
 )
 _MAIL = r"(?P<mail>(?<=\S)@(?=[^\s@]{0,255}\.[\w-]))"
 _ADDRESS = r"(?P<address>(?<![^\W_])https?://[^\s<>\"`\\*~\[\](){}|&]+(?<![.,;:!?'_]))"
-# GitHub's Markdown makes links of bare addresses: of the web, of FTP, of mail and of what begins with `www.`.
+# GitHub's Markdown links bare addresses: web, FTP, mail and text that begins with `www.`.
 _LITERAL = re.compile(rf"{_ADDRESS}|{_MAIL}|{_MARK}|:(?=//)", re.IGNORECASE)
 _UNLINKED = re.compile(rf"{_MAIL}|{_MARK}|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _WORD_JOINER = "\u2060"
-"""Invisible. An escaped @ is an @ again before GitHub's Markdown looks for mail addresses."""
+"""Invisible. GitHub's Markdown resolves an escaped @ before it looks for mail addresses."""
 _BLOCK_MARK = re.compile(
     r"^([ \t]*)(?:(#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|=+(?=\s*$)|-{2,}(?=\s*$)|\|)|(\d{1,9})([.)])(?=\s|$))",
     re.MULTILINE,
@@ -41,11 +41,12 @@ def file_markdown(
     deeper: int | None = None,
     snippets: Collection[int] = (),
 ) -> str:
-    """`text` as Markdown for a file, with citations as links to the `anchors` of their sources, by number.
-    Those of `snippets`, the numbers of sources that are no pages, say so.
+    """Return `text` as Markdown for a file, with citations linked to `anchors` by number.
 
-    Headings are `deeper` by so many levels, or bold paragraphs. Only the first `LIMIT` characters are kept, and a
-    line says so.
+    Citations of `snippets`, sources known only by a snippet, are labelled.
+
+    Headings are lowered by `deeper` levels, or become bold paragraphs with None. Only the first `LIMIT` characters are
+    kept, and a line says so.
     """
     anchors = anchors or {}
     style = BlockStyle(
@@ -62,13 +63,13 @@ def file_markdown(
 def file_text(text: str) -> str:
     """Return `text` as literal words inside a line of Markdown.
 
-    For headings and the texts of links, which pages and users write: no address in them becomes a link.
+    For headings and the texts of links, whose words are untrusted: no address in them becomes a link.
     """
     return _without_brackets(_escaped(" ".join(text.split()), _UNLINKED))
 
 
 def file_link(label: str, url: str) -> str:
-    """A link, or its label alone when no browser should be sent to the address."""
+    """Return a link, or its label alone for an address unsafe for browsers."""
     target = web_address(url)
     if target and re.search(r"[()<>]", target):
         target = f"<{target.replace('<', '%3C').replace('>', '%3E')}>"
@@ -76,7 +77,10 @@ def file_link(label: str, url: str) -> str:
 
 
 def _inline(tokens: Sequence[Token], anchors: Mapping[int, str], snippets: Collection[int]) -> str:
-    """Words are gathered across escapes and entities, so that their marks are looked for in the whole text."""
+    """Return inline Markdown.
+
+    Words are joined across escapes and entities, so that marks are found in the whole text.
+    """
     out: list[str] = []
     words: list[str] = []
     links: list[tuple[str, int]] = []
@@ -117,7 +121,7 @@ def _inline(tokens: Sequence[Token], anchors: Mapping[int, str], snippets: Colle
 
 
 def _escape_block_marks(text: str) -> str:
-    """The text of a paragraph, no line of which begins another block."""
+    """Return a paragraph whose lines start no other block."""
     return _BLOCK_MARK.sub(lambda match: f"{match[1]}{match[3] or ''}\\{match[2] or match[4]}", text)
 
 
@@ -143,7 +147,7 @@ def _without_brackets(text: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Text with its marks escaped, addresses of the web as they are."""
+    """Return text with its marks escaped, except in web addresses."""
     return _escaped(text, _LITERAL)
 
 

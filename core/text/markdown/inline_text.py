@@ -1,4 +1,4 @@
-"""The text of a Markdown paragraph or cell as a reader sees it, with the offset of each character in the source."""
+"""The displayed text of a Markdown paragraph or cell, with offsets in the source."""
 
 import re
 from collections.abc import Sequence
@@ -15,8 +15,11 @@ _QUOTE_MARKS = re.compile(r"[\s>]*")
 
 @dataclass(frozen=True, slots=True)
 class InlineText:
-    """`places[i]` is the offset of `text[i]` in the source. `shape` is the text with code as letters, so that no
-    stop in code ends a sentence. `emphasized` are the slices of the text in bold or italics."""
+    """A displayed text.
+
+    `places[i]` is the offset of `text[i]` in the source. `shape` is the text with code as letters, so that no stop in
+    code ends a sentence. `emphasized` are the slices of the text in bold or italics.
+    """
 
     text: str
     places: tuple[int, ...]
@@ -25,7 +28,7 @@ class InlineText:
 
 
 def inline_text(token: Token, places: Sequence[int]) -> InlineText:
-    """The text of an `inline` token, whose content stands at these offsets, one a character."""
+    """Return the text of an `inline` token. `places` has the offset of each character."""
     walk = _Walk(token.content)
     for child in token.children or ():
         walk.take(child)
@@ -41,7 +44,7 @@ def inline_text(token: Token, places: Sequence[int]) -> InlineText:
 
 
 def without_marks(text: str) -> str:
-    """The words of a Markdown text, each block on a line of its own."""
+    """Return the words of a Markdown text, with each block on its own line."""
     blocks = (
         inline_text(token, ()).text if token.type == "inline" else token.content
         for token in markdown_tokens(text)
@@ -51,9 +54,10 @@ def without_marks(text: str) -> str:
 
 
 def paragraph_places(token: Token, text: str, lines: Sequence[int]) -> list[int]:
-    """The offset in `text` of each character of a paragraph, whose lines begin at these offsets.
+    """Return the offset in `text` of each character of a paragraph.
 
-    The parser cuts only the start of a line off (marks of lists and quotes) and white space at its end.
+    `lines` are the offsets of the lines. The parser only cuts the start of a line (marks of lists and quotes) and white
+    space at its end.
     """
     first = token.map[0] if token.map else 0
     places: list[int] = []
@@ -68,7 +72,7 @@ def paragraph_places(token: Token, text: str, lines: Sequence[int]) -> list[int]
 
 
 def cell_places(cells: Sequence[Token], text: str, start: int, end: int) -> list[list[int]]:
-    """The offset in `text` of each character of the cells of the table row at `start:end`."""
+    """Return the offset of each character of a table row's cells. The row is at `start:end` of `text`."""
     begin = start + len(_QUOTE_MARKS.match(text[start:end])[0])  # type: ignore[index]
     stop = begin + len(text[begin:end].rstrip())
     cuts = [begin - 1, *(begin + cut.start() for cut in _CELL_END.finditer(text[begin:stop])), stop]
@@ -88,7 +92,7 @@ def cell_places(cells: Sequence[Token], text: str, start: int, end: int) -> list
 
 
 class _Walk:
-    """Goes through the tokens of `content`, which come in its order, and finds each in it."""
+    """Locates tokens, which are in the order of `content`."""
 
     def __init__(self, content: str) -> None:
         self.text: list[str] = []
@@ -149,7 +153,7 @@ class _Walk:
         return offset if offset >= 0 else min(self._position, len(self._content))
 
     def _after_target(self) -> int:
-        """The offset after `](address "title")`, the end of a link or an image."""
+        """Return the offset after `](address "title")`, the end of a link or image."""
         content, end = self._content, len(self._content)
         offset = self._past_space(self._find("](") + 2)
         target = parseLinkDestination(content, offset, end)

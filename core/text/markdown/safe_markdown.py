@@ -1,7 +1,7 @@
-"""The one way in which words of models and web pages reach the screen: as words, and nothing that acts.
+"""Untrusted Markdown of models and web pages as inactive Markdown for the screen.
 
-What comes out is Markdown for Streamlit (CommonMark, GFM tables, and Streamlit's own directives), made anew
-from the tokens of what came in. The only links in it are citations of the run's own sources.
+The output is Markdown for Streamlit (CommonMark, GFM tables, and Streamlit's own directives), rewritten from the tokens
+of the input. All untrusted text must pass here. Its only links are citations of the run's own sources.
 """
 
 import re
@@ -16,11 +16,11 @@ from core.text.markdown.tokens import shortened_runs
 from core.text.sanitize import one_line
 
 _JOINER = "\u2060"
-"""Word joiner: no width, no break. It keeps `:name:` from being taken for an emoji or an icon."""
+"""Word joiner, without width or break. It prevents `:name:` from becoming an emoji or an icon."""
 
-# An address that a Markdown viewer would turn into a link by itself, whatever stands before it, and any
-# other scheme. A viewer looks for these after it has resolved escapes, so escaping them is not enough. A model's name
-# with its host, as in model@127.0.0.1:8080, is no mail address, and is kept from being one by `_literal`.
+# An address that a Markdown viewer would link by itself, after any text, and any other scheme. Viewers look for
+# addresses after resolving escapes, so escaping is not enough. A model's name with its host, such as
+# model@127.0.0.1:8080, is no mail address; `_literal` handles it.
 _ADDRESS = re.compile(
     r"(?:[a-z][a-z0-9+.-]{0,20}://|www\.)[^\s`]*|[-.\w+]{1,64}@(?!(?:\d{1,3}\.){3}\d)[-\w]+(?:\.[-\w]+)+(?!:\d|[-\w])",
     re.IGNORECASE,
@@ -31,23 +31,24 @@ _ESCAPED = re.compile(r"([\\`*_{}\[\]()<>#+!|~$:&@^=-]|(?<=\d)\.)")
 
 
 def safe_markdown(text: str, numbers: Collection[int] = (), snippets: Collection[int] = ()) -> str:
-    """`text` as Markdown that cannot act, with citations of sources that have these numbers as `[n]`, linked to `#src-n`.
+    """Return `text` as inactive Markdown, with citations `[n]` linked to `#src-n`.
 
-    Headings, lists, quotes, tables, emphasis and code keep their form. Raw HTML, entities and directives
-    are shown as they were typed. Links and images become their words with the address as code; so do bare
-    addresses. Citations of `snippets`, the numbers of sources that are no pages, say so. Numbers that no source has are struck through. Reference definitions define nothing.
+    Headings, lists, quotes, tables, emphasis and code keep their form. Raw HTML, entities and directives are shown as
+    typed. Links and images become their words with the address as code, and bare addresses become code. Citations of
+    `snippets`, sources known only by a snippet, are labelled. Numbers outside `numbers` are struck through. Reference
+    definitions define nothing.
     """
     style = BlockStyle(inline=lambda tokens: _inline(tokens, numbers, snippets), paragraph=_escape_numbers)
     return rewritten(text, style, numbers=numbers or None)
 
 
 def markdown_label(text: str, limit: int = 200) -> str:
-    """`text` on one line, as literal words inside a Markdown label."""
+    """Return `text` on one line, as literal words for a Markdown label."""
     return "".join(_words(one_line(text, limit), ()))
 
 
 def web_address(url: str) -> str:
-    """`url` when a browser may be sent there at a person's click, else an empty string."""
+    """Return `url` if browsers may open it on a click, else ""."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -57,7 +58,10 @@ def web_address(url: str) -> str:
 
 
 def _inline(tokens: Sequence[Token], numbers: Collection[int], snippets: Collection[int]) -> str:
-    """Words are gathered across tokens that vanish, so that no address can be put together from pieces."""
+    """Return inline Markdown.
+
+    Words are joined across vanishing tokens, so that no address can be assembled from pieces.
+    """
     out: list[str] = []
     words: list[str] = []
     targets: list[tuple[str, int]] = []
@@ -94,12 +98,12 @@ def _inline(tokens: Sequence[Token], numbers: Collection[int], snippets: Collect
 
 
 def _escape_numbers(line: str) -> str:
-    """Nothing at the start of a line may begin another block: marks are escaped already, digits are not."""
+    """Escape numbers at line starts, so that no line starts another block. Marks are escaped already."""
     return re.sub(r"^(\s*\d{1,9})([.)])", r"\1\\\2", line, flags=re.MULTILINE)
 
 
 def _words(text: str, numbers: Collection[int], snippets: Collection[int] = ()) -> Iterator[str]:
-    """Text as literal Markdown, citations linked, addresses as code."""
+    """Yield text as literal Markdown, with citations linked and addresses as code."""
     start = 0
     for match in _ADDRESS.finditer(text):
         address = match[0].rstrip(_AFTER_ADDRESS)
@@ -124,11 +128,14 @@ def _with_citations(text: str, numbers: Collection[int], snippets: Collection[in
 
 
 def _literal(text: str) -> str:
-    """Text that Markdown shows as it is. An escaped @ would still be a mail address to extensions for bare links."""
+    """Return text that Markdown shows literally.
+
+    Extensions for bare links would read an escaped @ as a mail address.
+    """
     escaped = _ESCAPED.sub(r"\\\1", _SHORTCODE.sub(f":{_JOINER}", shortened_runs(text)))
     return escaped.replace("\\@", f"{_JOINER}@")
 
 
 def _code(text: str) -> str:
-    """An inline code span on one line."""
+    """Return an inline code span on one line."""
     return code_span(" ".join(text.split())[:500].replace(":material/", f":{_JOINER}material/"))

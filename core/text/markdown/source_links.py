@@ -1,4 +1,4 @@
-"""Citation marks as Markdown links, with a list of sources below the answer.
+"""Citation marks as Markdown links, with a list of sources after the answer.
 
 For chat clients, most of which show no annotations.
 """
@@ -22,9 +22,9 @@ _LISTED = re.compile(r"\s*(?:- \[{1,2}\d{1,6}\]{1,2}[^\n]*(?:\n|\Z))+\s*")
 _START = re.compile(r"[\[【(]")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _TAIL = 300
-"""Characters of a line in which a mark that is not complete may begin."""
+"""The most characters of a line before an incomplete mark."""
 _CONTEXT = 400
-"""Characters before a piece, in its paragraph, that decide whether a number in it is in code or in an address."""
+"""Characters before a piece in its paragraph that show whether a number is in code or an address."""
 
 
 class LinkedMark(NamedTuple):
@@ -50,7 +50,7 @@ def _target(url: str) -> str:
 class LinkedWriter:
     """A text with its citation marks as links, written in pieces.
 
-    The pieces join to what one write gives.
+    The joined pieces equal the output of one write.
 
     `[1]` becomes `[[1]](address)`, and so does any other form of a mark. A piece ends before a mark that is not complete.
     Numbers without a source, and numbers in code, stay as they are. A piece costs no more the longer the text is.
@@ -62,12 +62,12 @@ class LinkedWriter:
         self._line, self._fence, self._after_fence = 0, "", 0
 
     def write(self, piece: str, addresses: Mapping[int, str]) -> str:
-        """Return what can be shown after the next piece of the text."""
+        """Return the next part of the text that cannot change any more."""
         self._text += piece
         return self._linked(self._decided(), addresses)
 
     def close(self, addresses: Mapping[int, str]) -> str:
-        """Return the rest of the text."""
+        """Return the remaining text."""
         return self._linked(len(self._text), addresses)
 
     def _decided(self) -> int:

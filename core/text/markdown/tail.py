@@ -5,18 +5,18 @@ import re
 LEFT_OUT = "*… the beginning is shown when the answer is complete.*\n\n"
 _FENCES = ("```", "~~~")
 _MOST_LINES = 150
-"""Fewer than the rows of a table that `safe_markdown` shows, so that the latest are among them."""
+"""Fewer than the table rows that `safe_markdown` shows, so that the latest are visible."""
 _MARK = re.compile(r"\\.|`{1,8}|\*{1,3}|_{1,3}|~~", re.DOTALL)
 _BLOCK_START = re.compile(
     r"\n[ \t]*\n|^[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t]|>|(?=\|))[ \t]*", re.MULTILINE
 )
-"""What emphasis does not cross: a blank line, and the start of a list item, heading, quote or row."""
+"""Limits of emphasis: a blank line, and the start of a list item, heading, quote or row."""
 _SCANNED = 100_000
-"""Characters before the cut in which the beginning of code is looked for."""
+"""Characters before the cut to search for the beginning of code."""
 
 
 def closed_markdown(text: str) -> str:
-    """Close the marks that the last block has opened, and drop a mark at the end that encloses nothing yet."""
+    """Close the open marks of the last block, and drop a final mark that encloses nothing."""
     if _open_fence(text[-_SCANNED:]):
         return text
     start = 0
@@ -47,11 +47,12 @@ def closed_markdown(text: str) -> str:
 
 
 def tail_of_markdown(text: str, limit: int) -> str:
-    """`text`, or about its last `limit` characters, at most 150 lines, after a line that says that the beginning is left out.
+    """Return about the last `limit` characters of `text`, at most 150 lines.
 
-    It begins with a whole line where one of at most `limit` characters ends in that part. A table that is cut
-    keeps its head, and code that is cut its fence, so that both still look like themselves. At most
-    about `2 * limit` characters are returned, and the work does not grow with the text.
+    A text within the limit is unchanged. Otherwise a first line says that the beginning is left out.
+
+    The tail begins with a whole line if a line ends in it. A cut table keeps its head, and cut code its fence, so that
+    both keep their form. At most about `2 * limit` characters are returned, and the work does not grow with the text.
     """
     if len(text) <= limit:
         return text
@@ -63,7 +64,7 @@ def tail_of_markdown(text: str, limit: int) -> str:
 
 
 def _open_fence(before: str) -> str:
-    """The line that opens the code in which the text ends, or nothing."""
+    """Return the line that opens the code at the end of the text, or ""."""
     opened = ""
     for line in before.splitlines():
         mark = line.lstrip()[:3]
@@ -73,7 +74,7 @@ def _open_fence(before: str) -> str:
 
 
 def _table_head(before: str, limit: int) -> str:
-    """The first two lines of the table in which the text ends, or nothing."""
+    """Return the first two lines of the table at the end of the text, or ""."""
     start = before.rfind("\n\n") + 2 if "\n\n" in before else 0
     head = before[start : start + limit].split("\n", 2)[:2]
     if len(head) < 2 or "|" not in head[0] or set(head[1].strip()) - set("|:- ") or "-" not in head[1]:
