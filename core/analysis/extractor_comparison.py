@@ -78,7 +78,6 @@ async def compare_extractors(
     `key` is that of the hit. Without `fetch` only a cached document is used.
 
     Raises:
-
         Unreadable: when the page cannot be fetched.
     """
     url = next((hit.url for hit in run.hits if hit.key == key), "")
@@ -118,7 +117,6 @@ async def why_not_extracted(
     """Return why a page's text is missing in an extractor's article, or None for an uncached page.
 
     Raises:
-
         Unreadable: when no reader finds the reason.
     """
     url = next((hit.url for hit in run.hits if hit.key == key), "")

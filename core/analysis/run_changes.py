@@ -141,7 +141,6 @@ def run_changes(before: Run, after: Run) -> RunChanges:
     """Compare two runs of one question.
 
     Raises:
-
         BadInput: when page texts of either run are missing.
     """
     for run in (before, after):

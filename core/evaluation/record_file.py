@@ -69,9 +69,8 @@ class RecordFile(Generic[Header, Record]):
         The file is locked against other processes until `close`.
 
         Raises:
-
             BadInput: when the file is damaged, has other contents, belongs to a data set that has changed, or is
-        locked.
+                locked.
         """
         path = self.source.path
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -35,7 +35,6 @@ def approved_sub_questions(run: Run, sub_questions: Sequence[str]) -> tuple[str,
     """Return the sub-questions that a person approves for a run.
 
     Raises:
-
         BadInput: when its plan does not wait for approval, or `checked_sub_questions` refuses the list.
     """
     if run.plan is None:

@@ -33,7 +33,6 @@ class Tool:
         """Return the text in the arguments of a call.
 
         Raises:
-
             BadInput: when the arguments are not a JSON object with the text.
         """
         try:

@@ -17,7 +17,6 @@ def lenient_json(body: bytes) -> Any:
     infinities become None. Texts may contain surrogates.
 
     Raises:
-
         ValueError: when it is not JSON even with these violations.
     """
     try:

@@ -93,7 +93,6 @@ def difference_interval(first: ArrayLike, second: ArrayLike) -> Interval:
     """Return the mean of second minus first, with its interval by `difference_intervals`.
 
     Raises:
-
         ValueError: when the lengths differ, or a value is missing or not finite.
     """
     before, after = _pairs(first, second)
