@@ -1,1 +1,1 @@
-"""Documents of one's own: how they become passages in a collection, and how a run finds them there."""
+"""A person's own documents: storage as passages in collections, and search by runs."""

@@ -33,23 +33,23 @@ from core.stages.chunk import passages_of
 from core.text.sanitize import pluralize
 
 _BATCH = 256
-"""Passages that are embedded and stored at a time, where the embedder does not want fewer."""
+"""The most passages to embed and store at a time. The embedder may want fewer."""
 
 
 DocumentRead = tuple[str, LibraryDocument, tuple[LibraryPassage, ...]]
-"""What was left out of a document, in words; the document as the catalogue stores it; and its passages."""
+"""A note on omitted parts of a document, the document for the catalogue, and its passages."""
 
 
 class Read(Protocol):
-    """`read_document` with an extractor of its own, perhaps in another process."""
+    """`read_document` with its own extractor, perhaps in another process."""
 
     async def __call__(self, task: IngestTask, body: bytes, embedder: str, knobs: ChunkKnobs) -> DocumentRead:
-        """As `read_document`."""
+        """Read and split the document of a task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestPorts:
-    """What the ingests of a process share."""
+    """The shared ports and limits of a process's ingests."""
 
     catalogue: Catalogue
     collections: Collections
@@ -58,9 +58,9 @@ class IngestPorts:
     web: Fetch
     limits: IngestLimits
     concurrency: int
-    """Documents of one ingest that are worked on at a time."""
+    """The number of documents of an ingest handled concurrently."""
     embed_slots: asyncio.Semaphore
-    """Bounds the concurrent calls to the embedder, so that a question does not wait behind many."""
+    """Limits the concurrent calls to the embedder, so that a question need not wait behind many."""
     active: set[tuple[str, str]] = field(default_factory=set)
     """Collection and digest of each document that is being added."""
 
@@ -68,10 +68,10 @@ class IngestPorts:
 async def read_document(
     task: IngestTask, body: bytes, embedder: str, knobs: ChunkKnobs, extract: Extract
 ) -> DocumentRead:
-    """The document of a task, read and split; see `split_document`.
+    """Read and split the document of a task, with `split_document`.
 
     Raises:
-        Unreadable: when the document has no article or no text, with the reason.
+        Unreadable: with the reason, when the document has no article or no text.
     """
     url = task.url
     if task.media_type == PAGE:
@@ -100,7 +100,7 @@ async def read_document(
 
 
 async def remove_passages(collection: str, task: IngestTask, collections: Collections) -> None:
-    """Remove the passages of a document that is not complete; a deleted collection has none."""
+    """Remove the passages of an incomplete document. A deleted collection has none."""
     if task.digest and task.media_type != STORED_PASSAGES:
         with suppress(LibraryFailed):
             await collections.remove(collection, {"document": task.digest})
@@ -109,13 +109,14 @@ async def remove_passages(collection: str, task: IngestTask, collections: Collec
 def split_document(
     article: Article, document: LibraryDocument, knobs: ChunkKnobs
 ) -> tuple[LibraryDocument, tuple[LibraryPassage, ...]]:
-    """The passages of an article, each with its page and the section that it begins in. Blocks.
+    """Return the passages of an article, with their pages and sections. Blocks.
 
-    No passage crosses the end of a page, so that a citation leads to exactly one page.
+    A section is that of a passage's beginning. No passage crosses the end of a page, so that a citation leads to
+    exactly one page.
 
     Args:
         article: the text, with the offsets of its pages and sections.
-        document: what is known of it before it is split; the result also has title, time, pages and passages.
+        document: its known fields. The result also has title, time, pages and passages.
         knobs: size and overlap of passages, in characters.
 
     Raises:
@@ -153,7 +154,10 @@ def split_document(
 
 
 def _split_by_page(article: Article, knobs: ChunkKnobs) -> list[tuple[int, str]]:
-    """Passages with their offsets in the article's text; passages without a letter are left out if others have one."""
+    """Return passages with their offsets in the article.
+
+    Passages without a letter are dropped if others have letters.
+    """
     pieces: list[tuple[int, str]] = []
     for start, end in pairwise(dict.fromkeys((0, *article.page_starts, len(article.text)))):
         part = Page(key="", url="", title="", article=Article(text=article.text[start:end], extractor=""))
@@ -170,10 +174,10 @@ async def embed_and_store(
     embed_slots: asyncio.Semaphore,
     on_progress: Callable[[int], None],
 ) -> None:
-    """Embed the passages of a document that a collection does not have yet, and store them in it, batch by batch.
+    """Embed and store the missing passages of a document, batch by batch.
 
-    `embed_slots` bounds the concurrent calls to the embedder; `on_progress` is called after each batch with the number of
-    passages that are stored.
+    `embed_slots` limits the concurrent calls to the embedder. `on_progress` is called after each batch with the number
+    of stored passages.
 
     Raises:
         EmbedFailed, LibraryFailed: the batches before the failure are stored.

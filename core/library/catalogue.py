@@ -23,7 +23,7 @@ from core.model import LibraryDocument
 from core.storage import migrations
 
 _ENDED_INGESTS = 50
-"""How many ingests that have ended are stored."""
+"""The number of ended ingests to keep."""
 _ABANDONED_FILE = 3600.0
 """Seconds after which no process can still be writing a temporary file."""
 
@@ -38,7 +38,7 @@ _INGESTS, _TASKS = TypeAdapter(tuple[Ingest, ...]), TypeAdapter(tuple[IngestTask
 
 
 class Catalogue:
-    """Every call blocks for milliseconds and may come from any thread.
+    """The catalogue in a SQLite file, usable from any thread. Calls block for milliseconds.
 
     Raises:
         StoreFailed: when the file cannot be read or written.
@@ -53,7 +53,10 @@ class Catalogue:
     # --- ingests ------------------------------------------------------------------------------------------
 
     def add_ingest(self, ingest: Ingest, tasks: Sequence[IngestTask] = ()) -> tuple[IngestTask, ...]:
-        """Store a new ingest with its tasks and return these; the oldest ingests that have ended are deleted."""
+        """Store a new ingest with its tasks, and return the tasks.
+
+        The oldest ended ingests are deleted.
+        """
         with self._transaction() as db:
             _insert(db, "ingests", _row(ingest, _INGEST))
             added = self._append(db, ingest.id, tasks)
@@ -73,7 +76,10 @@ class Catalogue:
             )
 
     def claim_ingest(self, ingest: Ingest, owner: str) -> bool:
-        """Make `owner` the owner of an abandoned ingest; False when another process did, or it has ended."""
+        """Make `owner` the owner of an abandoned ingest.
+
+        Returns False if another process claimed it, or it has ended.
+        """
         with self._transaction() as db:
             claimed = db.execute(
                 "UPDATE ingests SET owner = ?, state = 'live', message = '' "
@@ -83,7 +89,7 @@ class Catalogue:
             return claimed.rowcount == 1
 
     def unfinished_ingests(self) -> tuple[Ingest, ...]:
-        """Ingests of all processes that have not ended, without their tasks."""
+        """Return the unfinished ingests of all processes, without their tasks."""
         return _INGESTS.validate_python(
             self._read("SELECT * FROM ingests WHERE state IN ('live', 'interrupted') ORDER BY started")
         )
@@ -91,7 +97,7 @@ class Catalogue:
     # --- tasks --------------------------------------------------------------------------------------------
 
     def add_tasks(self, ingest: str, tasks: Sequence[IngestTask]) -> tuple[IngestTask, ...]:
-        """Append tasks to the ingest with this id, store their bytes, and return them with their numbers."""
+        """Append tasks to an ingest, store their bytes, and return the numbered tasks."""
         with self._transaction() as db:
             return self._append(db, ingest, tasks)
 
@@ -110,9 +116,9 @@ class Catalogue:
     def update_task(
         self, task: IngestTask, collection: str = "", document: LibraryDocument | None = None
     ) -> None:
-        """Store a task and its bytes, and the document that is complete in a collection with it.
+        """Store a task and its bytes, and its `document` if complete.
 
-        Once the task has ended, its file is deleted unless a document uses it.
+        The file of an ended task is deleted unless a document uses it.
         """
         with self._transaction() as db:
             self._store_body(task)
@@ -123,7 +129,7 @@ class Catalogue:
                 self._delete_unused(db, [task.digest])
 
     def tasks(self, ingest: str) -> tuple[IngestTask, ...]:
-        """The tasks of the ingest with this id, by number."""
+        """Return the tasks of an ingest, by number."""
         return _TASKS.validate_python(
             self._read("SELECT * FROM tasks WHERE ingest = ? ORDER BY number", ingest)
         )
@@ -135,23 +141,23 @@ class Catalogue:
     # --- documents ----------------------------------------------------------------------------------------
 
     def document(self, collection: str, digest: str) -> LibraryDocument | None:
-        """The document with this digest in a collection; None when there is none."""
+        """Return the document with this digest in a collection, or None."""
         query = "SELECT * FROM documents WHERE collection = ? AND digest = ?"
         return next(iter(self._documents(query, collection, digest)), None)
 
     def documents(self, collection: str) -> tuple[LibraryDocument, ...]:
-        """The documents of a collection, latest first."""
+        """Return the documents of a collection, latest first."""
         return self._documents(
             "SELECT * FROM documents WHERE collection = ? ORDER BY added_at DESC, source", collection
         )
 
     def document_in_any_collection(self, digest: str) -> LibraryDocument | None:
-        """The document with this digest that was added last to any collection; None when there is none."""
+        """Return the latest document with this digest in any collection, or None."""
         query = "SELECT * FROM documents WHERE digest = ? ORDER BY added_at DESC"
         return next(iter(self._documents(query, digest)), None)
 
     def delete_documents(self, collection: str, digest: str | None = None) -> None:
-        """Delete one document of a collection, or all of them, with the files that nothing else uses."""
+        """Delete one document of a collection, or all, with their unused files."""
         with self._transaction() as db:
             deleted = db.execute(
                 "DELETE FROM documents WHERE collection = ?1 AND (?2 IS NULL OR digest = ?2) RETURNING digest",
@@ -169,13 +175,13 @@ class Catalogue:
     # --- the file -----------------------------------------------------------------------------------------
 
     def delete_unused_files(self) -> None:
-        """Delete files that nothing uses, such as those of a process that was killed while it stored them."""
+        """Delete unused files, such as those of a process killed while storing them."""
         with self._transaction() as db:
             self._delete_unused(db, list(self.files.digests()))
             self.files.delete_temporary(time.time() - _ABANDONED_FILE)
 
     def close(self) -> None:
-        """Close the file; the next call opens it again."""
+        """Close the file. The next call opens it again."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -192,7 +198,7 @@ class Catalogue:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """One write transaction, which excludes those of other processes."""
+        """Open a write transaction, which excludes those of other processes."""
         with self._lock, self._store_errors():
             db = self._connected()
             with migrations.write_transaction(db):
@@ -227,6 +233,6 @@ def _row(value: Ingest | IngestTask | LibraryDocument, columns: Sequence[str]) -
 
 
 def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
-    """Insert a row, in place of the one with the same key."""
+    """Insert a row, or replace the row with the same key."""
     into = f"{table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
     db.execute(f"INSERT OR REPLACE INTO {into}", list(row.values()))

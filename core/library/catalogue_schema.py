@@ -3,7 +3,7 @@
 from core.storage.migrations import Schema
 
 LIBRARY = "library.sqlite"
-"""The name of the file in the data folder."""
+"""The name of the catalogue's file in the data folder."""
 SCHEMA = Schema(
     version=3,
     tables="""CREATE TABLE ingests (

@@ -1,4 +1,4 @@
-"""Stored document files, each under the SHA-256 of its bytes, and the JSON form of documents that are not files.
+"""Stored document files by SHA-256, and the JSON form of run pages and passages.
 
 A document's name is never used as a path.
 """
@@ -20,11 +20,11 @@ from core.storage.atomic_write import UNFINISHED, atomic_write
 PAGE = "application/vnd.openquery.page+json"
 """The media type of a run's page. No uploaded file gets it."""
 STORED_PASSAGES = "application/vnd.openquery.excerpts+json"
-"""The media type of passages that were read from a collection in order to be embedded again."""
+"""The media type of passages read from a collection to be embedded again."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MEASURED_EVERY = 10.0
-"""Seconds. Measuring ten thousand files takes a while, and other processes add files too."""
+"""Seconds between measurements. Measuring ten thousand files is slow, and other processes add files too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class StoredFile:
 
 
 def digest_of(body: bytes) -> str:
-    """The SHA-256 of `body` in hexadecimal."""
+    """Return the SHA-256 of `body` in hexadecimal."""
     return hashlib.sha256(body).hexdigest()
 
 
@@ -50,7 +50,7 @@ class DocumentFiles:
         self._measured: float | None = None
 
     def put(self, body: bytes, digest: str) -> None:
-        """Write the bytes atomically, unless they are there; a damaged file is replaced.
+        """Write the bytes atomically, unless they exist. A damaged file is replaced.
 
         Raises:
             OSError: when they cannot be written.
@@ -61,7 +61,7 @@ class DocumentFiles:
         self._size += len(body)
 
     def get(self, digest: str) -> bytes | None:
-        """The bytes; None when there are none, or they no longer have this digest.
+        """Return the bytes, or None if missing or damaged.
 
         Raises:
             OSError: when they cannot be read.
@@ -76,15 +76,18 @@ class DocumentFiles:
         return self._path(digest).exists()
 
     def delete(self, digest: str) -> None:
-        """Delete the file with this digest; nothing happens when there is none."""
+        """Delete the file with this digest, if it exists."""
         self._path(digest).unlink(missing_ok=True)
 
     def digests(self) -> Iterator[str]:
-        """The digests of all files."""
+        """Return the digests of all files."""
         return (entry.name for entry in self._entries() if _DIGEST.fullmatch(entry.name))
 
     def size(self) -> int:
-        """Total size in bytes, measured at most `_MEASURED_EVERY` seconds ago, with what was added since."""
+        """Return the total size in bytes.
+
+        It is measured at most every `_MEASURED_EVERY` seconds. Later additions count too.
+        """
         current_time = time.monotonic()
         if self._measured is None or current_time - self._measured > _MEASURED_EVERY:
             self._size, self._measured = sum(stat.st_size for _, stat in self._stats()), current_time
@@ -97,7 +100,7 @@ class DocumentFiles:
                 Path(entry.path).unlink(missing_ok=True)
 
     def _stats(self) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
-        """Files with their size and time; a file that is deleted or renamed meanwhile is left out."""
+        """Yield files with their status. A file deleted or renamed meanwhile is left out."""
         for entry in self._entries():
             try:
                 stat = entry.stat()
@@ -131,13 +134,13 @@ _PASSAGES = TypeAdapter(tuple[LibraryPassage, ...])
 
 
 def page_to_json(page: Page) -> bytes:
-    """The page as JSON: the same bytes for the same page, whenever it was read."""
+    """Return a page as JSON, with the same bytes for the same page at any time."""
     article = replace(page.article, title=page.title or page.article.title, seconds=0.0)
     return _PAGE.dump_json(ReadPage(url=page.url, article=article))
 
 
 def page_from_json(body: bytes) -> ReadPage:
-    """The page in stored JSON.
+    """Parse the page in stored JSON.
 
     Raises:
         Unreadable: BROKEN when another version wrote the bytes.
@@ -149,14 +152,14 @@ def page_from_json(body: bytes) -> ReadPage:
 
 
 def passages_to_json(passages: Sequence[LibraryPassage]) -> bytes:
-    """Passages as JSON, to be stored while their collection is created again."""
+    """Return passages as JSON, for storage while their collection is created again."""
     return _PASSAGES.dump_json(tuple(passages))
 
 
 def passages_from_json(body: bytes, embedder: str) -> tuple[LibraryPassage, ...]:
-    """The passages in stored JSON, for another embedder; those without text are left out.
+    """Parse stored passages for another embedder, without passages that have no text.
 
-    Passages that another tool added keep their id, ours get the id that belongs to the embedder.
+    Passages of other tools keep their ids. OpenQuery's get the id for the embedder.
 
     Raises:
         Unreadable: BROKEN when another version wrote the bytes.

@@ -1,4 +1,4 @@
-"""Passages of a document in a collection: in order, of one page, or around one of them."""
+"""Passages of a document in a collection: in order, by page, or around a passage."""
 
 import asyncio
 
@@ -8,18 +8,18 @@ from core.model import LibraryPassage
 from core.model.library import SOURCE_KEY, checked_name, passage_id
 
 _MOST_ON_PAGE = 1_000
-"""Passages of one page."""
+"""The most passages of one page."""
 
 
 def document_filter(key: str) -> dict[str, str | int]:
-    """The metadata filter for the passages of the document with this key."""
+    """Return the metadata filter for the passages of the document with this key."""
     if key.startswith(SOURCE_KEY):
         return {"source": key.removeprefix(SOURCE_KEY)}
     return {"document": key}
 
 
 class DocumentReader:
-    """Every method raises `BadInput` and `LibraryFailed` as those of `Library` do, which has the keys."""
+    """Reader of passages. Every method raises the `BadInput` and `LibraryFailed` of `Library`."""
 
     def __init__(self, collections: Collections, catalogue: Catalogue) -> None:
         self._collections = collections
@@ -28,7 +28,7 @@ class DocumentReader:
     async def passages(
         self, name: str, key: str, after: str = "", limit: int = 50
     ) -> tuple[tuple[LibraryPassage, ...], str]:
-        """The document's next passages in order, and what to pass as `after` for more; "" at the end."""
+        """Return the document's next passages, and `after` for more, or "" at the end."""
         name, where = checked_name(name), document_filter(key)
         if key.startswith(SOURCE_KEY):
             return await self._collections.scroll(name, limit, after, where)
@@ -39,12 +39,12 @@ class DocumentReader:
             embedder = first[0].embedder if first else ""
         start = int(after) if after.isdigit() else 0
         passages = await self._at_positions(name, key, embedder, start, limit + 1)
-        if not passages and not start:  # another tool numbered its passages otherwise
+        if not passages and not start:  # another tool numbered its passages in another way
             return await self._collections.scroll(name, limit, after, where)
         return passages[:limit], str(start + limit) if len(passages) > limit else ""
 
     async def passages_on_page(self, name: str, key: str, page: int) -> tuple[LibraryPassage, ...]:
-        """The passages that begin on a page, counted from 1."""
+        """Return the passages that begin on a page, counted from 1."""
         passages, _ = await self._collections.scroll(
             checked_name(name), _MOST_ON_PAGE, "", {**document_filter(key), "page": page}
         )
@@ -53,7 +53,10 @@ class DocumentReader:
     async def passages_around(
         self, name: str, passage: LibraryPassage, reach: int
     ) -> tuple[LibraryPassage, ...]:
-        """The passage with up to `reach` before and after it; alone where their order is not known."""
+        """Return a passage with up to `reach` before and after it.
+
+        The passage is returned alone if the order is unknown.
+        """
         start = max(0, passage.position - reach)
         count = passage.position + reach + 1 - start
         passages = await self._at_positions(
@@ -62,7 +65,7 @@ class DocumentReader:
         return passages if any(other.id == passage.id for other in passages) else (passage,)
 
     async def passage(self, name: str, passage: str) -> LibraryPassage | None:
-        """The passage with this id; None when there is none."""
+        """Return the passage with this id, or None."""
         return next(iter(await self._collections.get(checked_name(name), [passage])), None)
 
     async def _at_positions(

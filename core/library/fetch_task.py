@@ -1,4 +1,4 @@
-"""The bytes of a task, from storage, disk or the web, and the tasks inside zips and sitemaps."""
+"""The bytes of a task from storage, disk or the web, and tasks in zips and sitemaps."""
 
 import asyncio
 import os
@@ -23,20 +23,20 @@ from core.text.sanitize import pluralize
 _BATCH_FILES = 20
 _BATCH_BYTES = 20_000_000
 _LARGEST_ZIP = 10
-"""Times the limit of a document, for a zip that is read from disk."""
+"""The size limit of a zip on disk, as a multiple of a document's."""
 _PAGE_SECONDS = 60.0
 _MOST_MEGABYTES = 50.0
-"""Of a document or a sitemap on the web."""
+"""The size limit of a document or a sitemap on the web."""
 _DEEPEST = 3
-"""Levels of nested sitemaps. The protocol has two."""
+"""The deepest level of nested sitemaps. The protocol has two."""
 _MOST_SITEMAPS = 100
 
 
 class Fetch(Protocol):
-    """A client for addresses that strangers chose, for files of any kind."""
+    """A client for untrusted addresses and files of any kind."""
 
     async def fetch_any_type(self, url: str, knobs: ReadKnobs) -> Document:
-        """The body at an address, whatever its media type.
+        """Fetch the body at an address, with any media type.
 
         Raises:
             Unreadable: with the reason, when there is no body.
@@ -46,7 +46,9 @@ class Fetch(Protocol):
 async def fetch_task(
     task: IngestTask, files: DocumentFiles, web: Fetch, limits: IngestLimits
 ) -> tuple[IngestTask, bytes]:
-    """The task with digest and media type, and its bytes; `task.body` has them where they are not stored yet.
+    """Return the task with digest and media type, and its bytes.
+
+    `task.body` has the bytes if they are not stored yet.
 
     Raises:
         Unreadable: when the bytes cannot be read, are too many, or of an unsupported type.
@@ -97,10 +99,12 @@ def _read_file(path: str, limits: IngestLimits) -> bytes:
 async def tasks_from_zip(
     task: IngestTask, body: bytes, files: DocumentFiles, limits: IngestLimits
 ) -> AsyncIterator[list[IngestTask]]:
-    """Tasks for the documents in a zip, in batches, named `zip/file`. The names are only shown, never used as paths.
+    """Yield batches of tasks for the documents in a zip, named `zip/file`.
+
+    The names are only displayed, never used as paths.
 
     Raises:
-        Unreadable: when the zip is damaged, or unpacks to more than the library may still hold.
+        Unreadable: when the zip is damaged, or unpacks to more than the free space of the library.
     """
     free = max(0, limits.total - await asyncio.to_thread(files.size))
     members = _zip_tasks(task.name, body, limits, free)
@@ -150,13 +154,13 @@ def _is_outside(name: str) -> bool:
 async def tasks_from_sitemap(
     task: IngestTask, web: Fetch, extract: Extract, limit: int
 ) -> tuple[list[IngestTask], str]:
-    """Tasks for at most `limit` addresses in a sitemap and the sitemaps nested in it, and what was left out, in words.
+    """Return tasks for the addresses in a sitemap, and a note on omissions.
 
-    Only addresses on the sitemap's own host are taken, as the protocol demands, so that a sitemap cannot
-    direct requests at another site.
+    At most `limit` addresses are read, also from nested sitemaps. Only addresses on the sitemap's own host are used, as
+    the protocol demands, so that a sitemap cannot direct requests at another site.
 
     Raises:
-        Unreadable: when the sitemap cannot be fetched or parsed. A nested one is only left out.
+        Unreadable: when the sitemap cannot be fetched or parsed. A nested sitemap is only left out.
     """
     addresses: dict[str, None] = {}
     foreign = unreadable = fetched = 0

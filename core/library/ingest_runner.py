@@ -1,4 +1,4 @@
-"""Start, list and resume ingests. Of several processes one works on each ingest, and holds a lease."""
+"""Start, list and resume ingests. A lease makes one of several processes work on each ingest."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ _SCROLL_LIMIT = 1_000
 
 
 class IngestRunner:
-    """`folder` holds the leases by which processes know which of them are alive. Raises as `Library` does."""
+    """Runs the ingests of a process.
+
+    `folder` holds the leases that show which processes are alive. Methods raise the errors of `Library`.
+    """
 
     def __init__(
         self, folder: Path, ports: IngestPorts, embedder: Callable[[Access | None, str], Awaitable[Embed]]
@@ -46,7 +49,7 @@ class IngestRunner:
         self._ingests: tuple[RunningIngest, ...] = ()
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._starting: dict[str, str] = {}
-        """By collection: the id of the ingest that is stored and not yet running."""
+        """By collection, the id of the ingest that is stored but not running yet."""
         self._lease: ProcessLock | None = None
 
     async def add(
@@ -57,10 +60,12 @@ class IngestRunner:
         knobs: ChunkKnobs | None = None,
         access: Access | None = None,
     ) -> RunningIngest:
-        """Start to add documents, and return once they are stored; the collection is created when there is none.
+        """Start to add documents, and return once they are stored.
+
+        A missing collection is created.
 
         Raises:
-            BadInput: when there is nothing to add, too much, or a folder that the operator does not allow; while
+            BadInput: when there is nothing to add, too much, or a folder is not allowed by the operator, or while
                 the collection is being re-embedded.
             LibraryFailed: when the collection holds vectors of another width, distance or model.
             EmbedFailed: when the embedder cannot be asked.
@@ -80,10 +85,10 @@ class IngestRunner:
     ) -> RunningIngest:
         """Start to embed the documents of a collection again with the current embedder.
 
-        Documents are read again from their files; passages that other tools added keep text, metadata and ids.
+        Documents are read again from their files. Passages of other tools keep text, metadata and ids.
 
         Raises:
-            BadInput: while documents are being added to it, or it is being re-embedded.
+            BadInput: while documents are being added to the collection, or it is being re-embedded.
             EmbedFailed: when the embedder cannot be asked.
         """
         async with self._exclusive(name := checked_name(name)):
@@ -99,7 +104,7 @@ class IngestRunner:
 
     @asynccontextmanager
     async def stopped(self, name: str) -> AsyncIterator[None]:
-        """Stop the ingests into a collection, which is deleted inside this context; none is resumed later."""
+        """Stop the ingests into a collection, for its deletion inside this context. None is resumed later."""
         async with self._exclusive(name):
             for running in self.running(name):
                 running.cancel()
@@ -110,7 +115,7 @@ class IngestRunner:
                     await self._stop(ingest, "The collection was deleted.")
 
     def running(self, name: str = "") -> tuple[RunningIngest, ...]:
-        """The ingests that this process works on, into one collection or all. May be called from any thread."""
+        """Return this process's running ingests, of one collection or all. May be called from any thread."""
         return tuple(
             running
             for running in self._ingests
@@ -118,7 +123,7 @@ class IngestRunner:
         )
 
     async def unfinished(self) -> tuple[Ingest, ...]:
-        """Ingests whose process has ended, which `resume` continues."""
+        """Return ingests whose process has ended, which `resume` continues."""
         ingests = []
         for ingest in await self._abandoned():
             tasks = await asyncio.to_thread(self._catalogue.tasks, ingest.id)
@@ -126,7 +131,7 @@ class IngestRunner:
         return tuple(ingests)
 
     async def resume(self, *, access: Access | None = None) -> tuple[RunningIngest, ...]:
-        """Resume every ingest whose process has ended; only one process resumes each.
+        """Resume every ingest whose process has ended. Only one process resumes each.
 
         An ingest whose collection or embedder has changed stays unfinished, with the reason in its message.
         """
@@ -135,7 +140,7 @@ class IngestRunner:
         return tuple(filter(None, resumed))
 
     async def aclose(self) -> None:
-        """Interrupt the running ingests; they can be resumed."""
+        """Interrupt the running ingests. They can be resumed."""
         for ingest in self.running():
             await ingest.interrupt()
         if self._lease:
@@ -144,7 +149,7 @@ class IngestRunner:
 
     @asynccontextmanager
     async def _exclusive(self, name: str) -> AsyncIterator[None]:
-        """Start, resume and stop ingests into a collection one at a time."""
+        """Serialise the start, resumption and stop of ingests into a collection."""
         async with self._locks[name]:
             try:
                 yield
@@ -152,13 +157,13 @@ class IngestRunner:
                 self._starting.pop(name, None)
 
     async def _refuse_conflict(self, name: str, action: IngestAction, own: str = "") -> None:
-        """Refuse an action while another ingest than `own` forbids it, in any process.
+        """Refuse an action that another ingest in any process forbids. `own` is the id of this ingest.
 
-        A re-embedding forbids every other ingest, also when it was interrupted while it emptied the
-        collection; adding documents forbids re-embedding.
+        A re-embedding forbids every other ingest, even if it was interrupted while it emptied the collection. Adding
+        documents forbids re-embedding.
 
         Raises:
-            BadInput: saying which ingest is in the way.
+            BadInput: naming the conflicting ingest.
         """
         actions = {
             ingest.action
@@ -202,7 +207,7 @@ class IngestRunner:
         return self._lease
 
     def _is_active(self, ingest: Ingest) -> bool:
-        """Whether a live process works on an ingest that has not ended."""
+        """Return whether a live process works on an unfinished ingest."""
         if ingest.owner != self._owner().name:
             return self._owner().is_alive(ingest.owner)
         running = {running.ingest.id for running in self.running()}
@@ -213,7 +218,7 @@ class IngestRunner:
         return [ingest for ingest in ingests if not self._is_active(ingest)]
 
     async def _claim(self, abandoned: Ingest, access: Access | None) -> RunningIngest | None:
-        """Resume an ingest; None when another process did so first, or nothing is abandoned to do."""
+        """Resume an ingest, or return None if another process claimed it or nothing is left to do."""
         ingest = replace(abandoned, owner=self._owner().name, state=IngestState.LIVE, message="")
         async with self._exclusive(ingest.collection):
             if self._is_active(ingest) or not await asyncio.to_thread(
@@ -250,7 +255,7 @@ class IngestRunner:
         await asyncio.to_thread(self._catalogue.update_ingest, stopped)
 
     async def _record_documents(self, ingest: Ingest) -> Ingest:
-        """Store the collection's documents as tasks, to be read again from their files."""
+        """Store the collection's documents as tasks, which read them again from their files."""
         documents = await asyncio.to_thread(self._catalogue.documents, ingest.collection)
         stored = [document for document in documents if document.stored]
         await self._record_passages(ingest, {document.digest for document in stored})
@@ -260,7 +265,7 @@ class IngestRunner:
         return ingest
 
     async def _record_passages(self, ingest: Ingest, stored: set[str]) -> None:
-        """Store the passages whose documents have no stored file, since the collection is about to be emptied."""
+        """Store the passages without a stored file, before the collection is emptied."""
         after, number = "", 0
         while True:
             passages, after = await self._ports.collections.scroll(ingest.collection, _SCROLL_LIMIT, after)
@@ -272,7 +277,7 @@ class IngestRunner:
                 return
 
     async def _recreate_collection(self, ingest: Ingest, width: int) -> Ingest:
-        """Delete the collection and create it again with the dimensions of the embedder's vectors."""
+        """Delete the collection and create it again with the embedder's width."""
         await self._ports.collections.drop(ingest.collection)
         await self._ports.collections.create(ingest.collection, width)
         ingest = replace(ingest, stage="")
@@ -281,7 +286,7 @@ class IngestRunner:
 
 
 def _task_of(document: LibraryDocument) -> IngestTask:
-    """The task that reads a document again from its file."""
+    """Return the task that reads a document again from its file."""
     return IngestTask(
         kind=TaskKind.FILE,
         name=document.source,

@@ -1,4 +1,4 @@
-"""Values of ingests: what may be added, the limits of it, and ingests with their tasks as the catalogue stores them."""
+"""Values of ingests: sources, limits, and ingests with their tasks in the catalogue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.run.state import Run
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An uploaded file: a document, or a zip of documents. The name is only shown, never used as a path."""
+    """An uploaded document or zip of documents. The name is only displayed, never used as a path."""
 
     name: str
     body: bytes
@@ -24,7 +24,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A file or a folder with all files below it on the server's disk, where the operator allows it."""
+    """A file, or a folder with all files below it, on the server's disk, if the operator allows it."""
 
     path: Path
 
@@ -38,14 +38,14 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """All addresses on its own host in a sitemap and the sitemaps nested in it."""
+    """All addresses in a sitemap and nested sitemaps, on the sitemap's own host."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class RunPages:
-    """Pages as a run read them, without fetching them again."""
+    """Pages of a run, which are not fetched again."""
 
     run: Run
 
@@ -58,17 +58,17 @@ class IngestLimits:
     """Limits of an ingest and of the library. Sizes are bytes."""
 
     file: int = 50_000_000
-    """One document."""
+    """The size of one document."""
     files: int = 2_000
-    """Documents in one ingest."""
+    """The number of documents in one ingest."""
     total: int = 10_000_000_000
-    """All stored files together."""
+    """The size of all stored files together."""
     folders: tuple[Path, ...] = ()
-    """Folders on the server's disk that may be added from."""
+    """Folders on the server's disk from which documents may be added."""
 
     @classmethod
     def from_settings(cls, settings: Settings, folders: Sequence[Path] = ()) -> IngestLimits:
-        """The operator's limits, with further folders."""
+        """Return the operator's limits, with more allowed `folders`."""
         return cls(
             file=int(settings.file_megabytes * 1e6),
             files=settings.ingest_files,
@@ -81,20 +81,20 @@ class IngestLimits:
 
 
 class TaskKind(StrEnum):
-    """Where the bytes of a task come from."""
+    """The origin of a task's bytes."""
 
     FILE = "file"
-    """Uploaded: they are among the stored files."""
+    """An upload, whose bytes are among the stored files."""
     PATH = "path"
     """A file on the server's disk."""
     ADDRESS = "address"
     """A document on the web."""
     SITEMAP = "sitemap"
-    """A sitemap, which becomes one task for each address in it."""
+    """A sitemap, which becomes one task per address."""
 
 
 class TaskState(StrEnum):
-    """Where a document stands on its way into a collection."""
+    """The state of a document's way into a collection."""
 
     WAITING = "waiting"
     READING = "reading"
@@ -102,11 +102,11 @@ class TaskState(StrEnum):
     DONE = "done"
     FAILED = "failed"
     SKIPPED = "skipped"
-    """Nothing had to be done: it is there already, or the ingest was stopped before its turn."""
+    """The document exists already, or the ingest was stopped before its turn."""
 
     @property
     def ended(self) -> bool:
-        """Whether the document is in the collection, or will not get there."""
+        """Whether the task is done, failed or skipped."""
         return self in (TaskState.DONE, TaskState.FAILED, TaskState.SKIPPED)
 
 
@@ -116,13 +116,13 @@ class IngestState(StrEnum):
     LIVE = "live"
     DONE = "done"
     STOPPED = "stopped"
-    """A person ended it; documents that are complete stay."""
+    """A person ended the ingest. Complete documents stay."""
     INTERRUPTED = "interrupted"
-    """The process ended, or the database or the embedder failed: it can be resumed."""
+    """The process ended, or the database or the embedder failed. The ingest can be resumed."""
 
 
 class IngestAction(StrEnum):
-    """What an ingest does."""
+    """The action of an ingest."""
 
     ADD = "add"
     REEMBED = "re-embed"
@@ -130,97 +130,100 @@ class IngestAction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestTask:
-    """One thing to ingest: a document, or a zip or a sitemap that holds documents."""
+    """A document to ingest, or a zip or sitemap with documents."""
 
     ingest: str = ""
-    """The id of its ingest."""
+    """The id of the ingest."""
     number: int = 0
-    """Its position in the ingest, counted from 0."""
+    """The position in the ingest, from 0."""
     kind: TaskKind
     name: str
-    """A file's name, with the zip or folder that it is in, or an address."""
+    """A file's name with its zip or folder, or an address."""
     location: str = ""
-    """The path or the address that it is read from; empty for an upload."""
+    """The path or address of the bytes, or "" for an upload."""
     digest: str = ""
-    """SHA-256 of its bytes in hexadecimal; empty until they are read."""
+    """SHA-256 of the bytes in hexadecimal, or "" before they are read."""
     media_type: str = ""
-    """Empty until its bytes are read."""
+    """The media type, or "" before the bytes are read."""
     charset: str = ""
     state: TaskState = TaskState.WAITING
     reason: str = ""
-    """Why it failed or was skipped, or what of it was left out."""
+    """The reason of a failure or a skip, or a note on omitted parts."""
     pages: int = 0
     passages: int = 0
-    """In the collection so far."""
+    """The number of passages in the collection so far."""
     seconds: float = 0.0
     body: bytes | None = field(default=None, repr=False, compare=False)
-    """Bytes that are still to be stored; None once they are."""
+    """Bytes that are still to be stored, or None."""
 
     @property
     def document(self) -> str:
-        """The key of the `LibraryDocument` that it becomes; empty where it becomes none."""
+        """The key of the resulting `LibraryDocument`, or "" without a document."""
         becomes = self.state is not TaskState.FAILED and self.media_type not in (ZIP, STORED_PASSAGES)
         return self.digest if becomes else ""
 
     @property
     def url(self) -> str:
-        """The document's address on the web; empty for files."""
+        """The document's address on the web, or "" for files."""
         return "" if self.kind is TaskKind.PATH else self.location
 
     def stopped(self) -> IngestTask:
-        """The task as it is once a person stopped its ingest."""
+        """Return the task as skipped, because a person stopped the ingest."""
         return replace(self, state=TaskState.SKIPPED, passages=0, reason="stopped")
 
     @property
     def holds_documents(self) -> bool:
-        """Whether it is a zip or a sitemap."""
+        """Whether the task is a zip or a sitemap."""
         return self.kind is TaskKind.SITEMAP or self.media_type == ZIP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingest:
-    """An ingest into one collection, with its tasks as they were at one moment."""
+    """An ingest into one collection, with a snapshot of its tasks."""
 
     id: str
     collection: str
     action: IngestAction
     embedder: str
-    """The identity of the model."""
+    """The identity of the embedding model."""
     knobs: str
     """The chunk knobs, as JSON."""
     started: str
     """ISO 8601, UTC."""
     state: IngestState = IngestState.LIVE
     stage: str = ""
-    """What a re-embedding has to do before its tasks."""
+    """The pending stage of a re-embedding before its tasks, or ""."""
     owner: str = ""
-    """The lease of the process that works on it, or was the last to."""
+    """The lease of the process that works on the ingest, or did last."""
     message: str = ""
-    """Why it was interrupted, and what to do."""
+    """The reason of an interruption, with a hint."""
     tasks: tuple[IngestTask, ...] = ()
     seconds: float = 0.0
 
     def with_tasks(self, tasks: Sequence[IngestTask], seconds: float = 0.0) -> Ingest:
-        """The ingest with these tasks in order; without `seconds` it took as long as they did together."""
+        """Return the ingest with these tasks in order.
+
+        Without `seconds` the times of the tasks are added.
+        """
         ordered = tuple(sorted(tasks, key=lambda task: task.number))
         return replace(self, tasks=ordered, seconds=seconds or sum(task.seconds for task in ordered))
 
     @property
     def live(self) -> bool:
-        """Whether a process works on it."""
+        """Whether a process works on the ingest."""
         return self.state is IngestState.LIVE
 
     @property
     def counts(self) -> Counter[TaskState]:
-        """How many tasks are in each state."""
+        """The number of tasks in each state."""
         return Counter(task.state for task in self.tasks)
 
     @property
     def ended(self) -> int:
-        """How many tasks have ended."""
+        """The number of ended tasks."""
         return sum(task.state.ended for task in self.tasks)
 
     @property
     def passages(self) -> int:
-        """How many passages of it the collection has so far."""
+        """The number of its passages in the collection so far."""
         return sum(task.passages for task in self.tasks)

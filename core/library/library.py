@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MOST_CONCURRENT_DOCUMENTS = 8
 _EMBED_CALLS = 2
 _MOST_FOREIGN = 1_000
-"""Documents of other tools in one collection that are listed."""
+"""The most listed documents of other tools in one collection."""
 _EXAMPLE_QUESTIONS = 3
 _TITLE = 80
 """Characters of a title in an example question."""
@@ -41,10 +41,10 @@ class ReadingPool(Extract, Protocol):
 
     @property
     def count(self) -> int:
-        """How many processes read at the same time."""
+        """The number of documents read concurrently."""
 
     async def draw(self, body: bytes, page: int, width: int) -> bytes:
-        """A page of a PDF, counted from 1, as a PNG at most `width` pixels wide. Raises `Unreadable`."""
+        """Draw a page of a PDF, from 1, as a PNG at most `width` pixels wide. Raises `Unreadable`."""
 
 
 class ReadJobs(Read, Protocol):
@@ -52,13 +52,13 @@ class ReadJobs(Read, Protocol):
 
     @property
     def count(self) -> int:
-        """How many documents are read at the same time."""
+        """The number of documents read concurrently."""
 
 
 class Library:
     """All collections of a data folder. Coroutines run on the engine's loop (from a page: `runs.call(...)`).
 
-    `name` is a collection's name, and `access` what a visitor brings, for an embedder that needs a key.
+    `name` is a collection's name. `access` is a visitor's access, for an embedder that needs a key.
 
     Raises:
         BadInput: by every method that takes a collection's name, when it is not valid.
@@ -77,13 +77,13 @@ class Library:
         limits: IngestLimits,
         jobs: ReadJobs | None = None,
     ) -> None:
-        """`folder` is the data folder: library.sqlite and documents/ are in it.
+        """`folder` is the data folder, with library.sqlite and documents/.
 
-        With `jobs` documents are read there instead of by `workers`, as many at a time as they take.
+        With `jobs`, documents are read there instead of by `workers`, as many at a time as they allow.
         """
         at_once = jobs.count + 2 if jobs else min(workers.count + 2, _MOST_CONCURRENT_DOCUMENTS)
         self.limits = limits
-        """How much may be added."""
+        """The limits of ingests and of the library."""
         self._files = DocumentFiles(folder / "documents")
         self._catalogue = Catalogue(folder / LIBRARY, self._files)
         self.reader = DocumentReader(collections, self._catalogue)
@@ -107,7 +107,7 @@ class Library:
     # --- collections --------------------------------------------------------------------------------------
 
     async def collections(self) -> dict[str, Collection | LibraryFailed]:
-        """Every collection by its name, or the error with which it cannot be opened.
+        """Return every collection by name, or the error of opening it.
 
         Raises:
             LibraryFailed: when the database cannot list them.
@@ -125,17 +125,17 @@ class Library:
             return why
 
     async def create(self, name: str, *, access: Access | None = None) -> Collection:
-        """Create an empty collection for the current embedder; an existing one that fits is left as it is.
+        """Create an empty collection for the current embedder, unless a fitting one exists.
 
         Raises:
-            LibraryFailed: also when there is one of another width, distance or model.
+            LibraryFailed: also when a collection of another width, distance or model exists.
             EmbedFailed: when the embedder cannot be asked.
         """
         name = checked_name(name)
         return await open_or_create(self._collections, name, await self._embedder(access, name))
 
     async def embedder(self, name: str, access: Access | None = None) -> str:
-        """The identity of the current embedder of a collection.
+        """Return the identity of the current embedder of a collection.
 
         Raises:
             ChatFailed: when its server cannot be asked.
@@ -143,7 +143,7 @@ class Library:
         return (await self._embedder(access, name)).identity
 
     async def drop(self, name: str) -> None:
-        """Delete a collection with its documents; all ingests into it are stopped."""
+        """Delete a collection with its documents, and stop all ingests into it."""
         name = checked_name(name)
         async with self.ingests.stopped(name):
             await self._collections.drop(name)
@@ -152,7 +152,10 @@ class Library:
     # --- documents ----------------------------------------------------------------------------------------
 
     async def documents(self, name: str) -> tuple[LibraryDocument, ...]:
-        """The documents in a collection, latest first, then the 1,000 largest of those that other tools added."""
+        """Return the documents in a collection, latest first.
+
+        The 1,000 largest documents of other tools follow.
+        """
         name = checked_name(name)
         adding = [task for ingest in self.ingests.running(name) for task in ingest.progress.tasks]
         documents = await asyncio.to_thread(self._catalogue.documents, name)
@@ -163,7 +166,10 @@ class Library:
         return (*documents, *foreign[:_MOST_FOREIGN])
 
     async def example_questions(self, names: Sequence[str] = ()) -> tuple[str, ...]:
-        """Questions about documents of these collections, or of all, made of their titles and of nothing else."""
+        """Return questions made of the titles of documents.
+
+        `names` are the collections, by default all.
+        """
         questions: list[str] = []
         for name in names or await self._collections.names():
             if len(questions) < _EXAMPLE_QUESTIONS:
@@ -171,12 +177,12 @@ class Library:
         return tuple(questions[:_EXAMPLE_QUESTIONS])
 
     async def document(self, name: str, key: str) -> LibraryDocument | None:
-        """The document with this key; None when it is not in the collection."""
+        """Return the document with this key in a collection, or None."""
         document = await asyncio.to_thread(self._catalogue.document, checked_name(name), key)
         return document or next((d for d in await self.documents(name) if d.key == key), None)
 
     async def delete(self, name: str, key: str) -> None:
-        """Delete a document from a collection, and its file when no other collection has it.
+        """Delete a document from a collection, and its file if no other collection has it.
 
         Raises:
             BadInput: while it is being added.
@@ -199,10 +205,10 @@ class Library:
         exact: bool = False,
         access: Access | None = None,
     ) -> tuple[Neighbour, ...]:
-        """At most `limit` passages, those most similar to `text`, best first.
+        """Return the `limit` passages most similar to `text`, best first.
 
-        `where` is metadata that passages must have, such as `{"source": "mills.pdf", "page": 3}`; `exact` compares with
-        every passage where the database would use an approximate index.
+        `where` is required metadata, such as `{"source": "mills.pdf", "page": 3}`. `exact` compares with every passage
+        instead of an approximate index.
 
         Raises:
             BadInput: when `text` is empty.
@@ -220,7 +226,7 @@ class Library:
         return neighbours
 
     async def file(self, key: str) -> StoredFile:
-        """A document's file as it was added; of a run's page, its text.
+        """Return a document's file as it was added, or the text of a run's page.
 
         Raises:
             BadInput: when there is no such file.
@@ -237,7 +243,7 @@ class Library:
         return StoredFile(name=document.source, media_type=document.media_type, body=body)
 
     async def page_image(self, key: str, page: int, width: int = 1_000) -> bytes:
-        """A page of a PDF, counted from 1, as a PNG at most `width` pixels wide.
+        """Draw a page of a PDF, from 1, as a PNG at most `width` pixels wide.
 
         Raises:
             BadInput: when there is no such PDF or page, or it cannot be drawn.
@@ -257,12 +263,15 @@ class Library:
 
 
 def _questions_about(documents: Iterable[LibraryDocument]) -> Iterable[str]:
-    """A question about each document that has passages: by their titles, at last by their files' names."""
+    """Return a question about each document with passages.
+
+    Documents with titles come first, then documents with only a file name.
+    """
     titled_first = sorted((d for d in documents if d.passages), key=lambda document: not document.title)
     titles = (one_line(document.title or _file_title(document.source), _TITLE) for document in titled_first)
     return (f"What does “{title}” say?" for title in dict.fromkeys(filter(None, titles)))
 
 
 def _file_title(source: str) -> str:
-    """The name of a file without folder and extension; an address as it is."""
+    """Return the name of a file without folder and extension, or an address unchanged."""
     return source if "://" in source else PurePath(source).stem

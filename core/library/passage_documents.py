@@ -1,4 +1,4 @@
-"""Passages of collections behind the `Web` and `Extract` ports: a run reads them as it does pages."""
+"""Collection passages as pages, through the `Web` and `Extract` ports."""
 
 import json
 import re
@@ -15,29 +15,29 @@ from core.text.markdown.safe_markdown import web_address
 from core.text.sanitize import one_line
 
 PASSAGE = "application/vnd.openquery.passage+json"
-"""The media type of a passage's body, which is its fields as JSON."""
+"""The media type of a passage's body: its fields as JSON."""
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
-"""A language's code; other tools write its name too."""
+"""The code of a language. Other tools also write its name."""
 
 
 class LibraryWeb:
-    """The `Web` port over URLs of passages; all other URLs go to `web`."""
+    """The `Web` port for URLs of passages. All other URLs go to `web`."""
 
     def __init__(self, collections: SearchableCollections, web: Web) -> None:
         self._collections = collections
         self._web = web
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
-        """The body at a URL.
+        """Return the body at a URL.
 
         Raises:
-            Unreadable: when the passage was deleted or its database does not answer, or as `web` does.
+            Unreadable: when the passage was deleted, its database does not answer, or `web` fails.
         """
         return await self._passage(url) or await self._web(url, knobs)
 
     async def cached_page(self, url: str) -> Document | None:
-        """The passage or the cached page at a URL, without a request to the web; None where there is none."""
+        """Return the passage or the cached page at a URL, or None, without a request to the web."""
         if (document := await self._passage(url)) is not None:
             return document
         return await self._web.cached_page(url)
@@ -63,16 +63,19 @@ class LibraryWeb:
 
 
 class LibraryExtract:
-    """The `Extract` port for passages, whose text is already extracted; all other documents go to `extract`."""
+    """The `Extract` port for passages, whose text is already extracted.
+
+    All other documents go to `extract`.
+    """
 
     def __init__(self, extract: Extract) -> None:
         self._extract = extract
 
     async def __call__(self, document: Document, extractor: Extractor) -> Article:
-        """The article of a document.
+        """Return the article of a document.
 
         Raises:
-            Unreadable: when a passage is empty, or as `extract` does.
+            Unreadable: when a passage is empty, or `extract` fails.
         """
         if document.media_type != PASSAGE:
             return await self._extract(document, extractor)
@@ -96,8 +99,8 @@ class LibraryExtract:
 
 
 def _web_url(passage: LibraryPassage) -> str:
-    """The passage's address on the web, as it is stored; empty when it comes from a file.
+    """Return the passage's stored web address, or "" for a file.
 
-    Tools that load web pages have the address as the source alone.
+    Tools that load web pages store the address only as the source.
     """
     return web_address(passage.url) or web_address(passage.source)

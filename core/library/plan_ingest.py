@@ -1,4 +1,4 @@
-"""Turn what a person adds into tasks, and enforce the limits of an ingest before anything is stored."""
+"""Turn a person's sources into tasks, and check the limits before anything is stored."""
 
 import os
 import re
@@ -27,18 +27,17 @@ from core.reading.zip_archive import Archive
 from core.text.sanitize import one_line, pluralize
 
 NAME_LIMIT = 300
-"""Characters of a document's name."""
+"""The most characters of a document's name."""
 _SYSTEM_FILE = re.compile(r"(?:^|/)(?:__MACOSX/|\.(?!\.?/)|Thumbs\.db$|desktop\.ini$)")
 
 
 def plan_ingest(sources: Sequence[IngestSource], limits: IngestLimits, used: int) -> list[IngestTask]:
-    """The tasks of an ingest, with the bytes to store. A document that is too large is a failed task. Blocks.
+    """Return the tasks of an ingest, with the bytes to store. Blocks.
 
-    `used` are the bytes that the library has stored already.
+    A document that is too large is a failed task. `used` is the number of bytes in the library.
 
     Raises:
-        BadInput: when there is nothing to add, or more than one ingest or the library may hold, or a folder
-            that the operator did not name.
+        BadInput: when there is nothing to add, the limits are exceeded, or a folder is not allowed by the operator.
     """
     tasks: list[IngestTask] = []
     count = size = 0
@@ -63,22 +62,25 @@ def plan_ingest(sources: Sequence[IngestSource], limits: IngestLimits, used: int
 
 
 def is_system_file(name: str) -> bool:
-    """Whether a zip's member is a hidden file or metadata of an operating system, which is left out."""
+    """Return whether a zip's member is a hidden file or metadata of an operating system.
+
+    Such members are left out.
+    """
     return bool(_SYSTEM_FILE.search(name))
 
 
 def _count_members(body: bytes) -> int:
-    """The number of documents that a zip lists. Raises Unreadable when it is no zip."""
+    """Return the number of documents that a zip lists. Raises `Unreadable` for a damaged zip."""
     return sum(not is_system_file(name) for name in Archive(body, 0).names)
 
 
 def too_large(limits: IngestLimits) -> str:
-    """The reason of a document that is larger than the limit."""
+    """Return the reason for refusing a document above the size limit."""
     return f"larger than {_megabytes(limits.file)} (OPENQUERY_FILE_MB)"
 
 
 def document_name(text: str) -> str:
-    """A document's name: `text` on one line, its end where it is longer than `NAME_LIMIT` characters."""
+    """Return a document's name: `text` on one line, cut at its start to `NAME_LIMIT` characters."""
     line = one_line(text, 10 * NAME_LIMIT)
     return line if len(line) <= NAME_LIMIT else f"…{line[1 - NAME_LIMIT :]}"
 
@@ -105,7 +107,10 @@ def _tasks(source: IngestSource, limits: IngestLimits) -> Iterator[IngestTask]:
 
 
 def file_task(name: str, body: bytes, limits: IngestLimits) -> IngestTask:
-    """The task of an uploaded document, already failed when it is too large or of an unsupported type."""
+    """Return the task of an uploaded document.
+
+    The task has failed if the document is too large or of an unsupported type.
+    """
     try:
         media_type = kind_of(name, body)
     except Unreadable as why:
@@ -116,20 +121,22 @@ def file_task(name: str, body: bytes, limits: IngestLimits) -> IngestTask:
 
 
 def stored_task(name: str, media_type: str, body: bytes) -> IngestTask:
-    """A task whose bytes are to be stored with it."""
+    """Return a task with bytes to store."""
     return IngestTask(kind=TaskKind.FILE, name=name, digest=digest_of(body), media_type=media_type, body=body)
 
 
 def failed_task(name: str, why: Unreadable) -> IngestTask:
-    """A task that failed before its bytes were stored."""
+    """Return a task that failed before its bytes were stored."""
     return IngestTask(kind=TaskKind.FILE, name=name, state=TaskState.FAILED, reason=str(why))
 
 
 def _files_below(path: Path, limits: IngestLimits) -> Iterator[tuple[str, Path | Unreadable]]:
-    """Files below a folder with their names, or why one cannot be read; hidden files and links are left out.
+    """Yield the files below a folder with their names, or an error for each unreadable file.
+
+    Hidden files and links are left out.
 
     Raises:
-        BadInput: when the folder does not exist, or is in none that the operator allows.
+        BadInput: when the folder does not exist, or the operator does not allow it.
     """
     try:
         root = path.expanduser().resolve(strict=True)
@@ -150,14 +157,17 @@ def _files_below(path: Path, limits: IngestLimits) -> Iterator[tuple[str, Path |
 
 
 def _walk(root: Path, failures: list[OSError]) -> Iterator[Path]:
-    """Files below a folder that are not hidden; `failures` gets the errors of folders that cannot be listed."""
+    """Yield the files below a folder that are not hidden.
+
+    `failures` receives the errors of folders that cannot be listed.
+    """
     for folder, folders, files in os.walk(root, onerror=failures.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
 
 
 def _readable(file: Path) -> Path | Unreadable | None:
-    """The file, or why it cannot be added; None for links, pipes and other special files."""
+    """Return the file, the reason against it, or None for links, pipes and special files."""
     try:
         str(file).encode()
         return file if stat.S_ISREG(file.lstat().st_mode) else None

@@ -1,4 +1,4 @@
-"""An ingest that runs in this process: its tasks, several at a time, each step stored before it is shown."""
+"""A running ingest: its tasks, several at a time, each step stored before display."""
 
 import asyncio
 import logging
@@ -33,16 +33,22 @@ from core.text.sanitize import pluralize
 log = logging.getLogger(__name__)
 
 KNOBS = TypeAdapter(ChunkKnobs)
-"""Chunk knobs as JSON."""
+"""JSON form of the chunk knobs."""
 
 _CONSECUTIVE_FAILURES = 3
-"""Documents in a row that fail because of the database, the embedder or the workers interrupt the ingest."""
+"""The number of failing documents that interrupt the ingest.
+
+The failures are those of the database, the embedder or the workers, without a success in between.
+"""
 _TRIES, _RETRY_PAUSE = 2, 0.5
-"""How often a document is tried, and the seconds before it is tried again."""
+"""The number of attempts per document, and the seconds between attempts."""
 
 
 class RunningIngest:
-    """An ingest with its background task. All but `wait` and `interrupt` may be called from any thread."""
+    """An ingest with its background task.
+
+    All methods except `wait` and `interrupt` may be called from any thread.
+    """
 
     def __init__(
         self,
@@ -54,7 +60,7 @@ class RunningIngest:
         resumed: bool = False,
     ) -> None:
         self.ingest = ingest
-        """The ingest as it is stored, without its tasks."""
+        """The stored ingest, without its tasks."""
         self._tasks = {task.number: task for task in tasks}
         self._ports, self._embed, self._resumed = ports, embed, resumed
         self._queue = deque(self._unfinished)
@@ -68,12 +74,12 @@ class RunningIngest:
 
     @property
     def progress(self) -> Ingest:
-        """The ingest with its tasks as they are now."""
+        """The ingest with its tasks at present."""
         seconds = time.monotonic() - self._start if self._seconds is None else self._seconds
         return self.ingest.with_tasks(list(self._tasks.values()), seconds)
 
     def cancel(self) -> None:
-        """Stop the ingest: complete documents stay in the collection, partial ones are removed.
+        """Stop the ingest. Complete documents stay in the collection, partial documents are removed.
 
         A re-embedding is only interrupted, because the collection is incomplete until it is resumed.
         """
@@ -87,7 +93,7 @@ class RunningIngest:
         await self.wait()
 
     async def wait(self) -> Ingest:
-        """Return the ingest once it has ended."""
+        """Return the ingest after its end."""
         await asyncio.wait([self._work])
         return self.progress
 
@@ -95,7 +101,7 @@ class RunningIngest:
 
     @property
     def _unfinished(self) -> list[int]:
-        """The numbers of the tasks that have not ended, in order."""
+        """The numbers of the unfinished tasks, in order."""
         return sorted(task.number for task in self._tasks.values() if not task.state.ended)
 
     async def _run(self) -> None:
@@ -158,7 +164,10 @@ class RunningIngest:
             await self._save(ended)
 
     async def _retry(self, task: IngestTask, error: OpenQueryError) -> None:
-        """Try a task again after a failure of the database, the embedder or workers, which may be due to its document."""
+        """Retry a task after a failure of the database, embedder or workers.
+
+        The failure may be due to its document.
+        """
         self._failing.add(task.number)
         self._tries[task.number] += 1
         if len(self._failing) >= _CONSECUTIVE_FAILURES:
@@ -171,15 +180,15 @@ class RunningIngest:
         self._queue.append(task.number)
 
     async def _fail(self, task: IngestTask, reason: str) -> None:
-        """Fail a task, and remove what the collection has of its document."""
+        """Fail a task, and remove its document's passages from the collection."""
         task = self._tasks[task.number]
         await remove_passages(self.ingest.collection, task, self._ports.collections)
         await self._save(replace(task, state=TaskState.FAILED, passages=0, reason=reason))
 
     async def _save(self, task: IngestTask, document: LibraryDocument | None = None) -> IngestTask:
-        """Store a task, then show it without its `body`; with a document: store that it is complete too.
+        """Store a task, then show it without its `body`. With `document`, store that too.
 
-        A task that is shown is in the catalogue, so it is still true after a crash.
+        A displayed task is in the catalogue, so it is still true after a crash.
 
         Raises:
             StoreFailed: when the catalogue cannot be written.
@@ -199,10 +208,10 @@ class RunningIngest:
         return saved
 
     async def _add_tasks(self, tasks: Sequence[IngestTask]) -> None:
-        """Append the documents of a zip or a sitemap; those that an earlier try appended are left out.
+        """Append the documents of a zip or a sitemap, except those of an earlier attempt.
 
         Raises:
-            Unreadable: TOO_LARGE when the ingest would have more documents than it may.
+            Unreadable: TOO_LARGE when the ingest would exceed its number of documents.
         """
         known_keys = {(task.name, task.location or task.digest) for task in self._tasks.values()}
         new = [task for task in tasks if (task.name, task.location or task.digest) not in known_keys]
@@ -215,13 +224,13 @@ class RunningIngest:
 
     @property
     def _remaining(self) -> int:
-        """How many documents may still come out of zips and sitemaps."""
+        """The number of documents that zips and sitemaps may still add."""
         return max(0, self._ports.limits.files - sum(not t.holds_documents for t in self._tasks.values()))
 
     # --- one task -----------------------------------------------------------------------------------------
 
     async def _ingest_task(self, task: IngestTask) -> IngestTask:
-        """The task once it is done or skipped. Raises what it fails with."""
+        """Run a task, and return it done or skipped. Raises the error of a failure."""
         ports = self._ports
         if task.kind is TaskKind.SITEMAP:
             await self._save(replace(task, state=TaskState.READING))
@@ -250,7 +259,7 @@ class RunningIngest:
             ports.active.discard(key)
 
     async def _already_there(self, task: IngestTask) -> str:
-        """The reason to skip a document whose bytes the collection has already; empty when it has not."""
+        """Return the reason to skip a document that the collection already has, or ""."""
         if self.ingest.action is IngestAction.REEMBED or task.media_type == ZIP:
             return ""
         read = self._ports.catalogue.document
@@ -261,7 +270,7 @@ class RunningIngest:
         return "already there" + (f" as “{document.source}”" if document.source != task.name else "")
 
     async def _has_passages(self, task: IngestTask) -> bool:
-        """Whether the collection has the first passage of a task's document."""
+        """Return whether the collection has the first passage of a task's document."""
         first = passage_id(task.digest, 0, self._embed.identity)
         return bool(await self._ports.collections.get(self.ingest.collection, [first]))
 
@@ -274,7 +283,7 @@ class RunningIngest:
         knobs = KNOBS.validate_json(self.ingest.knobs)
         left_out, document, passages = await ports.read(task, body, embedder, knobs)
         if not (self._resumed or self._tries[task.number]) and await self._has_passages(task):
-            # Left by an ingest that was killed and never resumed, perhaps with other chunk knobs.
+            # Passages of an ingest that was killed and never resumed, perhaps with other chunk knobs.
             await remove_passages(collection, task, ports.collections)
         task = replace(task, state=TaskState.EMBEDDING, pages=document.pages, reason=left_out)
         try:

@@ -1,6 +1,6 @@
-"""Collections behind the `Search` port: a run finds passages as it does pages.
+"""Collections behind the `Search` port: a run finds passages like pages.
 
-So every stage after the search treats a passage as it treats a page (decision 0008).
+Every stage after the search treats a passage like a page (decision 0008).
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from core.adapters.cache.embedding_cache import CachedEmbed
 
 SNIPPET = 200
-"""About how many characters a snippet has."""
+"""The most characters of a snippet."""
 
 FIRST_WORDS = 80
-"""The most characters of a title that is made of a passage's text."""
+"""The most characters of a title made of a passage's text."""
 
 PASSAGES = 10
-"""How many passages of a collection a query finds at least, so that a smaller context is a choice among them."""
+"""The least number of passages per query, so that a smaller context is a choice among them."""
 
 _ADD_DOCUMENTS = "Add documents on the Library page, or with: openquery ingest COLLECTION FILE"
 
 _NAMING = "--search-collections, search.collections or OPENQUERY_COLLECTIONS"
-"""How a question's collections are named: on the command line, over HTTP and in the settings."""
+"""The ways to name a question's collections: command line, HTTP and settings."""
 
 _CACHED = 4_000
-"""Passages that were found last: reading one of them needs no request to the database."""
+"""The number of cached passages. Reading them needs no request to the database."""
 
 
 class SearchableCollections:
-    """The collections of a vector database, with a cache of the passages that were found last."""
+    """The collections of a vector database, with a cache of the latest found passages."""
 
     def __init__(self, collections: PassageSearch) -> None:
         self.collections = collections
@@ -54,10 +54,10 @@ class SearchableCollections:
     async def nearest(
         self, name: str, vector: NDArray[np.float32], limit: int, embed: CachedEmbed
     ) -> tuple[Neighbour, ...]:
-        """The passages most similar to `vector`. Vectors made by `embed` go into its cache.
+        """Return the passages most similar to `vector`. Vectors of `embed` go into its cache.
 
         Raises:
-            LibraryFailed: as the database does, and when another model made the vectors.
+            LibraryFailed: when the database fails, or another model made the vectors.
         """
         neighbours = await self.collections.nearest(name, vector, limit)
         own = [neighbour for neighbour in neighbours if neighbour.passage.embedder == embed.identity]
@@ -73,10 +73,10 @@ class SearchableCollections:
         return neighbours
 
     async def get(self, name: str, passage: str) -> LibraryPassage | None:
-        """The passage with this id; None when there is none.
+        """Return the passage with this id, or None.
 
         Raises:
-            LibraryFailed: as the database does.
+            LibraryFailed: when the database fails.
         """
         if (cached := self._found.get((name, passage))) is not None:
             return cached
@@ -84,26 +84,26 @@ class SearchableCollections:
 
 
 class CombinedCollections:
-    """One collection of a database under its name, and all other collections of another database."""
+    """One collection of a database by its name, and all collections of another database."""
 
     def __init__(self, name: str, own: PassageSearch, others: PassageSearch) -> None:
         self.name, self.own, self.others = name, own, others
 
     @property
     def identity(self) -> str:
-        """Both databases, without a key."""
+        """The names of both databases, without a key."""
         return f"{self.others.identity} and {self.own.identity}"
 
     async def names(self) -> tuple[str, ...]:
-        """All collections."""
+        """Return the names of all collections."""
         return (*await self.own.names(), *await self.others.names())
 
     async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
-        """As `PassageSearch.nearest`."""
+        """Return the passages most similar to `vector`, best first."""
         return await self._database(name).nearest(name, vector, limit)
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        """As `PassageSearch.get`."""
+        """Return the passages with these ids, in this order, without unknown ids."""
         return await self._database(name).get(name, ids)
 
     def _database(self, name: str) -> PassageSearch:
@@ -111,26 +111,26 @@ class CombinedCollections:
 
 
 class LibrarySearch:
-    """The `Search` port over collections: the passages most similar to the query.
+    """The `Search` port over collections, by similarity to the query.
 
-    A collection that cannot be searched is reported in `unresponsive_engines`; when none can be, the search fails.
+    A collection that cannot be searched is reported in `unresponsive_engines`. If all fail, the search fails.
     """
 
     def __init__(self, collections: SearchableCollections, embed: CachedEmbed, context: int = 0) -> None:
-        """`context` is how many passages the run wants in its context."""
+        """`context` is the number of passages for the run's context."""
         self._collections = collections
         self._embed = embed
         self._context = context
 
     @property
     def identity(self) -> str:
-        """The database, without a key."""
+        """The name of the database, without a key."""
         return f"library {self._collections.collections.identity}"
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """The passages of the chosen collections, of all where none is chosen, best first in each.
+        """Return the passages of the chosen collections, or of all, best first in each.
 
-        Where the knobs set no number of passages it is that of the context, and `PASSAGES` at least.
+        Without a number of passages in the knobs, it is the size of the context, and at least `PASSAGES`.
 
         Raises:
             SearchFailed: when the query cannot be embedded, or no collection can be searched.
@@ -167,10 +167,10 @@ class LibrarySearch:
         )
 
     async def _names(self, chosen: Sequence[str]) -> Sequence[str]:
-        """The collections to search: those that are chosen, else all.
+        """Return the collections to search: the chosen ones, or else all.
 
         Raises:
-            SearchFailed: when a name cannot be one, there is no collection, or there are too many.
+            SearchFailed: for an invalid name, without a collection, or with too many collections.
         """
         try:
             if chosen:
@@ -188,7 +188,7 @@ class LibrarySearch:
         return names
 
     async def _choice(self) -> str:
-        """What to do where a collection is missing: the names that there are, and how one is chosen."""
+        """Return a hint for a missing collection: the existing names, and how to choose."""
         try:
             names = await self._collections.collections.names()
         except LibraryFailed as error:
@@ -200,7 +200,10 @@ class LibrarySearch:
 
 
 class WebAndLibrary:
-    """The `Search` port over the web and the library in parallel; one may fail without the other."""
+    """The `Search` port over the web and the library in parallel.
+
+    One may fail without the other.
+    """
 
     def __init__(self, web: Search, library: Search) -> None:
         self._web = web
@@ -208,14 +211,14 @@ class WebAndLibrary:
 
     @property
     def identity(self) -> str:
-        """Both, without a key."""
+        """The names of both, without a key."""
         return f"{self._web.identity} and {self._library.identity}"
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """The results of both, each with its own ranks.
+        """Return the results of both, each with its own ranks.
 
         Raises:
-            SearchFailed: when neither can be searched.
+            SearchFailed: when both fail.
         """
         web, library = await asyncio.gather(
             self._web(query, knobs), self._library(query, knobs), return_exceptions=True
@@ -236,7 +239,7 @@ class WebAndLibrary:
                 " ".join(fault.message for fault in faults), hint=" ".join(fault.hint for fault in faults)
             ) from faults[0]
         return SearchReply(
-            # The web's backend where it answered: passages carry the name of their collection.
+            # The web's backend if it answered, because passages carry the name of their collection.
             backend=replies[0].backend,
             results=tuple(result for reply in replies for result in reply.results),
             unresponsive_engines=(
@@ -252,9 +255,9 @@ class WebAndLibrary:
 
 
 def title_of(passage: LibraryPassage) -> str:
-    """A title for a passage: its document's title, or source, or the first words; and the page.
+    """Return a passage's title: its document's title, source, or first words, with the page.
 
-    Where the first words would be all of the text, it is the point's id.
+    If the first words would be the whole text, the point's id is used.
     """
     words = one_line(passage.content)
     first_words = truncate(words, FIRST_WORDS) if len(words) > FIRST_WORDS else f"Point {passage.id}"
@@ -263,7 +266,7 @@ def title_of(passage: LibraryPassage) -> str:
 
 
 def shown_text(passage: LibraryPassage) -> str:
-    """The text of a passage for people: that of a Markdown file without its marks."""
+    """Return the text of a passage for people, without the marks of a Markdown file."""
     is_markdown = passage.source.lower().endswith((".md", ".markdown"))
     return without_marks(passage.content) if is_markdown else passage.content
 

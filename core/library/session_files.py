@@ -1,4 +1,7 @@
-"""Documents of one session: on disk until they are read, then their passages in memory, and deleted when it ends."""
+"""Documents of one session: on disk until read, then passages in memory.
+
+They are deleted when the session ends.
+"""
 
 from __future__ import annotations
 
@@ -32,21 +35,21 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SESSION = "session"
-"""The collection name under which a question finds the documents of its session."""
+"""The collection name of the session's documents in a question."""
 MOST_FILES = 20
-"""Of one session."""
+"""The most files of one session."""
 MOST_PASSAGES = 5_000
-"""Of one document."""
+"""The most passages of one document."""
 
 _NAME = 200
-"""Characters of a name."""
+"""The most characters of a name."""
 _EMBED_CALLS = 2
 _IN_MEMORY = 2
-"""Files whose bytes are in memory at the same time, to be read."""
+"""The number of files in memory at the same time for reading."""
 
 
 class SessionFilesPool:
-    """What the files of all sessions of a process share: extractor, embedder and a limit of their size."""
+    """The shared extractor, embedder and size limit for the files of all sessions."""
 
     def __init__(
         self,
@@ -56,7 +59,7 @@ class SessionFilesPool:
         largest: int,
         memory_limit: int,
     ) -> None:
-        """`largest` is the limit of one file, `memory_limit` that of all, in bytes."""
+        """`largest` is the limit of one file, `memory_limit` of all, in bytes."""
         self.extract, self.embedder = extract, embedder
         self.largest, self.memory_limit = largest, memory_limit
         self.embed_slots = asyncio.Semaphore(_EMBED_CALLS)
@@ -64,51 +67,51 @@ class SessionFilesPool:
         self._open: WeakSet[SessionFiles] = WeakSet()
 
     async def open(self) -> SessionFiles:
-        """The files of a new session. Must run on the engine's loop."""
+        """Return the files of a new session. Must run on the engine's loop."""
         files = SessionFiles(self)
         self._open.add(files)
         return files
 
     @property
     def memory(self) -> int:
-        """Bytes in memory, and of files on disk that have not been read, approximately."""
+        """Approximate bytes in memory, and of unread files on disk."""
         return sum(files.memory for files in self._open)
 
 
 @dataclass(slots=True, kw_only=True)
 class SessionFile:
-    """A file with its passages and vectors. A newer file of the same name is another one."""
+    """A file with its passages and vectors. A newer file of the same name is a new object."""
 
     task: IngestTask
-    """Its name, media type and state."""
+    """The name, media type and state of the file."""
     size: int
     """Bytes of the file."""
     unread: int
-    """Bytes of the file until its passages are complete: room is reserved for them."""
+    """Bytes reserved for the file until its passages are complete."""
     points: dict[str, LibraryPassage] = field(default_factory=dict)
     """Passages by id."""
     vectors: NDArray[np.float32] | None = None
-    """A row for each passage, in their order."""
+    """A row for each passage, in the same order."""
     work: asyncio.Task[None] | None = None
 
     @property
     def memory(self) -> int:
-        """Memory in bytes, approximately."""
+        """Approximate memory in bytes."""
         texts = sum(len(passage.content) for passage in self.points.values())
         return self.unread + texts + (0 if self.vectors is None else self.vectors.nbytes)
 
     async def get(self, _name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        """The passages with these ids; unknown ids are left out."""
+        """Return the passages with these ids, without unknown ids."""
         return tuple(self.points[key] for key in ids if key in self.points)
 
     async def put(self, _name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
-        """Append passages. `vectors`: shape (len(passages), width)."""
+        """Append passages with `vectors` of shape (len(passages), width)."""
         self.points |= {passage.id: passage for passage in passages}
         self.vectors = vectors if self.vectors is None else np.concatenate((self.vectors, vectors))
         self.vectors.flags.writeable = False
 
     def nearest(self, vector: NDArray[np.float32], limit: int) -> list[Neighbour]:
-        """The passages most similar to `vector`, best first. Raises LibraryFailed for another width."""
+        """Return the passages most similar to `vector`, best first. Raises `LibraryFailed` for another width."""
         if self.vectors is None:
             return []
         if self.vectors.shape[1] != len(vector):
@@ -169,7 +172,10 @@ class SessionFile:
 
 
 class SessionFiles:
-    """The documents of one session. All but `files` and `clear` must be called on the engine's loop."""
+    """The documents of one session.
+
+    All methods except `files` and `clear` must be called on the engine's loop.
+    """
 
     def __init__(self, pool: SessionFilesPool) -> None:
         self._pool = pool
@@ -180,20 +186,22 @@ class SessionFiles:
 
     @property
     def files(self) -> tuple[SessionFile, ...]:
-        """In the order in which they were added."""
+        """The files in the order of adding."""
         return tuple(self._files.values())
 
     @property
     def memory(self) -> int:
-        """Memory in bytes, approximately."""
+        """Approximate memory in bytes."""
         return sum(file.memory for file in self.files)
 
     async def add(self, name: str, incoming: IO[bytes], access: Access) -> SessionFile:
-        """Add a file, replacing one of the same name; it is read and embedded in the background, and then closed.
+        """Add a file, replacing a file of the same name.
+
+        The file is read and embedded in the background, and then closed.
 
         Raises:
-            BadInput: when it has no name, is too large or is no document, or there are too many files. A file of
-                the same name stays then.
+            BadInput: when it has no name, is too large or is no document, or there are too many files. An existing
+                file of the same name then stays.
         """
         name, size = one_line(name, _NAME), os.fstat(incoming.fileno()).st_size
         try:
@@ -205,11 +213,11 @@ class SessionFiles:
         task = IngestTask(kind=TaskKind.FILE, name=name, media_type=media_type)
         file = self._files[name] = SessionFile(task=task, size=size, unread=size)
         file.work = asyncio.create_task(file.read(incoming, access, self._pool))
-        file.work.add_done_callback(lambda _: incoming.close())  # also where it never began
+        file.work.add_done_callback(lambda _: incoming.close())  # also if the work never began
         return file
 
     async def _checked(self, name: str, size: int, incoming: IO[bytes]) -> str:
-        """The media type of a file that may be added. Raises BadInput as `add` does."""
+        """Return the media type of an acceptable file. Raises `BadInput` for any other."""
         if not name:
             raise BadInput("The file has no name.", hint="Give it one with an extension, such as .pdf.")
         if size > self._pool.largest:
@@ -238,7 +246,7 @@ class SessionFiles:
         return media_type
 
     async def remove(self, name: str) -> bool:
-        """Delete a file; False when there was none."""
+        """Delete a file, and return whether it existed."""
         return self._drop(one_line(name, _NAME))
 
     def _drop(self, name: str) -> bool:
@@ -253,7 +261,7 @@ class SessionFiles:
             self._loop.call_soon_threadsafe(lambda: [self._drop(name) for name in tuple(self._files)])
 
     def combined_with(self, others: SearchableCollections) -> SearchableCollections:
-        """These documents under the name `session`, and all other collections as they are."""
+        """Return these documents as collection `session`, with all other collections."""
         if self._combined is None or self._combined[0] is not others:
             combined = CombinedCollections(SESSION, self, others.collections)
             self._combined = others, SearchableCollections(combined)
@@ -262,14 +270,14 @@ class SessionFiles:
     # --- as a collection ----------------------------------------------------------------------------------
 
     async def names(self) -> tuple[str, ...]:
-        """The collection's name, once a file was added."""
+        """Return the collection's name, once a file was added."""
         return (SESSION,) if self._files else ()
 
     async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
-        """The passages most similar to `vector`, by exact search.
+        """Return the passages most similar to `vector`, by exact search.
 
         Raises:
-            LibraryFailed: when there are none, or their vectors have another width.
+            LibraryFailed: without passages, or when their vectors have another width.
         """
         neighbours = [neighbour for file in self.files for neighbour in file.nearest(vector, limit)]
         if not neighbours:
@@ -280,11 +288,11 @@ class SessionFiles:
         return tuple(sorted(neighbours, key=lambda neighbour: -neighbour.score)[:limit])
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        """The passages with these ids; unknown ids are left out."""
+        """Return the passages with these ids, without unknown ids."""
         return tuple(file.points[key] for key in ids for file in self.files if key in file.points)
 
 
 def _contents(file: IO[bytes]) -> bytes:
-    """The whole file. Blocks."""
+    """Return the contents of a file. Blocks."""
     file.seek(0)
     return file.read()

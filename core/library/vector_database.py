@@ -1,7 +1,7 @@
-"""What the library needs of a vector database, and whether an embedder fits a collection of it.
+"""The vector database that the library needs, and the check of its embedder.
 
 Adapters match the protocols and inherit nothing. The database itself refuses another width or distance in `create`,
-`put` and `nearest`; which model made the vectors is stored with the passages.
+`put` and `nearest`. The model of the vectors is stored with the passages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,49 +17,52 @@ from core.text.display import embedder_names
 
 
 class PassageSearch(Protocol):
-    """As much of `Collections` as a run needs."""
+    """The part of `Collections` that a run needs."""
 
     @property
     def identity(self) -> str:
-        """Names the database; never holds a key."""
+        """The name of the database, never with a key."""
 
     async def names(self) -> tuple[str, ...]:
-        """All collections, sorted."""
+        """Return the names of all collections, sorted."""
 
     async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
-        """The passages most similar to `vector`, best first."""
+        """Return the passages most similar to `vector`, best first."""
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        """The passages with these ids, in this order; unknown ids are left out."""
+        """Return the passages with these ids, in this order, without unknown ids."""
 
 
 class PassageStore(Protocol):
-    """As much of `Collections` as storing passages needs."""
+    """The part of `Collections` that storing passages needs."""
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        """The passages with these ids, in this order; unknown ids are left out."""
+        """Return the passages with these ids, in this order, without unknown ids."""
 
     async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
-        """Add passages, or replace those with the same id. `vectors`: shape (len(passages), width)."""
+        """Add or replace passages, by id. `vectors` has shape (len(passages), width)."""
 
 
 class Collections(PassageSearch, PassageStore, Protocol):
     """A vector database: collections of passages that are found by cosine similarity.
 
-    Collection names are those that `core.model.library.checked_name` accepts. `where` narrows to passages
-    whose metadata has exactly these values, such as `{"source": "mills.pdf", "page": 3}`. `identity` names
-    the database and never holds a key. Every method raises `LibraryFailed` with what to do: when the
-    database does not answer, when there is no such collection, when the width does not fit.
+    `core.model.library.checked_name` checks names of collections. `where` requires exact values of metadata, such as
+    `{"source": "mills.pdf", "page": 3}`. `identity` names the database and never holds a key. Every method raises
+    `LibraryFailed` with a hint if the database does not answer, the collection does not exist, or the width does not
+    fit.
     """
 
     async def about(self, name: str, *, wait: bool = True) -> Collection:
-        """`wait` for a moment when another process has it open, which may just be letting go of it."""
+        """Describe a collection.
+
+        With `wait`, wait a moment if another process has it open, since that process may just be closing it.
+        """
 
     async def create(self, name: str, width: int) -> None:
-        """An empty collection under cosine distance; nothing happens when there is one of that width."""
+        """Create an empty collection with cosine distance, unless one of that width exists."""
 
     async def drop(self, name: str) -> None:
-        """Delete the collection with all in it; nothing happens when there is none."""
+        """Delete the collection with its contents, if it exists."""
 
     async def nearest(
         self,
@@ -70,28 +73,31 @@ class Collections(PassageSearch, PassageStore, Protocol):
         *,
         exact: bool = False,
     ) -> tuple[Neighbour, ...]:
-        """The passages most similar to `vector`, best first. `exact` compares with every one of them."""
+        """Return the passages most similar to `vector`, best first. `exact` compares with all of them."""
 
     async def scroll(
         self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
     ) -> tuple[tuple[LibraryPassage, ...], str]:
-        """The next passages in the order of their ids, and what to pass as `after` for more; "" at the end."""
+        """Return the next passages by id, and `after` for more, or "" at the end."""
 
     async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
-        """The documents that its passages name, most passages first: source, digest and number of passages."""
+        """Return the documents of the passages, most passages first.
+
+        Each has source, digest and number of passages.
+        """
 
     async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
-        """Delete the passages that match; `where` must not be empty."""
+        """Delete the matching passages. `where` must not be empty."""
 
     async def aclose(self) -> None:
         """Close the connections to the database."""
 
 
 async def open_or_create(collections: Collections, name: str, embed: Embed) -> Collection:
-    """The collection, created when there is none.
+    """Return the collection, created if missing.
 
     Raises:
-        LibraryFailed: when another model made its vectors, or they have another width or distance.
+        LibraryFailed: when its vectors have another model, width or distance.
         EmbedFailed: when the embedder cannot be asked.
     """
     await collections.create(name, await embedding_width(embed))
@@ -101,7 +107,7 @@ async def open_or_create(collections: Collections, name: str, embed: Embed) -> C
 
 
 async def embedding_width(embed: Embed) -> int:
-    """The number of dimensions of an embedder's vectors.
+    """Return the number of dimensions of an embedder's vectors.
 
     Raises:
         EmbedFailed: when the embedder cannot be asked.
@@ -110,10 +116,12 @@ async def embedding_width(embed: Embed) -> int:
 
 
 def check_embedder(name: str, made_by: str, embedder: str) -> None:
-    """Refuse an embedder that did not make the vectors of a collection; an empty `made_by` is unknown, and passes.
+    """Refuse an embedder that did not make the vectors of a collection.
+
+    An empty `made_by` is unknown, and passes.
 
     Raises:
-        LibraryFailed: when another model made them.
+        LibraryFailed: when another model made the vectors.
     """
     if made_by and made_by != embedder:
         before, current = embedder_names(made_by, embedder)
