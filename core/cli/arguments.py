@@ -1,4 +1,4 @@
-"""The commands of the command line, and their arguments. `runs` says which function a command is."""
+"""The commands of the command line, with their arguments. `runs` names the function of a command."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ FLAGS = {
     "rank.strategy": ("--strategy",),
     "rank.threshold": ("--threshold",),
 }
-"""Flags of the knobs that are used most; every other knob has `--group-name`."""
+"""Flags of the most used knobs. Every other knob has `--group-name`."""
 
 
 def flags_of(path: str) -> tuple[str, ...]:
-    """The flags of a knob such as `rank.top_k`, the long one last."""
+    """Return the flags of a knob such as `rank.top_k`, the long flag last."""
     return FLAGS.get(path) or (f"--{path.replace('.', '-').replace('_', '-')}",)
 
 
 def parser(program: str = "openquery") -> argparse.ArgumentParser:
-    """The parser of all commands."""
+    """Return the parser of all commands."""
     top = argparse.ArgumentParser(
         prog=program,
         description="Answer questions from the web or from your documents, with citations. Without arguments, the pages "

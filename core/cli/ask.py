@@ -55,27 +55,27 @@ from core.text.sanitize import pluralize
 
 
 class Output(StrEnum):
-    """What `ask` prints on stdout."""
+    """The form of `ask`'s output on stdout."""
 
     ANSWER = "answer"
     """The answer as it is written, then its sources."""
     CONTEXT = "context"
-    """The sources alone, as `source_context` formats them. No answer is written."""
+    """The sources alone, formatted by `source_context`, without an answer."""
     RUN = "run"
     """The whole run as JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskOptions:
-    """How a question is asked, and what is printed of it."""
+    """Options for asking a question and printing the result."""
 
     queries: Sequence[str] = ()
-    """What to search for, as in `research`."""
+    """The search queries, in place of queries by the chat model."""
     verbose: bool = False
     """Print every step on stderr."""
     output: Output = Output.ANSWER
     approve: bool = False
-    """Research a plan of sub-questions at once; else a person is asked for approval."""
+    """Approve a plan of sub-questions without asking a person."""
     stored: bool = True
     """Store the run in the history."""
 
@@ -84,8 +84,8 @@ async def answer_in_terminal(question: str, knobs: Knobs, settings: Settings, op
     """Answer a question in the terminal and return the exit code.
 
     Raises:
-        BadInput: when a person would have to be asked, and there is no terminal.
-        BrokenPipeError: when the reader of stdout or stderr has closed it; the run is then stopped.
+        BadInput: when a person must be asked, and there is no terminal.
+        BrokenPipeError: when the reader of stdout or stderr has closed it. The run is then stopped.
     """
     with closing(RunStore(settings.folder / RUNS)) if options.stored else nullcontext() as store:
         async with Engine(settings) as engine:
@@ -96,7 +96,7 @@ async def answer_in_terminal(question: str, knobs: Knobs, settings: Settings, op
 
 
 async def print_stored(run: Run, store: RunStore | None) -> None:
-    """Say on stderr that the run is in the history, or why not. Nothing is said without a store."""
+    """Report on stderr whether the run is in the history. Without a store nothing is printed."""
     if store is None:
         return
     await asyncio.to_thread(store.flush)
@@ -109,7 +109,7 @@ async def print_stored(run: Run, store: RunStore | None) -> None:
 
 
 def print_outcome(engine: Engine, run: Run, terminal: Terminal, output: Output) -> None:
-    """Print the whole run as JSON, or what is left to print below its answer."""
+    """Print the whole run as JSON, or the remaining lines below its answer."""
     if output is Output.RUN:
         print_json_line(run_to_json(run))
     else:
@@ -126,9 +126,10 @@ async def ask_showing_progress(
     turn: Turn | None = None,
     earlier: Run | None = None,
 ) -> tuple[Run, Terminal]:
-    """The run that answers a question, and the terminal that has shown its progress. `store` gets its events.
+    """Run a question, and return the run with the terminal that shows its progress.
 
-    `turn` and `earlier` are as in `research`. Raises as `answer_in_terminal`.
+    `store` receives the events of the run. `turn` and `earlier` are arguments of `research`. Raises the errors of
+    `answer_in_terminal`.
     """
     output = options.output
     if knobs.run.method is Method.DEEP and output is not Output.CONTEXT and not options.approve:
@@ -176,16 +177,16 @@ async def ask_showing_progress(
 
 
 def other_backends(engine: Engine, run: Run) -> tuple[Backend, ...]:
-    """The search backends that can be asked where that of the run failed."""
+    """Return the search backends to try after the run's backend failed."""
     return engine.searches.alternative_backends(run) if run.error and run.error.part == "search" else ()
 
 
 class Terminal:
-    """Prints events: the answer on stdout, all else on stderr.
+    """Prints events: the answer on stdout, everything else on stderr.
 
-    With `verbose` every step is a line. Without it, progress is one line that is rewritten, if stderr is a
-    terminal. `closed` is called when stdout or stderr is a pipe without a reader; `pipe_error` is then
-    the error, and nothing more is printed.
+    With `verbose` every step is a line. Without it, progress is one line that is rewritten, if stderr is a terminal.
+    `closed` is called when stdout or stderr is a pipe without a reader. `pipe_error` is then the error, and nothing
+    more is printed.
     """
 
     def __init__(
@@ -203,7 +204,7 @@ class Terminal:
         self.pipe_error: BrokenPipeError | None = None
 
     def show(self, record: e.Record, run: Run) -> None:
-        """Print the lines of an event; `run` is the state after it."""
+        """Print the lines of an event. `run` is the state after it."""
         if self.pipe_error:
             return
         try:
@@ -215,7 +216,7 @@ class Terminal:
     def _show(self, record: e.Record, run: Run) -> None:
         event = record.event
         if self._stream and event == e.PhaseStarted(Phase.ANSWER) and self._begun and not run.text:
-            print_text()  # below a part of another answer
+            print_text()  # below a part of an earlier answer
         self._was_written, self._begun = self._begun, bool(run.text)
         if isinstance(event, e.TokensWritten):
             self._clear_progress()
@@ -238,7 +239,7 @@ class Terminal:
             self._clear_progress()
             print_text(f"\n\n{run.sections[event.number - 1].markdown}")
         self._phase = (step := self._steps.line(event, run)) or self._phase
-        is_doubt = isinstance(event, e.Note) and event.message.startswith(CAVEAT)  # stands above the answer
+        is_doubt = isinstance(event, e.Note) and event.message.startswith(CAVEAT)  # printed above the answer
         if event == e.PhaseStarted(Phase.ANSWER) or is_doubt:
             self._print_notices(run)
         elif self._verbose:
@@ -252,7 +253,7 @@ class Terminal:
             print_note(status, end="")
 
     def show_silence(self, silent: SilentModel | None, reads_enter: bool) -> None:
-        """Print that a chat model is silent, once or as the line that is rewritten. None: it is not any more."""
+        """Print that a chat model is silent, once or as the rewritten line. None ends the silence."""
         if self.pipe_error:
             return
         try:
@@ -272,13 +273,13 @@ class Terminal:
             print_note(line[: shutil.get_terminal_size().columns - 1], end="")
         elif not was_silent:
             if self._begun:
-                print_note("")  # below the part of the answer that is written
+                print_note("")  # below the part of the answer so far
             self._print(line)
 
     def finish(self, run: Run, backends: Sequence[Backend] = ()) -> None:
-        """Print how the run ended, and its sources: below the answer, or as context where none is streamed.
+        """Print the end of the run and its sources, below the answer or as context.
 
-        `backends` may be searched instead.
+        `backends` are alternatives for a failed search.
         """
         self._clear_progress()
         if run.text:
@@ -295,7 +296,7 @@ class Terminal:
         self.print_figures(run)
 
     def print_troubles(self, run: Run, backends: Sequence[Backend] = ()) -> None:
-        """Print the notices of the run and why it failed, if it did. `backends` may be searched instead."""
+        """Print the notices and the error of the run. `backends` are alternatives for a failed search."""
         self._clear_progress()
         self._print_notices(run)
         if run.error:
@@ -306,7 +307,7 @@ class Terminal:
             print_note(f"Another search backend may find something: {flags}.")
 
     def print_figures(self, run: Run) -> None:
-        """Print how long the run took, and what it read and used."""
+        """Print the duration of the run, and its pages, tokens and cost."""
         if self._verbose:
             self._print(phase_times(phase_progress(run, run.seconds)))
         if run.status is RunStatus.DONE:
@@ -348,6 +349,6 @@ def _summary(run: Run, usage: RunUsage) -> str:
 
 
 def _where(source: Source) -> str:
-    """The address to open, or the collection and the file that a passage comes from."""
+    """Return the address to open, or the collection and file of a passage."""
     collection_and_id = passage_at_url(source.url)
     return f"{source.site} in the collection {collection_and_id[0]}" if collection_and_id else source.url

@@ -1,4 +1,4 @@
-"""`openquery ask --since RUN`: a stored run's question asked again, and what changed since."""
+"""`openquery ask --since RUN`: ask a stored run's question again, and print the changes."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -26,18 +26,20 @@ from core.text.sanitize import json_without_surrogates
 async def ask_since_in_terminal(
     reference: str, question: str, override: Callable[[Knobs], Knobs], settings: Settings, options: AskOptions
 ) -> int:
-    """Ask the question of a run again, print what changed, store the new run, and return the exit code.
+    """Ask the question of a run again, print the changes, and return the exit code.
+
+    The new run is stored.
 
     Args:
-        reference: the id of a run in the history, or the path of an exported one.
-        question: another question; empty for that of the run.
-        override: the knobs to ask under, from those of the run.
-        settings: where the history is, and what is connected.
-        options: without queries in them, what the run searched is searched again. The output `RUN` is `change_document`.
+        reference: the id of a run in the history, or the path of an exported run.
+        question: another question, or "" for the run's question.
+        override: a function from the run's knobs to the knobs to use.
+        settings: the history's folder, and the connections.
+        options: without queries, the queries of the run are repeated. The output `RUN` is `change_document`.
 
     Raises:
         BadInput: when there is no such run.
-        BrokenPipeError: as `answer_in_terminal`.
+        BrokenPipeError: when the reader of stdout or stderr has closed it.
     """
     with closing(RunStore(settings.folder / RUNS)) as store:
         before = stored_run(reference, store)
@@ -65,11 +67,12 @@ def _print_changes(changes: RunChanges, output: Output) -> None:
 
 
 def stored_run(reference: str, store: RunStore) -> Run:
-    """The run of an id in the history, or of a file. Raises as `run_of_file`.
+    """Return the run of an id in the history, or of a file.
 
     Raises:
-        BadInput: when it is still under way.
+        BadInput: when the run is live, or there is no such run.
         StoreFailed: when the history cannot be read.
+        OSError: when the file cannot be read.
     """
     run = store.load(reference) or run_of_file(reference).run
     if run.live:

@@ -1,4 +1,4 @@
-"""`openquery check`: which connections and parts work, one line each."""
+"""`openquery check`: the state of connections and parts, one line each."""
 
 import argparse
 from contextlib import closing
@@ -12,7 +12,7 @@ from core.storage.run_store import RunStore
 
 
 async def check_in_terminal(options: argparse.Namespace) -> int:
-    """Print the result of every probe. Returns 0 when all that is set up works, else 1."""
+    """Print the result of every probe. Returns 0 if every configured part works, else 1."""
     settings = settings_of(options)
     with closing(RunStore(settings.folder / RUNS)) as store:
         async with Engine(settings) as engine:

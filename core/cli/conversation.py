@@ -1,4 +1,4 @@
-"""`openquery ask --follow RUN` and `openquery chat`: follow-up questions in the terminal, stored in the history."""
+"""`openquery ask --follow RUN` and `openquery chat`: stored follow-up questions in the terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from core.storage.run_store import RunStore
 
 
 class TerminalConversation:
-    """Asks questions of a conversation, prints what each was understood as and its answer, and stores the runs."""
+    """A conversation in the terminal.
+
+    Prints how each question was understood and its answer, and stores the runs.
+    """
 
     def __init__(self, settings: Settings, options: AskOptions, answer_from: AnswerFrom | None) -> None:
         self.store = RunStore(settings.folder / RUNS)
@@ -32,11 +35,11 @@ class TerminalConversation:
         self._options, self._answer_from = options, answer_from
 
     async def ask(self, written: str, knobs: Knobs, earlier: Run | None) -> Run:
-        """The run of a question that follows `earlier`, or none.
+        """Ask a question, as a follow-up of `earlier` if given, and return its run.
 
         Raises:
             BadInput: when the question is empty or too long.
-            BrokenPipeError: as `answer_in_terminal`.
+            BrokenPipeError: when the reader of stdout or stderr has closed it.
         """
         question, turn = written, None
         if earlier:
@@ -55,7 +58,7 @@ class TerminalConversation:
         return run
 
     async def print_stored(self, run: Run) -> None:
-        """Say on stderr that the run is in the history, or why not."""
+        """Report on stderr whether the run is in the history."""
         await print_stored(run, self.store if self._options.stored else None)
 
     async def aclose(self) -> None:
@@ -73,8 +76,9 @@ async def follow_in_terminal(
     *,
     answer_from: AnswerFrom | None,
 ) -> int:
-    """Answer a follow-up of a stored run in the terminal, and return the exit code. The arguments are those of
-    `ask_since_in_terminal`; without `answer_from` it is answered as its coverage suggests.
+    """Answer a follow-up of a stored run in the terminal, and return the exit code.
+
+    `ask_since_in_terminal` explains the arguments. Without `answer_from` the coverage decides.
 
     Raises:
         BadInput: when there is no such run.
@@ -96,10 +100,10 @@ def converse(
     options: AskOptions,
     answer_from: AnswerFrom | None,
 ) -> int:
-    """Answer the lines of stdin, each as a follow-up of the one before, until one is empty or stdin ends.
+    """Answer the lines of stdin as follow-ups, until an empty line or the end.
 
-    A line that cannot be asked is said to be so, and the next one is read. The arguments are those of
-    `follow_in_terminal`; without a `reference` the first line begins a conversation.
+    An invalid line is reported, and the next line is read. `follow_in_terminal` explains the arguments. Without a
+    `reference` the first line begins a conversation.
     """
     conversation = TerminalConversation(settings, options, answer_from)
     with asyncio.Runner(loop_factory=new_loop) as runner:
@@ -121,7 +125,7 @@ def converse(
 
 
 def _lines() -> Iterator[str]:
-    """The lines of stdin up to an empty one. A person is shown where to type."""
+    """Yield the lines of stdin up to an empty line, with a prompt for a person."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
     while True:

@@ -26,17 +26,17 @@ _SIGNS = {TaskState.DONE: "+", TaskState.SKIPPED: "=", TaskState.FAILED: "!"}
 
 
 async def ingest_in_terminal(options: argparse.Namespace) -> int:
-    """Resume what earlier commands left unfinished, add the documents, and return the exit code.
+    """Resume unfinished ingests, add the documents, and return the exit code.
 
-    The last line is the command that asks the collection. Documents are read, split and embedded in so many `workers`
-    of this machine, or in those of a Dask `scheduler`, where one is given.
+    The last line is a command to ask the collection. `workers` processes of this machine, or the workers of a Dask
+    `scheduler`, read, split and embed the documents, if given.
 
     Raises:
         OpenQueryError: when the ingest could not be started, or the cluster cannot be used.
     """
     collection, settings = options.collection, settings_of(options)
     documents = [_source(text) for text in options.sources]
-    # A path that is typed at the server's own prompt is one of its operator.
+    # A path typed at the server's own prompt is the operator's.
     folders = [source.path.absolute() for source in documents if isinstance(source, Folder)]
     warn_of_unencrypted(options.scheduler)
     async with (
@@ -62,7 +62,7 @@ def _source(text: str) -> IngestSource:
 
 
 async def _report(ingest: RunningIngest) -> int:
-    """Print each task once it has ended, and return the exit code."""
+    """Print each task at its end, and return the exit code."""
     printed: set[int] = set()
     while True:
         began = time.monotonic()
@@ -76,7 +76,7 @@ async def _report(ingest: RunningIngest) -> int:
         if sys.stderr.isatty():
             sys.stderr.write(f"\r{progress.ended} of {len(progress.tasks)} ")
             sys.stderr.flush()
-        # Looking takes longer the more tasks there are; it may take a tenth of the time.
+        # Polling slows with more tasks, so spend at most a tenth of the time.
         await asyncio.sleep(max(_POLL_SECONDS, 9 * (time.monotonic() - began)))
     counts = progress.counts
     print_note(

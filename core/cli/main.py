@@ -1,4 +1,7 @@
-"""The command line. A command imports what it needs when it runs: the knobs alone take longer than `--version`."""
+"""The command line.
+
+A command imports its modules when it runs, because the knobs alone take longer than `--version`.
+"""
 
 from __future__ import annotations
 
@@ -24,24 +27,24 @@ if TYPE_CHECKING:
     from core.model import AnswerFrom
 
 Work = Coroutine[Any, Any, int]
-"""A command that runs on the event loop, to its exit code."""
+"""A command on the event loop, with its exit code as result."""
 INTERRUPTED = 130
 PROGRAM_OPTIONS = ("-h", "--help", "--version", "--host", "--port")
-"""Options without a command before them: those of the program, and of serving the pages."""
+"""Options without a command: those of the program, and of serving the pages."""
 PIPE_CLOSED = 141
-"""What a shell reports of a program that SIGPIPE has ended."""
+"""The exit code that shells report for SIGPIPE."""
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "openquery") -> int:
     """Run one command and return its exit code.
 
     Args:
-        arguments: without the program's name; those of the process when None.
-        program: the name that usage messages show.
+        arguments: without the program's name, by default those of the process.
+        program: the name in usage messages.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal may not know every character of an answer
+            stream.reconfigure(errors="replace")  # a terminal may not support every character of an answer
     try:
         try:
             return _exit_code(arguments, program)
@@ -50,15 +53,16 @@ def main(arguments: Sequence[str] | None = None, program: str = "openquery") -> 
     except KeyboardInterrupt:  # while the arguments were read, or at the end
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has closed the pipe. What is left in the buffer is discarded, instead of failing at exit.
+        # The reader has closed the pipe. The buffer is discarded, instead of failing at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
 
 
 def with_command(arguments: Sequence[str]) -> Sequence[str]:
-    """The arguments, with `ask` before those that begin with neither a command nor an option of the program alone.
+    """Return the arguments, with `ask` before a question.
 
-    A word that resembles a command is left for the parser to refuse, so that a typing error does not become a question.
+    Arguments are a question unless they begin with a command or a program option. A word similar to a command is left
+    for the parser to refuse, so that a typing error does not become a question.
     """
     first = arguments[0] if arguments else ""
     if not first or first.partition("=")[0] in PROGRAM_OPTIONS or get_close_matches(first, COMMANDS):
@@ -94,7 +98,7 @@ def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
 
 
 def ask_in_terminal(options: argparse.Namespace) -> Work:
-    """Answer a question: a new one, that of a stored run again, or a follow-up of one."""
+    """Answer a new question, repeat a stored run, or answer a follow-up."""
     from core.cli.ask import AskOptions, Output, answer_in_terminal
 
     if options.question is None and not options.since:
@@ -135,12 +139,12 @@ def _answer_from(options: argparse.Namespace) -> AnswerFrom | None:
 
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
-    """The knobs that the arguments name, by their paths."""
+    """Return the knobs in the arguments, by path."""
     return {path: value for path, value in vars(options).items() if "." in path and value is not None}
 
 
 def _overridden(options: argparse.Namespace, knobs: Knobs) -> Knobs:
-    """The knobs with what the arguments say in place of their own values."""
+    """Return the knobs, overridden by the arguments."""
     from core.config.knob_changes import knob_values
 
     return _knobs(knob_values(knobs) | _given(options))
@@ -172,7 +176,7 @@ def chat_in_terminal(options: argparse.Namespace) -> int:
 
 
 async def _interruptible(work: Work) -> int:
-    """Run `work`; Ctrl-C and SIGTERM cancel it, so that connections and workers are closed."""
+    """Run `work`. Ctrl-C and SIGTERM cancel it, so that connections and workers are closed."""
     task = asyncio.ensure_future(work)
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)

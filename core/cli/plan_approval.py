@@ -1,4 +1,4 @@
-"""The plan of a deep run in the terminal: printed, and approved by a person."""
+"""The plan of a deep run in the terminal, with a person's approval."""
 
 import sys
 
@@ -11,7 +11,7 @@ from core.text.sanitize import pluralize
 
 
 def require_terminal() -> None:
-    """Raise `BadInput` when nobody can be asked for approval."""
+    """Raise `BadInput` if there is no terminal to ask for approval."""
     if not sys.stdin.isatty():
         raise BadInput(
             "A plan has to be approved, and there is no terminal to ask on.",
@@ -20,7 +20,10 @@ def require_terminal() -> None:
 
 
 def approved(plan: PlanProposed, *, ask: bool) -> tuple[str, ...]:
-    """Print a plan, and return the sub-questions that a person approves; none when they do not, all without `ask`."""
+    """Print a plan, and return the approved sub-questions.
+
+    Without `ask` all are approved. Without approval the result is empty.
+    """
     estimate, count = plan.estimate, len(plan.sub_questions)
     for number, text in enumerate(plan.sub_questions, 1):
         print_note(f"{number:3}. {text}")

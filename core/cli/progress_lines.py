@@ -1,4 +1,4 @@
-"""Lines of a run's progress: one for each step of a phase, and the details of `--verbose`."""
+"""Lines of a run's progress: phase steps, and the details of `--verbose`."""
 
 from collections.abc import Iterable
 from math import ceil
@@ -16,10 +16,10 @@ from core.text.sanitize import one_line, pluralize
 
 
 class PhaseLines:
-    """What a run is about to do, as one line in square brackets.
+    """The next step of a run, as a line in square brackets.
 
-    `batch` is the most texts of an embedding call. Pages are fetched and embedded while searches are still
-    open, so totals are what is known by then, and grow.
+    `batch` is the most texts of an embedding call. Pages are fetched and embedded while searches are still open, so
+    totals are preliminary and grow.
     """
 
     def __init__(self, batch: int, *, last_step: str = "Generating answer...") -> None:
@@ -28,7 +28,7 @@ class PhaseLines:
         self._texts = 0
 
     def line(self, event: e.Event, run: Run) -> str:
-        """The line of an event, `run` being the state after it; empty when it begins nothing."""
+        """Return the line of an event, or "" if it starts nothing. `run` is the state after it."""
         match event:
             case StepStarted():
                 *_, row = step_rows(run)
@@ -52,7 +52,7 @@ class PhaseLines:
 
 
 def detail(event: e.Event) -> str:
-    """The result of an event, as one line; empty for events that are shown in another way."""
+    """Return the result of an event on one line, or "" for other events."""
     match event:
         case StepEnded(number=number, result=result, size=size, error=error):
             outcome = f"failed: {one_line(result, 120)}" if error else pluralize(size, "result")
@@ -90,7 +90,7 @@ def detail(event: e.Event) -> str:
 
 
 def counts(run: Run) -> str:
-    """How far a run has come, in numbers."""
+    """Return the progress of a run in numbers."""
     return (
         f"{run.seconds:.1f} s · {pluralize(run.full_pages, 'page')}, {len(run.skips):,} skipped · "
         f"{len(run.live_cosine):,} of {pluralize(len(run.passages), 'passage')} embedded"
@@ -98,7 +98,7 @@ def counts(run: Run) -> str:
 
 
 def phase_times(phases: Iterable[PhaseProgress]) -> str:
-    """The phases of a run that has ended: their seconds, waits for another attempt, and what was not well."""
+    """Return a line on the phases of an ended run: seconds, retry waits, and troubles."""
     parts = []
     for step in phases:
         seconds = "not started" if step.seconds is None else f"{step.seconds:.1f} s"

@@ -1,4 +1,4 @@
-"""`openquery runs`: the runs of the history, listed, shown and deleted."""
+"""`openquery runs`: list, show, delete and quote the runs of the history."""
 
 import argparse
 import asyncio
@@ -31,7 +31,7 @@ from core.text.sanitize import one_line, pluralize
 
 
 def runs_in_terminal(options: argparse.Namespace) -> int | Coroutine[Any, Any, int]:
-    """List, show or delete runs of the history, or quote their sources, and return the exit code.
+    """List, show, delete or quote runs of the history, and return the exit code.
 
     Raises:
         BadInput: when runs are missing, too many, or not in the history.
@@ -119,7 +119,7 @@ def _show(run: Run, as_json: bool, prices: Prices) -> None:
 
 
 async def _quote(ids: Sequence[str], as_json: bool, settings: Settings) -> int:
-    """Answer ended runs again with sentences of their sources, and show them."""
+    """Answer ended runs again with quotes from their sources, and show them."""
     code = 0
     with closing(RunStore(settings.folder / RUNS)) as store:
         runs = _stored_runs(store, ids)

@@ -5,7 +5,7 @@ import argparse
 from core.cli.shared_arguments import add_connections
 
 MOST_LISTED = 500
-"""Runs that are looked at, as on the History page."""
+"""The most runs to read, equal to the History page's."""
 
 
 def add_runs_arguments(runs: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""`openquery` and `openquery serve`: the servers of the pages and of the HTTP API."""
+"""`openquery` and `openquery serve`: servers of the pages and of the HTTP API."""
 
 import argparse
 import logging
@@ -13,9 +13,11 @@ INTERRUPTED = 130
 
 
 def serve_pages(options: argparse.Namespace) -> int:
-    """Run Streamlit with `server.py` until it is stopped. Its other options are read from `.streamlit/config.toml`.
+    """Run Streamlit with `server.py` until it is stopped.
 
-    Streamlit is run as a program, as `python -m streamlit` does, because the core does not import it.
+    Other options are read from `.streamlit/config.toml`.
+
+    Streamlit runs as a program, like `python -m streamlit`, because the core does not import it.
 
     Raises:
         BadInput: when the settings are wrong.
@@ -23,7 +25,8 @@ def serve_pages(options: argparse.Namespace) -> int:
     Settings.read()
     values = {"--server.address": options.host, "--server.port": options.port}
     flags = [f"{name}={value}" for name, value in values.items() if value is not None]
-    # `server.py` prints the address in place of Streamlit's welcome, which asks a server for the public one.
+    # `server.py` prints the address in place of Streamlit's welcome, which asks an external server for the public
+    # address.
     sys.argv = ["streamlit", "run", str(ROOT / "server.py"), "--logger.hideWelcomeMessage=true", *flags]
     interrupt = _Interrupt()
     try:
@@ -54,7 +57,7 @@ def serve_api(options: argparse.Namespace) -> int:
 
 
 class _Interrupt:
-    """Notes Ctrl-C: servers end on it in order, and then each has an exit code of its own."""
+    """Records Ctrl-C: servers end cleanly on it, and then each has its own exit code."""
 
     def __init__(self) -> None:
         self.came = False

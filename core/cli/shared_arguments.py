@@ -1,4 +1,4 @@
-"""What several commands have in their arguments."""
+"""Arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ class Command(NamedTuple):
     """A command of the command line."""
 
     runs: str
-    """What does it, as `module.function` of `core.cli`: the module is imported when the command runs."""
+    """The function of the command, as `module.function` of `core.cli`.
+
+    The module is imported when the command runs.
+    """
     help: str
     add_arguments: Callable[[argparse.ArgumentParser], object]
     description: str | None = None
@@ -33,10 +36,10 @@ class Command(NamedTuple):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser of one command, which adds the arguments when it first parses.
+    """A parser of one command, which adds the arguments before its first parsing.
 
-    The arguments of a command are made from the models of knobs, phases or statuses, whose imports take most of the
-    time of a command that has none of them.
+    The arguments come from models of knobs, phases or statuses. Their imports take most of the time of a command
+    without such arguments.
     """
 
     def __init__(self, *, add_arguments: Callable[[CommandParser], object], **options: Any) -> None:
@@ -44,19 +47,19 @@ class CommandParser(argparse.ArgumentParser):
         self._add_arguments: Callable[[CommandParser], object] | None = add_arguments
 
     def complete(self) -> None:
-        """Add the arguments, unless they are there."""
+        """Add the arguments, unless they were added."""
         add, self._add_arguments = self._add_arguments, None
         if add is not None:
             add(self)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse the arguments that are known, and return the others."""
+        """Parse the known arguments, and return the others."""
         self.complete()
         return super().parse_known_args(args, namespace)
 
 
 def add_commands(target: argparse.ArgumentParser, commands: Mapping[str, Command], **options: Any) -> None:
-    """Add a parser for each command, by its name. `options` are those of the group of commands."""
+    """Add a parser for each command, by name. `options` are those of the command group."""
     group = target.add_subparsers(parser_class=CommandParser, **options)
     for name, command in commands.items():
         parser = group.add_parser(
@@ -82,10 +85,10 @@ def add_verbose(target: argparse.ArgumentParser) -> None:
 
 
 def port(text: str) -> int:
-    """The number of a port.
+    """Parse the number of a port.
 
     Raises:
-        ArgumentTypeError: when it is none.
+        ArgumentTypeError: for any other text.
     """
     if text.isdecimal() and int(text) <= LAST_PORT:
         return int(text)
@@ -97,10 +100,10 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def period(text: str) -> timedelta:
-    """The time that a text such as 30m, 6h or 2d names.
+    """Parse a period such as 30m, 6h or 2d.
 
     Raises:
-        ValueError: when it names none.
+        ValueError: for any other text.
     """
     if not (match := _PERIOD.fullmatch(text)):
         raise ValueError(text)
@@ -108,7 +111,7 @@ def period(text: str) -> timedelta:
 
 
 def add_scheduler(target: argparse._ActionsContainer) -> None:
-    """Add the flag that names a Dask scheduler."""
+    """Add the flag for the address of a Dask scheduler."""
     target.add_argument(
         "--scheduler",
         default="",
@@ -120,10 +123,10 @@ def add_scheduler(target: argparse._ActionsContainer) -> None:
 
 
 def worker_count(text: str) -> int:
-    """A number of processes, from 1 to 64.
+    """Parse a number of processes, from 1 to 64.
 
     Raises:
-        ArgumentTypeError: when it is none.
+        ArgumentTypeError: for any other text.
     """
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:3]) <= 64):
         raise argparse.ArgumentTypeError(f"{text[:20]} is no number from 1 to 64")
@@ -131,10 +134,12 @@ def worker_count(text: str) -> int:
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings, with the connections that the arguments name; logs below a warning are off from now on.
+    """Return the settings with the connections in the arguments.
+
+    Logging is limited to warnings from now on.
 
     Raises:
-        BadInput: when they are wrong.
+        BadInput: when the settings are wrong.
     """
     from core.config.settings import Settings
     from core.runtime.logs import configure
@@ -147,7 +152,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 
 def add_connections(target: argparse.ArgumentParser) -> None:
-    """Add the flags of connections, which come before the settings of the environment."""
+    """Add the flags of connections, which override the environment's settings."""
     group = target.add_argument_group("connections (default: the environment's)")
     group.add_argument("--searxng-url", metavar="URL", help="a SearXNG server")
     group.add_argument("--model", dest="chat_model", metavar="NAME", help="chat model")

@@ -1,4 +1,4 @@
-"""A chat model that is silent, told in the terminal, with Enter to quote the sources instead."""
+"""Notice of a silent chat model in the terminal, with Enter to quote the sources."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from core.run.events import Record
 from core.run.state import Run
 
 LOOK_EVERY = 0.5
-"""Seconds between two looks at the clock."""
+"""Seconds between two checks of the clock."""
 
 
 class SilenceWatch:
-    """Tells `show` of a chat model that is silent, and None when it is not any more. Enter sets `quote`."""
+    """Reports a silent chat model to `show`, and its end as None. Enter sets `quote`."""
 
     def __init__(self, show: Callable[[SilentModel | None, bool], object]) -> None:
-        """`show` is also told whether Enter quotes the sources."""
+        """`show` also receives whether Enter quotes the sources."""
         self.quote = asyncio.Event()
         self._show = show
         self._run = Run()
         self._told = time.monotonic()
 
     def listen(self, _record: Record, run: Run) -> None:
-        """Note an event of the run, as its listener."""
+        """Record an event of the run. This is a listener of the run."""
         self._run, self._told = run, time.monotonic()
 
     async def watch(self) -> None:
-        """Look at the clock until this is cancelled."""
+        """Check the clock until cancelled."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
             if self._silent() is None:
@@ -53,7 +53,10 @@ class SilenceWatch:
 
 @contextmanager
 def _reading_enter(entered: Callable[[], object]) -> Iterator[bool]:
-    """Call `entered` when a person has typed a line. False without a terminal, and where a loop cannot watch it."""
+    """Call `entered` for each typed line.
+
+    Yields False without a terminal, or if the event loop cannot watch it.
+    """
     loop, watches = asyncio.get_running_loop(), False
     if sys.stdin is not None and sys.stdin.isatty():
         with suppress(OSError, NotImplementedError):
@@ -69,7 +72,7 @@ def _reading_enter(entered: Callable[[], object]) -> Iterator[bool]:
 
 
 def _forget_typed(descriptor: int) -> None:
-    """Drop what was typed before there was something to choose."""
+    """Drop earlier typed input, from before the choice was offered."""
     with suppress(ImportError):
         import termios
 

@@ -1,4 +1,4 @@
-"""`openquery --version`: the version, and what it would migrate of the files in the data folder."""
+"""`openquery --version`: the version, and the migrations of the data folder's files."""
 
 import argparse
 import sqlite3
@@ -14,7 +14,7 @@ from core.storage.run_schema import RUNS, SCHEMA
 
 
 def version_in_terminal(_options: argparse.Namespace) -> int:
-    """Print the version and a line for each file of the data folder that has a schema; nothing is changed.
+    """Print the version and a line for each database of the data folder, without changing any.
 
     Raises:
         BadInput: when the settings are wrong, after the version.
@@ -28,7 +28,7 @@ def version_in_terminal(_options: argparse.Namespace) -> int:
 
 
 def _migration(path: Path, schema: Schema) -> str:
-    """What becomes of a file when this version opens it."""
+    """Return a sentence on opening a file with this version."""
     try:
         version = version_of(path)
     except (sqlite3.Error, OSError) as error:

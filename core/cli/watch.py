@@ -1,4 +1,4 @@
-"""`openquery watch FILE`: questions asked on a schedule; what exceeds a question's own noise is told."""
+"""`openquery watch FILE`: scheduled questions, with reports of changes beyond their noise."""
 
 import argparse
 import asyncio
@@ -31,24 +31,24 @@ from core.text.sanitize import one_line
 STATE_SUFFIX = ".state.json"
 IN_THE_FUTURE = "asked now: the clock was set back, since the last ask is dated after it"
 Ask = Callable[[Repeat], Awaitable[RecordedRun]]
-"""Asks a question; raises OpenQueryError when the run fails."""
+"""Asks a question. Raises `OpenQueryError` for a failed run."""
 
 
 class Clock:
     """The clock of the machine."""
 
     def now(self) -> datetime:
-        """The time in UTC."""
+        """Return the time in UTC."""
         return datetime.now(UTC)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait so long."""
+        """Wait `seconds`."""
         await asyncio.sleep(seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What is told of a question: that it failed, how noisy it is, or what changed, of the scores that `exceeded`."""
+    """The result of a question: failure, noise, or changes in the scores that `exceeded` it."""
 
     question: str
     message: str
@@ -58,13 +58,13 @@ class Report:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """For a terminal."""
+        """The report for a terminal."""
         news = change_lines(self.changes, self.exceeded) if self.changes else ()
         return (f"{one_line(self.question, 120)}: {self.message}", *(f"  {line}" for line in news))
 
     @property
     def document(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The report as JSON values."""
         return {
             "question": self.question,
             "message": self.message,
@@ -75,26 +75,27 @@ class Report:
 
 
 class Watch:
-    """Asks questions again. A file has which run later ones are compared with, and how noisy each question is.
+    """Asks questions again, with the state of all questions in a file.
 
-    Runs that show nothing new are not stored.
+    The state has the run to compare with, and the noise of each question. Runs without news are not stored.
     """
 
     def __init__(self, state: Path, store: RunStore, ask: Ask, clock: Clock, repeats: int) -> None:
-        """Raises as `read_states`."""
+        """Raises the errors of `read_states`."""
         self._path, self._store, self._ask, self._clock = state, store, ask, clock
         self._repeats = repeats
         self._states = read_states(state)
 
     def asked(self, watched: WatchedQuestion) -> datetime | None:
-        """When the question was last asked without a failure; None: never."""
+        """Return the time of the question's latest success, or None."""
         state = self._states.get(watched)
         return state.asked if state else None
 
     async def look(self, watched: WatchedQuestion) -> AsyncGenerator[Report]:
-        """Ask the question, and tell what exceeds its noise. A run that fails leaves the state as it was.
+        """Ask the question, and report changes beyond its noise.
 
-        The first time, and after each change, the question is repeated until its noise is known.
+        A failed run leaves the state unchanged. The first time, and after each change, the question is repeated until
+        its noise is known.
 
         Raises:
             StoreFailed: when the history cannot be read or written.
@@ -122,7 +123,7 @@ class Watch:
             yield Report(question=watched.question, message=f"failed: {error}", failed=True)
 
     async def _compare(self, state: QuestionState, before: Run) -> tuple[Report, RecordedRun] | None:
-        """Return what exceeds the noise, with the latest run, or None."""
+        """Return the changes beyond the noise, with the latest run, or None."""
         noise = [ChangeScores(*scores) for scores in state.noise]
         exceeded = frozenset(ChangeScores._fields)
         scores: list[ChangeScores] = []
@@ -155,7 +156,7 @@ class Watch:
         )
 
     def _keep(self, recorded: RecordedRun, state: QuestionState) -> QuestionState:
-        """Store the run, then the state that names it."""
+        """Store the run, then the state that refers to it."""
         self._store.save_recorded(recorded)
         self._store.flush()
         if problem := self._store.unsaved(recorded.run.id):
@@ -171,11 +172,14 @@ class Watch:
 
 
 async def watch_in_terminal(options: argparse.Namespace) -> int:
-    """Ask the questions of a file once, or `every` so often, and print what is told of them. Returns the exit code.
+    """Ask the questions of a file once or repeatedly, and print reports. Returns the exit code.
+
+    `every` is the time between repetitions.
 
     Raises:
         BadInput: when the file or its state cannot be read, or `repeats` is out of bounds.
-        StoreFailed, OSError: as `Watch.look`.
+        StoreFailed: when the history cannot be read or written.
+        OSError: when the state cannot be written.
     """
     file, repeats, settings = options.file, options.repeats, settings_of(options)
     if not FEWEST_REPEATS <= repeats <= MOST_REPEATS:
@@ -194,7 +198,7 @@ async def watch_in_terminal(options: argparse.Namespace) -> int:
 
 
 def asker(engine: Engine) -> Ask:
-    """Asks by the pipeline, with the connections of an engine."""
+    """Return a function that asks by the pipeline, with an engine's connections."""
 
     async def ask(asking: Repeat) -> RecordedRun:
         ports = await engine.ports(asking.knobs)
@@ -220,9 +224,9 @@ async def follow(
     clock: Clock,
     tell: Callable[[Report], object],
 ) -> int:
-    """Look at every question that is due: all of them once, or each again `every` so often, without an end.
+    """Ask all due questions once, or again after `every` without an end.
 
-    Returns 1 when a question failed, else 0. Raises as `Watch.look`.
+    Returns 1 if a question failed, else 0. Raises the errors of `Watch.look`.
     """
     failed = False
     due = {}

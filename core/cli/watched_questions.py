@@ -1,4 +1,4 @@
-"""The file of questions that `openquery watch` asks."""
+"""The file of questions for `openquery watch`."""
 
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,18 @@ from core.text.lenient_json import valid_json
 from core.text.sanitize import one_line
 
 FILE_LIMIT, MOST_LINES = 1_000_000, 1_000
-"""Bytes and lines of a file."""
+"""The most bytes and lines of a file."""
 _FORM = 'Write {"question": "What is BM25?", "knobs": {"rank.top_k": 3}}, or the question alone.'
 
 
 def read_questions(file: Path, settings: Settings) -> tuple[WatchedQuestion, ...]:
-    """The questions of a file, each once: one a line, or an object with `question` and `knobs` by their paths. Empty
-    lines and those that begin with # are left out.
+    """Read the distinct questions of a file, one per line.
+
+    A line is a question, or an object with `question` and `knobs` by path. Empty lines and lines that begin with # are
+    ignored.
 
     Raises:
-        BadInput: when the file is too large or has none, or a line is wrong, with its number.
+        BadInput: when the file is too large or has no question, or a line is wrong, with its number.
         OSError: when the file cannot be read.
     """
     if not file.exists():

@@ -1,1 +1,1 @@
-"""The commands `openquery eval ...`: settings and answers measured, compared and checked."""
+"""The commands `openquery eval ...`, which measure, compare and check settings and answers."""

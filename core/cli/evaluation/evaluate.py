@@ -45,16 +45,16 @@ if TYPE_CHECKING:
     from core.adapters.cache.embedding_cache import CachedEmbed
 
 LABELS = "labels"
-"""The data path of the passages that were labelled on the pages."""
+"""The data path of passages labelled on the pages."""
 _LONGEST_SETTING = 1_000
 _WORST = 5
-"""Questions that lost most, and are named."""
+"""The number of questions with the largest losses to name."""
 _SWEEP_LIMIT = 1_000_000
 SHOWN = (*[*DOCUMENT_METRICS][:3], *[*EXCERPT_METRICS][:1])
 
 
 async def evaluate_in_terminal(options: argparse.Namespace) -> int:
-    """Run an experiment, with a line for each setting on stdout as it is done. Returns the exit code.
+    """Run an experiment, print a line per setting, and return the exit code.
 
     It runs on this machine, or with a `scheduler` on the workers of a Dask cluster.
 
@@ -72,7 +72,7 @@ async def evaluate_in_terminal(options: argparse.Namespace) -> int:
 
 
 async def freeze_in_terminal(options: argparse.Namespace) -> int:
-    """Measure one setting and write the data set with its results into one file. Returns the exit code.
+    """Write a data set and the results of one setting into one file. Returns the exit code.
 
     Raises:
         BadInput: when the data set or the file cannot be used, or the knobs are several settings.
@@ -90,7 +90,7 @@ async def freeze_in_terminal(options: argparse.Namespace) -> int:
 
 
 def compare_in_terminal(options: argparse.Namespace) -> int:
-    """Print every setting against the baseline, the first one unless it is named.
+    """Print every setting against the baseline, by default the first setting.
 
     Raises:
         BadInput: when the folders cannot be compared.
@@ -106,7 +106,7 @@ def compare_in_terminal(options: argparse.Namespace) -> int:
     unfinished = unfinished_conclusion(results, baseline)
     for test in compared:
         interval = f"[{test.difference.low:+.3f}, {test.difference.high:+.3f}]"
-        if unfinished:  # a p-value that is read after each setting is none
+        if unfinished:  # a p-value that is read after each setting is not a p-value
             print_text(
                 f"{test.difference.mean:+.3f} {interval}  {test.baseline:.3f} -> {test.mean:.3f}  "
                 f"{one_line(test.setting, _LONGEST_SETTING)}"
@@ -140,9 +140,10 @@ def compare_in_terminal(options: argparse.Namespace) -> int:
 
 
 async def check_in_terminal(options: argparse.Namespace) -> int:
-    """Measure one setting now and compare it with a kept result, with a line for each question. Returns the exit code.
+    """Compare one setting's new results with stored results, and return the exit code.
 
-    A suite has its own data set, which is taken unless another is named. The baseline is the first kept setting unless it is named; without `knobs` that setting is measured again.
+    Prints a line for each question. The default data set is that of the suite. The default baseline is the first stored
+    setting. Without `knobs` the baseline's setting is measured again.
 
     Raises:
         BadInput: when a file cannot be used, or the knobs are several settings.
@@ -182,7 +183,7 @@ async def check_in_terminal(options: argparse.Namespace) -> int:
 
 
 def named_data_set(path: str, connections: Settings) -> DataSet:
-    """The data set at a path, or the handbook's questions or the labelled passages by their names.
+    """Return the data set at a path, or the handbook's questions or labelled passages by name.
 
     Raises:
         BadInput: when it cannot be used.
@@ -196,7 +197,9 @@ def named_data_set(path: str, connections: Settings) -> DataSet:
 
 
 def one_setting(knobs: Path | None, groups: Collection[str] = SWEPT) -> Knobs:
-    """The setting of a TOML file that changes knobs of these groups; without a file the defaults.
+    """Return the setting of a TOML file with knobs of these groups.
+
+    The default is the default setting.
 
     Raises:
         BadInput: when the file cannot be used or has several settings.
@@ -210,7 +213,7 @@ def one_setting(knobs: Path | None, groups: Collection[str] = SWEPT) -> Knobs:
 async def _measure(
     data: DataSet, tried: Sequence[Knobs], out: Path, connections: Settings, scheduler: str = ""
 ) -> int:
-    """Run or continue the experiment of a folder, with a line for each setting. Returns the exit code."""
+    """Run or continue the experiment of a folder, and return the exit code. Prints a line for each setting."""
     async with Engine(connections) as engine:
         rerank = sweep_reranker(engine, tried, data)
         _describe(data, tried)
@@ -235,7 +238,7 @@ async def _measure(
 
 
 def _note_failures(results: Results, metric: str) -> None:
-    """Say on stderr which settings have no figure, and how many questions failed."""
+    """Report on stderr the settings without a figure, and the number of failed questions."""
     compared = results.with_metric(metric).by_setting
     failed = [one_line(result.setting) for result in results.results if result.setting not in compared]
     if failed:
@@ -248,13 +251,13 @@ def _note_failures(results: Results, metric: str) -> None:
 
 
 def print_failed(count: int) -> None:
-    """Say on stderr how many questions failed, if any did."""
+    """Report on stderr the number of failed questions, if any."""
     if count:
         print_note(f"{pluralize(count, 'question')} failed and {plural(count, 'is', 'are')} in no mean.")
 
 
 async def _embedder(engine: Engine, data: DataSet) -> CachedEmbed:
-    """The embedder of the data set. Where it is not the one that was chosen, stderr says why."""
+    """Return the embedder of the data set. A note on stderr explains a change of the chosen embedder."""
     _, note = await engine.models.embedding_model(NO_ACCESS, data.origins)
     if note:
         print_note(note)

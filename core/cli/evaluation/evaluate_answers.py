@@ -35,11 +35,12 @@ SIMILARITY = (
 
 
 async def answers_in_terminal(options: argparse.Namespace) -> int:
-    """Answer and measure, with a line for each question on stdout as it is answered, and the means at the end. Returns
-    the exit code. With `judge_prompt` the prompt of the judge is printed, and nothing else is done.
+    """Answer questions, measure the answers, and return the exit code.
+
+    Prints a line for each question, and the means at the end. With `judge_prompt` only the judge's prompt is printed.
 
     Raises:
-        BadInput: when the data set, the knobs, the folder or the labels cannot be used, or there is nobody to judge.
+        BadInput: when the data set, the knobs, the folder or the labels cannot be used, or there is no judge.
         EmbedFailed: when the documents cannot be embedded.
         ChatFailed: when the judge does not answer about the labelled claims.
     """

@@ -1,1 +1,1 @@
-"""The commands that take runs out, in and through again: `export`, `open`, `replay`."""
+"""The commands `export`, `open`, `replay` and `key`."""

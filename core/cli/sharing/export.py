@@ -1,4 +1,4 @@
-"""`openquery export` and `openquery open`: a run leaves as a file, and a file becomes a run of the history."""
+"""`openquery export`, `openquery open` and `openquery key`: runs as files, and signing keys."""
 
 import argparse
 from collections.abc import Iterator
@@ -20,11 +20,13 @@ from core.storage.atomic_write import atomic_write
 from core.text.sanitize import one_line, pluralize
 
 PAGES = "http://127.0.0.1:8501"
-"""Where `openquery` serves the pages when nothing else is said."""
+"""The default address of the pages that `openquery` serves."""
 
 
 def export_in_terminal(options: argparse.Namespace) -> int:
-    """Write a run as a file of the format that its ending says, and return the exit code. A file that is there is replaced.
+    """Write a run as a file, in the format of the suffix, and return the exit code.
+
+    An existing file is replaced.
 
     Raises:
         BadInput: when there is no such run or format, or the run has nothing of that kind.
@@ -41,9 +43,9 @@ def export_in_terminal(options: argparse.Namespace) -> int:
 
 
 def open_in_terminal(options: argparse.Namespace) -> int:
-    """Store the run of a bundle or a JSON file, print the address of its page, and return the exit code.
+    """Store the run of a file, print the address of its page, and return the exit code.
 
-    A run in one file is only checked, since a browser opens it.
+    A run in one HTML file is only checked, since a browser opens it.
 
     Raises:
         BadInput: when the file is no exported run, or was changed.
@@ -69,7 +71,7 @@ def open_in_terminal(options: argparse.Namespace) -> int:
 
 
 def read_bounded(file: Path) -> bytes:
-    """The content of a file, as far as is needed to tell that it is too large.
+    """Read a file, up to just above the size limit.
 
     Raises:
         BadInput: when there is no such file.
@@ -82,16 +84,18 @@ def read_bounded(file: Path) -> bytes:
 
 
 def recorded_at(reference: str, runs: RunRegistry) -> RecordedRun:
-    """The run of an id in the history, or of an exported file, with its events. Raises as `run_of_file`.
+    """Return a run with its events, by an id in the history or an exported file.
 
     Raises:
+        BadInput: when there is no such run.
         StoreFailed: when the history cannot be read.
+        OSError: when the file cannot be read.
     """
     return runs.recorded(reference) or run_of_file(reference)
 
 
 def run_of_file(reference: str) -> RecordedRun:
-    """The run of an exported file, where the history has none of this reference.
+    """Read the run of an exported file.
 
     Raises:
         BadInput: when there is no such file, or it is no exported run.
@@ -107,7 +111,7 @@ def run_of_file(reference: str) -> RecordedRun:
 
 @contextmanager
 def registry(settings: Settings) -> Iterator[RunRegistry]:
-    """The runs of the data folder, closed at the end."""
+    """Open the runs of the data folder, and close them at the end."""
     runs = RunRegistry(settings)
     try:
         yield runs

@@ -1,4 +1,4 @@
-"""`openquery replay`: a run happens again in the terminal, at its own pace, without a network or a model."""
+"""`openquery replay`: repeat the display of a run, without a network or a model."""
 
 import argparse
 import asyncio
@@ -14,9 +14,9 @@ from core.export.replay import TICK, Playhead, phase_starts, replay
 
 
 async def replay_in_terminal(options: argparse.Namespace) -> int:
-    """Show a run as `answer_in_terminal` has shown it, and return the exit code, which is that of the run.
+    """Show a run with its original timing, and return the exit code of the run.
 
-    It waits for the Enter key once one of the phases `pause_at` has begun.
+    The replay waits for the Enter key at the start of each phase in `pause_at`.
 
     Raises:
         BadInput: when there is no such run, it has no events, or the speed is not above 0.
@@ -52,7 +52,7 @@ async def replay_in_terminal(options: argparse.Namespace) -> int:
 
 
 async def _enter() -> None:
-    """Wait for a line on stdin, or for its end."""
+    """Wait for a line or the end of stdin."""
     pressed = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_reader(sys.stdin, pressed.set)

@@ -1,4 +1,4 @@
-"""The commands that take runs out, in and through again, with their arguments."""
+"""The arguments of `export`, `open`, `replay` and `key`."""
 
 import argparse
 from collections.abc import Mapping
