@@ -1,1 +1,1 @@
-"""OpenQuery in a notebook: questions asked in a cell, runs with rich displays, tables as pandas frames."""
+"""OpenQuery in a notebook: questions in cells, rich displays of runs, pandas tables."""

@@ -1,4 +1,4 @@
-"""What a cell shows of a value: HTML of elements that escape every text, and the same as lines for terminals."""
+"""Displays of values in a cell: HTML with escaped texts, or lines for terminals."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from core.text.sanitize import one_line, sanitize
 T = TypeVar("T")
 
 STYLE = Path(__file__).with_name("display.css").read_text("utf-8")
-"""Colours that are legible on light and dark; all else is the notebook's. htpy escapes it: it has no `>` and quotes."""
+"""Colours legible on light and dark. Everything else is the notebook's style.
+
+htpy escapes it, so it must not contain `>` or quotes.
+"""
 
 NO_MATHEMATICS = ("mathjax_ignore", "tex2jax_ignore")
-"""Classes by which notebooks leave dollar signs alone: the texts of pages are no formulas."""
+"""Classes that make notebooks ignore dollar signs, because page texts are not formulas."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +32,7 @@ class Display(Generic[T]):
     content: Node
 
     def __post_init__(self) -> None:
-        """Make the elements once: generators among them have one life, and a cell may be shown again."""
+        """Render the elements once, because generators can be used once but a cell may be shown again."""
         object.__setattr__(self, "content", fragment[self.content].__html__())
 
     def __repr__(self) -> str:
@@ -41,12 +44,12 @@ class Display(Generic[T]):
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
-        """The representations by media type; IPython drops those that it does not want."""
+        """Return the representations by media type. IPython drops unwanted types."""
         return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
 
 def rows_table(head: Sequence[str], rows: Iterable[Sequence[Node]], numbers: Collection[str] = ()) -> Element:
-    """A table. The cells of the columns in `numbers` are aligned to the right."""
+    """Return a table. Columns in `numbers` are aligned to the right."""
     right = [name in numbers for name in head]
     return table[
         thead[
@@ -67,35 +70,38 @@ def rows_table(head: Sequence[str], rows: Iterable[Sequence[Node]], numbers: Col
 
 
 def bar(share: float) -> Element:
-    """A horizontal bar; `share` is from 0 to 1."""
+    """Return a horizontal bar. `share` is from 0 to 1."""
     return i(".bar", style=f"width:{max(0.0, min(share, 1.0)):.1%}")
 
 
 def facts(*pairs: tuple[Any, str]) -> Element:
-    """Figures in a line, each with what it counts."""
+    """Return figures on a line, each with its label."""
     return div(".quiet")[
         ((" · " if number else "", b[str(value)], f" {label}") for number, (value, label) in enumerate(pairs))
     ]
 
 
 def caption(text: str) -> Element:
-    """What a figure shows, in words: where scripts and styles are removed, this is what is left of it."""
+    """Return the description of a figure, which remains if scripts and styles are removed."""
     return figcaption[text]
 
 
 def empty(value: Any, message: str) -> Display[Any]:
-    """What is shown in the place of something that is not there."""
+    """Return a message in place of a missing display."""
     return Display(value=value, content=p(".quiet")[message])
 
 
 CELL = 70
-"""Characters of a cell."""
+"""The most characters of a cell."""
 _HIDDEN = ("style", "svg")
 _BLOCKS = ("p", "div", "h3", "li", "blockquote", "pre", "figcaption", "br", "hr")
 
 
 def plain_text(content: str) -> str:
-    """Blocks as lines, tables in columns; of drawings their captions. Without characters that a terminal obeys."""
+    """Return displayed HTML as text: blocks as lines, tables in columns, captions of drawings.
+
+    Terminal control characters are removed.
+    """
     from bs4 import BeautifulSoup
 
     soup = BeautifulSoup(content, "lxml")
@@ -112,14 +118,14 @@ def plain_text(content: str) -> str:
 
 
 def _cell(cell: Any) -> str:
-    """The words of a cell, those of blocks in it apart."""
+    """Return the words of a cell, with blanks between its blocks."""
     for block in cell(_BLOCKS):
         block.insert_before(" ")
     return str(cell.get_text())
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows in columns of equal width, without columns that have nothing below their head."""
+    """Return rows in columns of equal width, without empty columns."""
     columns = [[one_line(cell, CELL) for cell in column] for column in zip(*rows, strict=True)]
     columns = [column for column in columns if any(column[1:])]
     padded = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]

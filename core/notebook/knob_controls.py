@@ -1,4 +1,4 @@
-"""Sliders of ipywidgets that rank a run again as they move."""
+"""Sliders of ipywidgets that rank a run again when they move."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ KNOBS = (
     *("strategy", "top_k", "cosine_weight", "diversity", "per_page", "max_documents", "min_similarity"),
     "min_characters",
 )
-"""Those that rank again at once, without an embedder."""
+"""The knobs that rank again at once, without an embedder."""
 
 
 class KnobControls:
-    """A control for each knob of the ranking, above the ranking and what differs from the run.
+    """A control for each ranking knob, above the ranking and its changes.
 
-    `run` is the run under the settings as they stand; the run that the controls began with does not change.
+    `run` is the run under the present settings. The original run does not change.
     """
 
     def __init__(self, original: NotebookRun) -> None:
@@ -49,7 +49,7 @@ class KnobControls:
 
     @property
     def html(self) -> str:
-        """What is shown below the controls."""
+        """The HTML below the controls."""
         return str(self._output.value)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
@@ -70,7 +70,7 @@ class KnobControls:
 
 
 def _control(widgets: Any, knob: Parameter, value: Any) -> Any:
-    """A control with the bounds and the description of its knob."""
+    """Return a control with the bounds and the description of its knob."""
     shared = {"value": value, "description": knob.title, "tooltip": knob.description}
     shared |= {"style": {"description_width": "210px"}, "layout": {"width": "96%"}}
     if knob.enum:

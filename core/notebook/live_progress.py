@@ -1,4 +1,4 @@
-"""The phases of a run while a cell waits for it: a live display in a notebook, lines in a terminal."""
+"""Live phases of a run while a cell waits, in a notebook or a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.run.events import Record
 from core.run.state import Run
 
 REDRAW_SECONDS = 0.1
-"""Time between two drawings. Events come faster than a notebook draws."""
+"""Seconds between two drawings. Events arrive faster than a notebook draws."""
 
 
 class LiveProgress:
@@ -24,7 +24,7 @@ class LiveProgress:
         self._handle: Any = None
 
     def observe(self, record: Record | None, run: Run) -> None:
-        """Take an event of the run and the run after it; None: work on it has ended."""
+        """Receive an event of the run and the run after it. None means the end of the work."""
         self._run = run
         if self._lines and record:
             self._lines.show(record, run)
@@ -39,7 +39,7 @@ class LiveProgress:
             self.draw()
 
     def draw(self) -> None:
-        """Draw the run as it is now, where that can be replaced later and differs from what is shown."""
+        """Draw the current run in a notebook, if it has changed."""
         if not self._kernel or self._run is self._drawn:
             return
         from IPython.display import display
@@ -54,7 +54,10 @@ class LiveProgress:
 
 
 def _has_kernel() -> bool:
-    """Whether this is a cell of a notebook, where a display can be replaced. IPython in a terminal only prints."""
+    """Return whether this is a notebook's cell, whose displays can be replaced.
+
+    IPython in a terminal only prints.
+    """
     ipython = sys.modules.get("IPython")
     return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
 

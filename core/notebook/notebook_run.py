@@ -1,4 +1,4 @@
-"""A run in a notebook: its tables, its displays, and the operations of a finished run, one line each."""
+"""A run in a notebook: tables, displays, and operations on a finished run."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TUNED = ("chunk", "embed", "rank")
-"""The groups of knobs that a run which has ended can be ranked under."""
+"""The groups of knobs for ranking an ended run again."""
 GRADES = {"relevant": Grade.RELEVANT, "partly": Grade.PARTLY, "not relevant": Grade.NOT_RELEVANT}
 
 
 class NotebookRun:
-    """A finished run with rich displays. `run` is its data; nothing changes it.
+    """A finished run with rich displays. `run` is its data, which never changes.
 
-    Labels are shared with the runs that it was retuned to.
+    Labels are shared with its retuned runs.
     """
 
     def __init__(
@@ -58,14 +58,17 @@ class NotebookRun:
         labels: dict[tuple[str, int, int], Label] | None = None,
         run: Run | None = None,
     ) -> None:
-        """`store` is called with each label that is given. `run` is a retuned state of the recorded one."""
+        """`store` is called with each new label. `run` is a retuned state of the recorded run."""
         self.recorded = recorded
         self.run = run or recorded.run
         self._store = store
         self._labels = {_range(given): given for given in recorded.labels} if labels is None else labels
 
     def __getattr__(self, name: str) -> Any:
-        """All else that the run has, such as `id`, `question`, `text`, `knobs`, `status`, `notices`, `usage`."""
+        """Return another attribute of the run.
+
+        For example `id`, `question`, `text`, `knobs`, `status`, `notices` or `usage`.
+        """
         if name.startswith("_") or name == "run":
             raise AttributeError(name)
         return getattr(self.run, name)
@@ -77,17 +80,20 @@ class NotebookRun:
 
     @property
     def passages(self) -> DataFrame:
-        """The ranked passages with their scores, best first, as `.csv` exports have them; `source` is the number in the context."""
+        """The ranked passages with their scores, best first, with the columns of the `.csv` export.
+
+        `source` is the number in the context.
+        """
         return _frame(passage_columns(self.run)).astype({"source": "Int64"})
 
     @property
     def hits(self) -> DataFrame:
-        """The search hits in their merged order, each with its outcome, as the `.hits.parquet` export has them."""
+        """The search hits in their merged order with outcomes, like in the `.hits.parquet` export."""
         return _frame(hit_columns(self.run))
 
     @property
     def pages(self) -> DataFrame:
-        """The pages that were read, as the `.pages.parquet` export has them."""
+        """The pages that were read, like in the `.pages.parquet` export."""
         return _frame(page_columns(self.run))
 
     # --- displays -----------------------------------------------------------------------------------------
@@ -114,7 +120,7 @@ class NotebookRun:
 
     @property
     def attrition(self) -> Display[Attrition]:
-        """From search results to citations: what was lost after each step, and why."""
+        """The losses after each step from search results to citations, with reasons."""
         return plots.attrition_plot(self.run)
 
     @property
@@ -129,7 +135,10 @@ class NotebookRun:
 
     @property
     def attribution(self) -> Display[Attribution]:
-        """The sentences of the answer against its sources, by their vectors, or by words where there is no embedder."""
+        """The similarity of the answer's sentences to its sources.
+
+        Measured by vectors, or by words without an embedder.
+        """
         attributed = self._with_ports(
             self.run.knobs, lambda ports: attribution(self.run, ports.embedder_of(self.run.index))
         )
@@ -149,9 +158,9 @@ class NotebookRun:
     # --- operations ---------------------------------------------------------------------------------------
 
     def retune(self, **values: Any) -> NotebookRun:
-        """The run ranked under other settings: `run.retune(top_k=3, strategy="bm25")`. Nothing is fetched or answered.
+        """Rank the run under other settings: `run.retune(top_k=3, strategy="bm25")`.
 
-        Passages are cut and embedded again only where a setting of passages differs.
+        Nothing is fetched or answered. Passages are chunked and embedded again only if a setting of passages differs.
 
         Raises:
             BadInput: when a setting is unknown, out of bounds, or applies to the next run only.
@@ -166,7 +175,9 @@ class NotebookRun:
         return NotebookRun(self.recorded, store=self._store, labels=self._labels, run=run)
 
     def controls(self) -> KnobControls:
-        """Sliders that rank the run again as they move. They need ipywidgets, the extra `notebook`.
+        """Return sliders that rank the run again when they move.
+
+        They need ipywidgets, the extra `notebook`.
 
         Raises:
             BadInput: when ipywidgets is not installed, or there is no ranking.
@@ -174,19 +185,21 @@ class NotebookRun:
         return KnobControls(self)
 
     def compare(self, other: NotebookRun) -> Display[RunChanges]:
-        """What `other` has that this run does not: its context and ranks, and of another run its pages and answer."""
+        """Compare `other` with this run: context and ranks, and for another run pages and answer."""
         return run_display.comparison_display(run_changes(self.run, other.run))
 
     def why_not(self, text: str) -> Display[Trace]:
-        """How far a sentence or an address came on its way to the answer, and why no farther."""
+        """Trace how far a sentence or an address came towards the answer, and why no farther."""
         return run_display.trace_display(why_not(self.run, text))
 
     def why_not_extracted(self, page: str, text: str) -> Absence:
-        """What kept a text out of the article of the page with this address. Nothing is fetched.
+        """Return why a text is missing in the article of a page. Nothing is fetched.
+
+        `page` is the address of the page.
 
         Raises:
             BadInput: when the run has no such page, or it is not cached.
-            Unreadable: when no reader finds it out.
+            Unreadable: when no reader finds the reason.
         """
         knobs, reader = self.run.knobs, session.registry().engine.workers.why_not
         reason = partial(why_not_extracted, self.run, self._page(page), text, knobs.read.extractor)
@@ -196,11 +209,13 @@ class NotebookRun:
         return absence
 
     def keep(self, page: str, text: str) -> NotebookRun:
-        """The run with the block of a page that has this text in its article, ranked again; this run stays without it.
+        """Keep the block of a page with this text in its article, and rank again.
+
+        The result is a new run.
 
         Raises:
-            BadInput: as `why_not_extracted`, and when the text is in the article or cannot be kept in it.
-            Unreadable: as `why_not_extracted`.
+            BadInput: when the page is unknown or not cached, or the text is in the article or cannot be kept in it.
+            Unreadable: when no reader finds why the text is missing.
         """
         if not (absence := self.why_not_extracted(page, text)).can_be_kept:
             raise BadInput(absence.sentence)
@@ -212,7 +227,9 @@ class NotebookRun:
         return NotebookRun(folded, store=self._store, labels=self._labels)
 
     def label(self, rank: int, grade: str | int) -> Display[GradedRanking]:
-        """Label the passage at a rank, from 1, as `relevant`, `partly` or `not relevant` (2, 1, 0), and show the metrics.
+        """Label the passage at a rank, from 1, and show the metrics.
+
+        Grades are `relevant`, `partly` and `not relevant` (2, 1, 0).
 
         Raises:
             BadInput: when no passage has this rank, or there is no such grade.
@@ -232,7 +249,7 @@ class NotebookRun:
         return self.metrics()
 
     def metrics(self) -> Display[GradedRanking]:
-        """nDCG, MRR, recall and precision of this ranking, by the labels given so far.
+        """Return nDCG, MRR, recall and precision of this ranking, by the labels so far.
 
         Raises:
             BadInput: when there is no ranking.
@@ -243,9 +260,11 @@ class NotebookRun:
         return run_display.metrics_display(graded(index, ranking, placed, context))
 
     def export(self, file: str | Path) -> Path:
-        """Write the run as a file of the format that its ending says, such as `.zip`, `.html` or `.md`, with its labels.
+        """Write the run as a file with its labels.
 
-        A retuned run is written as it was before.
+        The suffix chooses the format, such as `.zip`, `.html` or `.md`.
+
+        A retuned run is written in its original state.
 
         Raises:
             BadInput: when there is no such format, or the run has nothing of that kind.
@@ -257,7 +276,7 @@ class NotebookRun:
         return path
 
     def _with_ports(self, knobs: Knobs, work: Callable[[Ports], Coroutine[Any, Any, T]]) -> T:
-        """Wait for work that embeds and ranks and writes nothing, with the models of the environment's settings."""
+        """Wait for embedding and ranking with the models of the environment's settings. Nothing is written."""
         runs = session.registry()
 
         async def bound() -> T:
@@ -266,13 +285,13 @@ class NotebookRun:
         return runs.call(bound())
 
     def _page(self, address: str) -> str:
-        """The key of the hit with this address. Raises BadInput: when there is none."""
+        """Return the key of the hit with this address. Raises `BadInput` for an unknown address."""
         if key := next((hit.key for hit in self.run.hits if address in {hit.key, hit.url}), ""):
             return key
         raise BadInput("No page of this run has this address.", hint="run.hits and run.pages list them.")
 
     def _ranked(self) -> Any:
-        """The index and the ranking. Raises BadInput: when there is none."""
+        """Return the index and the ranking. Raises `BadInput` without a ranking."""
         if self.run.index is None or self.run.ranking is None:
             raise BadInput("This run has no ranked passages.", hint="Ask the question again.")
         return self.run.index, self.run.ranking

@@ -1,4 +1,4 @@
-"""Plots of a run as SVG and HTML without a script, from the analysis that the pages draw."""
+"""Plots of a run as SVG and HTML without scripts, from the pages' analyses."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from core.text.display import decimal
 from core.text.sanitize import one_line, plural, pluralize
 
 MOST_POINTS = 500
-"""Points of a plot: all of the context, the best ones, and an even sample of the others."""
+"""The most points of a plot: the context, the best, and an even sample of the others."""
 WIDTH, HEIGHT, MARGIN = 640, 300, 34
 COLOURS = ("#5c6ede", "#1f9d63", "#c2569a", "#2a9bb5", "#a06a2c", "#8a63d2", "#d64550")
 REST, MARK = "#9a9aa2", "#d98a00"
 
 
 def score_plot(run: Run) -> Display[ScoreCurve | None]:
-    """Cosine and BM25 by rank, each on its own scale, with the context and its cut-off."""
+    """Plot cosine and BM25 by rank, with the context and its cut-off. Each has its own scale."""
     curve = score_curve(run)
     if curve is None:
         return empty(None, "The run has no ranking with scores.")
@@ -65,7 +65,7 @@ def score_plot(run: Run) -> Display[ScoreCurve | None]:
 
 
 def map_plot(run: Run) -> Display[Projection | None]:
-    """Question and passages, projected to two dimensions; pages of the context have colours."""
+    """Plot question and passages in two dimensions. Pages of the context have colours."""
     projected = passage_projection(run.index, run.embedded_for_answer) if run.index and run.ranking else None
     if projected is None:
         return empty(None, "The passages have no vectors, so there is no map.")
@@ -99,7 +99,7 @@ def map_plot(run: Run) -> Display[Projection | None]:
 
 
 def attrition_plot(run: Run) -> Display[Attrition]:
-    """From search results to citations: how many items reach each step, and what is lost after it."""
+    """Show the number of items at each step from search results to citations, and the losses."""
     losses = attrition(run)
     steps = flow_diagram(losses)
     if not steps:
@@ -118,7 +118,10 @@ def attrition_plot(run: Run) -> Display[Attrition]:
 
 
 def attribution_plot(attributed: Attribution) -> Display[Attribution]:
-    """The sentences of the answer against its sources. Cited cells have a frame, dashed below the limit."""
+    """Show the answer's sentences against its sources.
+
+    Cited cells have a frame, dashed below the limit.
+    """
     if not attributed.sentences or not attributed.sources:
         return empty(attributed, "The answer has no sentence to compare with a source.")
     summary = attributed.summary
@@ -164,7 +167,7 @@ def _share(rank: float, ranks: int) -> float:
 
 
 def _xy(x: float, y: float) -> tuple[str, str]:
-    """Shares of width and height, from the lower left, as coordinates."""
+    """Return coordinates of shares of width and height, from the lower left."""
     return (
         f"{MARGIN + x * (WIDTH - 2 * MARGIN):.1f}",
         f"{HEIGHT - MARGIN / 2 - y * (HEIGHT - 1.5 * MARGIN):.1f}",

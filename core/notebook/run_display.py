@@ -33,7 +33,7 @@ from core.text.markdown.elements import elements
 from core.text.sanitize import one_line, pluralize
 
 SHOWN_PASSAGES = 10
-"""Passages that a ranking shows besides those of the context."""
+"""The number of displayed passages of a ranking, besides those of the context."""
 AROUND = 400
 """Characters of the page on either side of a passage."""
 SIGNS = {StepState.PASSED: "✓", StepState.ENDED: "✗", StepState.NOT_REACHED: "–", StepState.UNKNOWN: "?"}
@@ -41,7 +41,7 @@ TONES = {StepState.PASSED: "good", StepState.ENDED: "bad"}
 
 
 def run_display(run: Run) -> Display[Run]:
-    """Question, state, answer, sources and notices."""
+    """Display question, state, answer, sources and notices."""
     cards = source_cards(run)
     figures = (
         (duration(run.seconds), "in total"),
@@ -62,7 +62,7 @@ def run_display(run: Run) -> Display[Run]:
 
 
 def answer_display(run: Run) -> Display[str]:
-    """The answer with its citations, and the sources by their numbers."""
+    """Display the answer with its citations, and the sources by number."""
     if run.answer is None and not run.text:
         return empty("", "The run has no answer.")
     titles = {source.number: one_line(source.title, 100) for source in run.sources}
@@ -93,7 +93,7 @@ def answer_display(run: Run) -> Display[str]:
 
 
 def _markdown(tree: Iterable[Any], titles: Mapping[int, str]) -> Iterator[Node]:
-    """Elements of `core.text.markdown.elements` as elements of a display."""
+    """Yield display elements for elements of `core.text.markdown.elements`."""
     for element in tree:
         if isinstance(element, str):
             yield element
@@ -107,7 +107,7 @@ def _markdown(tree: Iterable[Any], titles: Mapping[int, str]) -> Iterator[Node]:
 
 
 def progress_display(run: Run) -> Display[Run]:
-    """The phases so far, with their counts and times."""
+    """Display the phases so far, with their counts and times."""
     rows = (
         (
             step.title,
@@ -122,7 +122,7 @@ def progress_display(run: Run) -> Display[Run]:
 
 
 def ranking_display(run: Run) -> Display[Ranking | None]:
-    """The best passages with their scores, and all of the context."""
+    """Display the best passages and the context, with scores."""
     if run.ranking is None:
         return empty(None, "The run has no ranking.")
     rows = ranked_passages(run)
@@ -146,7 +146,7 @@ def ranking_display(run: Run) -> Display[Ranking | None]:
 
 
 def source_display(run: Run, source: Source) -> Display[Source]:
-    """A source's passage, marked in the text around it."""
+    """Display a source's passage, marked in its surrounding text."""
     page = run.pages.get(source.passage.place.page)
     shown = passage_in_context(page, source.passage.place, AROUND) if page else None
     before, after = (shown.before, shown.after) if shown else (source.before, source.after)
@@ -163,7 +163,10 @@ def source_display(run: Run, source: Source) -> Display[Source]:
 
 
 def comparison_display(changes: RunChanges) -> Display[RunChanges]:
-    """What entered and left the context, how far the rankings agree, and what else differs between two runs."""
+    """Display the differences between two runs.
+
+    These are changes of the context, the agreement of the rankings, and other changes.
+    """
     ranks, ranking = changes.ranks, changes.ranking
     moved = [change for change in ranks if change.entered or change.left]
     rows = (
@@ -195,7 +198,7 @@ def comparison_display(changes: RunChanges) -> Display[RunChanges]:
 
 
 def trace_display(trace: Trace) -> Display[Trace]:
-    """How far a text or an address came on its way to the answer."""
+    """Display how far a text or an address came towards the answer."""
     steps = (
         span(class_=TONES.get(state, "quiet"))[f"{SIGNS[state]} {title}   "] for title, state in trace.steps
     )
@@ -203,7 +206,10 @@ def trace_display(trace: Trace) -> Display[Trace]:
 
 
 def metrics_display(ranking: GradedRanking) -> Display[GradedRanking]:
-    """The metrics of a ranking by its labels. A range is what the labels that are missing can still make of it."""
+    """Display the metrics of a ranking by its labels.
+
+    A range covers all possible grades of the unlabelled passages.
+    """
     labelled = (f"{ranking.labelled} of {len(ranking.order[:DEPTH])}", "labelled")
     pairs = [labelled, *((value, with_unit(name, "passages")) for name, value in ranking.figures.items())]
     note = "" if ranking.figures else "No passage is labelled relevant yet."

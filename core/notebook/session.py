@@ -1,4 +1,4 @@
-"""Questions asked in a notebook, runs opened in one, and the registry of its process."""
+"""Questions and opened runs in a notebook, and the registry of its process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-if TYPE_CHECKING:  # all else is imported when it is used: a cell that imports OpenQuery is done at once
+if TYPE_CHECKING:  # everything else is imported on use: a cell that imports OpenQuery returns at once
     from core.config.knobs import Knobs
     from core.notebook.notebook_run import NotebookRun
     from core.ports import Ports
@@ -40,18 +40,18 @@ async def research(
     queries: Sequence[str] = (),
     **values: Any,
 ) -> NotebookRun | Run:
-    """Answer a question, and show its progress meanwhile: `await research("…", top_k=3)` in a notebook.
+    """Answer a question, and show its progress: `await research("…", top_k=3)`.
 
-    The run is in the history, as one of the pages is. Cancelling stops it, and it keeps what is in hand there. With
-    `ports` it is `core.pipeline.research`, which takes `values` as its options, shows nothing and returns a `Run`.
+    The run is in the history, like a run of the pages. Cancelling stops the run, which keeps its results so far. With
+    `ports` this is `core.pipeline.research`, which takes `values` as its options, shows nothing and returns a `Run`.
 
     Args:
-        question: what to answer.
+        question: the question to answer.
         knobs: the settings of the run.
-        ports: search, web, extraction, models; those of the environment's settings when None.
-        listen: called with every event and the run after it; with `ports` only.
-        queries: what to search for, in place of queries of the chat model.
-        values: settings by name, such as `top_k=3`, in place of those of `knobs`.
+        ports: search, web, extraction, models, by default those of the environment's settings.
+        listen: called with every event and the run after it, only with `ports`.
+        queries: search queries, in place of queries of the chat model.
+        values: settings by name, such as `top_k=3`, which override `knobs`.
 
     Raises:
         BadInput: when the question is empty or too long, or a setting is unknown or out of bounds.
@@ -72,7 +72,7 @@ async def research(
         runs.stop(run_id)
         progress.draw()
         raise
-    # The run's own work may last a moment longer than its answer, and nothing is embedded beside it.
+    # The run's work may last a moment longer than its answer, and must not overlap with embedding.
     await asyncio.to_thread(runs.wait_for_vectors, run_id)
     runs.complete(run_id)
     await asyncio.to_thread(runs.wait_for_vectors, run_id)
@@ -80,13 +80,13 @@ async def research(
 
 
 def open_run(reference: str | Path) -> NotebookRun:
-    """A run of a file that was exported as `.zip` or `.json`, or of an id.
+    """Open the run of a `.zip` or `.json` export, or of an id.
 
-    The run of an id is that of a bundle in the current folder, one with the texts of pages before one without, else that
-    of the history. Labels of a file's run are kept in memory; those of a run in the history are stored.
+    For an id, bundles in the current folder come first, preferably with page texts, then the history. Labels of a
+    file's run are kept in memory, labels of a run in the history are stored.
 
     Raises:
-        BadInput: when there is none, or the file is no exported run.
+        BadInput: when there is no such run, or the file is no exported run.
         StoreFailed: when the history cannot be read.
         OSError: when a file cannot be read.
     """
@@ -133,9 +133,11 @@ _LOCK = threading.Lock()
 
 
 def registry() -> RunRegistry:
-    """The registry of this process, with the settings of its environment. Its work is done on a loop of its own, so
-    that synchronous cells can wait for it. Any thread may call."""
-    with _LOCK:  # two questions that are asked at once share it
+    """Return the registry of this process, with the environment's settings.
+
+    Its work runs on its own loop, so that synchronous cells can wait for it. Any thread may call.
+    """
+    with _LOCK:  # concurrent first questions share it
         return _registry()
 
 
@@ -145,6 +147,7 @@ def _registry() -> RunRegistry:
     from core.runtime.registry import RunRegistry
 
     runs = RunRegistry(Settings.read())
-    # `atexit` comes after the thread pools, which closing needs: they would refuse work. The last registered is first.
+    # `atexit` runs after the end of the thread pools, which closing needs: they would refuse work. The last registered
+    # function runs first.
     threading._register_atexit(runs.close)  # type: ignore[attr-defined]
     return runs
