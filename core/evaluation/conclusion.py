@@ -131,7 +131,7 @@ def conclude(results: Results, metric: str, baseline: str) -> Conclusion:
 
 
 def _no_difference(best: SettingRow, test: SettingTest, metric: str, comparisons: int) -> Conclusion:
-    """Return the conclusion for a best setting without a significant difference.
+    """Return the conclusion without a significant difference.
 
     The smallest difference shown is that of a paired z-test (Cohen 1988) at the strictest level of Holm's correction.
     """

@@ -163,7 +163,7 @@ async def _with_corpora(
 
 
 def _make_room(held: dict[ChunkKnobs, Shared[Corpus]]) -> None:
-    """Drop the largest passages that later settings need, until `_HELD_BYTES` suffices."""
+    """Drop the largest passages, until `_HELD_BYTES` suffices."""
     sizes = {chunk: _size(shared.value) for chunk, shared in held.items()}
     while sum(sizes.values()) > _HELD_BYTES:
         largest = max(sizes, key=lambda chunk: sizes[chunk])
@@ -251,7 +251,7 @@ def _joined(knobs: Knobs, corpus: Corpus, parts: Sequence[PartialResult]) -> Res
 
 
 def _rank_some(knobs: RankKnobs, corpus: Corpus, question_set: QuestionSet, start: int) -> PartialResult:
-    """Rank and measure some questions from `start` on, in a worker."""
+    """Rank and measure some questions, in a worker."""
     began = time.thread_time()
     values: dict[str, dict[str, float]] = {}
     failed: dict[str, str] = {}

@@ -52,7 +52,7 @@ class SweepProgress:
     """Monotonic time when the phase began."""
 
     def begin(self, *, total: int, done: int) -> None:
-        """Start with `total` questions to rank, `done` of them ranked earlier."""
+        """Start with `total` rankings, `done` of them earlier."""
         self.total, self.questions, self.earlier, self.began = total, done, done, time.monotonic()
 
     def enter(self, phase: SweepPhase) -> None:

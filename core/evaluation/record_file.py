@@ -102,7 +102,7 @@ class RecordFile(Generic[Header, Record]):
             return False
 
     def read(self) -> tuple[Header, list[Record]]:
-        """Return the header and the records, in the order of writing.
+        """Return the header and the records, in order.
 
         Raises:
             BadInput: when the file is damaged, with the line.
@@ -123,7 +123,7 @@ class RecordFile(Generic[Header, Record]):
         return header, records
 
     def replace_header(self, header: Header) -> None:
-        """Replace the header of a begun file, and keep the records.
+        """Replace the header, and keep the records.
 
         Raises:
             BadInput: when another process begins the file meanwhile.

@@ -79,12 +79,12 @@ class Confirmation:
 
     @property
     def confirmed(self) -> bool:
-        """Whether the setting beats the baseline on the held-out questions."""
+        """Whether the setting beats the baseline on held-out questions."""
         return self.held_out.verdict is Verdict.BETTER
 
     @property
     def more_questions(self) -> int | None:
-        """The estimated number of questions missing for a confirmation, or None.
+        """The estimated number of missing questions, or None.
 
         Half of them would be held out. They confirm a difference as large as on the held-out half with a chance of
         `POWER`, by the power of a paired z-test (Cohen 1988). None if the setting is confirmed or not better there.
@@ -204,7 +204,7 @@ class Results:
         )
 
     def with_metric(self, metric: str) -> "Results":
-        """Return the results of settings with a value of the metric. A failed setting has none."""
+        """Return the results with a value of the metric. A failed setting has none."""
         names = tuple(
             result.setting
             for result in self.results

@@ -62,7 +62,7 @@ class ResultsFolder:
             raise
 
     def _plan(self, settings: Collection[str]) -> None:
-        """Write the number of measured and planned settings to the header."""
+        """Write the number of settings to the header."""
         earlier, measured = self._file.read()
         planned = len({*settings, *(result.setting for result in measured)})
         if settings and planned != earlier.settings:
@@ -95,7 +95,7 @@ def read_results(*folders: Path) -> Results:
 
 @lru_cache(maxsize=8)
 def joined(names: tuple[str, ...], parts: tuple[Results, ...]) -> Results:
-    """Join results over the same questions, in the given order.
+    """Join results over the same questions, in order.
 
     If parts share a setting or differ in the embedder, settings get the name of their part, such as `first:
     rank.top_k:3`. A repeated name gets a number.

@@ -46,7 +46,7 @@ class Axis:
         return (figure - self.low) / (self.high - self.low) if self.high > self.low else 0.5
 
     def text(self, figure: float) -> str:
-        """Return the figure as written in an address, which `figure` reads."""
+        """Return the figure as written in an address."""
         return self.values[round(figure)] if self.values else f"{figure:.6g}"
 
     def figure(self, text: str) -> float | None:
@@ -162,7 +162,7 @@ def matching(results: Results, known: Sequence[Axis], ranges: Sequence[Range]) -
 
 
 def filtered(table: SettingTable, settings: Iterable[str]) -> SettingTable:
-    """Return the baseline and the rows with any of these settings. Tests stay corrected for all comparisons."""
+    """Return the baseline and the rows with these settings. Tests stay corrected for all comparisons."""
     chosen = set(settings)
     rows = (row for row in table.rows[1:] if not chosen.isdisjoint(row.settings))
     return replace(table, rows=(table.rows[0], *rows))

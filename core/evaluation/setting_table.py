@@ -33,17 +33,17 @@ class SettingRow:
 
     @property
     def name(self) -> str:
-        """The name of the first setting, which names the row."""
+        """The name of the first setting."""
         return self.settings[0]
 
     @property
     def experiments(self) -> tuple[str, ...]:
-        """The names of the settings' experiments, if several are open together."""
+        """The names of the settings' experiments, if several."""
         return tuple(dict.fromkeys(name for each in self.settings if (name := each.rpartition(PREFIX)[0])))
 
     @property
     def significant(self) -> bool:
-        """Whether the difference is significant after the correction for all comparisons."""
+        """Whether the corrected difference is significant."""
         return self.test is not None and self.test.p_value <= SIGNIFICANT
 
 
@@ -63,7 +63,7 @@ class SettingTable:
     """The number of tests against the baseline, for the correction of p-values."""
 
     def pareto_front(self, cost: Callable[[SettingRow], float | None]) -> frozenset[str]:
-        """Return the names of the rows on the Pareto front.
+        """Return the names of rows on the Pareto front.
 
         No other row reaches as much at a lower cost, or more at the same cost. Rows without a cost are left out.
         """

@@ -82,7 +82,7 @@ def combinations(swept: Mapping[str, Any]) -> int:
 
 
 def _tried(swept: Mapping[str, Any], groups: Collection[str]) -> dict[str, list[Any]]:
-    """Return the valid values to try for each knob, by path."""
+    """Return the values to try for each knob, by path."""
     tried = {
         f"{group}.{name}": value if isinstance(value, list) else [value]
         for group, values in swept.items()
@@ -134,13 +134,13 @@ def _thinned(tried: Mapping[str, list[Any]], most: int) -> dict[str, list[Any]]:
 
 
 def default_of(path: str) -> Any:
-    """Return the default of a knob, by path such as `rank.top_k`."""
+    """Return the default of a knob, by path."""
     group, _, name = path.partition(".")
     return getattr(getattr(Knobs(), group), name)
 
 
 def name_of(knobs: Knobs) -> str:
-    """Return the changes from the product's defaults, in one line."""
+    """Return the changes from the defaults, in one line."""
     return " ".join(changes(Knobs(), knobs)) or DEFAULTS
 
 

@@ -59,7 +59,7 @@ class DataSetSummary:
 
 
 def summarize(data: DataSet) -> DataSetSummary:
-    """Count a data set, reading it if it was not checked.
+    """Count a data set, reading it if unchecked.
 
     Raises:
         BadInput: when a document cannot be used.
@@ -152,7 +152,7 @@ class SweepModels:
 
 
 async def sweep_cost(summary: DataSetSummary, tried: Sequence[Knobs], models: SweepModels) -> SweepCost:
-    """Estimate the cost of these settings over a data set.
+    """Estimate the cost of settings over a data set.
 
     The first call for a chunking cuts the sample into passages. A local embedder embeds a few of its texts once.
 

@@ -140,7 +140,7 @@ class AnsweredQuestion:
 async def answer_questions(
     data: DataSet, knobs: Knobs, ports: Ports, *, done: Collection[str] = ()
 ) -> AsyncGenerator[AnsweredQuestion]:
-    """Yield the questions with their answers, `AT_ONCE` at the same time.
+    """Yield the answered questions, `AT_ONCE` at the same time.
 
     The chat model answers if there is a chat model. Nothing is searched or fetched. `done` are the ids of questions to
     skip.

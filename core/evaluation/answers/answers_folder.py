@@ -142,7 +142,7 @@ class AnswersFolder:
         self._file.add(answer)
 
     async def judge(self, judge: Judge, labelled: Sequence[LabelledClaim] = ()) -> None:
-        """Judge the answers without a verdict, after the labelled claims.
+        """Judge the unjudged answers, after the labelled claims.
 
         Each verdict is on disk before the next request. Verdicts of another judge, or with another agreement,
         are replaced.
@@ -224,7 +224,7 @@ class AnswerPlan:
 
     @classmethod
     def of(cls, answers: Answers, started: datetime) -> Self:
-        """Return the plan that the header of the answers describes."""
+        """Return the plan described by the answers' header."""
         header = answers.header
         return cls(
             data=header.data,
@@ -236,7 +236,7 @@ class AnswerPlan:
 
     @property
     def knobs(self) -> Knobs:
-        """The knobs of its setting, without knobs that this version lacks."""
+        """The knobs of its setting, without unknown knobs."""
         return apply_changes(Knobs(), self.changes, CHANGED).knobs
 
 
@@ -267,7 +267,7 @@ class AnswerEvaluation(KeptWork):
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The reasons why questions were not answered, or answers not judged."""
+        """The reasons for questions without answer and unjudged answers."""
         if self.answers is None:
             return ()
         judge = self.answers.judged.failed if self.answers.judged else ()

@@ -192,7 +192,7 @@ def claims_to_label(answers: Sequence[AnsweredQuestion]) -> bytes:
 
 
 async def agreement(judge: Judge, labelled: Sequence[LabelledClaim]) -> Agreement:
-    """Measure the judge on labelled claims, with the prompt for answers.
+    """Measure the judge on labelled claims.
 
     Raises:
         ChatFailed: when the model does not answer.
@@ -234,7 +234,7 @@ def kappa_interval(first: Sequence[Hashable], second: Sequence[Hashable]) -> Int
 
 
 async def judge_answers(judge: Judge, answers: Sequence[AnsweredQuestion]) -> AsyncGenerator[JudgedAnswer]:
-    """Yield the verdicts on all answers except refusals, as they arrive.
+    """Yield the verdicts on all answers except refusals.
 
     A sentence without a citation is not entailed, and the model is not asked about it. An answer on which the model
     fails is yielded with the reason.
@@ -295,7 +295,7 @@ def _labelled(path: Path) -> Iterator[LabelledClaim]:
 
 
 def _chance(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
-    """Return the agreement by chance of raters with these category shares."""
+    """Return raters' agreement by chance from their category shares."""
     if not first or len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} ratings are no pairs")
     ours, theirs = Counter(first), Counter(second)

@@ -33,12 +33,13 @@ class AvailableDataSets:
     def __init__(
         self, folder: Path, store: RunStore, labels: LabelStore, document_folders: Iterable[str] = ()
     ) -> None:
-        """
+        """Use the data sets of these folders and stores.
+
         Args:
-            folder: where data sets are kept: files and folders as `load_data_set` takes them.
-            store: the runs whose pages are labelled.
-            labels: the labels; those of everybody are the data set `LABELS_NAME`.
-            document_folders: further folders of this machine whose data sets may be read, by their whole path.
+            folder: the folder of stored data sets, in the layouts of `load_data_set`.
+            store: the runs with labelled pages.
+            labels: the labels, whose data set is `LABELS_NAME`.
+            document_folders: more folders of this machine whose data sets may be read, by absolute path.
         """
         self.folder = folder
         self._store, self._labels = store, labels
@@ -141,7 +142,7 @@ class AvailableDataSets:
         return next(each for each in chain((name,), numbered) if each not in self.loaders())
 
     def summary(self, data: str, user: str = "") -> DataSetSummary:
-        """Return the counts of a data set, cached until it changes.
+        """Return the counts of a data set, cached.
 
         Raises:
             BadInput: when it cannot be used, or there is none of that name.
@@ -162,7 +163,7 @@ def _safe_name(name: str) -> str:
 
 
 def _changed(path: Path) -> int:
-    """Return the last change of a data set's files, in nanoseconds.
+    """Return when a data set's files changed, in nanoseconds.
 
     The documents of a table are in the table's folder.
     """

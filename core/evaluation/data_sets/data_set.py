@@ -89,7 +89,7 @@ class DataSet:
     """The counts when the data set was checked, or None if it was not checked."""
 
     def contents(self) -> Contents:
-        """Return the counts from the check, or count the documents now.
+        """Return the counts, counting the documents if needed.
 
         Raises:
             BadInput: when a document cannot be used.

@@ -24,7 +24,7 @@ SUFFIXES = (".md", ".txt")
 
 
 def load(table: Source, beside: Mapping[str, Source]) -> DataSet:
-    """Load a table and the text files `beside` it, by name.
+    """Load a table and the text files `beside` it.
 
     White space in an excerpt matches any white space of its source.
 

@@ -28,7 +28,7 @@ class BadLine(BadInput):
         """The result of `nearby`, kept for when the file is deleted."""
 
     def nearby(self) -> tuple[tuple[int, str], ...]:
-        """Return the line and its two neighbours, shortened, with their numbers.
+        """Return the line and its two neighbours, shortened.
 
         The result is empty if the file is deleted.
         """
@@ -42,7 +42,7 @@ class BadLine(BadInput):
 
 
 def blank_line(error: BadLine) -> bool:
-    """Overwrite an unusable JSON line of a stored file with blanks.
+    """Overwrite an unusable JSON line with blanks.
 
     The other lines keep their numbers. Returns False for a file in a zip or of another format.
     """
@@ -135,7 +135,7 @@ def rows(
 
 
 def text_field(source: Source, number: int, value: dict[str, Any], *names: str) -> str:
-    """Return the first of these fields in the object as text. A number is converted.
+    """Return the first field found among these, as text. A number is converted.
 
     Raises:
         BadInput: when it has none of them, or something else than text.

@@ -51,7 +51,7 @@ def load_data_set(path: Path, name: str = "") -> DataSet:
 
 
 def _load(path: Path) -> DataSet:
-    """Return the unchecked data set, by the layout of the path."""
+    """Return the unchecked data set, by its layout."""
     suffix = path.suffix.lower()
     if path.is_dir() or suffix == suite.SUITE:
         return _load_files(path, files_of(path))
@@ -67,7 +67,7 @@ def _load(path: Path) -> DataSet:
 
 
 def _load_files(path: Path, files: Mapping[str, Source]) -> DataSet:
-    """Return the data set of a folder or a zip."""
+    """Return the data set in a folder or zip."""
     tables = [file for name, file in files.items() if file.suffix == ".csv" and "/" not in name]
     lines = [file for name, file in files.items() if file.suffix == json_lines.SUFFIX and "/" not in name]
     if suite.QUESTIONS in files:
@@ -151,7 +151,7 @@ def _check_judgements(data: DataSet, question: Question, lengths: Mapping[str, i
 
 
 def _bad_question(data: DataSet, question: Question, problem: str, hint: str) -> BadInput:
-    """Return the error for a question, with its line if known."""
+    """Return the error for a question, with its line."""
     if data.questions_file and question.line:
         return BadLine(data.questions_file, question.line, f": {problem}.", hint=hint)
     return BadInput(f"{data.name}, question {question.id[:60]}: {problem}.", hint=hint)

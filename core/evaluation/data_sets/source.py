@@ -39,7 +39,7 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """The suffix of its name, such as `.csv`, in lower case."""
+        """The suffix of its name, in lower case."""
         return PurePosixPath(self.name).suffix.lower()
 
     @contextmanager

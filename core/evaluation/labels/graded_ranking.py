@@ -88,7 +88,7 @@ class GradedRanking:
 
 
 def graded(index: Index, ranking: Ranking, labels: PlacedLabels, context: Iterable[Place]) -> GradedRanking:
-    """Return the ranking with the labels projected onto its passages.
+    """Return the ranking graded by the labels.
 
     `context` is the spans of the sources' texts.
     """
@@ -119,7 +119,7 @@ class NdcgComparison:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict that holds for every grade of the unlabelled passages."""
+        """The verdict for any grades of the unlabelled passages."""
         low, high = self.difference.low, self.difference.high
         if -_ROUNDING < low <= high < _ROUNDING:
             return Verdict.EQUAL
@@ -192,7 +192,7 @@ def _extremes(missing: Sequence[str]) -> Iterator[dict[str, int]]:
 
 
 def _missing_grades(count: int) -> Iterator[list[int]]:
-    """Yield every multiset of grades of `count` passages, highest first. Each determines an ideal ranking."""
+    """Yield every multiset of `count` grades, highest first. Each determines an ideal ranking."""
     for relevant in range(count + 1):
         for partly in range(count - relevant + 1):
             grades = [Grade.RELEVANT] * relevant + [Grade.PARTLY] * partly
@@ -204,7 +204,7 @@ def _discounts(ranking: GradedRanking) -> dict[str, float]:
 
 
 def _weighted(weights: Iterable[float], gains: Sequence[int]) -> float:
-    """Return the sum of products, ignoring weights beyond the gains."""
+    """Return the sum of products of the common length."""
     return math.fsum(weight * gain for weight, gain in zip(weights, gains, strict=False))
 
 

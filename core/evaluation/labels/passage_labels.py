@@ -39,7 +39,7 @@ class PlacedLabels:
 
     @property
     def excerpts(self) -> tuple[Range, ...]:
-        """The ranges of labels that are at least partly relevant."""
+        """The ranges of relevant and partly relevant labels."""
         return tuple(
             (label.place.page, label.place.start, label.place.end) for label in self.labels if label.grade > 0
         )
@@ -53,7 +53,7 @@ def label(page: Page, place: Place, grade: Grade) -> Label:
 
 
 def place_labels(labels: Iterable[Label], pages: Mapping[str, Page]) -> PlacedLabels:
-    """Find the text of each label in the present pages.
+    """Locate the text of each label in the present pages.
 
     A label on a page without stored text stays at its range. On a page that changed since the labelling, a label moves
     to the present range of its text, if the text occurs exactly once.
@@ -118,7 +118,7 @@ def passage_grades(passages: Sequence[Passage], labels: Sequence[Label]) -> dict
 
 
 def _by_page(passages: Sequence[Passage], pages: set[str]) -> Mapping[str, list[tuple[int, Place]]]:
-    """Return row and range of each passage on these pages. A passage on several pages has a range on each."""
+    """Return the passages on these pages, by page. A passage on several pages has a range on each."""
     by_page: defaultdict[str, list[tuple[int, Place]]] = defaultdict(list)
     for row, passage in enumerate(passages):
         for place in (passage.place, *passage.also):

@@ -35,7 +35,7 @@ def question_id(question: str) -> str:
 
 
 def to_qrels(question: str, labels: Iterable[Label]) -> str:
-    """Return one line for each label, sorted by page and range."""
+    """Return one line per label, sorted by page and range."""
     ordered = sorted(labels, key=lambda label: (label.place.page, label.place.start, label.place.end))
     return "".join(
         f"{question_id(question)} 0 {_document(label.place)} {int(label.grade)}\n" for label in ordered
@@ -67,7 +67,7 @@ def from_qrels(text: str, question: str, pages: Mapping[str, Page]) -> ImportedL
 
 
 def page_name(key: str) -> str:
-    """Return a page's key as written in qrels before `#char=`."""
+    """Return a page's key as written in qrels."""
     return quote(key, safe=":/?&=#@!$,;+~()*")
 
 

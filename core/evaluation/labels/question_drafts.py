@@ -184,7 +184,7 @@ def checked_draft(passage: Passage, question: str, author: str, material: Materi
 
 
 def drafts_data_set(name: str, drafts: Iterable[Draft], material: Material) -> DataSet:
-    """Return the approved questions as a data set over all pages.
+    """Return the approved questions as a data set.
 
     The passage of each question is its relevant excerpt.
     """

@@ -42,7 +42,7 @@ def contains_reference(answer: str, references: Sequence[str]) -> float:
 
 
 def citation_recall(sentences: Sequence[AttributedSentence]) -> float | None:
-    """Return the supported share of the sentences, or None without sentences.
+    """Return the supported share of the sentences, or None.
 
     The cited sources of a sentence must support it together. A sentence without citations is not supported.
     """
@@ -52,7 +52,7 @@ def citation_recall(sentences: Sequence[AttributedSentence]) -> float | None:
 
 
 def citation_precision(sentences: Sequence[AttributedSentence], unknown: int = 0) -> float | None:
-    """Return the needed share of the citations, or None without sentences.
+    """Return the needed share of the citations, or None.
 
     A citation is needed if the sentence is supported, and either the cited source supports it alone, or the other
     sources do not support it without the citation. `unknown` counts citations of sources that do not exist, which are
@@ -66,7 +66,7 @@ def citation_precision(sentences: Sequence[AttributedSentence], unknown: int = 0
 
 
 def supports(cells: Sequence[Cell]) -> bool:
-    """Return whether the sources of these cells together support their sentence.
+    """Return whether the sources together support their sentence.
 
     One source must have a similar sentence, and each number must be in a source.
     """

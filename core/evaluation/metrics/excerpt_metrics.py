@@ -31,7 +31,7 @@ def excerpt_precision(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> 
 
 
 def excerpt_iou(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
-    """Return the intersection over union of excerpts and retrieved text.
+    """Return intersection over union of excerpts and retrieved text.
 
     The union is the retrieved characters with repeats, plus the missed characters of the excerpts. Raises ValueError if
     both are empty.
@@ -45,7 +45,7 @@ def excerpt_iou(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
 
 
 def _merged(ranges: Iterable[Range]) -> list[Range]:
-    """Return the same characters as sorted ranges that do not touch."""
+    """Return the ranges merged and sorted."""
     merged: list[Range] = []
     for document, start, end in sorted(ranges):
         if not 0 <= start < end:
@@ -58,7 +58,7 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
 
 
 def _common(left: list[Range], right: list[Range]) -> list[Range]:
-    """Return the characters in both lists, each of which is merged."""
+    """Return the common characters of two merged lists."""
     by_document: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for document, start, end in right:
         by_document[document].append((start, end))

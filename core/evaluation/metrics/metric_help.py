@@ -40,7 +40,7 @@ HELP: Mapping[str, str] = {
 
 
 def with_unit(metric: str, unit: Literal["documents", "passages"] = "documents") -> str:
-    """Name a metric with what it ranks, as in `nDCG@10 of documents`.
+    """Name a metric with its unit, as in `nDCG@10 of documents`.
 
     Experiments rank documents, each at the rank of its best passage; labels of a run are of passages. Metrics of text,
     such as excerpt recall, have no such unit.

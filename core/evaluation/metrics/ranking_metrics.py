@@ -15,7 +15,7 @@ Metric = Callable[[Ranked, Judgements, int], float]
 
 
 def recall(ranking: Ranked, judgements: Judgements, k: int) -> float:
-    """Return the share of the relevant documents among the first `k`."""
+    """Return the share of relevant documents among the first `k`."""
     return _found(ranking, judgements, k) / _relevant(judgements)
 
 

@@ -36,7 +36,7 @@ CONTEXT_TOKENS = "context tokens"
 def measure_ranking(
     question: Question, index: Index, ranking: Ranking, pages: Mapping[str, Page], knobs: RankKnobs
 ) -> dict[str, float]:
-    """Return every metric that the question's judgements allow, by name. `pages` are the pages of the index."""
+    """Return every metric that the judgements allow, by name. `pages` are the pages of the index."""
     documents = _documents(index, ranking)
     places = [_place(index.passages[row], question) for row in ranking.context]
     texts = {place.page: pages[place.page].text for place in places}

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from core.evaluation.statistics.significance import SIGNIFICANT, Interval
 
 SCALE = 1.0
-"""The variance V for which the test is sharpest is about eight times as large.
+"""The scale of the test, which is sharpest if V is about eight times as large.
 
 That is some thirty sampled relevant passages.
 """

@@ -138,7 +138,7 @@ def _subset_means(subsets: NDArray[np.float64], values: NDArray[np.float64]) -> 
 
 
 def _subsets(questions: int) -> Iterator[NDArray[np.float64]]:
-    """Yield the membership of questions in subsets, shape (subsets, questions).
+    """Yield subsets of questions, shape (subsets, questions).
 
     Few questions have all subsets, many have random subsets.
     """
