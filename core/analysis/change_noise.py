@@ -47,7 +47,7 @@ def noise_rule(repeats: int) -> NoiseRule:
 
 
 def exceeding(noise: Sequence[ChangeScores], scores: ChangeScores) -> frozenset[str]:
-    """Return the names of the scores that exceed their noise."""
+    """Return the names of scores above their noise."""
     rank = noise_rule(len(noise)).rank
     thresholds = (sorted(column, reverse=True)[rank - 1] for column in zip(*noise, strict=True))
     return frozenset(

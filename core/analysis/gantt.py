@@ -76,7 +76,7 @@ class Gantt:
 
 
 def gantt(run: Run, now: float) -> Gantt:
-    """Return the timeline at `now` seconds of the run's clock."""
+    """Return the timeline at `now` on the run's clock."""
     whole, timeline = max(now, run.seconds, 1e-3), run.timeline
     places = {hit.key: place for place, hit in enumerate(run.hits, 1)}
     titles = {hit.key: hit.title for hit in run.hits} | {page.key: page.title for page in run.pages.values()}
@@ -138,7 +138,7 @@ def _row(
 
 
 def _retries(run: Run, activity: str, now: float, whole: float) -> Iterable[Bar]:
-    """Yield a bar for each retry wait of this activity."""
+    """Yield a bar for each retry wait."""
     for wait in run.timeline.waits:
         if wait.activity == activity:
             yield _bar(RETRY, _until(wait, now), now, whole)
@@ -193,7 +193,7 @@ def _short(label: str) -> str:
 
 
 def _ticks(whole: float) -> tuple[float, ...]:
-    """Return four to eight round numbers of seconds for the axis."""
+    """Return four to eight round seconds for the axis."""
     step = next(
         unit * 10.0**power
         for power in range(-3, 7)

@@ -34,7 +34,7 @@ def all_tags(runs: Iterable[RunSummary]) -> tuple[str, ...]:
 
 
 def common_tags(runs: Collection[RunSummary]) -> tuple[str, ...]:
-    """Return the sorted tags that all of the runs have."""
+    """Return the tags of all the runs, sorted."""
     return tuple(tag for tag in all_tags(runs) if all(tag in run.tags for run in runs))
 
 

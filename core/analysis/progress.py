@@ -75,7 +75,7 @@ def warnings(run: Run) -> tuple[Notice, ...]:
 
 
 def missing_hits(run: Run) -> str:
-    """Return why a run has no hits, as a sentence."""
+    """Return why a run has no hits."""
     if run.live:
         return "Searching …"
     if run.replies:
@@ -118,7 +118,7 @@ class PhaseProgress:
 
 
 def phase_progress(run: Run, now: float) -> tuple[PhaseProgress, ...]:
-    """Return the phases at `now` seconds of the run's clock."""
+    """Return the phases at `now` on the run's clock."""
     lossy = {_CELL.get(notice.phase, notice.phase) for notice in warnings(run)}
     return tuple(_phase(run, phase, title, now, lossy=phase in lossy) for phase, title in PHASES)
 
@@ -228,7 +228,7 @@ class HitProgress:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds of fetching and reading, or None before the end."""
+        """Seconds of fetching and reading, or None."""
         read = self.skip or self.page
         return read.seconds if read else None
 
@@ -259,7 +259,7 @@ def _outcome(run: Run, hit: Hit) -> PageOutcome:
 
 
 def retriable(run: Run) -> tuple[str, ...]:
-    """Return keys of hits that may succeed on another attempt.
+    """Return keys of hits that may succeed again.
 
     They were skipped because of a timeout or deadline, or not reached before the run ended.
     """

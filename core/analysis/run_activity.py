@@ -110,7 +110,7 @@ class SilentModel:
 
     @property
     def text(self) -> str:
-        """The name and time of the wait, without an end mark.
+        """The name and time of the wait.
 
         A server that keeps its connection open may outlast the limit.
         """
@@ -144,7 +144,7 @@ def can_quote(run: Run) -> bool:
 
 
 def quoted_instead(run: Run) -> bool:
-    """Return whether the sources are quoted despite a chat model. A note has the reason."""
+    """Return whether sources are quoted despite a chat model. A note has the reason."""
     return any(note.phase is Phase.ANSWER and QUOTED in note.message.lower() for note in run.notes)
 
 
@@ -165,7 +165,7 @@ class AnswerOffer:
 
 
 def answer_offer(run: Run) -> AnswerOffer | None:
-    """Return what an unfinished run can be answered from, or None.
+    """Return the basis for answering an unfinished run, or None.
 
     Live runs, complete answers and runs without pages give None.
     """

@@ -61,7 +61,7 @@ class RunUsage:
 
     @property
     def tokens(self) -> Usage | None:
-        """The tokens on servers, or None without calls of servers."""
+        """The tokens on servers, or None."""
         tokens = [row.usage.tokens for row in self.billed]
         return sum(tokens[1:], tokens[0]) if tokens else None
 
@@ -94,7 +94,7 @@ class RunUsage:
 
     @property
     def explanation(self) -> str:
-        """The rows in a sentence, with the models without a price."""
+        """The rows in a sentence, with unpriced models."""
         text = f"{'; '.join(map(str, self.rows))}."
         return f"{text} No price is known of {', '.join(self.unpriced)}." if self.unpriced else text
 

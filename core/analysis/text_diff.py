@@ -108,7 +108,7 @@ def diff_blocks(
 
 
 def _joined(texts: Sequence[str]) -> str:
-    """Join sentences of a line by spaces, and keep lines separate."""
+    """Join sentences of a line, and keep lines separate."""
     return "".join(text if text.endswith("\n") else f"{text} " for text in texts).rstrip()
 
 

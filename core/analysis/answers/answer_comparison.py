@@ -47,7 +47,7 @@ class AnswerComparison:
 
     @property
     def source_labels(self) -> tuple[dict[int, str], dict[int, str]]:
-        """Labels of the differing sources by number, for each answer."""
+        """Labels of the differing sources, for each answer."""
         moved = {first: second for first, second in self.same_sources.items() if first != second}
         return (
             {

@@ -110,6 +110,6 @@ def answer_author(answer: Answer | None) -> str:
 
 
 def answer_seconds(run: Run) -> float | None:
-    """Return the seconds spent on the latest answer, or None. Retry waits do not count."""
+    """Return the seconds of the latest answer, or None. Retry waits do not count."""
     answered = run.answer is not None and Phase.ANSWER in run.timeline.phases
     return run.timeline.worked(Phase.ANSWER, run.seconds) if answered else None

@@ -133,7 +133,7 @@ def _named_verdict(text: str) -> Entailment | None:
 
 
 def judge_prompt(claims: Sequence[Sentence], texts: Mapping[int, str], boundary: str) -> tuple[Message, ...]:
-    """Return the prompt for verdicts, with page texts inside unguessable tags.
+    """Return the prompt for verdicts, with guarded page texts.
 
     Args:
         claims: the sentences, with the numbers of the sources that they cite.
@@ -166,7 +166,7 @@ def judge_prompt(claims: Sequence[Sentence], texts: Mapping[int, str], boundary:
 
 
 def example_prompt() -> str:
-    """Return the judge's prompt for one claim and one source."""
+    """Return an example of the judge's prompt."""
     claim = Sentence(start=0, end=0, cites=(1,), text="The claim.")
     messages = judge_prompt([claim], {1: "The text of source 1."}, "0123456789abcdef")
     return "\n\n".join(f"[{message.role}]\n{message.content}" for message in messages)

@@ -23,7 +23,7 @@ def snippets_only(run: Run) -> bool:
 
 
 def bm25_fallback(run: Run) -> bool:
-    """Return whether missing vectors forced a ranking by BM25 alone."""
+    """Return whether missing vectors forced BM25 alone."""
     if run.index is None or run.ranking is None:
         return False
     return (
@@ -109,7 +109,7 @@ def cards_by_document(cards: Sequence[SourceCard]) -> Mapping[str, Sequence[Sour
 
 
 def passages_of_documents(cards: Sequence[SourceCard]) -> str:
-    """Count passages and pages of the cards, such as `3 passages of 2 pages`.
+    """Count the cards, such as `3 passages of 2 pages`.
 
     If any belongs to a collection, pages are called documents.
     """

@@ -31,7 +31,7 @@ class Projection:
 
 
 def project(vectors: NDArray[np.float32], question: NDArray[np.float32]) -> Projection:
-    """Project vectors and the question onto the first two principal components.
+    """Project vectors onto their first two principal components.
 
     Randomised subspace iteration (Halko, Martinsson and Tropp, 2011) from a fixed start makes the result reproducible.
     Each axis points to where its largest coordinate is positive. Equal rows fall on the origin, with no variance
@@ -90,7 +90,7 @@ def passage_projection(
 def project_more(
     vectors: NDArray[np.float32], question: NDArray[np.float32], first: Sequence[int]
 ) -> Projection:
-    """Project the vectors, aligned with an earlier map of `first`.
+    """Project the vectors, aligned with the map of `first`.
 
     Orthogonal Procrustes keeps known points in place while others are added.
     """
@@ -180,7 +180,7 @@ async def embedding_map(run: Run, embed: Embed) -> EmbeddingMap | None:
 
 
 def neighbours(embedding_map: EmbeddingMap, point: int, count: int = 10) -> tuple[tuple[int, float], ...]:
-    """Return the points nearest to `point` by cosine, with their cosines.
+    """Return the nearest points by cosine, with their cosines.
 
     All dimensions count. The most similar comes first.
     """

@@ -67,7 +67,7 @@ def _seeds(vectors: Vectors, count: int) -> Vectors:
 
 
 def cluster_names(texts: Sequence[str], labels: Labels) -> tuple[str, ...]:
-    """Return a name for each cluster: its three most distinctive words.
+    """Name each cluster by its three most distinctive words.
 
     A word's weight is the number of the cluster's texts with the word times log(texts / texts with the word), which is
     tf-idf over documents. A single cluster is named by its most frequent words.

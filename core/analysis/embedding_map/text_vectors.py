@@ -18,7 +18,7 @@ _OTHER = (
 
 
 async def embed_texts(texts: Sequence[str], embed: Embed, *, index: Index | None = None) -> Vectors:
-    """Return unit vectors of the texts: float32, shape (len(texts), dimensions).
+    """Return unit vectors: float32, shape (len(texts), dimensions).
 
     Each distinct text is embedded once. `index` is the index to compare the vectors with.
 

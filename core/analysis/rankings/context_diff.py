@@ -70,7 +70,7 @@ def context_diff(answered: Run, tuned: Run) -> ContextDiff | None:
 
 
 def _latest_phases(run: Run) -> frozenset[Phase]:
-    """Return the ranking phases of the latest work on the run."""
+    """Return the ranking phases of the latest work."""
     began = run.timeline.resumed
     phases = run.timeline.phases
     return frozenset(
@@ -103,7 +103,7 @@ def context_differs(answered: Run, tuned: Run) -> bool:
 
 
 def contexts_differ(first: Run, second: Run) -> bool:
-    """Return whether the contexts of two rankings differ, answered or not."""
+    """Return whether the contexts of two rankings differ."""
     return _places(context_sources(first)) != _places(context_sources(second))
 
 

@@ -108,7 +108,7 @@ def _under(run: Run, limit: int) -> Run:
 
 
 def _groups(run: Run, numbers: dict[str, int]) -> list[int]:
-    """Return the duplicate group of each passage of the context."""
+    """Return the duplicate group of each context passage."""
     if run.index is None or run.ranking is None:
         return []
     pages = [run.index.passages[row].place.page for row in run.ranking.context]

@@ -54,7 +54,7 @@ class RankedPassage:
 
 
 def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
-    """Return the ranked passages, best first, or none before a ranking."""
+    """Return the ranked passages, best first."""
     if run.index is None or run.ranking is None:
         return ()
     numbers = run.context_numbers
@@ -77,7 +77,7 @@ def _identity(run: Run, index: Index, ranking: Ranking) -> Hashable:
 
 @cached(LRUCache(CACHED_ORDERS), key=_identity, lock=Lock())
 def _in_order(run: Run, index: Index, ranking: Ranking) -> _Ordered:
-    """Return the rows as if none were in the context."""
+    """Return the rows, none in the context."""
     embedder = passage_embedder(run)
     names = {key: _names(page) for key, page in run.pages.items()}
     scores = {name: known(getattr(ranking, name)) for name in SCORES}
@@ -106,7 +106,7 @@ def _in_order(run: Run, index: Index, ranking: Ranking) -> _Ordered:
 
 
 def _names(page: Page) -> tuple[str, str, str]:
-    """Return title, site and address of a page for a table."""
+    """Return title, site and address of a page."""
     host = site(page.url)
     return one_line(page.title or host, 120), host, page.url
 
@@ -117,7 +117,7 @@ def known(scores: NDArray[np.float32] | None) -> list[float | None]:
 
 
 def ranks_by_row(ranking: Ranking) -> dict[int, int]:
-    """Return ranks from 1 by row of the index, best first."""
+    """Return ranks from 1 by row, best first."""
     return {row: rank for rank, row in enumerate(ranking.order.tolist(), 1)}
 
 
@@ -135,7 +135,7 @@ def filtered(
 
 
 def sorted_by(table: Sequence[RankedPassage], name: str) -> tuple[RankedPassage, ...]:
-    """Sort the rows by a score, highest first, or by "source".
+    """Sort the rows by a score or by "source".
 
     Rows without the score come last. Equal rows keep their order.
     """
@@ -157,7 +157,7 @@ def score_at(scores: NDArray[np.float32] | None, row: int) -> float | None:
 
 
 def cosines(run: Run) -> Mapping[str, float]:
-    """Return the cosine similarity to the question by passage id."""
+    """Return the cosine to the question by passage id."""
     if run.index is None or run.ranking is None or run.ranking.cosine is None:
         return {}
     return {
@@ -194,7 +194,7 @@ class PassageInContext:
 
 
 def passage_in_context(page: Page, place: Place, around: int = 2500) -> PassageInContext:
-    """Return the passage at `place` with surrounding text of the article.
+    """Return the passage at `place` with surrounding text.
 
     Each side has up to `around` characters, cut between words.
     """

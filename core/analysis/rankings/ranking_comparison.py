@@ -93,7 +93,7 @@ class RankingDiff:
 
     @property
     def context_only(self) -> RankingDiff:
-        """The comparison of the passages that enter or leave the context."""
+        """The comparison of passages entering or leaving the context."""
         return replace(
             self, changes=tuple(change for change in self.changes if change.entered or change.left)
         )
@@ -114,7 +114,7 @@ class RankingDiff:
 
 
 def compare_rankings(before: Run, after: Run) -> RankingDiff | None:
-    """Compare two rankings, or return None if either run has none.
+    """Compare two rankings, or return None without both.
 
     `match_passages` matches passages of different chunkings. Vectors are not compared, so their dimensions may differ.
     """
@@ -165,7 +165,7 @@ def _changes(before: Run, after: Run, names: dict[int, int]) -> Iterator[RankCha
 
 
 def _places(run: Run) -> dict[int, tuple[int, int | None]]:
-    """Return rank, from 1, and number in the context, by row."""
+    """Return rank and number in the context, by row."""
     numbers = run.context_numbers
     ranks = ranks_by_row(run.ranking) if run.ranking else {}
     return {row: (rank, numbers.get(row)) for row, rank in ranks.items()}

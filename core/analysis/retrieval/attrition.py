@@ -64,7 +64,7 @@ class Flow:
 
     @property
     def key(self) -> str:
-        """A name for links and widgets, unique within one attrition."""
+        """A unique name for links and widgets."""
         return f"{self.start.name.lower()}:{self.reason or 'next'}"
 
 
@@ -178,7 +178,7 @@ def _pages(run: Run) -> tuple[Lost, Lost, list[str]]:
 
 
 def _passages(run: Run) -> tuple[Lost, list[str]]:
-    """Return ids of unranked passages with reasons, and of ranked passages."""
+    """Return ids of unranked and of ranked passages."""
     if run.index is None:
         return [("not embedded yet", passage.id) for passage in run.passages], []
     index = run.index

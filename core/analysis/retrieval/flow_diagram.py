@@ -62,7 +62,7 @@ class DiagramStep:
 
 
 def flow_diagram(attrition: Attrition) -> tuple[DiagramStep, ...]:
-    """Return the reached steps, each with the losses after it."""
+    """Return the reached steps, with the losses after each."""
     arriving = {flow.to: flow for flow in attrition.flows if flow.to is not None}
     largest = max((flow.width for flow in attrition.flows if flow.to is None), default=1.0)
     steps = []

@@ -42,7 +42,7 @@ class Contribution:
 
 
 def contributions(run: Run) -> tuple[Contribution, ...]:
-    """Return the contribution of every query, in the order of writing.
+    """Return the contribution of every query, in order.
 
     A passage counts for each query that found a page containing it.
     """
@@ -118,7 +118,7 @@ class QueryOverlap:
 
 
 async def query_overlap(run: Run, embed: Embed) -> QueryOverlap:
-    """Compare every pair of queries, by hits and by meaning.
+    """Compare every pair of queries by hits and meaning.
 
     Raises:
         EmbedFailed: when the embedder fails.
@@ -128,7 +128,7 @@ async def query_overlap(run: Run, embed: Embed) -> QueryOverlap:
 
 
 def shared_hits(run: Run) -> NDArray[np.float32]:
-    """Return the Jaccard similarity between the queries' hits, shape (queries, queries)."""
+    """Return the Jaccard similarities, shape (queries, queries)."""
     hits_of_queries = [
         {hit.key for hit in run.hits if any(line.query == query.text for line in hit.found)}
         for query in run.queries

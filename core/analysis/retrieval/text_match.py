@@ -83,7 +83,7 @@ def _exact(key: str, words: Words, needle: str, count: int) -> Match | None:
 def _approximate(
     key: str, words: Words, query_words: Sequence[str], weights: Mapping[str, float]
 ) -> Match | None:
-    """Find the window with the most weight of the query's words. The window has the query's length."""
+    """Find the window with the most query weight. The window has the query's length."""
     missing = Counter(query_words)
     whole = sum(weights[word] for word in query_words)
     window: deque[int] = deque()

@@ -252,7 +252,7 @@ def _traced_passages(run: Run, rows: Sequence[int], scores: Floats | None) -> tu
 def _best_outcome(
     run: Run, passages: Sequence[TracedPassage], name: str, cutoff: float | None
 ) -> tuple[TraceOutcome, str]:
-    """Return the outcome of the furthest passage, with its message."""
+    """Return the furthest passage's outcome, with its message."""
     best = passages[0]
     score = "" if best.score is None else f" with {name} {decimal(best.score, 3)}"
     if best.reason is not None:
