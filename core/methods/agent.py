@@ -48,7 +48,7 @@ _NAMED = 3
 async def find_passages_by_steps(
     question: str, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
 ) -> None:
-    """Let the chat model call tools, and rank the passages of the opened pages.
+    """Let the chat model call tools, and rank passages.
 
     The loop ends when the model stops calling tools or a limit is reached. A run with steps resumes after them: no step
     is made again, and no decision is requested twice. Each decision and step is stored before the next begins. A
@@ -79,7 +79,7 @@ async def find_passages_by_steps(
 async def _take_steps(  # noqa: PLR0917
     tools: Toolbox, chat: Chat, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget
 ) -> str:
-    """Make steps until the model calls no more tools, or return the limit that ended them."""
+    """Make steps until done, or return the reached limit."""
     while True:
         for call in _pending(recorder.run):
             if limit := _limit(recorder.run, knobs, ports, budget):
@@ -146,7 +146,7 @@ def _undone(run: Run, limit: str) -> e.Note:
 async def _read_what_was_found(  # noqa: PLR0917
     question: str, tools: Toolbox, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget
 ) -> None:
-    """Read the hits of the agent's searches, or else search the question."""
+    """Read the agent's hits, or search the question."""
     hits = recorder.run.hits
     fallback = "those that its searches found were read" if hits else "the question itself was searched"
     recorder.emit(e.Note(Phase.READ, f"The agent had opened no page, so {fallback}."))
@@ -166,7 +166,7 @@ async def _decide(
     knobs: Knobs,
     recorder: Recorder,
 ) -> tuple[ModelDecided, ChatFailed | None]:
-    """Return the model's next decision, and the reason for a reply without words.
+    """Return the next decision, and a wordless reply's reason.
 
     The reason is a refusal or reasoning. Raises `ChatFailed`.
     """
@@ -190,7 +190,7 @@ async def _decide(
 
 
 async def _take_step(function: FunctionCall, tools: Toolbox, recorder: Recorder) -> None:
-    """Make one call, or refuse to repeat a call, and record the result."""
+    """Make or refuse one call, and record its result."""
     number = _steps_made(recorder.run) + 1
     recorder.emit(StepStarted(number, function.name, function.arguments))
     if earlier := _same_call(recorder.run, number, function.name, function.arguments):
@@ -206,7 +206,7 @@ async def _take_step(function: FunctionCall, tools: Toolbox, recorder: Recorder)
 
 
 def _same_call(run: Run, number: int, tool: str, arguments: str) -> Step | None:
-    """Return an earlier step with the same call, or None.
+    """Return an earlier step with the same call.
 
     New pages since then allow to repeat `find`.
     """
@@ -219,7 +219,7 @@ def _same_call(run: Run, number: int, tool: str, arguments: str) -> Step | None:
 
 
 def _shortened(call: ToolCall) -> ToolCall:
-    """Return the call within the length limits, which no tool exceeds."""
+    """Return the call within the length limits."""
     name, arguments = call.function.name[:64], call.function.arguments[:_ARGUMENT_CHARACTERS]
     return ToolCall(id=call.id, function=FunctionCall(name=name, arguments=arguments))
 

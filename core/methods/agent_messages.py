@@ -18,7 +18,7 @@ _LEFT_OUT = "This result is left out to save tokens. The pages that it brought a
 
 
 def messages(run: Run, knobs: Knobs) -> tuple[Message, ...]:
-    """Return the messages of the next request: rules, question, decisions and results.
+    """Return the messages of the next request.
 
     Each result is inside tags with a random code, drawn after the result, so that no page can know it. Messages of
     earlier requests stay the same, so that servers can cache them.
@@ -38,7 +38,7 @@ def messages(run: Run, knobs: Knobs) -> tuple[Message, ...]:
 
 
 def _newest(steps: Sequence[Step]) -> set[int]:
-    """Return the numbers of the latest steps whose results fit into `RESULT_TOKENS`. The last step always fits."""
+    """Return numbers of the latest steps that fit `RESULT_TOKENS`. The last step always fits."""
     kept, room = set[int](), RESULT_TOKENS * CHARACTERS_A_TOKEN
     for step in reversed(steps):
         room -= len(step.result)
@@ -49,7 +49,7 @@ def _newest(steps: Sequence[Step]) -> set[int]:
 
 
 def _sendable(call: ToolCall) -> ToolCall:
-    """Return the call with arguments that are an object: parsing servers refuse anything else."""
+    """Return the call with a JSON object as arguments. Servers that parse them refuse anything else."""
     try:
         valid = isinstance(orjson.loads(call.function.arguments), dict)
     except orjson.JSONDecodeError:
@@ -63,7 +63,7 @@ def _data(step: Step) -> str:
 
 
 def _question(run: Run) -> Message:
-    """Return the question, with the number of pages of earlier questions."""
+    """Return the question, with the number of known pages."""
     stand_ins = (reply for query, reply in run.replies.items() if query.author is Author.CONVERSATION)
     pages = sum(len(reply.results) for reply in stand_ins)
     in_hand = (

@@ -42,7 +42,7 @@ _CUT_INSTEAD = "The reply was cut from the conversation."
 async def answer_task(
     client: ClientRequest, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
 ) -> None:
-    """Answer the task of a chat client without a search.
+    """Answer a chat client's task without a search.
 
     Without a chat model, or if it fails, the reply is cut from the conversation, if possible.
 
@@ -94,7 +94,7 @@ def _admitted_chat(client: ClientRequest, ports: Ports) -> tuple[Chat | None, st
 async def _written(  # noqa: PLR0917
     client: ClientRequest, knobs: Knobs, chat: Chat, ports: Ports, recorder: Recorder, budget: TimeBudget
 ) -> Answer | None:
-    """Return the reply of the chat model, or None if time or budget do not suffice."""
+    """Return the chat model's reply, or None without time or budget."""
     emit, run = recorder.emit, recorder.run
     messages = tuple(_messages(client))
     spending = Spending(knobs=knobs.run, prices=ports.prices, run=run, since=run.before)
@@ -106,7 +106,7 @@ async def _written(  # noqa: PLR0917
 
 
 def _messages(client: ClientRequest) -> Iterator[Message]:
-    """Yield our rules with the client's instructions, its history and the task."""
+    """Yield the rules, history and task for a request."""
     instructions = sanitize(client.instructions)
     yield Message(role="system", content=f"{_RULES}\n\n{instructions}".strip())
     for exchange in recent(client.history, HISTORY_TOKENS):

@@ -32,7 +32,7 @@ from core.stages.time_budget import TimeBudget
 
 
 def approved_sub_questions(run: Run, sub_questions: Sequence[str]) -> tuple[str, ...]:
-    """Return the sub-questions that a person approves for a run.
+    """Return the sub-questions that a person approves.
 
     Raises:
         BadInput: when its plan does not wait for approval, or `checked_sub_questions` refuses the list.
@@ -98,7 +98,7 @@ async def _research_section(number: int, question: str, ports: Ports, recorder: 
 
 
 async def _write_report(ports: Ports, recorder: Recorder) -> None:
-    """Write the report: a short answer to the question, and the sections.
+    """Write the report: a short answer, then the sections.
 
     All pages are ranked for the question. The short answer uses the best sources of the sections.
     """
@@ -133,14 +133,14 @@ def _spending(ports: Ports, run: Run) -> Spending:
 
 
 def _shared(run: Run, further: Iterable[Source] = ()) -> tuple[Source, ...]:
-    """Return the distinct sources of all sections and `further`, by number."""
+    """Return the distinct sources of sections and `further`, by number."""
     numbered = {source.number: source for source in further}
     numbered |= {source.number: source for part in reversed(run.sections) for source in part.sources}
     return tuple(numbered[number] for number in sorted(numbered))
 
 
 def _best_sources(run: Run) -> tuple[Source, ...]:
-    """Return the best-ranked sources of the run, up to the configured number, by number."""
+    """Return the best-ranked sources of the run, by number. The knobs limit their number."""
     if run.index is None or run.ranking is None:
         return ()
     order = {run.index.passages[row].id: place for place, row in enumerate(run.ranking.order.tolist())}

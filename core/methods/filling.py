@@ -24,7 +24,7 @@ PART = 256
 async def settle(
     question: str, knobs: RankKnobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
 ) -> None:
-    """Embed passages until no other can plausibly enter the context under these knobs.
+    """Embed all passages that can plausibly enter the context.
 
     A failed call ends the embedding, with a note.
     """
@@ -45,7 +45,7 @@ async def settle(
 
 
 async def fill(ports: Ports, recorder: Recorder) -> None:
-    """Embed the waiting passages of a ranked run, best first, ranking after each part.
+    """Embed the waiting passages, best first, ranking each part.
 
     A failed call ends the embedding, with a note.
     """
@@ -64,12 +64,12 @@ async def fill(ports: Ports, recorder: Recorder) -> None:
 
 
 def is_incomplete(run: Run) -> bool:
-    """Return whether passages of a ranked run wait for their vectors."""
+    """Return whether passages wait for their vectors."""
     return run.index is not None and run.ranking is not None and len(run.index.waiting) > 0
 
 
 def waiting_index(run: Run, ports: Ports) -> Index | None:
-    """Return the run's index if this embedder can embed its waiting passages, or None."""
+    """Return the index with embeddable waiting passages, or None."""
     index = run.index
     return (
         index
@@ -79,7 +79,7 @@ def waiting_index(run: Run, ports: Ports) -> Index | None:
 
 
 async def _ranked(run: Run) -> Ranking:
-    """Rank by the present vectors, reusing scores of the reranking model."""
+    """Rank by the present vectors, reusing reranking scores."""
     assert run.index is not None and run.ranking is not None  # noqa: S101
     again = partial(rank, rerank=run.ranking.rerank, reranker=run.ranking.reranker)
     return await asyncio.to_thread(again, run.question, run.index, run.knobs.rank, run.pages)

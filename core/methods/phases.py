@@ -49,10 +49,10 @@ async def find_passages(  # noqa: PLR0917  # what a run is made of, in one order
     budget: TimeBudget = UNLIMITED,
     queries: Sequence[str] = (),
 ) -> None:
-    """Write queries unless `queries` are given, search, read the pages, and rank passages.
+    """Search, read the pages, and rank their passages.
 
-    Known pages are not fetched again, and are ranked with the new pages. A note reports if no new page can be read. A
-    follow-up answered from known pages searches nothing.
+    Queries are written unless `queries` are given. Known pages are not fetched again, and are ranked with the new
+    pages. A note reports if no new page can be read. A follow-up answered from known pages searches nothing.
     """
     emit, turn = recorder.emit, recorder.run.turn
     if turn and turn.answer_from is AnswerFrom.PAGES:
@@ -73,7 +73,7 @@ async def index_and_rank(  # noqa: PLR0917
     recorder: Recorder,
     budget: TimeBudget = UNLIMITED,
 ) -> None:
-    """Chunk the pages, embed the passages, and rank the index.
+    """Chunk the pages, embed and rank their passages.
 
     If the run had an index and BM25 alone ranks, this does not wait for vectors: passages are ranked after chunking,
     and again with their vectors. A cancelled run without an index keeps an index of the passages embedded so far. Any
@@ -110,7 +110,7 @@ async def index_and_rank(  # noqa: PLR0917
 
 
 def _first_embedded(question: str, recorder: Recorder) -> First:
-    """Return the passages to embed first, and their limit while pages are missing."""
+    """Return the passages to embed first, with a limit. It applies while pages are missing."""
 
     def rows(passages: tuple[Passage, ...], complete: bool) -> Rows:
         return first_rows(question, passages, recorder.run.pages, keep=complete)
@@ -127,7 +127,7 @@ async def rank_index(  # noqa: PLR0917
     previous: Ranking | None = None,
     budget: TimeBudget = UNLIMITED,
 ) -> None:
-    """Rank the index of the run, or another index that then replaces it.
+    """Rank the run's index, or an index replacing it.
 
     Waiting passages of the run's index that can enter the context are embedded first. Reranking scores of `previous`,
     an earlier ranking of the same passages, are reused.
@@ -156,7 +156,7 @@ async def answer_and_check(
     *,
     note: str = "",
 ) -> None:
-    """Number the sources of the ranking, write the answer, and check its citations.
+    """Number the sources, write the answer, and check citations.
 
     A `note` on the answer is recorded before its first word.
     """
@@ -182,7 +182,7 @@ async def answer_and_check(
 
 
 def embedded_ids(run: Run) -> tuple[str, ...]:
-    """Return ids of the embedded passages, or none if no passage waits."""
+    """Return ids of the embedded passages. Without waiting passages the result is empty."""
     if run.index is None or not len(run.index.waiting):
         return ()
     waiting = set(run.index.waiting.tolist())
@@ -190,7 +190,7 @@ def embedded_ids(run: Run) -> tuple[str, ...]:
 
 
 def numbered_sources(run: Run) -> tuple[Source, ...]:
-    """Return the numbered sources of the run's ranking, or none without a ranking.
+    """Return the numbered sources of the run's ranking.
 
     Numbered passages keep their numbers. Raises `BadInput` if texts of the passages are missing.
     """
@@ -208,7 +208,7 @@ async def answer_from(  # noqa: PLR0917
     recorder: Recorder,
     budget: TimeBudget = UNLIMITED,
 ) -> Answer:
-    """Answer from the sources allowed for the chat model, within the run's budget.
+    """Answer from allowed sources, within the run's budget.
 
     Raises the errors of `core.stages.answer.answer`.
     """

@@ -42,10 +42,10 @@ _WRITING_SECONDS = 15.0
 async def propose_plan(
     question: str, knobs: Knobs, ports: Ports, recorder: Recorder, earlier_runs: Sequence[RunSummary] = ()
 ) -> None:
-    """Ask the chat model for sub-questions, and end the first part of the run.
+    """Ask the chat model for sub-questions.
 
-    If the model writes none, or fails, the question itself is the only sub-question, and a note has the reason.
-    `earlier_runs` are the basis of the estimate.
+    The first part of the run ends with them. If the model writes none, or fails, the question itself is the only
+    sub-question, and a note has the reason. `earlier_runs` are the basis of the estimate.
 
     Raises:
         NotConnected: when no chat model is connected.
@@ -81,7 +81,7 @@ async def propose_plan(
 
 
 async def _written_plan(question: str, chat: Chat) -> tuple[str, ...]:
-    """Return the distinct sub-questions of the model's reply, at most `LINES_READ`. The reply is not read further."""
+    """Return at most `LINES_READ` distinct sub-questions. The reply is not read further."""
     reply = chat(plan_prompt(question), max_tokens=_MAX_TOKENS, temperature=0.0)
     written = await collected(read_queries(reply, QueryReader(LINES_READ, SUB_QUESTION_LIMIT)))
     return tuple(filter(None, (_LABEL.sub("", text) for text in written)))

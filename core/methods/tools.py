@@ -111,7 +111,7 @@ class Toolbox:
         return result if result.size else result._replace(text=result.text or "Nothing was found.")
 
     async def index_pages(self) -> None:
-        """Rank the pages of the run, unless all are indexed."""
+        """Rank the pages, unless all are indexed."""
         run = self._recorder.run
         indexed = {place.page for passage in _passages(run) for place in _places(passage)}
         if run.ranking is None or not indexed.issuperset(run.pages):
@@ -121,7 +121,7 @@ class Toolbox:
             )
 
     async def read(self, hits: Iterable[Hit]) -> None:
-        """Read the pages of hits, and rank them with the run's pages. Snippets replace unreadable pages.
+        """Read the pages of hits, and rank all pages. Snippets replace unreadable pages.
 
         Raises:
             BadInput: when all of them are private.
@@ -179,7 +179,7 @@ class Toolbox:
         return self._with_pages(self._best([hit.key for hit in hits]))
 
     async def _hits(self, query: Query, port: Search) -> list[Hit]:
-        """Return the hits of a query for the model, best first.
+        """Return the hits of a query, best first.
 
         The query is searched unless the run has its results.
         """
@@ -196,7 +196,7 @@ class Toolbox:
         return [hit for hit in hits if hit.key not in private]
 
     def _hit_at(self, address: str) -> Hit:
-        """Return a hit for an address that no search has found, as a result of `OPENED`.
+        """Return a hit of `OPENED` for an unknown address.
 
         Raises:
             BadInput: when it is no address of the web, or could carry private text away.
@@ -215,7 +215,7 @@ class Toolbox:
         return next(hit for hit in self._recorder.run.hits if hit.key == canonical_url(address))
 
     def _require_public_words(self, text: str) -> None:
-        """Check that a text for a search engine has no private words.
+        """Refuse private words in a text for search engines.
 
         Raises:
             BadInput: when private text is in the run, and a word is neither in the question nor in public text.
@@ -236,7 +236,7 @@ class Toolbox:
             raise BadInput(UNKNOWN_WORDS)
 
     def _best(self, keys: Collection[str]) -> list[Passage]:
-        """Return the best passages of these pages for the model."""
+        """Return the best passages of these pages."""
         run = self._recorder.run
         if run.index is None or run.ranking is None:
             return []
@@ -246,7 +246,7 @@ class Toolbox:
         )
 
     def _shown(self, passages: Iterable[Passage]) -> list[Passage]:
-        """Return the first passages whose page is not withheld from the model."""
+        """Return the first passages not withheld from the model."""
         private = self._withheld(self._recorder.run.pages)
         return list(islice((p for p in passages if p.place.page not in private), PASSAGES))
 
