@@ -101,7 +101,7 @@ class Bm25Index:
         return hashed
 
     def _weighted(self, number: int) -> Scores:
-        """Return the score that this stem adds to each text."""
+        """Return the score of a stem for each text."""
         total = len(self.lengths)
         norm = (K1 * (1 - B + B * self.lengths / self.lengths.mean())).astype(np.float32)
         times = np.bincount(self._rows_with(number), minlength=total).astype(np.float32)
@@ -116,7 +116,7 @@ class Bm25Index:
         return self.rows[first:end]
 
     def texts_with(self, stems: Iterable[str]) -> NDArray[np.bool_]:
-        """Return which texts have all of these stems: shape (texts,)."""
+        """Return which texts have all these stems: shape (texts,)."""
         present = np.ones(len(self.lengths), dtype=np.bool_)
         for stem in stems:
             number = self.vocabulary.get(stem, -1)

@@ -46,7 +46,7 @@ _COMMON_WORDS = {
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Return case-folded words without content, for a language's ISO 639-1 code."""
+    """Return case-folded words without content, by ISO 639-1 code."""
     return function_words(language) | frozenset(_COMMON_WORDS.get(language, "").split())
 
 

@@ -58,11 +58,11 @@ _OWN_NAMES = {
 
 
 def decode(body: bytes, charset: str | None = None) -> str:
-    """Decode a body without NULs, replacing undecodable bytes by U+FFFD. Never raises.
+    """Decode a body without NULs and undecodable bytes. Never raises.
 
     `charset` is the header's label. A label counts if the bytes decode with it, since wrong labels are more common than
     damage. UTF-8 with a few characters beyond ASCII comes before any label, since other encodings hardly ever look like
-    it. NULs are removed because parsers stop at them.
+    it. Undecodable bytes become U+FFFD. NULs are removed because parsers stop at them.
     """
     return _decoded(body, charset).replace("\x00", "")
 
@@ -130,7 +130,7 @@ def _strictly(body: bytes, codec: str) -> str | None:
 
 
 def _plausible(text: str) -> bool:
-    """Return False for many control characters: single-byte codecs accept any byte."""
+    """Return whether text has few control characters. Single-byte codecs accept any byte."""
     sample = text[:20_000]
     odd = sum(
         1
@@ -158,7 +158,7 @@ def _detected(body: bytes) -> str | None:
 
 
 def _is_japanese(sample: bytes) -> bool:
-    """Return whether a sample is EUC-JP, which has many kana.
+    """Return whether a sample is EUC-JP.
 
     The Chinese encodings share its byte ranges.
     """

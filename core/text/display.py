@@ -27,7 +27,7 @@ def passage_label(text: str, limit: int) -> str:
 
 
 def embedder_name(identity: str) -> str:
-    """Return an embedder's display name, such as `MiniLM-L6-v2 (built in)` or `bge-m3 (host:1)`."""
+    """Return an embedder's name, such as `bge-m3 (host:1)`."""
     if identity == "local" or identity.startswith(_BUILT_IN_IDENTITY):
         return BUILT_IN
     if identity.startswith("use-multilingual-v3:"):
@@ -45,12 +45,12 @@ def embedder_names(first: str, second: str) -> tuple[str, str]:
 
 
 def decimal(value: float, digits: int) -> str:
-    """Return `value` with `digits` decimal places, such as "0.25". A rounded zero has no sign."""
+    """Return `value` with `digits` decimal places. A rounded zero has no sign."""
     return f"{value:z.{digits}f}"
 
 
 def metric_text(value: float, *, signed: bool = False) -> str:
-    """Return a metric or difference in three places: `.826`, `+.041`, `−.003`."""
+    """Return a metric in three places: `.826`, `+.041`, `−.003`."""
     text = f"{value:{'+' if signed else ''}z.3f}" if round(value, 3) else ".000"
     return text.replace("0.", ".", 1).replace("-", "\u2212")
 
@@ -66,5 +66,5 @@ def duration(seconds: float) -> str:
 
 
 def html(*nodes: Node) -> str:
-    """Return elements and texts as HTML. htpy escapes the texts. Invisible characters are removed."""
+    """Return elements and texts as HTML. Invisible characters are removed."""
     return sanitize(str(fragment[nodes]))

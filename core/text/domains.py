@@ -16,7 +16,7 @@ def domains(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def listed_domains(text: str) -> tuple[str, ...]:
-    """Parse a typed list of domains in order, each once."""
+    """Parse a typed list of domains, in order."""
     names = (name.lower() for name in text.replace(",", " ").split())
     hosts = (name.partition("://")[2] or name for name in names)
     bare = (host.partition("/")[0].partition(":")[0].removeprefix("*") for host in hosts)
@@ -31,7 +31,7 @@ def within(url: str, rules: frozenset[str]) -> bool:
 
 
 def host_of(url: str) -> str:
-    """Return the host of an address for rules on domains, or ""."""
+    """Return the host of an address, or ""."""
     try:
         return (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:

@@ -17,7 +17,7 @@ def header_number(header: str | None) -> float | None:
 
 
 def header_date(header: str | None) -> float | None:
-    """Return a header's date in seconds since the epoch, or None. The default zone is UTC."""
+    """Return a header's date since the epoch, or None. The default zone is UTC."""
     try:
         date = parsedate_to_datetime(header or "")
         return date.replace(tzinfo=date.tzinfo or UTC).timestamp()
@@ -26,7 +26,7 @@ def header_date(header: str | None) -> float | None:
 
 
 def retry_after(header: str | None) -> float | None:
-    """Return the seconds to wait by a `Retry-After` header, or None.
+    """Return the seconds in a `Retry-After` header, or None.
 
     The header may be a number or a date. The result is never negative.
     """

@@ -63,7 +63,7 @@ class QueryReader:
 
     @property
     def done(self) -> bool:
-        """Whether reading can stop: enough queries, or too much other text."""
+        """Whether reading can stop: enough queries, or too much text."""
         return self._full or len(self._pending) > 100 * self.line_limit
 
     @property
@@ -80,7 +80,7 @@ class QueryReader:
         return tuple(query for line in lines for query in self._line(line))
 
     def end(self) -> tuple[str, ...]:
-        """Return the query on a last line without a line end."""
+        """Return the query on an unfinished last line."""
         line, self._pending = self._pending, ""
         return tuple(self._line(line))
 
@@ -131,7 +131,7 @@ def _candidates(line: str) -> Iterator[str]:
 
 
 def _quoted(body: str) -> Iterator[str]:
-    """Yield the quoted texts of incomplete JSON, except keys and explanations."""
+    """Yield the relevant quoted texts of incomplete JSON."""
     key = ""
     for match in _QUOTED.finditer(body):
         if match["key"]:
@@ -182,7 +182,7 @@ def _same(first: str, other: str) -> bool:
 
 
 def _words(query: str) -> frozenset[str]:
-    """Return the words of a query as a set for comparison.
+    """Return the words of a query for comparison.
 
     Case, plural and stop words are ignored. CJK text is split into characters.
     """

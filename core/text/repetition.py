@@ -48,7 +48,7 @@ class RepetitionGuard:
         self._starts_line, self._in_code, self._in_table = True, False, False
 
     def read(self, piece: str) -> bool:
-        """Read the next piece, and return whether the text loops. Nothing is read after a loop."""
+        """Read a piece, and return whether the text loops. Nothing is read after a loop."""
         if self.loop:
             return True
         text = self._buffer + piece
@@ -62,7 +62,7 @@ class RepetitionGuard:
         return looped
 
     def _loops(self, token: str, end: int) -> bool:
-        """Read a token, and return whether the text loops with it."""
+        """Read a token, and return whether it loops."""
         if token.isspace():
             self._line += 1
             self._starts_line = True
@@ -83,7 +83,7 @@ class RepetitionGuard:
         return self._repeats(word)
 
     def _repeats(self, word: str) -> bool:
-        """Compare the latest word with its earlier occurrences, at each distance."""
+        """Compare the latest word with its earlier occurrences."""
         latest = len(self._words) - 1
         places = self._places.setdefault(word, deque())
         while places and latest - places[0] > LONGEST_CYCLE:

@@ -67,7 +67,7 @@ def sanitize(text: str) -> str:
 
 
 def scrub_for_prompt(text: str, boundary: str) -> str:
-    """Return sanitized `text` that cannot end its tags in a prompt.
+    """Return `text` that cannot end its prompt tags.
 
     `boundary` is the random string in the tags of this prompt. The boundary, and text like the tag of a source,
     question or answer, is replaced by “(…)”, so that the text on both sides cannot join.
@@ -88,7 +88,7 @@ def encodable(text: str) -> str:
 
 
 def json_without_surrogates(value: Any) -> Any:
-    """Return a JSON value whose texts and names are valid UTF-8."""
+    """Return a JSON value with valid UTF-8 texts."""
     match value:
         case str():
             return encodable(value)
@@ -132,7 +132,7 @@ def has_words(text: str, words: str) -> bool:
 
 
 def folded_question(question: str) -> str:
-    """Return a question for comparison, regardless of white space and case."""
+    """Return a question normalised for comparison."""
     return single_spaced(encodable(question)).casefold()
 
 
@@ -142,7 +142,7 @@ def pluralize(number: float, noun: str, several: str = "") -> str:
 
 
 def plural(number: float, noun: str, several: str = "") -> str:
-    """Return a word after this number, in the singular after 1.
+    """Return a word in the number's grammatical form.
 
     The plural is `several`, or by default ends with -s, -es or -ies.
     """

@@ -54,7 +54,7 @@ _OPENERS = _set(
 
 
 def sentences(text: str) -> tuple[tuple[int, int], ...]:
-    """Return the sentences of `text` as `(start, end)` offsets, in order, stripped.
+    """Return the sentences of `text` as `(start, end)` offsets.
 
     Only white space is between sentences. A blank line and the start of a list item, heading, quote or table row end a
     sentence. A single line break does not. Abbreviations, initials, decimals and list numbers do not either. Closing

@@ -32,5 +32,5 @@ class StopSequences:
 
 
 def overlap(text: str, mark: str) -> int:
-    """Return how many final characters of `text` may begin `mark`."""
+    """Return how many final characters may begin `mark`."""
     return next((n for n in range(len(mark) - 1, 0, -1) if text.endswith(mark[:n])), 0)

@@ -260,7 +260,7 @@ def _instructed(text: str, about: re.Pattern[str]) -> ClientTask | None:
 
 
 def _kind_asked_for(text: str) -> ClientTaskKind | None:
-    """Return the kind of task that an instruction requests, or None.
+    """Return the requested kind of task, or None.
 
     A question is not a request, unless it asks for a part of this conversation, such as its title.
     """
@@ -321,13 +321,13 @@ def _with_questions(task: ClientTask, conversation: Conversation, message: str) 
 
 
 def _after_label(text: str) -> str:
-    """Return a text without the label before it, such as `Message:`."""
+    """Return a text without its label, such as `Message:`."""
     return re.sub(
         r"\A(?:[^\n]{0,120}[:：]\**[ \t]*(?:\n+|\Z)|[#*\s]*\w+[ \w]{0,20}[:：]\**\s*)", "", text
     ).strip()
 
 
 def _labelled_text(text: str) -> str:
-    """Return the line after the last label of a paragraph, or ""."""
+    """Return the line after the last label, or ""."""
     lines = [text[label.end() - 1 :].partition("\n")[0] for label in _LABELLED.finditer(text)]
     return lines[-1].strip(" \t\"'`") if lines else ""

@@ -62,7 +62,7 @@ class Element:
 
     @property
     def is_question(self) -> bool:
-        """Whether its name means that it holds a person's question."""
+        """Whether its name means a person's question."""
         return bool(_QUESTION_NAME.fullmatch(self.name))
 
     @property
@@ -72,7 +72,7 @@ class Element:
 
     @property
     def is_context(self) -> bool:
-        """Whether its name means that it holds material for the answer."""
+        """Whether its name means material for the answer."""
         return bool(_CONTEXT_NAME.fullmatch(self.name)) and not self.is_question
 
 

@@ -102,7 +102,7 @@ def unsupported_numbers(claim: NamedFacts, sources: Sequence[NamedFacts]) -> tup
 def unsupported_figures(
     sentences: tuple[Sentence, ...], sources: tuple[Source, ...]
 ) -> tuple[tuple[Sentence, tuple[str, ...]], ...]:
-    """Return the sentences of an answer that have `unsupported_numbers`, with these.
+    """Return the sentences of an answer with unsupported numbers.
 
     Up to `MOST_SENTENCES` are read. A sentence is compared with its cited sources, or with all sources if it cites
     none.

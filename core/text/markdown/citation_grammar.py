@@ -152,7 +152,7 @@ def _compiled(*forms: str) -> Pattern[str]:
 
 
 def prepare() -> None:
-    """Compile the forms in advance, so that no text waits."""
+    """Compile the forms in advance."""
     _code_and_marks()
     _elsewhere()
     _labels()

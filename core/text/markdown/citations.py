@@ -37,7 +37,7 @@ def citation_label(number: int, snippets: Container[int]) -> str:
 
 
 def labelled_citations(text: str, numbers: Container[int], snippets: Container[int]) -> str:
-    """Return `text` with `[2 · snippet]` instead of short marks for `snippets`."""
+    """Return `text` with labels such as `[2 · snippet]` for `snippets`."""
     pieces: list[str] = []
     reached = 0
     for mark in find_citations(text, numbers, superscripts=False):

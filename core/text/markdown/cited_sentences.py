@@ -36,7 +36,7 @@ _COLONS = (":", "：")
 
 
 def read_sentences(text: str, citations: Sequence[Citation] = ()) -> tuple[Sentence, ...]:
-    """Return the claims of `text` in order, with these `citations`.
+    """Return the claims of `text` with their `citations`.
 
     Only the first `LIMIT` characters are read. A mark after a full stop, or alone on a line, counts for the sentence
     before it. A list item without citations inherits the citations of the line that introduces the list.
@@ -114,7 +114,7 @@ def _all_marks(text: str, citations: Sequence[Citation]) -> list[tuple[int, int]
 
 
 def _without_footnotes(text: str) -> str:
-    """Return `text` with blanks for footnotes and the list of sources."""
+    """Return `text` without footnotes and list of sources."""
     pieces: list[str] = []
     reached = 0
     for start, end in footnotes(text):
@@ -287,7 +287,7 @@ class _Reader:
             before.end = draft.end
 
     def _introduced(self) -> None:
-        """End an introduction before a list, table, quote or code.
+        """End an introduction before a block.
 
         It is a claim only if it cites a source.
         """

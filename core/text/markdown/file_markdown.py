@@ -61,7 +61,7 @@ def file_markdown(
 
 
 def file_text(text: str) -> str:
-    """Return `text` as literal words inside a line of Markdown.
+    """Return `text` as literal words of Markdown.
 
     For headings and the texts of links, whose words are untrusted: no address in them becomes a link.
     """
@@ -147,7 +147,7 @@ def _without_brackets(text: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Return text with its marks escaped, except in web addresses."""
+    """Return text with its marks escaped."""
     return _escaped(text, _LITERAL)
 
 

@@ -54,7 +54,7 @@ def without_marks(text: str) -> str:
 
 
 def paragraph_places(token: Token, text: str, lines: Sequence[int]) -> list[int]:
-    """Return the offset in `text` of each character of a paragraph.
+    """Return the offset of each character of a paragraph.
 
     `lines` are the offsets of the lines. The parser only cuts the start of a line (marks of lists and quotes) and white
     space at its end.
@@ -72,7 +72,7 @@ def paragraph_places(token: Token, text: str, lines: Sequence[int]) -> list[int]
 
 
 def cell_places(cells: Sequence[Token], text: str, start: int, end: int) -> list[list[int]]:
-    """Return the offset of each character of a table row's cells. The row is at `start:end` of `text`."""
+    """Return the offset of each character in table cells. The row is at `start:end` of `text`."""
     begin = start + len(_QUOTE_MARKS.match(text[start:end])[0])  # type: ignore[index]
     stop = begin + len(text[begin:end].rstrip())
     cuts = [begin - 1, *(begin + cut.start() for cut in _CELL_END.finditer(text[begin:stop])), stop]

@@ -31,7 +31,7 @@ _ESCAPED = re.compile(r"([\\`*_{}\[\]()<>#+!|~$:&@^=-]|(?<=\d)\.)")
 
 
 def safe_markdown(text: str, numbers: Collection[int] = (), snippets: Collection[int] = ()) -> str:
-    """Return `text` as inactive Markdown, with citations `[n]` linked to `#src-n`.
+    """Return `text` as inactive Markdown with linked citations.
 
     Headings, lists, quotes, tables, emphasis and code keep their form. Raw HTML, entities and directives are shown as
     typed. Links and images become their words with the address as code, and bare addresses become code. Citations of
@@ -48,7 +48,7 @@ def markdown_label(text: str, limit: int = 200) -> str:
 
 
 def web_address(url: str) -> str:
-    """Return `url` if browsers may open it on a click, else ""."""
+    """Return `url` if browsers may open it, else ""."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -71,7 +71,7 @@ class LinkedWriter:
         return self._linked(len(self._text), addresses)
 
     def _decided(self) -> int:
-        """Return the offset before which further text changes no mark."""
+        """Return the offset before which all marks are final."""
         text, end = self._text, len(self._text)
         line = max(self._reached, end - _TAIL, text.rfind("\n", self._reached) + 1)
         starts = [end]
@@ -108,7 +108,7 @@ class LinkedWriter:
     def _marks_before(
         self, end: int, addresses: Mapping[int, str]
     ) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        """Yield the next marks that cite a source, with their numbers."""
+        """Yield the next citing marks, with their numbers."""
         reached, before = self._reached, self._fence and f"{self._fence}\n"
         paragraph = self._text.rfind("\n\n", max(reached - _CONTEXT, 0), reached)
         context = max(reached - _CONTEXT, paragraph, self._after_fence, 0)

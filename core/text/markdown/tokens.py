@@ -35,12 +35,12 @@ def markdown_tokens(text: str) -> list[Token]:
 
 
 def shortened_runs(text: str, filler: str = "") -> str:
-    """Return `text` with at most 24 equal marks in a row. `filler` replaces each further mark."""
+    """Return `text` with at most 24 equal marks together. `filler` replaces each further mark."""
     return _RUN.sub(lambda run: run[1] * _LONGEST_RUN + filler * (len(run[0]) - _LONGEST_RUN), text)
 
 
 def tamed(text: str) -> str:
-    """Return `text` without input that slows parsers, with the same offsets. Idempotent."""
+    """Return `text` without input that slows parsers. Idempotent."""
     text = shortened_runs(text, " ")
     text = _MANY_BRACKETS.sub(lambda line: _UNCITED_BRACKET.sub("(", line[0]), text)
     text = _INDENT.sub(_narrow_indent, text)
