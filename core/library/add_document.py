@@ -68,7 +68,7 @@ class IngestPorts:
 async def read_document(
     task: IngestTask, body: bytes, embedder: str, knobs: ChunkKnobs, extract: Extract
 ) -> DocumentRead:
-    """Read and split the document of a task, with `split_document`.
+    """Read and split the document of a task.
 
     Raises:
         Unreadable: with the reason, when the document has no article or no text.
@@ -109,7 +109,7 @@ async def remove_passages(collection: str, task: IngestTask, collections: Collec
 def split_document(
     article: Article, document: LibraryDocument, knobs: ChunkKnobs
 ) -> tuple[LibraryDocument, tuple[LibraryPassage, ...]]:
-    """Return the passages of an article, with their pages and sections. Blocks.
+    """Return the passages of an article. Blocks.
 
     A section is that of a passage's beginning. No passage crosses the end of a page, so that a citation leads to
     exactly one page.

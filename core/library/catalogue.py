@@ -53,7 +53,7 @@ class Catalogue:
     # --- ingests ------------------------------------------------------------------------------------------
 
     def add_ingest(self, ingest: Ingest, tasks: Sequence[IngestTask] = ()) -> tuple[IngestTask, ...]:
-        """Store a new ingest with its tasks, and return the tasks.
+        """Store a new ingest, and return its tasks.
 
         The oldest ended ingests are deleted.
         """
@@ -89,7 +89,7 @@ class Catalogue:
             return claimed.rowcount == 1
 
     def unfinished_ingests(self) -> tuple[Ingest, ...]:
-        """Return the unfinished ingests of all processes, without their tasks."""
+        """Return unfinished ingests of all processes, without tasks."""
         return _INGESTS.validate_python(
             self._read("SELECT * FROM ingests WHERE state IN ('live', 'interrupted') ORDER BY started")
         )
@@ -116,7 +116,7 @@ class Catalogue:
     def update_task(
         self, task: IngestTask, collection: str = "", document: LibraryDocument | None = None
     ) -> None:
-        """Store a task and its bytes, and its `document` if complete.
+        """Store a task, its bytes and its complete document.
 
         The file of an ended task is deleted unless a document uses it.
         """
@@ -198,7 +198,7 @@ class Catalogue:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a write transaction, which excludes those of other processes."""
+        """Open a write transaction that excludes other processes."""
         with self._lock, self._store_errors():
             db = self._connected()
             with migrations.write_transaction(db):
@@ -233,6 +233,6 @@ def _row(value: Ingest | IngestTask | LibraryDocument, columns: Sequence[str]) -
 
 
 def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
-    """Insert a row, or replace the row with the same key."""
+    """Insert or replace a row by its key."""
     into = f"{table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
     db.execute(f"INSERT OR REPLACE INTO {into}", list(row.values()))

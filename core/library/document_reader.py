@@ -44,7 +44,7 @@ class DocumentReader:
         return passages[:limit], str(start + limit) if len(passages) > limit else ""
 
     async def passages_on_page(self, name: str, key: str, page: int) -> tuple[LibraryPassage, ...]:
-        """Return the passages that begin on a page, counted from 1."""
+        """Return the passages that begin on a page."""
         passages, _ = await self._collections.scroll(
             checked_name(name), _MOST_ON_PAGE, "", {**document_filter(key), "page": page}
         )
@@ -53,7 +53,7 @@ class DocumentReader:
     async def passages_around(
         self, name: str, passage: LibraryPassage, reach: int
     ) -> tuple[LibraryPassage, ...]:
-        """Return a passage with up to `reach` before and after it.
+        """Return a passage with `reach` neighbours on each side.
 
         The passage is returned alone if the order is unknown.
         """

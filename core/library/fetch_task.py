@@ -36,7 +36,7 @@ class Fetch(Protocol):
     """A client for untrusted addresses and files of any kind."""
 
     async def fetch_any_type(self, url: str, knobs: ReadKnobs) -> Document:
-        """Fetch the body at an address, with any media type.
+        """Fetch the body at an address.
 
         Raises:
             Unreadable: with the reason, when there is no body.

@@ -60,7 +60,7 @@ class IngestRunner:
         knobs: ChunkKnobs | None = None,
         access: Access | None = None,
     ) -> RunningIngest:
-        """Start to add documents, and return once they are stored.
+        """Start to add documents, returning once they are stored.
 
         A missing collection is created.
 
@@ -115,7 +115,7 @@ class IngestRunner:
                     await self._stop(ingest, "The collection was deleted.")
 
     def running(self, name: str = "") -> tuple[RunningIngest, ...]:
-        """Return this process's running ingests, of one collection or all. May be called from any thread."""
+        """Return this process's running ingests, by default of all collections. May be called from any thread."""
         return tuple(
             running
             for running in self._ingests
@@ -157,7 +157,7 @@ class IngestRunner:
                 self._starting.pop(name, None)
 
     async def _refuse_conflict(self, name: str, action: IngestAction, own: str = "") -> None:
-        """Refuse an action that another ingest in any process forbids. `own` is the id of this ingest.
+        """Refuse an action that another ingest forbids. `own` is the id of this ingest.
 
         A re-embedding forbids every other ingest, even if it was interrupted while it emptied the collection. Adding
         documents forbids re-embedding.
@@ -286,7 +286,7 @@ class IngestRunner:
 
 
 def _task_of(document: LibraryDocument) -> IngestTask:
-    """Return the task that reads a document again from its file."""
+    """Return the task of reading a document again."""
     return IngestTask(
         kind=TaskKind.FILE,
         name=document.source,

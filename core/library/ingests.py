@@ -168,7 +168,7 @@ class IngestTask:
         return "" if self.kind is TaskKind.PATH else self.location
 
     def stopped(self) -> IngestTask:
-        """Return the task as skipped, because a person stopped the ingest."""
+        """Return the task as skipped, for a stopped ingest."""
         return replace(self, state=TaskState.SKIPPED, passages=0, reason="stopped")
 
     @property

@@ -135,7 +135,7 @@ class Library:
         return await open_or_create(self._collections, name, await self._embedder(access, name))
 
     async def embedder(self, name: str, access: Access | None = None) -> str:
-        """Return the identity of the current embedder of a collection.
+        """Return the identity of a collection's current embedder.
 
         Raises:
             ChatFailed: when its server cannot be asked.
@@ -177,7 +177,7 @@ class Library:
         return tuple(questions[:_EXAMPLE_QUESTIONS])
 
     async def document(self, name: str, key: str) -> LibraryDocument | None:
-        """Return the document with this key in a collection, or None."""
+        """Return the document with this key, or None."""
         document = await asyncio.to_thread(self._catalogue.document, checked_name(name), key)
         return document or next((d for d in await self.documents(name) if d.key == key), None)
 
@@ -205,7 +205,7 @@ class Library:
         exact: bool = False,
         access: Access | None = None,
     ) -> tuple[Neighbour, ...]:
-        """Return the `limit` passages most similar to `text`, best first.
+        """Return at most `limit` passages, the most similar to `text`.
 
         `where` is required metadata, such as `{"source": "mills.pdf", "page": 3}`. `exact` compares with every passage
         instead of an approximate index.
@@ -229,7 +229,7 @@ class Library:
         """Return a document's file as it was added, or the text of a run's page.
 
         Raises:
-            BadInput: when there is no such file.
+            BadInput: for a missing file.
         """
         document = await asyncio.to_thread(self._catalogue.document_in_any_collection, key)
         body = await asyncio.to_thread(self._files.get, key) if document else None
@@ -246,7 +246,7 @@ class Library:
         """Draw a page of a PDF, from 1, as a PNG at most `width` pixels wide.
 
         Raises:
-            BadInput: when there is no such PDF or page, or it cannot be drawn.
+            BadInput: when the PDF or page is missing, or cannot be drawn.
         """
         file = await self.file(key)
         if file.media_type != PDF:

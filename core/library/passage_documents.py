@@ -99,7 +99,7 @@ class LibraryExtract:
 
 
 def _web_url(passage: LibraryPassage) -> str:
-    """Return the passage's stored web address, or "" for a file.
+    """Return the passage's web address, or "".
 
     Tools that load web pages store the address only as the source.
     """

@@ -32,7 +32,7 @@ _SYSTEM_FILE = re.compile(r"(?:^|/)(?:__MACOSX/|\.(?!\.?/)|Thumbs\.db$|desktop\.
 
 
 def plan_ingest(sources: Sequence[IngestSource], limits: IngestLimits, used: int) -> list[IngestTask]:
-    """Return the tasks of an ingest, with the bytes to store. Blocks.
+    """Return the tasks of an ingest, with bytes. Blocks.
 
     A document that is too large is a failed task. `used` is the number of bytes in the library.
 
@@ -75,7 +75,7 @@ def _count_members(body: bytes) -> int:
 
 
 def too_large(limits: IngestLimits) -> str:
-    """Return the reason for refusing a document above the size limit."""
+    """Return the reason for refusing a large document."""
     return f"larger than {_megabytes(limits.file)} (OPENQUERY_FILE_MB)"
 
 

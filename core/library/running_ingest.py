@@ -88,7 +88,7 @@ class RunningIngest:
             self._loop.call_soon_threadsafe(self._work.cancel)
 
     async def interrupt(self) -> None:
-        """End the work in a state that can be resumed."""
+        """End the work so that it can be resumed."""
         self._work.cancel()
         await self.wait()
 
