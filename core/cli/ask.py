@@ -81,7 +81,7 @@ class AskOptions:
 
 
 async def answer_in_terminal(question: str, knobs: Knobs, settings: Settings, options: AskOptions) -> int:
-    """Answer a question in the terminal and return the exit code.
+    """Answer a question in the terminal.
 
     Raises:
         BadInput: when a person must be asked, and there is no terminal.
@@ -96,7 +96,7 @@ async def answer_in_terminal(question: str, knobs: Knobs, settings: Settings, op
 
 
 async def print_stored(run: Run, store: RunStore | None) -> None:
-    """Report on stderr whether the run is in the history. Without a store nothing is printed."""
+    """Report on stderr whether the run is stored. Without a store nothing is printed."""
     if store is None:
         return
     await asyncio.to_thread(store.flush)
@@ -177,7 +177,7 @@ async def ask_showing_progress(
 
 
 def other_backends(engine: Engine, run: Run) -> tuple[Backend, ...]:
-    """Return the search backends to try after the run's backend failed."""
+    """Return the search backends to try after a failure."""
     return engine.searches.alternative_backends(run) if run.error and run.error.part == "search" else ()
 
 
@@ -314,7 +314,7 @@ class Terminal:
             self._print(_summary(run, run_usage(run.model_usage, self._prices)))
 
     def _print_notices(self, run: Run) -> None:
-        """Print the notices of the run that were not printed before."""
+        """Print the notices that were not printed before."""
         for notice in run.notices:
             if notice not in self._printed_notices:
                 self._printed_notices.add(notice)

@@ -38,7 +38,7 @@ async def ask_since_in_terminal(
         options: without queries, the queries of the run are repeated. The output `RUN` is `change_document`.
 
     Raises:
-        BadInput: when there is no such run.
+        BadInput: for an unknown run.
         BrokenPipeError: when the reader of stdout or stderr has closed it.
     """
     with closing(RunStore(settings.folder / RUNS)) as store:
@@ -70,7 +70,7 @@ def stored_run(reference: str, store: RunStore) -> Run:
     """Return the run of an id in the history, or of a file.
 
     Raises:
-        BadInput: when the run is live, or there is no such run.
+        BadInput: for a live or unknown run.
         StoreFailed: when the history cannot be read.
         OSError: when the file cannot be read.
     """

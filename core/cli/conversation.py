@@ -58,7 +58,7 @@ class TerminalConversation:
         return run
 
     async def print_stored(self, run: Run) -> None:
-        """Report on stderr whether the run is in the history."""
+        """Report on stderr whether the run is stored."""
         await print_stored(run, self.store if self._options.stored else None)
 
     async def aclose(self) -> None:
@@ -81,7 +81,7 @@ async def follow_in_terminal(
     `ask_since_in_terminal` explains the arguments. Without `answer_from` the coverage decides.
 
     Raises:
-        BadInput: when there is no such run.
+        BadInput: for an unknown run.
     """
     conversation = TerminalConversation(settings, options, answer_from)
     try:

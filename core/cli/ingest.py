@@ -62,7 +62,7 @@ def _source(text: str) -> IngestSource:
 
 
 async def _report(ingest: RunningIngest) -> int:
-    """Print each task at its end, and return the exit code."""
+    """Print each finished task, and return the exit code."""
     printed: set[int] = set()
     while True:
         began = time.monotonic()

@@ -11,7 +11,7 @@ from core.text.sanitize import pluralize
 
 
 def require_terminal() -> None:
-    """Raise `BadInput` if there is no terminal to ask for approval."""
+    """Raise `BadInput` without a terminal for approval."""
     if not sys.stdin.isatty():
         raise BadInput(
             "A plan has to be approved, and there is no terminal to ask on.",

@@ -10,7 +10,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
 
 
 def warn_of_unencrypted(scheduler: str) -> None:
-    """Warn on stderr of an unencrypted connection to a Dask scheduler.
+    """Warn on stderr of an unencrypted Dask connection.
 
     "" means that there is no scheduler.
     """
@@ -26,12 +26,12 @@ def print_text(text: str = "", *, end: str = "\n", to: TextIO | None = None) -> 
 
 
 def print_note(text: str, *, end: str = "\n") -> None:
-    """Print a text on stderr, at once, without terminal control characters."""
+    """Print a text on stderr, without control characters."""
     print_text(text, end=end, to=sys.stderr)
 
 
 def print_json_line(body: bytes) -> None:
-    """Print a JSON value on one line of stdout, at once.
+    """Print a JSON value on one line.
 
     Terminal control characters, such as bidirectional marks, are written as JSON escapes.
     """

@@ -111,7 +111,7 @@ def period(text: str) -> timedelta:
 
 
 def add_scheduler(target: argparse._ActionsContainer) -> None:
-    """Add the flag for the address of a Dask scheduler."""
+    """Add the flag of a Dask scheduler."""
     target.add_argument(
         "--scheduler",
         default="",
@@ -152,7 +152,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 
 def add_connections(target: argparse.ArgumentParser) -> None:
-    """Add the flags of connections, which override the environment's settings."""
+    """Add the flags of connections."""
     group = target.add_argument_group("connections (default: the environment's)")
     group.add_argument("--searxng-url", metavar="URL", help="a SearXNG server")
     group.add_argument("--model", dest="chat_model", metavar="NAME", help="chat model")

@@ -72,7 +72,7 @@ def _reading_enter(entered: Callable[[], object]) -> Iterator[bool]:
 
 
 def _forget_typed(descriptor: int) -> None:
-    """Drop earlier typed input, from before the choice was offered."""
+    """Drop input typed before the choice was offered."""
     with suppress(ImportError):
         import termios
 

@@ -28,7 +28,7 @@ def version_in_terminal(_options: argparse.Namespace) -> int:
 
 
 def _migration(path: Path, schema: Schema) -> str:
-    """Return a sentence on opening a file with this version."""
+    """Return a sentence on opening a file."""
     try:
         version = version_of(path)
     except (sqlite3.Error, OSError) as error:

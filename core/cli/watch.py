@@ -87,7 +87,7 @@ class Watch:
         self._states = read_states(state)
 
     def asked(self, watched: WatchedQuestion) -> datetime | None:
-        """Return the time of the question's latest success, or None."""
+        """Return when the question last succeeded, or None."""
         state = self._states.get(watched)
         return state.asked if state else None
 
@@ -156,7 +156,7 @@ class Watch:
         )
 
     def _keep(self, recorded: RecordedRun, state: QuestionState) -> QuestionState:
-        """Store the run, then the state that refers to it."""
+        """Store the run, then the state."""
         self._store.save_recorded(recorded)
         self._store.flush()
         if problem := self._store.unsaved(recorded.run.id):

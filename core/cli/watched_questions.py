@@ -18,7 +18,7 @@ _FORM = 'Write {"question": "What is BM25?", "knobs": {"rank.top_k": 3}}, or the
 
 
 def read_questions(file: Path, settings: Settings) -> tuple[WatchedQuestion, ...]:
-    """Read the distinct questions of a file, one per line.
+    """Read the distinct questions of a file.
 
     A line is a question, or an object with `question` and `knobs` by path. Empty lines and lines that begin with # are
     ignored.

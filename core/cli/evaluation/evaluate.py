@@ -90,7 +90,9 @@ async def freeze_in_terminal(options: argparse.Namespace) -> int:
 
 
 def compare_in_terminal(options: argparse.Namespace) -> int:
-    """Print every setting against the baseline, by default the first setting.
+    """Print every setting against the baseline.
+
+    The default baseline is the first setting.
 
     Raises:
         BadInput: when the folders cannot be compared.
@@ -251,7 +253,7 @@ def _note_failures(results: Results, metric: str) -> None:
 
 
 def print_failed(count: int) -> None:
-    """Report on stderr the number of failed questions, if any."""
+    """Report on stderr how many questions failed."""
     if count:
         print_note(f"{pluralize(count, 'question')} failed and {plural(count, 'is', 'are')} in no mean.")
 

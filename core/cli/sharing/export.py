@@ -29,7 +29,7 @@ def export_in_terminal(options: argparse.Namespace) -> int:
     An existing file is replaced.
 
     Raises:
-        BadInput: when there is no such run or format, or the run has nothing of that kind.
+        BadInput: for an unknown run or format, or a run without that kind of data.
         StoreFailed: when the history cannot be read.
         OSError: when a file cannot be read or written.
     """
@@ -74,7 +74,7 @@ def read_bounded(file: Path) -> bytes:
     """Read a file, up to just above the size limit.
 
     Raises:
-        BadInput: when there is no such file.
+        BadInput: for a missing file.
         OSError: when it cannot be read.
     """
     if not file.is_file():
@@ -87,7 +87,7 @@ def recorded_at(reference: str, runs: RunRegistry) -> RecordedRun:
     """Return a run with its events, by an id in the history or an exported file.
 
     Raises:
-        BadInput: when there is no such run.
+        BadInput: for an unknown run.
         StoreFailed: when the history cannot be read.
         OSError: when the file cannot be read.
     """
@@ -98,7 +98,7 @@ def run_of_file(reference: str) -> RecordedRun:
     """Read the run of an exported file.
 
     Raises:
-        BadInput: when there is no such file, or it is no exported run.
+        BadInput: when the file is missing or no exported run.
         OSError: when the file cannot be read.
     """
     if not Path(reference).is_file():

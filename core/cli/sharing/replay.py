@@ -19,7 +19,7 @@ async def replay_in_terminal(options: argparse.Namespace) -> int:
     The replay waits for the Enter key at the start of each phase in `pause_at`.
 
     Raises:
-        BadInput: when there is no such run, it has no events, or the speed is not above 0.
+        BadInput: when the run is unknown or has no events, or the speed is not above 0.
         BrokenPipeError: when the reader of stdout or stderr has closed it.
     """
     if not 0 < options.speed < float("inf"):
