@@ -24,7 +24,7 @@ class LiveProgress:
         self._handle: Any = None
 
     def observe(self, record: Record | None, run: Run) -> None:
-        """Receive an event of the run and the run after it. None means the end of the work."""
+        """Receive an event of the run. None means the end of the work."""
         self._run = run
         if self._lines and record:
             self._lines.show(record, run)
@@ -39,7 +39,7 @@ class LiveProgress:
             self.draw()
 
     def draw(self) -> None:
-        """Draw the current run in a notebook, if it has changed."""
+        """Draw the current run, if it has changed."""
         if not self._kernel or self._run is self._drawn:
             return
         from IPython.display import display

@@ -93,7 +93,7 @@ class NotebookRun:
 
     @property
     def pages(self) -> DataFrame:
-        """The pages that were read, like in the `.pages.parquet` export."""
+        """The pages that were read."""
         return _frame(page_columns(self.run))
 
     # --- displays -----------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ class NotebookRun:
 
     @property
     def sources(self) -> tuple[Display[Source], ...]:
-        """The numbered sources of the answer, each marked in its page. A later ranking does not change them."""
+        """The numbered sources of the answer. A later ranking does not change them."""
         return tuple(run_display.source_display(self.run, source) for source in self.run.sources)
 
     @property
@@ -125,7 +125,7 @@ class NotebookRun:
 
     @property
     def scores(self) -> Display[ScoreCurve | None]:
-        """Cosine and BM25 by rank, with the cut-off of the context."""
+        """Cosine and BM25 by rank, with the cut-off."""
         return plots.score_plot(self.run)
 
     @property
@@ -175,7 +175,7 @@ class NotebookRun:
         return NotebookRun(self.recorded, store=self._store, labels=self._labels, run=run)
 
     def controls(self) -> KnobControls:
-        """Return sliders that rank the run again when they move.
+        """Return sliders that rank the run again.
 
         They need ipywidgets, the extra `notebook`.
 
@@ -232,7 +232,7 @@ class NotebookRun:
         Grades are `relevant`, `partly` and `not relevant` (2, 1, 0).
 
         Raises:
-            BadInput: when no passage has this rank, or there is no such grade.
+            BadInput: when no passage has this rank, or for an unknown grade.
             StoreFailed: when the label cannot be stored.
         """
         index, ranking = self._ranked()
@@ -267,7 +267,7 @@ class NotebookRun:
         A retuned run is written in its original state.
 
         Raises:
-            BadInput: when there is no such format, or the run has nothing of that kind.
+            BadInput: for an unknown format, or a run without that kind of data.
             OSError: when the file cannot be written.
         """
         path = Path(file)

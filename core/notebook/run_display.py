@@ -62,7 +62,7 @@ def run_display(run: Run) -> Display[Run]:
 
 
 def answer_display(run: Run) -> Display[str]:
-    """Display the answer with its citations, and the sources by number."""
+    """Display the answer with citations and sources."""
     if run.answer is None and not run.text:
         return empty("", "The run has no answer.")
     titles = {source.number: one_line(source.title, 100) for source in run.sources}
@@ -107,7 +107,7 @@ def _markdown(tree: Iterable[Any], titles: Mapping[int, str]) -> Iterator[Node]:
 
 
 def progress_display(run: Run) -> Display[Run]:
-    """Display the phases so far, with their counts and times."""
+    """Display the phases with their counts and times."""
     rows = (
         (
             step.title,

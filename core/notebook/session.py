@@ -86,7 +86,7 @@ def open_run(reference: str | Path) -> NotebookRun:
     file's run are kept in memory, labels of a run in the history are stored.
 
     Raises:
-        BadInput: when there is no such run, or the file is no exported run.
+        BadInput: for an unknown run, or a file that is no exported run.
         StoreFailed: when the history cannot be read.
         OSError: when a file cannot be read.
     """
@@ -133,7 +133,7 @@ _LOCK = threading.Lock()
 
 
 def registry() -> RunRegistry:
-    """Return the registry of this process, with the environment's settings.
+    """Return the registry of this process.
 
     Its work runs on its own loop, so that synchronous cells can wait for it. Any thread may call.
     """
