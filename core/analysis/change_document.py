@@ -83,7 +83,7 @@ def _placed(passage: Passage) -> dict[str, Any]:
 
 
 def change_lines(changes: RunChanges, scores: Collection[str] = EVERY_SCORE) -> Iterator[str]:
-    """Yield the changes of sources and answer. For all scores, yield the rest too.
+    """Yield the changes of sources and answer for `scores`. For all scores, yield the rest too.
 
     `+` is new, `-` gone, `~` changed, `>` moved.
     """

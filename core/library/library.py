@@ -205,7 +205,7 @@ class Library:
         exact: bool = False,
         access: Access | None = None,
     ) -> tuple[Neighbour, ...]:
-        """Return at most `limit` passages, the most similar to `text`.
+        """Return the `limit` passages most similar to `text`, best first.
 
         `where` is required metadata, such as `{"source": "mills.pdf", "page": 3}`. `exact` compares with every passage
         instead of an approximate index.

@@ -51,7 +51,7 @@ def count_values(body: bytes) -> int:
 
 
 def _text(body: bytes) -> str:
-    """Decode UTF-8, or Latin-1 like browsers if no character is valid UTF-8. Invalid bytes become �."""
+    """Decode UTF-8, or else Latin-1 if no character beyond ASCII is valid UTF-8. Invalid bytes become �."""
     text = body.decode("utf-8", errors="replace")
     if "\ufffd" in text and not any(character > "\x7f" for character in text.replace("\ufffd", "")):
         return body.decode("cp1252", errors="replace")

@@ -34,8 +34,8 @@ def project(vectors: NDArray[np.float32], question: NDArray[np.float32]) -> Proj
     """Project vectors onto their first two principal components.
 
     Randomised subspace iteration (Halko, Martinsson and Tropp, 2011) from a fixed start makes the result reproducible.
-    Each axis points to where its largest coordinate is positive. Equal rows fall on the origin, with no variance
-    explained. Rows of NaN have points of NaN.
+    Each axis points to where its largest coordinate is positive. If all rows are equal, they fall on the origin, with
+    no variance explained. Rows of NaN have points of NaN.
     """
     known = ~np.isnan(vectors).any(axis=1)
     if not known.all():

@@ -38,7 +38,7 @@ class AvailableDataSets:
         Args:
             folder: the folder of stored data sets, in the layouts of `load_data_set`.
             store: the runs with labelled pages.
-            labels: the labels, whose data set is `LABELS_NAME`.
+            labels: the labels. Those of everybody are the data set `LABELS_NAME`.
             document_folders: more folders of this machine whose data sets may be read, by absolute path.
         """
         self.folder = folder
