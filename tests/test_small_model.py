@@ -20,7 +20,7 @@ from core.stages.streams import collected
 from tests.services.small_model import SmallModel
 from tests.stages.fakes import NoEmbed, source
 
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.thorough]
 
 QUESTION = "How does chunk overlap affect retrieval?"
 SOURCES = (
