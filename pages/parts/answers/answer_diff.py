@@ -1,4 +1,4 @@
-"""Two answers side by side with their sources, a table of metrics, and a sentence diff."""
+"""Two answers with their sources, metrics and a sentence diff."""
 
 import re
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ SIGNS = {DiffKind.COMMON: "", DiffKind.REMOVED: "−", DiffKind.ADDED: "+"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerSide:
-    """One of the two answers. `name` is a or b; `run` has the pages of the sources."""
+    """One of the two answers. `name` is a or b. `run` has the pages of the sources."""
 
     name: str
     label: str
@@ -56,7 +56,7 @@ class AnswerSide:
     seconds: float | None = None
     error: str = ""
     missing: str = ""
-    """What is shown while there is no answer."""
+    """Text shown without an answer."""
 
     @classmethod
     def of_run(cls, name: str, title: str, run: Run, missing: str) -> Self:
@@ -69,20 +69,20 @@ class AnswerSide:
 
     @classmethod
     def of_job(cls, name: str, title: str, job: Job, missing: str = "") -> Self:
-        """The answer that a job writes, as much of it as there is."""
+        """Return the answer that a job is writing, as far as written."""
         side = replace(cls.of_run(name, title, job.run, missing), version=partial_version(job.run))
         return replace(side, live=job.live, error=str(job.run.error or ""))
 
 
 def pick(name: str) -> None:
-    """Handle a click on a citation or source: `a/3` is source 3 of the first answer."""
+    """Select a clicked citation or source. `a/3` is source 3 of the first answer."""
     side, _, number = name.partition("/")
     if number.isdecimal():
         st.session_state[SELECTED] = (side, int(number))
 
 
 def side_by_side(first: AnswerSide, second: AnswerSide) -> None:
-    """Draw both answers, the passage of the selected source, and the differences."""
+    """Draw both answers, the selected source and the differences."""
     comparison = None
     if first.version and second.version and not (first.live or second.live):
         comparison = compare_answers(first.version, second.version)
@@ -194,7 +194,7 @@ def _differences(comparison: AnswerComparison, first: AnswerSide, second: Answer
 
 
 def _piece(piece: DiffPiece, first: AnswerSide, second: AnswerSide) -> Element:
-    """A sentence on a line of its own, with the side that has it in words for a screen reader."""
+    """Return a sentence as a list item. A screen reader also reads out which side has it."""
     side = first if piece.kind is DiffKind.REMOVED else second
     cited = (
         a(href=f"#pick-source/{side.name}/{number}", aria_label=f"source {number}")[number]

@@ -1,4 +1,7 @@
-"""Answers for both sides of a comparison, written at the same time, each from its own ranking by its own model."""
+"""New answers for both sides of a comparison, written in parallel.
+
+Each side has a separate ranking and model.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,7 +23,7 @@ ANSWERS = "answer_pair"
 
 
 def answer_pair(configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run]) -> None:
-    """Draw both answers side by side; “Answer both” streams new ones."""
+    """Draw both answers. “Answer both” streams new ones."""
     names, begun = st.session_state.get(ANSWERS, {}), runtime.runs().side_answers
     jobs = {side: begun.get(names[side]) if names.get(side) else None for side in configs}
     live = any(job is not None and job.live for job in jobs.values())
@@ -45,7 +48,7 @@ def answer_pair(configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run])
 
 def _side(config: CompareConfig, ranked: Run, job: Job | None) -> AnswerSide:
     if job is not None:
-        # Compared is the ranking that it was started from: one that was stopped or failed may have no sources yet.
+        # Compare with the job's base ranking: a stopped or failed job may have no sources yet.
         stale = not job.live and (contexts_differ(job.base, ranked) or job.access != config.access)
         stopped = job.run.status is RunStatus.STOPPED
         title = f"{'Stopped: ' if stopped else ''}{_title(config)}"
@@ -88,7 +91,10 @@ def _stop() -> None:
 
 
 def begin(name: str, ranked: Run, access: Access) -> str:
-    """Start an answer from a ranking; returns its name, or "" when it was refused and the page shows why."""
+    """Start an answer from a ranking, and return its name.
+
+    Returns "" after a refusal, which the page shows.
+    """
     with runtime.refusing:
         runtime.runs().side_answers.answer(name, ranked, access)
         return name
