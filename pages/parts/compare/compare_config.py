@@ -1,4 +1,4 @@
-"""Configuration of one side of a comparison: run, passage and ranking knobs, embedder, chat model."""
+"""One side of a comparison: run, knobs, embedder, chat model. Only passage and ranking knobs can differ."""
 
 from dataclasses import dataclass, replace
 
@@ -15,14 +15,17 @@ from pages.parts.sidebar import controls
 SIDES = {"a": "A", "b": "B"}
 GROUPS = dict(controls.LIVE)
 RUN_AND_MODELS = ("run", "embedder", "model")
-"""Parameters of a side besides its knobs, as named in the address."""
+"""Address parameters of a side besides its knobs."""
 UNCHANGED = "own"
-"""In the address: a side with the settings of its run."""
+"""Address value for a side with its run's settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareConfig:
-    """Empty `embedder` means the run's embedder, empty `model` the server's default."""
+    """The configuration of one side.
+
+    Empty `embedder` means the run's embedder, empty `model` the server's default.
+    """
 
     side: str
     run: Run
@@ -62,7 +65,10 @@ def adopt(run: Run) -> None:
 
 
 def _in_address(run: Run, side: str) -> tuple[CompareConfig, tuple[str, ...]]:
-    """The configuration of a side in the address, and what is ignored there. Without one: A is the run, B a variant."""
+    """Return a side's configuration from the address, and the ignored parts.
+
+    Without an address, A is the run and B a variant.
+    """
     parts = st.query_params.get_all(side)
     values = dict(part.partition(":")[::2] for part in parts)
     other = _other(run, values.get("run", ""))
@@ -82,7 +88,10 @@ def _in_address(run: Run, side: str) -> tuple[CompareConfig, tuple[str, ...]]:
 
 
 def _other(run: Run, run_id: str) -> Run:
-    """The run of this id; the page's own run when it is empty, or cannot be compared."""
+    """Return the run with this id, or the page's own run.
+
+    An empty id or a run that cannot be compared gives the page's run.
+    """
     if not run_id or run_id == run.id:
         return run
     with shown:
@@ -92,7 +101,7 @@ def _other(run: Run, run_id: str) -> Run:
 
 
 def variant(knobs: Knobs) -> Knobs:
-    """Knobs with another ranking strategy, so that the default comparison shows a difference."""
+    """Return knobs with another ranking strategy. The default comparison then shows a difference."""
     other = Strategy.COSINE if knobs.rank.strategy is Strategy.FUSED else Strategy.FUSED
     return replace(knobs, rank=replace(knobs.rank, strategy=other))
 
@@ -110,7 +119,10 @@ def config_of(run: Run, side: str) -> CompareConfig:
 
 
 def keep_in_address(run: Run, config: CompareConfig) -> None:
-    """Write a side into the address, so that the comparison can be shared as a link; or name what is ignored there."""
+    """Write a side into the address, for sharing.
+
+    If the address already means this side, show which parts are ignored.
+    """
     address_config, ignored = _in_address(run, config.side)
     if _written(run, address_config) == _written(run, config):
         address.show_ignored(ignored, f"the address of {config.label}")

@@ -17,7 +17,7 @@ from pages.parts.compare.compare_config import GROUPS, SIDES, CompareConfig, key
 from pages.parts.sidebar import controls, presets
 
 RANKING_WAIT = 0.6
-"""Seconds that a script run waits for a ranking, which is usually ready by then."""
+"""Seconds to wait for a ranking, which is usually ready by then."""
 LATEST_RUNS = 30
 
 
@@ -116,7 +116,10 @@ def _comparable(run: Run) -> dict[str, str]:
 
 
 def _models_of_server() -> tuple[str, ...]:
-    """Models that the visitor's server lists; empty when it does not answer, because names can be typed too."""
+    """Return the models that the visitor's server lists.
+
+    Names can be typed, so no reply gives an empty list.
+    """
     registry, access = runtime.runs(), runtime.access()
 
     async def ask() -> tuple[str, ...]:
@@ -133,7 +136,10 @@ def _models_of_server() -> tuple[str, ...]:
 
 
 def ranked(config: CompareConfig) -> Run | None:
-    """The run ranked under the knobs of a side; None while it is ranked, or when that failed and the page shows why."""
+    """Return the run ranked under a side's knobs, or None.
+
+    None means not ranked yet, or failed with a message on the page.
+    """
     job = runtime.runs().retuning.start(
         f"{runtime.session_id()} {config.side}", config.run.id, config.knobs, config.access
     )

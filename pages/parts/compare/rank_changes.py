@@ -1,4 +1,4 @@
-"""Rank changes between two rankings: metrics, a table of every passage, and the passage of a row."""
+"""Rank changes between two rankings: metrics, table and passage."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from pages.parts import markup, tables
 from pages.parts.passage_reader import reader
 
 OPENED = "rank_change"
-"""The name in the session state of the passage that is open."""
+"""Session key of the open passage."""
 
 
 def comparison_facts(diff: RankingDiff, *first: Element) -> Element:
@@ -44,8 +44,11 @@ def comparison_facts(diff: RankingDiff, *first: Element) -> Element:
 
 
 def changes_without(run: Run, rest: Run, key: str, nothing: str, *first: Element) -> bool:
-    """The facts and the table of what leaving out a part of a run changes, `rest` being what is left, ranked again; where
-    nothing is left to rank, `nothing` says so. Returns whether there is a ranking."""
+    """Draw the changes from leaving out a part of a run.
+
+    `rest` is the remaining run, ranked again. If it has no passages, `nothing` is shown. Returns whether a
+    ranking was drawn.
+    """
     diff = compare_rankings(run, rest)
     if diff is None or rest.index is None or not rest.index.passages:
         markup.show_empty(nothing, "playlist_remove")
@@ -66,7 +69,7 @@ JACCARD = "Intersection over union: 1 is the same set, 0 is nothing in common."
 def change_table(
     diff: RankingDiff, first: Run, second: Run, key: str, names: tuple[str, str] = ("before", "now")
 ) -> None:
-    """A table of all rank changes from the first ranking to the second, and the passage of the one that is open."""
+    """Draw a table of all rank changes and the open passage."""
     columns: dict[str, Any] = {
         "rank": st.column_config.NumberColumn(names[1], width=62, help="Rank in the second ranking"),
         "was": st.column_config.NumberColumn(names[0], width=62, help="Rank in the first ranking"),

@@ -1,4 +1,4 @@
-"""What is new from one run of a question to another: sources and pages, and the file of all changes."""
+"""New sources and pages between two runs, and a file of changes."""
 
 import orjson
 import streamlit as st
@@ -25,7 +25,7 @@ CLASSES = {
 
 @shown
 def what_is_new(before: Run, after: Run) -> None:
-    """Draw what is new in the second run, if both asked one question. The answers are compared elsewhere."""
+    """Draw new sources and pages, if both runs asked one question. The answers are compared elsewhere."""
     if before.id == after.id or folded_question(before.question) != folded_question(after.question):
         return
     changes = run_changes(before, after)
@@ -81,7 +81,7 @@ def _page(change: PageChange) -> Element:
 
 
 def _item(kind: ChangeKind, title: str, *pieces: tuple[Element, ...]) -> Element:
-    """A line with its sign, which a screen reader reads out as a word."""
+    """Return a list item with a sign. A screen reader reads the sign as a word."""
     return li(class_=CLASSES[kind])[
         b(aria_hidden="true")[SIGNS[kind].replace("-", "−")],
         span(dir="auto")[span(".oq-unseen")[f"{kind}: "], title, pieces],
