@@ -1,4 +1,7 @@
-"""The follow-up question at the end of a conversation: as written, as it will run, and what it is answered from."""
+"""The follow-up question at the end of a conversation.
+
+It is shown as written, as rewritten, and with its sources of pages.
+"""
 
 import difflib
 import secrets
@@ -28,14 +31,14 @@ ANSWER_FROM = {
     AnswerFrom.BOTH: "Both",
 }
 FIRST_WAIT = 0.3
-"""Seconds that a page waits for a draft, which without a chat model takes less, before it is drawn without one."""
+"""Seconds to wait for a draft before drawing the page. Without a chat model a draft takes less."""
 DRAFT = "follow_up_draft"
-"""In the session state: the follow-up that is being drafted, or was."""
+"""Session key of the follow-up being drafted, or drafted last."""
 
 
 @dataclass(frozen=True)
 class Drafting:
-    """A follow-up of a run, and its draft to come."""
+    """A follow-up of a run, and its future draft."""
 
     run_id: str
     written: str
@@ -44,8 +47,10 @@ class Drafting:
 
 
 def follow_up(run: Run) -> None:
-    """Draw the field for a follow-up of a run that has ended, the last turn of its conversation, the draft of one, and
-    suggested questions."""
+    """Draw the follow-up field of an ended run.
+
+    The run is the last turn of its conversation. Its draft and suggested questions are drawn too.
+    """
     if run.live or not run.pages:
         return
     drafting: Drafting | None = st.session_state.get(DRAFT)
@@ -94,7 +99,7 @@ def _form(run: Run) -> None:
 
 
 def start(run_id: str, question: str | None = None) -> None:
-    """Have a follow-up rewritten, and wait for it a moment. The question is that of the field where none is given."""
+    """Start rewriting a follow-up, and wait briefly. Without `question`, the text of the field is used."""
     written = st.session_state.get("follow_up_text", "") if question is None else question
     for name in ("standalone", "answer_from"):
         st.session_state.pop(name, None)
@@ -160,7 +165,7 @@ def _answer_from(draft: FollowUpDraft) -> None:
 
 
 def _added(draft: FollowUpDraft) -> Node:
-    """The standalone question with the words that the person did not write marked; nothing where none was added."""
+    """Return the standalone question with added words marked, or None if unchanged."""
     written, words = draft.turn.written.casefold().split(), draft.question.split()
     matcher = difflib.SequenceMatcher(None, written, [word.casefold() for word in words], autojunk=False)
     if draft.question == draft.turn.written:

@@ -1,4 +1,4 @@
-"""What may be asked next, from the pages in hand."""
+"""Suggested next questions from the pages already read."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -11,12 +11,15 @@ from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import markup, page_frame, problems, runtime, widgets
 
 WRITING = "next_questions"
-"""In the session state: a run, and next questions that the chat model writes for it."""
+"""Session key: a run, and the next questions being written for it."""
 
 
 def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:
-    """Draw buttons with what may be asked after the last turn of a conversation: made of headings, or written by the chat
-    model when it is asked to. `ask` gets the id of the run and the question that was chosen."""
+    """Draw buttons with suggested next questions.
+
+    The questions repeat headings, or the chat model writes them on request. `ask` gets the id of the run and
+    the chosen question.
+    """
     writing: tuple[str, Future[tuple[str, ...]]] | None = st.session_state.get(WRITING)
     written = writing[1] if writing and writing[0] == run.id else None
     if written is not None and not written.done():

@@ -1,4 +1,4 @@
-"""The turns of a conversation before and after the one that is shown, folded, and what it took as a whole."""
+"""Earlier and later turns of a conversation, folded, and its total usage."""
 
 from collections.abc import Sequence
 
@@ -16,19 +16,22 @@ from pages.parts import markup, runtime, widgets
 from pages.parts.problems import shown
 
 UNFOLDED_TURNS = 6
-"""Turns on each side of the one that is shown that have their answer's beginning; further ones are in an expander."""
+"""Turns on each side of the shown turn that include the beginning of the answer.
+
+The others are in an expander.
+"""
 ANSWER_CHARACTERS = 180
 
 
 def turns_of(run: Run) -> tuple[RunSummary, ...]:
-    """The conversation of a run, oldest turn first; the run alone where it is the only one."""
+    """Return the conversation of a run, oldest turn first. A run without other turns is returned alone."""
     with shown:
         return thread(runtime.runs().history(limit=1000, conversation=run.conversation), run.id)
     return ()
 
 
 def head(turns: Sequence[RunSummary]) -> None:
-    """What the conversation took, above its first turn; nothing for a single question."""
+    """Draw the usage of a conversation above its first turn. Nothing is drawn for a single question."""
     if len(turns) < 2:
         return
     usage = run_usage([call for turn in turns for call in turn.model_usage], runtime.prices())
@@ -41,18 +44,18 @@ def head(turns: Sequence[RunSummary]) -> None:
 
 
 def before(turns: Sequence[RunSummary], run: Run) -> None:
-    """The turns before the one that is shown."""
+    """Draw the turns before the shown turn."""
     place = _place(turns, run)
     _folded(turns, range(place), nearest_last=True)
 
 
 def after(turns: Sequence[RunSummary], run: Run) -> None:
-    """The turns after the one that is shown."""
+    """Draw the turns after the shown turn."""
     _folded(turns, range(_place(turns, run) + 1, len(turns)), nearest_last=False)
 
 
 def turn_line(turns: Sequence[RunSummary], run: Run) -> str:
-    """Which turn a run is, and what it was answered from; empty for a single question."""
+    """Return a run's turn number and source of pages, or "" for a single question."""
     return f"Turn {_place(turns, run) + 1} of {len(turns)}, {answered_from(run)}" if len(turns) > 1 else ""
 
 
