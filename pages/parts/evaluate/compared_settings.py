@@ -1,4 +1,7 @@
-"""Picked settings of an experiment beside the baseline: their knobs and figures, and question by question."""
+"""Picked settings of an experiment compared with the baseline.
+
+The knobs, metrics and questions are listed.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,11 +20,11 @@ from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, widgets
 
 PICKED = "picked"
-"""The parameter of the address, once for each picked setting."""
+"""Address parameter, repeated for each picked setting."""
 MOST = 4
 """The most settings that are picked."""
 QUESTIONS = 25
-"""How many questions are lined up, those that differ most."""
+"""Most questions to list, largest differences first."""
 
 
 def picked(results: Results) -> tuple[str, ...]:
@@ -31,7 +34,7 @@ def picked(results: Results) -> tuple[str, ...]:
 
 
 def compared_settings(results: Results, metric: str, baseline: str) -> None:
-    """Draw the baseline and the picked settings side by side, if any is picked."""
+    """Draw the baseline and the picked settings side by side."""
     names = tuple(name for name in picked(results) if name != baseline)
     if not names:
         return
@@ -49,7 +52,7 @@ def compared_settings(results: Results, metric: str, baseline: str) -> None:
 
 
 def _head(first: str, names: Sequence[str]) -> Iterator[str | Element]:
-    """A column for each setting, by letters, which the rows of knobs explain."""
+    """Yield a lettered column heading for each setting. The rows of knobs explain the letters."""
     yield first
     for place, name in enumerate(names):
         letter = chr(64 + place) if place else "baseline"
@@ -57,7 +60,10 @@ def _head(first: str, names: Sequence[str]) -> Iterator[str | Element]:
 
 
 def _figures(results: Results, metric: str, names: Sequence[str]) -> Element:
-    """The knobs in which the settings differ, every metric with its difference to the baseline, and what they cost."""
+    """Return a table of differing knobs, all metrics and costs.
+
+    Every metric has its difference to the baseline.
+    """
     defaults, knobs = knob_values(Knobs()), [values_of(name) for name in names]
     differing = [path for path in defaults if len({values[path] for values in knobs}) > 1]
     measured = [results.setting(name) for name in names]
@@ -106,7 +112,7 @@ def _figures(results: Results, metric: str, names: Sequence[str]) -> Element:
 
 
 def _questions(results: Results, metric: str, names: Sequence[str]) -> Element:
-    """The metric of the questions that differ most between the settings."""
+    """Return the metric of the questions that differ most between settings."""
     matrix = results.matrix(metric)
     values = matrix.values[[results.place(name) for name in names]]
     spread = np.nanmax(values, axis=0, initial=0.0) - np.nanmin(values, axis=0, initial=1.0)

@@ -1,4 +1,7 @@
-"""The data set of a new experiment: chosen, uploaded, read from a path or fetched, and what it holds."""
+"""The data set of a new experiment: its choice and contents.
+
+It can be chosen, uploaded, read from a path or fetched.
+"""
 
 from collections.abc import Callable
 
@@ -20,7 +23,7 @@ from pages.parts import markup, runtime, widgets
 
 CHOOSE, UPLOAD, PATH, ADDRESS = "Choose", "Upload", "Path", "Address"
 FAULT, LEFT_OUT = "data_set_fault", "data_set_left_out"
-"""In the session state: why the file that was uploaded last cannot be used, and which of its lines were left out."""
+"""Session keys of the fault of the latest upload, and of its left-out lines."""
 TYPES = [suffix[1:] for suffix in (*SUFFIXES, *TEXT_SUFFIXES)]
 HELP = (
     "A .jsonl with a document or a question a line; a .zip in BEIR's layout (corpus.jsonl, queries.jsonl, qrels) or of "
@@ -28,25 +31,27 @@ HELP = (
     "text files."
 )
 MOST_RELEVANT = 4
-"""Relevant documents of a question from which on they are counted together."""
+"""Number of relevant documents from which questions are counted together."""
 WARNINGS = 3
 """Warnings that are shown."""
 
 
 def action(data: str) -> Action:
-    """What somebody does who measures settings on this data set."""
+    """Return the action that measuring on this data set requires."""
     return Action.EVALUATE_LABELS if data == LABELS_NAME else Action.EVALUATE_DATA_SETS
 
 
 def data_sets(experiments: Experiments) -> list[str]:
-    """The data sets that this visitor may run an experiment over."""
+    """Return the data sets that this visitor may measure on."""
     visitor = runtime.caller()
     return [name for name in experiments.data.loaders(runtime.label_user()) if visitor.may(action(name))]
 
 
 def choose(experiments: Experiments, offered: list[str]) -> tuple[str, DataSetSummary | None]:
-    """Draw the choice and what the data set holds, or what is wrong with it. Returns its name and its counts; None
-    where it cannot be used."""
+    """Draw the choice of a data set, and its contents or fault.
+
+    Returns the name and the counts, which are None if the data set cannot be used.
+    """
     way = CHOOSE
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         markup.show(markup.numbered(1, "Data set"), width="content")
@@ -78,7 +83,7 @@ def choose(experiments: Experiments, offered: list[str]) -> tuple[str, DataSetSu
 
 
 def _named(experiments: Experiments, way: str, offered: list[str]) -> str:
-    """The data set of the way that is chosen; empty while there is none."""
+    """Return the data set of the chosen way, or ""."""
     if way == CHOOSE:
         data: str = st.selectbox(
             "Data set",
@@ -143,7 +148,7 @@ def _fetch(experiments: Experiments) -> None:
 
 
 def _keep(added: Callable[[], tuple[str, tuple[int, ...]]]) -> None:
-    """Choose the data set that was added, or keep why it cannot be used."""
+    """Choose the added data set, or keep its fault."""
     st.session_state.pop(FAULT, None)
     with runtime.refusing:
         runtime.caller().require(Action.EVALUATE_DATA_SETS)
@@ -158,7 +163,7 @@ def _keep(added: Callable[[], tuple[str, tuple[int, ...]]]) -> None:
 
 
 def _fault(fault: BadInput) -> Element:
-    """Why the data set cannot be used, with the lines around the one that is wrong."""
+    """Draw why the data set cannot be used. The lines around the faulty line are shown."""
     number_at_fault, near = (fault.number, fault.near) if isinstance(fault, BadLine) else (0, ())
     return div(".oq-fault", role="alert")[
         p[markup.icon("error"), span[b[fault.message], " ", fault.hint]],
@@ -173,7 +178,7 @@ def _fault(fault: BadInput) -> Element:
 
 
 def _counts(summary: DataSetSummary) -> Element:
-    """The counts, and how many relevant documents the questions have."""
+    """Draw the counts, and the numbers of relevant documents per question."""
     figures = [
         (summary.documents, "documents"),
         (summary.questions, "questions"),
@@ -202,7 +207,7 @@ def _at(place: int) -> str:
 
 
 def _notes(data: str, summary: DataSetSummary) -> list[Node]:
-    """That it can be measured, with its digest; and what is odd about it."""
+    """Return a line that the data set is valid, then its warnings. The line has the digest."""
     name, left_out = st.session_state.get(LEFT_OUT, ("", ()))
     odd = list(summary.warnings[:WARNINGS])
     if name == data and left_out:

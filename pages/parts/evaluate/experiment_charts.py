@@ -1,4 +1,4 @@
-"""Charts of an experiment: a metric by the values of each knob, and what a setting reaches for what it costs."""
+"""Charts of an experiment: a metric by knob, and by cost."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -15,11 +15,14 @@ from pages.parts import markup
 from pages.parts.passage_charts import GRID, MARKER, MUTED, REST, SITES, dress
 
 MOST_KNOBS = 6
-"""The most knobs that are drawn, those with the largest share first."""
+"""Most knobs to draw, largest share first."""
 
 
 def effects_chart(effects: Sequence[KnobEffect], metric: str, *, dark: bool) -> go.Figure:
-    """The mean of a metric by each value of a knob, a small chart a knob on one scale; the default is a diamond."""
+    """Return charts of a metric's mean by each knob's values.
+
+    All charts share one scale. The default is a diamond.
+    """
     shown, defaults = effects[:MOST_KNOBS], knob_values(Knobs())
     rows = -(-len(shown) // 2)
     figure = make_subplots(
@@ -72,14 +75,18 @@ COSTS: Mapping[str, Callable[[SettingRow], float | None]] = {
     "tokens": lambda row: row.tokens and row.tokens[0],
     "ms": lambda row: 1000 * row.seconds[0],
 }
-"""What a row costs, the least of its settings: tokens of the context, and milliseconds of ranking a question."""
+"""The cost of a row: the least of its settings.
+
+It is in context tokens, or milliseconds of ranking a question.
+"""
 COST_TITLES = {"tokens": "tokens of context", "ms": "milliseconds of ranking a question"}
 
 
 def cost_chart(settings: SettingTable, cost: str, *, dark: bool) -> go.Figure:
-    """Rows by one of `COSTS` and the metric: those on the Pareto front are joined, the baseline is a diamond.
+    """Return a chart of the metric by one of `COSTS`.
 
-    A click on a point reports `setting/<name>`.
+    The rows on the Pareto front are joined, the baseline is a diamond. A click on a point reports
+    `setting/<name>`.
     """
     figure = go.Figure()
     rows = [(row, known) for row in settings.rows if (known := COSTS[cost](row)) is not None]

@@ -1,4 +1,4 @@
-"""The results of an experiment: its conclusion, the settings against the baseline, the knobs, costs and questions."""
+"""The results of an experiment: conclusion, settings, knobs, costs, questions."""
 
 from collections.abc import Collection
 from functools import partial
@@ -33,15 +33,15 @@ from pages.parts.evaluate.settings_table import interval_bar, settings_table
 from pages.parts.sidebar import controls
 
 ROWS, MORE_ROWS = 16, 200
-"""Rows of the table at first, and when more are asked for."""
+"""Rows of the table at first, and after a click on more."""
 SETTING = "evaluate_setting"
-"""The name in the session state of the setting that is open."""
+"""Session key of the open setting."""
 PARTS = {"settings": "Settings", "knobs": "Knobs", "questions": "Questions"}
-"""What can be looked at, with its title."""
+"""Parts of the results, with their titles."""
 
 
 def show(experiment: Experiment, results: Results) -> None:
-    """Draw the results of the experiment as far as measured."""
+    """Draw the results measured until now."""
     question_detail.open_stored()
     if st.session_state.pop("evaluate_go", False):
         st.switch_page(runtime.RESEARCH)
@@ -100,7 +100,7 @@ def show(experiment: Experiment, results: Results) -> None:
 
 
 def pick(name: str) -> None:
-    """Open the setting of the row or the point that was clicked."""
+    """Open the setting of a clicked row or point."""
     st.session_state[SETTING] = name
     st.query_params["setting"] = name
 
@@ -135,7 +135,7 @@ def _choices(results: Results, metrics: list[str]) -> tuple[str, str]:
 
 
 def _conclusion(conclusion: Conclusion) -> None:
-    """The conclusion in a sentence, its evidence beside it, and what can be done with it."""
+    """Draw the conclusion, its evidence and its actions."""
     left, right = st.columns([1.5, 1], gap="medium", vertical_alignment="center")
     with left:
         subject = f"{conclusion.subject[:1].upper()}{conclusion.subject[1:]}"
@@ -172,7 +172,10 @@ def _advice(conclusion: Conclusion) -> Node:
 
 
 def _evidence(conclusion: Conclusion, whole: SettingTest) -> Node:
-    """The difference on all questions, on those that chose the setting, and on the others, on one axis."""
+    """Return the difference on all questions, and on both halves.
+
+    One half chose the setting, the other confirms it. All share one axis.
+    """
     tests = [("all", whole)]
     confirmation = conclusion.confirmation
     if confirmation and not conclusion.note:
@@ -214,7 +217,10 @@ def _export(settings: SettingTable, data: str) -> None:
 
 
 def _opened(settings: SettingTable, conclusion: Conclusion) -> str:
-    """The row that is open: the one that was clicked or that the address names, else that of the conclusion."""
+    """Return the open row.
+
+    It is the row of the address, else the clicked row, else the conclusion's.
+    """
     by_setting = {name: row.name for row in settings.rows for name in row.settings}
     for name in (st.query_params.get("setting"), st.session_state.get(SETTING), conclusion.setting):
         if name in by_setting:
@@ -268,7 +274,7 @@ def _charts(results: Results, settings: SettingTable, *, tested: bool) -> None:
 
 
 def _use(setting: str) -> None:
-    """Set the controls of the Research page, then go there."""
+    """Set the Research page's controls, then go there."""
     controls.set_controls(knobs_of(setting), *controls.TUNED)
     st.session_state["evaluate_go"] = True
 

@@ -1,6 +1,6 @@
-"""Every experiment as a row, with what it found; a click opens it.
+"""A table of experiments with their findings. A click opens an experiment.
 
-An unfinished experiment has its status in place of a best setting.
+An unfinished experiment has its status instead of a best setting.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -30,8 +30,11 @@ CONCLUDED = 20
 def experiments_table(
     experiments: Experiments, listed: Sequence[Experiment], opened: str = "", together: Collection[str] = ()
 ) -> Element:
-    """The experiments, newest first; the name of each is a link that opens it. While one is `opened`, a box before each
-    of the others opens it together with that one; `together` are the ids of those that are."""
+    """Return the table of experiments, newest first.
+
+    The name of each is a link that opens it. With an `opened` experiment, a box on every other row opens both
+    together. `together` are the ids already opened so.
+    """
     headings = (
         *(("with",) if opened else ()),
         "name",
@@ -80,7 +83,7 @@ def _row(
 
 
 def _found(results: Results | None) -> tuple[str, str, str, str]:
-    """The best setting in words, the metric, the difference to the defaults, and what the held-out half says."""
+    """Return the best setting, metric, difference and held-out result. The difference is to the defaults."""
     metrics = [name for name in results.metrics if name != CONTEXT_TOKENS] if results else []
     if results is None or not metrics:
         return "", "", "", ""
@@ -111,11 +114,11 @@ def progress(
 ) -> None:
     """Draw the progress of the experiment, and why it ended early.
 
-    When more settings are measured than are `drawn`, the fragment with the key `results` is drawn again, and no other part
-    of the page. A change of the status redraws the page.
+    When more settings are measured than are `drawn`, the fragment with the key `results` is drawn again, and
+    no other part of the page. A change of the status redraws the page.
     """
 
-    # One that has stopped may be continued in another tab.
+    # A stopped experiment may be continued in another tab.
     every = 0.5 if experiment.live else 2.0
     is_done = experiment.status is ExperimentStatus.DONE
 
@@ -135,7 +138,7 @@ def progress(
 
 
 def _bar(experiment: Experiment) -> Element:
-    """The share that is measured, and the figures of what is under way."""
+    """Return the progress bar with its figures."""
     state = experiment.progress
     share = experiment.done / max(experiment.settings, 1)
     facts = [markup.fact(f"{experiment.done:,}", f"of {pluralize(experiment.settings, 'setting')}")]

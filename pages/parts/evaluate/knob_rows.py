@@ -1,4 +1,4 @@
-"""The knobs of a new experiment, a row each: its values as chips, and others that are typed."""
+"""The knobs of a new experiment, as rows of value chips. Other values can be typed."""
 
 from typing import Any
 
@@ -19,23 +19,26 @@ ROWS: dict[str, tuple[str, tuple[float, ...]]] = {
     "rank.rerank": ("Reranker", ()),
     "rank.top_k": ("Passages", (4, 6, 12)),
 }
-"""The knobs that are shown at once: what they are called, and the numbers that are offered."""
+"""Knobs shown at first, with their titles and offered numbers."""
 OFFERED = {
     "rank.cosine_weight": (0.25, 0.5, 0.75),
     "rank.diversity": (0.0, 0.3, 0.6),
     "rank.surroundings": (0, 150, 300),
     "rank.max_documents": (0, 1, 3),
 }
-"""Numbers that are offered for other knobs; of the rest it is the default alone."""
+"""Numbers offered for other knobs. Any other knob offers only its default."""
 ALL_CHOSEN = ("rank.strategy",)
-"""Knobs of which every value is chosen when the form is opened."""
+"""Knobs with all values chosen at first."""
 NO_RERANKER = "No reranking model is connected (OPENQUERY_RERANK_URL, or OPENQUERY_RERANK_MODEL=local)."
 
 Swept = dict[str, dict[str, list[Any]]]
 
 
 def choose(experiments: Experiments) -> tuple[Swept, tuple[str, ...]]:
-    """Draw the rows. Returns the values to try, by group and name, and what is wrong with what was typed."""
+    """Draw the rows, and return the chosen values and faults.
+
+    Values are by group and name. Faults concern typed values.
+    """
     swept: Swept = {}
     faults: list[str] = []
     markup.show(markup.numbered(2, "Knobs", "any of them may take several values; ◆ is the default"))
@@ -54,7 +57,7 @@ def choose(experiments: Experiments) -> tuple[Swept, tuple[str, ...]]:
 
 
 def _row(experiments: Experiments, knob: Parameter, swept: Swept, faults: list[str]) -> None:
-    """Draw a knob, and note its values where they are others than the default alone."""
+    """Draw a knob, and add its values to `swept` unless only the default is chosen."""
     title, numbers = ROWS.get(knob.path, (knob.title, OFFERED.get(knob.path, (knob.default,))))
     key = f"evaluate_{knob.group}_{knob.name}"
     if knob.path == "rank.rerank" and not experiments.has_reranker:
@@ -114,6 +117,9 @@ def _numbers(knob: Parameter, text: str) -> list[float]:
 
 
 def factors(swept: Swept) -> str:
-    """How many values each knob has, as `3 × 5`; empty where at most one has several."""
+    """Return the number of values per knob as `3 × 5`.
+
+    Returns "" unless several knobs have several values.
+    """
     counts = [len(values) for group in swept.values() for values in group.values() if len(values) > 1]
     return " × ".join(map(str, counts)) if len(counts) > 1 else ""

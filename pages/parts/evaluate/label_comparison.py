@@ -1,4 +1,4 @@
-"""Two rankings compared by labels: the next passage to label, over all questions, and what the labels say so far."""
+"""Two rankings compared by labels: next passage, totals and verdict."""
 
 from typing import NamedTuple, cast
 
@@ -27,9 +27,9 @@ from pages.parts.research.passage_table import OPENED
 TITLE = "Which ranking is better on your own questions?"
 LEAD = "Label passages without seeing which ranking found them, as few as decide. Look at the verdict as often as you like."
 RUNS = 500
-"""The latest runs, the questions of which are compared."""
+"""Number of latest runs with compared questions."""
 _MADE, _SKIPPED, _OPEN = "labels_made", "labels_skipped", "label_open"
-"""In the session state: labels that can be undone, passages that were skipped, and the one that is open."""
+"""Session keys: labels that can be undone, skipped passages, and the open passage."""
 
 
 class MadeLabel(NamedTuple):
@@ -44,7 +44,7 @@ class MadeLabel(NamedTuple):
 @st.fragment(key="label_comparison")
 @shown
 def section() -> None:
-    """Draw the next passage to label, and what the labels say of two rankings."""
+    """Draw the next passage to label, and the verdict."""
     choice = st.container(
         horizontal=True, vertical_alignment="center", gap="small", key="verdict_choice_line"
     )
@@ -83,7 +83,7 @@ def section() -> None:
 
 
 def _figures(comparison: LabelVerdict, by_question: dict[str, SampledRun], proposal: Proposal | None) -> None:
-    """What the labels say of the question of the latest label, and of all."""
+    """Draw the metrics of the latest label's question and of all."""
     user, comparisons = label_view.labeller(), runtime.runs().comparisons
     latest = next(
         (label.proposal for label in reversed(_given_labels()) if label.proposal.question in by_question),
@@ -104,7 +104,7 @@ def _figures(comparison: LabelVerdict, by_question: dict[str, SampledRun], propo
 
 
 def _label_passage(run: Run, sampled: SampledRun, passage: Passage, proposal: Proposal, number: str) -> None:
-    """The question, and the passage in its article with the buttons of its grades."""
+    """Draw the question, its passage in the article, and the grade buttons."""
     labels = label_view.run_labels(run, run)
     label_view.problems(labels)
     order = list(sampled.sample.factors)
@@ -137,7 +137,10 @@ def _given_labels() -> list[MadeLabel]:
 
 
 def _proposal(comparison: LabelVerdict) -> Proposal | None:
-    """The passage to label: the one whose label was undone, else the next one that was not skipped."""
+    """Return the next passage to label.
+
+    A passage whose label was undone comes before the next unskipped passage.
+    """
     pinned: Proposal | None = st.session_state.get(_OPEN)
     if pinned in comparison.open:
         return pinned
@@ -157,8 +160,10 @@ def _undo(label: MadeLabel) -> None:
 
 
 def _people() -> None:
-    """The name under which this visitor labels, and where another person's labels differ. On a shared server labels
-    are of their owners alone."""
+    """Draw the labeller's name and differences to other people's labels.
+
+    On a shared server, people see only their own labels.
+    """
     if runtime.runs().settings.shared:
         return
     store, user = runtime.runs().labels, label_view.labeller()
@@ -191,7 +196,7 @@ def _person(user: str) -> str:
 
 
 def _choice(names: dict[str, str]) -> tuple[str, str]:
-    """The two rankings, each as the name of its settings; one that was tuned is added to the `names`."""
+    """Return the settings' names of both rankings. A tuned ranking is added to `names`."""
     for side, default in zip(SIDES, list(names)[:2], strict=True):
         st.session_state.setdefault(side, default)
         names.setdefault(st.session_state[side], st.session_state[side])
@@ -213,7 +218,10 @@ def _choice(names: dict[str, str]) -> tuple[str, str]:
 
 
 def _names() -> dict[str, str]:
-    """What is shown for each choice: the strategies, and the presets that order passages in other ways."""
+    """Return the title of each choice: strategies and presets.
+
+    Only presets with another ordering are added.
+    """
     default = RankKnobs().strategy
     choices = {ordering(Knobs()): f"{default.value} (default)"} | {
         ordering(Knobs(rank=RankKnobs(strategy=strategy))): strategy.value
@@ -226,7 +234,7 @@ def _names() -> dict[str, str]:
 
 
 def _sampled(runs: tuple[RunSummary, ...], first: RankKnobs, second: RankKnobs) -> list[SampledRun]:
-    """The runs ranked both ways, with a bar while that takes time."""
+    """Return the runs ranked both ways. A progress bar is shown if any has to be ranked."""
     comparisons = runtime.runs().comparisons
     new = [run for run in runs if not comparisons.is_ready(run, first, second)]
     if new:
@@ -239,7 +247,7 @@ def _sampled(runs: tuple[RunSummary, ...], first: RankKnobs, second: RankKnobs) 
 
 
 def _facts(first: str, second: str, comparison: LabelVerdict) -> Element:
-    """Which rankings are compared, on what, and how much is left."""
+    """Return the compared rankings, and the passages left to label."""
     return p(".oq-lead")[
         b["A"], f" {first} · ", b["B"], f" {second} · ",
         f"{pluralize(comparison.of, 'question')} from the history, {pluralize(len(comparison.open), 'passage')} left",
@@ -252,7 +260,7 @@ def _passage(run: Run, name: str) -> Passage | None:
 
 
 def _passages(run: Run, sampled: SampledRun, proposal: Proposal) -> Element:
-    """The passages to label of the question, by their sections."""
+    """Return the question's passages to label, by section."""
     grades = label_view.run_labels(run, run).names
     rows = []
     for name in sampled.sample.factors:

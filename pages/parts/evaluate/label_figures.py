@@ -1,4 +1,4 @@
-"""What labels say of two rankings: of one question, of all questions, and which passages are labelled."""
+"""Figures of labels: one question, all questions, labelled passages."""
 
 from collections.abc import Sequence
 
@@ -18,14 +18,16 @@ from pages.parts.evaluate.settings_table import interval_bar
 from pages.parts.research.label_view import NAMES
 
 DIFFERENT = 50
-"""The most passages of which two people's labels are listed."""
+"""Most passages to list with differing labels of two people."""
 
 
 def question_card(
     title: str, compared: NdcgComparison, second: GradedRanking, before: NdcgComparison | None
 ) -> Element:
-    """nDCG of both rankings on a question, and what the latest label changed; `second` is ranking B, and `before` has the
-    rankings without the latest label, None before the first one."""
+    """Return nDCG of both rankings, and the latest label's change.
+
+    `second` is ranking B. `before` has the rankings without the latest label, or None before the first label.
+    """
     first_range, second_range = compared.ranking, compared.other
     count = len(second.order[:DEPTH])
     return div(".oq-labelled")[
@@ -86,7 +88,7 @@ def _decided(compared: NdcgComparison, missing: int) -> Node:
 
 
 def all_questions(comparison: LabelVerdict) -> Element:
-    """The difference over all questions, and how far it is to a verdict."""
+    """Return the difference over all questions, and the distance to a verdict."""
     difference = comparison.difference
     return div(".oq-labelled")[
         markup.kicker(
@@ -130,8 +132,10 @@ def _progress(comparison: LabelVerdict) -> Node:
 
 
 def passages(rows: Sequence[tuple[str, str]], current: int) -> Element:
-    """The passages to label of a question: title and grade of each, empty where there is none, and the place of the open
-    one, from 0."""
+    """Return the list of a question's passages.
+
+    `rows` has title and grade of each, with "" for no grade. `current` is the index of the open passage.
+    """
     labelled = sum(bool(grade) for _, grade in rows)
     return div(".oq-labelled")[
         markup.kicker("Passages", f"of this question, in no ranking’s order; {labelled} of {len(rows)}"),
@@ -148,12 +152,15 @@ def passages(rows: Sequence[tuple[str, str]], current: int) -> Element:
 
 
 def grade_tag(grade: str) -> Node:
-    """A grade in a rounded box; nothing without one."""
+    """Return a grade in a rounded box, or "" without a grade."""
     return grade and span(class_=["oq-tag", "grade", grade])[grade]
 
 
 def two_people(name: str, other: str, labelled: Sequence[LabelledTwice]) -> Node:
-    """Where the labels of two people differ, and how far they agree beyond chance."""
+    """Return the differing labels of two people, and their agreement.
+
+    The agreement is corrected for chance.
+    """
     different = [twice for twice in labelled if twice.grades[0] is not twice.grades[1]]
     questions = len({twice.question for twice in labelled})
     rows = (
@@ -179,5 +186,5 @@ def two_people(name: str, other: str, labelled: Sequence[LabelledTwice]) -> Node
 def _agreement(labelled: Sequence[LabelledTwice]) -> str:
     try:
         return f"; Cohen’s kappa {kappa_interval(*zip(*(twice.grades for twice in labelled), strict=True))}"
-    except (TypeError, ValueError):  # nothing, or one and the same grade by both
+    except (TypeError, ValueError):  # no labels, or the same grade throughout
         return ""

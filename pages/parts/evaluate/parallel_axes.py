@@ -1,6 +1,7 @@
-"""All settings of an experiment as parallel coordinates, and the ranges by which tables and charts are filtered.
+"""Settings as parallel coordinates, with ranges that filter tables and charts.
 
-The ranges are in the address. They are drawn along an axis, or chosen in the menu "Filter", which needs no pointer.
+The ranges are in the address. They are drawn along an axis, or chosen in the menu "Filter", which needs no
+pointer.
 """
 
 import math
@@ -28,21 +29,21 @@ from pages.parts.browser import component
 FILTER = "filter"
 """The parameter of the address, once for each range."""
 MOST_VALUES = 9
-"""The most values that are written beside an axis."""
+"""Most values to write next to an axis."""
 STEPS = 50
-"""Into how many steps the menu divides the range of a figure."""
+"""Number of menu steps over the range of a figure."""
 
 _parallel = component("parallel_axes", str(div(".oq-parallel")))
 
 
 def chosen_settings(results: Results, metric: str) -> tuple[str, ...]:
-    """The names of the settings that are in all ranges of the address."""
+    """Return the names of the settings in all ranges of the address."""
     known = axes(results, metric)
     return matching(results, known, read_ranges(st.query_params.get_all(FILTER), known))
 
 
 def filter_line(results: Results, metric: str, chosen: int) -> None:
-    """Draw the ranges of the address, a menu to change them, and how many settings they leave, `chosen`."""
+    """Draw the ranges of the address, and a menu to change them. `chosen` is the number of settings left."""
     known = axes(results, metric)
     ranges = read_ranges(st.query_params.get_all(FILTER), known)
     by_name = {axis.name: axis for axis in known}
@@ -106,7 +107,7 @@ def _choose(known: Sequence[Axis], axis: Axis, key: str) -> None:
 
 
 def _set(known: Sequence[Axis], name: str, some: Range | None) -> None:
-    """Write the ranges into the address, with another one, or none, of this axis."""
+    """Replace or remove the range of this axis in the address."""
     by_name = {axis.name: axis for axis in known}
     ranges = {old.axis: old for old in read_ranges(st.query_params.get_all(FILTER), known)}
     ranges.pop(name, None)
@@ -123,8 +124,11 @@ def _clear() -> None:
 
 
 def parallel_axes(results: Results, metric: str, baseline: str, on_pick: Any) -> None:
-    """Draw a line for each setting through its place on every axis, coloured by the last one, the metric; the places of the
-    baseline are marked. `on_pick` gets the name of a setting whose line was clicked."""
+    """Draw settings as lines over parallel axes.
+
+    The metric, on the last axis, sets the colour. The baseline is marked on every axis. `on_pick` gets the
+    name of a clicked setting.
+    """
     known = axes(results, metric)
     ranges = {some.axis: some for some in read_ranges(st.query_params.get_all(FILTER), known)}
     place = results.place(baseline)
@@ -167,7 +171,10 @@ def parallel_axes(results: Results, metric: str, baseline: str, on_pick: Any) ->
 
 
 def _brushed(axis: Axis, low: float, high: float) -> Range | None:
-    """The range between two heights: of a knob the values in it, or none where there is none."""
+    """Return the range between two heights of an axis.
+
+    For an axis of values it covers the values between, or is None without any.
+    """
     first, last = axis.low + low * (axis.high - axis.low), axis.low + high * (axis.high - axis.low)
     if axis.values:
         first, last = math.ceil(first - 1e-9), math.floor(last + 1e-9)
@@ -177,7 +184,7 @@ def _brushed(axis: Axis, low: float, high: float) -> Range | None:
 
 
 def _drawn(axis: Axis, some: Range | None, baseline: int) -> dict[str, Any]:
-    """The axis as the component takes it: heights from 0 to 1."""
+    """Return the axis in the component's format, with heights from 0 to 1."""
     figures: Sequence[float] = (
         range(len(axis.values)) if axis.values else np.linspace(axis.low, axis.high, 4).tolist()
     )

@@ -1,4 +1,7 @@
-"""A question of an experiment ranked on the data set itself: both rankings, what was missed and why, and which knob helps."""
+"""A question of an experiment, ranked again on the data set.
+
+The rankings, missed texts with reasons, and helpful knobs are shown.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -26,18 +29,18 @@ from pages.parts import charts, markup, page_frame, runtime, widgets
 from pages.parts.problems import problem
 
 STORED = "evaluate_question_runs"
-"""The name in the session state of the ids of stored runs, by the ids of the runs that they are of."""
+"""Session key of the ids of stored runs, by the ids of their original runs."""
 MOST_TEXTS = 4
-"""The most relevant texts that are shown with the reason for their place."""
+"""Most relevant texts to explain."""
 LABEL = 26
-"""Characters of a passage beside its rank in the chart."""
+"""Characters of a passage next to its rank in the chart."""
 AROUND = 160
-"""Characters around a relevant text that are shown with it."""
+"""Characters to show around a relevant text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """The open setting and the baseline of an experiment, by one metric."""
+    """An experiment's open setting and baseline, by one metric."""
 
     experiment: str
     results: Results
@@ -140,7 +143,7 @@ def _rankings(
     texts_before: Sequence[RelevantText],
     texts: Sequence[RelevantText],
 ) -> None:
-    """Both rankings as a bump chart, in which passages with relevant text stand out."""
+    """Draw a bump chart of both rankings. Passages with relevant text are highlighted."""
     diff = compare_rankings(before.run, after.run)
     if diff is None:
         return
@@ -169,7 +172,7 @@ def _rankings(
 
 
 def _relevant(text: RelevantText, before: RelevantText | None, run: Run) -> Element:
-    """A relevant text in its surroundings, and why it is where it is."""
+    """Return a relevant text in context, and the reason for its rank."""
     page = run.pages[text.place.page]
     shown = Place(
         page=page.key,
@@ -185,7 +188,7 @@ def _relevant(text: RelevantText, before: RelevantText | None, run: Run) -> Elem
 
 
 def _source(source: Source, texts: Sequence[RelevantText]) -> Node:
-    """A source of the context, with its relevant parts marked."""
+    """Return a context source with its relevant parts marked."""
     place = source.passage.place
     own = [text.place for text in texts if overlaps(text.place, place)]
     shift = place.start
@@ -198,7 +201,7 @@ def _source(source: Source, texts: Sequence[RelevantText]) -> Node:
 
 
 def _marked(text: str, shown: Place, marked: Sequence[Place]) -> list[Node]:
-    """The shown part of a text with some places in it marked; offsets are of the text."""
+    """Return the shown part of a text with spans marked. Offsets are in the whole text."""
     nodes: list[Node] = []
     end = shown.start
     for place in sorted(marked, key=lambda place: place.start):
@@ -215,7 +218,10 @@ def _knobs(
     text: RelevantText,
     ranked: Sequence[tuple[Neighbour, RelevantText | None]],
 ) -> Node:
-    """What one changed knob does to the rank of a relevant text and to the metric, the best rank first."""
+    """Return the effect of single knob changes, best rank first.
+
+    The effect is on the rank of a relevant text and on the metric.
+    """
     own = values_of(compared.setting)
 
     def row(neighbour: Neighbour, relevant_text: RelevantText | None) -> Element:
@@ -254,7 +260,7 @@ def _knobs(
 
 
 def _open(recorded: Sequence[RecordedRun]) -> None:
-    """Store the runs, once for each, and have the page open them: one in Explain, two in Compare."""
+    """Store each run once, and open the runs on a page. One run opens in Explain, two in Compare."""
     stored: dict[str, str] = st.session_state.setdefault(STORED, {})
     with runtime.refusing:
         for run in recorded:
@@ -264,7 +270,7 @@ def _open(recorded: Sequence[RecordedRun]) -> None:
 
 
 def open_stored() -> None:
-    """Go to the page of the runs that were just stored, if any."""
+    """Go to the page of the runs that were just stored."""
     match st.session_state.pop("evaluate_opens", ()):
         case [run]:
             st.switch_page(page_frame.EXPLAIN, query_params={"run": run})

@@ -1,4 +1,4 @@
-"""Test questions drafted from passages, approved by keys, and made a data set."""
+"""Test questions drafted from passages, approved, and saved as a data set. Keys approve them."""
 
 import streamlit as st
 from htpy import Element, Node, div, h2, span, td, tr
@@ -15,16 +15,14 @@ TITLE = "Test questions from your own passages"
 LEAD = "Drafted, checked for repeating the words of their passage, approved by you, and kept as a data set."
 MOST_ROWS = 200
 _DECIDED, _OPEN = "drafts_decided", "draft_open"
-"""In the session state: decisions that can be undone, as source and passage, and the draft that is open."""
+"""Session keys: decisions that can be undone, as source and passage, and the open draft."""
 
 
 @st.fragment(key="question_drafts")
 @shown
 def section() -> None:
-    """Draw the source, the draft to decide on, and the table of all."""
-    drafts, running = (
-        _head()
-    )  # asked once: a part that is drawn later would not wait for what an earlier one waits for
+    """Draw the source, the draft to decide on, and the table."""
+    drafts, running = _head()  # read once: all parts must wait for the same state
     if running:
         count = len(drafts.by_passage)
         page_frame.waiting(
@@ -56,8 +54,10 @@ def section() -> None:
 
 
 def _head() -> tuple[Drafts, bool]:
-    """The source of the passages, how many questions to draft, and the data set to make of them. Returns the drafts, and
-    whether more are being written."""
+    """Draw the source, the number of questions, and the new data set.
+
+    Returns the drafts, and whether more are being written.
+    """
     drafting = runtime.runs().drafting
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="drafts_head"):
         source = st.selectbox(
@@ -113,7 +113,7 @@ def _save(source: str, name: str) -> None:
 
 
 def _decide_on(source: str, drafts: Drafts, draft: Draft, left: int) -> None:
-    """The draft with its passage, the checks, and the buttons that decide."""
+    """Draw the draft with passage, checks and decision buttons."""
     pages, passages = drafts.material
     place, drafting = draft.passage.place, runtime.runs().drafting
 

@@ -1,4 +1,4 @@
-"""The questions of an experiment, those that lost most first, and the one that is open."""
+"""The questions of an experiment, largest losses first, and the open question."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,7 +14,7 @@ from pages.parts import markup, widgets
 from pages.parts.evaluate.question_detail import Compared, question_detail
 
 CHOSEN, LISTED = "evaluate_question_id", "evaluate_listed"
-"""Names in the session state of the open question and of which questions are listed."""
+"""Session keys of the open question and of the list's filter."""
 LISTS: dict[str, Callable[[Change], bool]] = {
     "lost": lambda change: change.after < change.before,
     "won": lambda change: change.after > change.before,
@@ -31,7 +31,7 @@ def pick(question: str) -> None:
 
 
 def questions(compared: Compared) -> None:
-    """Draw the list of questions, and the one that is open."""
+    """Draw the list of questions and the open question."""
     changes = compared.results.changes(compared.baseline, compared.setting, compared.metric)
     left, right = st.columns([1, 2.1], gap="medium")
     with left:
@@ -55,7 +55,7 @@ def questions(compared: Compared) -> None:
 
 
 def _listed(changes: Sequence[Change]) -> list[Change]:
-    """The choice of questions to list: by default those that lost, where there are any."""
+    """Draw the filter, and return the questions to list. The default is the questions that lost, if any."""
     groups = {name: [change for change in changes if belongs(change)] for name, belongs in LISTS.items()}
     if not groups.get(st.session_state.get(LISTED, ""), ()):
         st.session_state[LISTED] = next((name for name, some in groups.items() if some), "all")
@@ -71,7 +71,7 @@ def _listed(changes: Sequence[Change]) -> list[Change]:
 
 
 def _steps(listed: Sequence[Change], opened: Change | None) -> None:
-    """Buttons that open the previous and the next question of the list."""
+    """Draw buttons for the list's previous and next question."""
     place = listed.index(opened) if opened in listed else -1
     for symbol, name, to in (("arrow_upward", "Previous", place - 1), ("arrow_downward", "Next", place + 1)):
         is_there = 0 <= to < len(listed)
@@ -104,7 +104,7 @@ def _table(compared: Compared, listed: Sequence[Change], opened: Change | None) 
 
 
 def _dumbbell(change: Change) -> Element:
-    """A metric of a question under the baseline, a diamond, and under the setting, a dot."""
+    """Return a question's metric as a dumbbell. A diamond is the baseline, a dot the setting."""
     low, high = sorted((change.before, change.after))
     style = f"--low:{low:.1%};--high:{high:.1%};--dot:{change.after:.1%};--base:{change.before:.1%}"
     label = f"{metric_text(change.before)} to {metric_text(change.after)}"

@@ -1,4 +1,7 @@
-"""The settings of an experiment as a table: a column for each knob, and the interval of the difference to the baseline."""
+"""The settings of an experiment as a table.
+
+It has a column for each knob, and the interval of the difference to the baseline.
+"""
 
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -23,8 +26,11 @@ STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 def settings_table(
     settings: SettingTable, opened: str, most: int, picked: Collection[str] = (), *, tested: bool = True
 ) -> Element:
-    """The baseline and the best `most` other rows. The first knob of each is a link that opens it, and the box before it
-    one that picks it for a comparison; `opened` and `picked` are the names of the settings of which that is so. Rows that are not `tested` have neither a p-value nor a filled dot."""
+    """Return a table of the baseline and the best `most` other rows.
+
+    The first knob of each row is a link that opens it, after a box that picks it for a comparison. `opened`
+    and `picked` are names of settings. Rows that are not `tested` have neither a p-value nor a filled dot.
+    """
     rows = settings.rows[: most + 1]
     base = settings.rows[0].mean.mean
     low, high = _extent(rows)
@@ -100,7 +106,7 @@ def _row(
 
 
 def pick_box(kind: str, name: str, picked: bool, label: str) -> Element:
-    """A box that reports a click as `pick_link` does, with a mark where it is picked."""
+    """Return a checkbox that reports clicks like `pick_link`."""
     checked = "true" if picked else "false"
     return markup.pick_link(
         kind, name, class_="pick", role="checkbox", aria_checked=checked, aria_label=label
@@ -108,7 +114,7 @@ def pick_box(kind: str, name: str, picked: bool, label: str) -> Element:
 
 
 def _knob(path: str, values: Sequence[Any], default: Any) -> Node:
-    """The values of a knob: dark where they are not the default's. Several have the same effect."""
+    """Return a knob's values, dark if they differ from the default. Several values have the same effect."""
     texts = [
         b[value_text(value)] if value != default else span(".default")[value_text(value)] for value in values
     ]
@@ -116,15 +122,17 @@ def _knob(path: str, values: Sequence[Any], default: Any) -> Node:
 
 
 def interval_bar(place: Callable[[float], str], difference: Interval, *, sure: bool) -> Element:
-    """The interval of a difference as a bar with a dot, which is filled where it is one beyond doubt; `place` says where a
-    difference is on the axis, in per cent."""
+    """Return a difference's interval as a bar with a dot.
+
+    The dot is filled if `sure`. `place` maps a difference to a percentage of the axis.
+    """
     style = f"--low:{place(difference.low)};--high:{place(difference.high)};--dot:{place(difference.mean)}"
     label = f"{metric_text(difference.low, signed=True)} to {metric_text(difference.high, signed=True)}"
     return span(class_=["bar", {"sure": sure}], style=style, role="img", aria_label=label, title=label)[i, b]
 
 
 def _extent(rows: Sequence[SettingRow]) -> tuple[float, float]:
-    """The bounds of the axis: those of all intervals, with some space, as far as the metric goes."""
+    """Return the bounds of the axis. They span all intervals and some space, within 0 and 1."""
     base = rows[0].mean.mean
     differences = [row.test.difference for row in rows if row.test]
     low = base + min([0.0, *(difference.low for difference in differences)])

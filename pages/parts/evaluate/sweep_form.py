@@ -1,4 +1,4 @@
-"""The form of a new experiment: a data set, the values to try of each knob, and what that will take."""
+"""The form of a new experiment: data set, knob values, cost."""
 
 import os
 from typing import Any
@@ -21,7 +21,7 @@ from pages.parts.evaluate import data_set_form, knob_rows
 from pages.parts.evaluate.knob_rows import Swept
 
 SAMPLE = 45
-"""Settings of a sample, which is offered where there are more."""
+"""Settings in a sample, which larger sweeps offer."""
 ALL, RANDOM, GRID = "all", "random", "grid"
 HERE, PROCESSES, DASK = "here", "processes", "dask"
 PARTS = {"chunk": "chunk", "embed": "embed", "rerank": "rerank", "rank": "rank and measure"}
@@ -32,7 +32,7 @@ LABELS_ALONE = (
 
 
 def form(experiments: Experiments, offered: list[str]) -> None:
-    """Draw the form over the data sets that are offered, and beside it what it will take; the button starts it."""
+    """Draw the form over the offered data sets, and its cost. The button starts the experiment."""
     left, right = st.columns([2, 1], gap="medium")
     with left, st.container(key="new_experiment"):
         with st.container(border=True, key="data_set"):
@@ -50,7 +50,7 @@ def _before_it_starts(
     swept: Swept,
     faults: tuple[str, ...],
 ) -> None:
-    """What the sweep takes, a sample where it is large, and the button that starts it."""
+    """Draw the sweep's cost, its sample, and the start button. A sample is offered for a large sweep."""
     markup.show(markup.numbered(3, "Before it starts"))
     settings: tuple[Knobs, ...] = ()
     way, processes, scheduler = ALL, 0, ""
@@ -85,8 +85,11 @@ def _before_it_starts(
 
 
 def _settings(experiments: Experiments, swept: Swept) -> tuple[str, tuple[Knobs, ...]]:
-    """The settings to measure, and whether they are all, a random sample or a grid, which is offered where there are
-    many. Raises BadInput as `Experiments.settings`."""
+    """Return the settings to measure, and how they are chosen.
+
+    All are measured, or for a large sweep a random sample or a grid. Raises BadInput if
+    `Experiments.settings` refuses the values.
+    """
     count = combinations(swept)
     if count <= SAMPLE:
         return ALL, experiments.settings(swept)
@@ -107,8 +110,10 @@ def _settings(experiments: Experiments, swept: Swept) -> tuple[str, tuple[Knobs,
 
 
 def _where() -> tuple[int, str]:
-    """Where it runs: how many processes of this machine, 0 for one a core, and the address of a Dask scheduler, which
-    only an operator may name; empty: this machine.
+    """Return where the sweep runs: processes and Dask scheduler.
+
+    0 processes means one per core. Only an operator may name a scheduler. An empty address means this
+    machine.
 
     Raises:
         BadInput: while the address is missing.

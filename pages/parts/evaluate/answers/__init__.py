@@ -1,1 +1,1 @@
-"""The parts of the Answers view of the Evaluate page."""
+"""The parts of the Answers view on the Evaluate page."""

@@ -1,4 +1,4 @@
-"""One answer of an evaluation beside its reference and its sources, and what the judge says of it."""
+"""One evaluated answer with its reference, sources and the judge's verdicts."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -21,9 +21,9 @@ from pages.parts import browser, markup
 from pages.parts.passage_reader import reader
 
 CITED = "answers_cited"
-"""The name in the session state of the source whose citation was clicked."""
+"""Session key of the source whose citation was clicked."""
 AROUND = 160
-"""Characters of a source around the sentence that supports the answer."""
+"""Characters of a source around the supporting sentence."""
 
 
 def pick(name: str) -> None:
@@ -33,8 +33,10 @@ def pick(name: str) -> None:
 
 
 def answer(shown: Sequence[AnsweredQuestion], opened: AnsweredQuestion, judged: JudgedAnswers | None) -> None:
-    """Draw the answer with its reference, sources and sentences, and below them the judge. Links lead to those before and
-    after it in `shown`."""
+    """Draw the answer with reference, sources, sentences and judge.
+
+    Links lead to its neighbours in `shown`.
+    """
     place = shown.index(opened)
     beside = (("Worse", "arrow_upward", place - 1), ("Better", "arrow_downward", place + 1))
     links = [
@@ -80,7 +82,10 @@ def _note(opened: AnsweredQuestion) -> str:
 
 
 def _where(opened: AnsweredQuestion) -> str:
-    """Which sources hold the reference word for word: whether the ranking lost it, or the answer."""
+    """Return which sources contain the reference word for word.
+
+    This shows whether the ranking or the answer lost it.
+    """
     places = [
         str(number)
         for number, text in enumerate(opened.sources, 1)
@@ -100,7 +105,7 @@ def _outcome(opened: AnsweredQuestion) -> Node:
 
 
 def _sentences(opened: AnsweredQuestion, verdicts: JudgedAnswer | None) -> Element:
-    """Each sentence with a sign of support, and the judge's verdicts."""
+    """Return each sentence with its support and the judge's verdicts."""
     of_judge = dict(enumerate(verdicts.verdicts)) if verdicts else {}
     return ol(".oq-sentences")[
         (
@@ -120,13 +125,16 @@ def _sentences(opened: AnsweredQuestion, verdicts: JudgedAnswer | None) -> Eleme
 
 
 def _verdict_words(verdicts: tuple[Entailment, ...]) -> str:
-    """What the judge said most often, and how often."""
+    """Return the judge's most frequent verdict and its count."""
     most = max(verdicts, key=verdicts.count)
     return f"judge: {most}, {verdicts.count(most)} of {len(verdicts)}"
 
 
 def _sources(opened: AnsweredQuestion, cited: int | None) -> None:
-    """A card for each cited source, its sentence that is most similar marked; then the others by their titles."""
+    """Draw a card per cited source, then the titles of the others.
+
+    The sentence most similar to the answer is marked.
+    """
     uses: dict[int, list[CitedSource]] = {}
     for sentence in opened.sentences:
         for use in sentence.cited:
@@ -178,7 +186,7 @@ def _excerpt(text: str, use: CitedSource | None) -> Node:
 
 
 def _source(opened: AnsweredQuestion, number: int) -> None:
-    """The whole text of a source, its sentence that is most similar to one of the answer marked."""
+    """Draw a source's whole text. The sentence most similar to a sentence of the answer is marked."""
     text, document = opened.sources[number - 1], opened.documents[number - 1]
     uses = [use for sentence in opened.sentences for use in sentence.cited if use.number == number]
     use = max(uses, key=lambda use: use.supports, default=None)
@@ -194,7 +202,7 @@ def _source(opened: AnsweredQuestion, number: int) -> None:
 
 
 def _judge(judged: JudgedAnswers, verdict: JudgedAnswer | None) -> None:
-    """The judge's score of this answer, and how far it can be trusted."""
+    """Draw the judge's score of this answer and its reliability."""
     header = judged.header
     score = verdict.score if verdict else None
     failed = one_line(verdict.failed, 200) if verdict and verdict.failed else "not judged"

@@ -1,4 +1,7 @@
-"""The form of a new evaluation of answers: a data set, a setting, and whether a chat model judges them."""
+"""The form of a new evaluation of answers.
+
+It asks for a data set, a setting, and whether a chat model judges.
+"""
 
 import streamlit as st
 
@@ -15,7 +18,7 @@ from pages.parts.problems import shown
 from pages.parts.sidebar import controls
 
 EVALUATION = "evaluation"
-"""The parameter of the address with the evaluation that is open."""
+"""Address parameter of the open evaluation."""
 RESEARCH_PAGE = "as on the Research page"
 
 
@@ -25,7 +28,7 @@ def open_evaluation(name: str) -> None:
 
 
 def form() -> None:
-    """Draw the form; its button starts the evaluation and opens it."""
+    """Draw the form. Its button starts the evaluation and opens it."""
     data_sets = runtime.runs().experiments.data
     left, right = st.columns([1, 1], gap="medium")
     data = left.selectbox(
@@ -66,7 +69,7 @@ def form() -> None:
 
 
 def _judge(chat: str) -> tuple[int, bytes]:
-    """How often the chat model judges each sentence, and the file of labelled claims."""
+    """Draw the judge's fields. Returns the judgements per sentence and the file of labelled claims."""
     if not chat:
         st.caption("No chat model is connected, so nobody can judge: connect one under “Model and key”.")
         return 0, b""
@@ -91,7 +94,7 @@ def _judge_fields(key: str) -> tuple[int, bytes]:
 
 
 def judge_menu(evaluation: AnswerEvaluation, answers: Answers) -> None:
-    """A menu in which the answers of an evaluation that has ended are judged, for the first time or again."""
+    """Draw a menu to judge an ended evaluation, first or again."""
     menu = st.popover(
         "Judge", icon=":material/gavel:", type="tertiary", key="answers_judge_menu", on_change="rerun"
     )

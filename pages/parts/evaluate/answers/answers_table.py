@@ -1,4 +1,4 @@
-"""What was measured of answers: a tile for each metric, and the answers as a table."""
+"""Metrics of answers as tiles, and the answers as a table."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,10 @@ _WORDS = {
 
 
 def figure(name: str, interval: Interval, count: int, change: PairedDifference | None) -> Element:
-    """A metric with its interval on a line from 0 to 1, and its difference to the baseline."""
+    """Return a metric with its interval and difference to the baseline.
+
+    The line of the interval is from 0 to 1.
+    """
     part = round(interval.mean * count)
     rest = {ANSWERED: "refused wrongly", REFUSED: "not refused"}.get(name)
     bounds = f"{metric_text(interval.low)}–{metric_text(interval.high)}"
@@ -46,7 +49,10 @@ def _difference(change: PairedDifference) -> Element:
 
 
 def answers_table(shown: Sequence[AnsweredQuestion], answers: Answers, opened: str) -> Element:
-    """The answers as rows; the first cell of each is a link that opens it, `opened` the one that is open."""
+    """Return the answers as table rows.
+
+    The first cell of each is a link that opens it. `opened` is the id of the open answer.
+    """
     has_judge = answers.judged is not None
     headings = ("question", "exact", "F1", "supported", *(("judged",) if has_judge else ()), "outcome")
     first, *figures, last = headings

@@ -1,4 +1,4 @@
-"""The Answers view: answers to the questions of a data set, what was measured of them, and each beside its sources."""
+"""The Answers view: answers of a data set, metrics and sources."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -36,17 +36,17 @@ FILTERS: Mapping[str, Callable[[AnsweredQuestion], bool]] = {
 
 
 class Evaluations(NamedTuple):
-    """What is drawn of evaluations of answers, as it was when the drawing began: read again, it may have gone on."""
+    """A snapshot of the evaluations for one drawing. An evaluation read again could have advanced."""
 
     all: AnswerEvaluations
     every: tuple[AnswerEvaluation, ...]
-    """All that this visitor may see, newest first."""
+    """All evaluations that this visitor may see, newest first."""
     opened: AnswerEvaluation | None
-    """The one of the address; without one the newest."""
+    """The evaluation of the address, or else the newest."""
 
 
 def head(drawn: Evaluations) -> None:
-    """Draw the title of the open evaluation, and what can be done with it."""
+    """Draw the title and actions of the open evaluation."""
     service, _, opened = drawn
     if opened is None:
         markup.show(markup.title("Answers", LEAD))
@@ -68,7 +68,7 @@ def head(drawn: Evaluations) -> None:
 
 
 def section(drawn: Evaluations) -> None:
-    """Draw the open evaluation, the form of a new one, and the table of all."""
+    """Draw the open evaluation, the new form and the table."""
     if not runtime.caller().may(Action.EVALUATE_DATA_SETS):
         st.info(
             "On a shared server the operator evaluates answers: openquery eval answers.",
@@ -95,7 +95,7 @@ def section(drawn: Evaluations) -> None:
 
 
 def evaluations() -> Evaluations:
-    """The evaluations of answers as they are now."""
+    """Return a snapshot of the evaluations of answers."""
     service = runtime.runs().answer_evaluations
     every = service.all() if runtime.caller().may(Action.EVALUATE_DATA_SETS) else ()
     name = st.query_params.get(EVALUATION) or (every[0].id if every else "")
@@ -103,7 +103,7 @@ def evaluations() -> Evaluations:
 
 
 def _progress(evaluations: AnswerEvaluations, drawn: AnswerEvaluation) -> None:
-    """How far it is, redrawn while it is under way; why it ended before its end, and what failed."""
+    """Draw the progress, and why an evaluation ended early. A live evaluation is redrawn every second."""
 
     @st.fragment(run_every=runtime.refresh_every(1.0) if drawn.live else None, key="answers_progress")
     def draw() -> None:
@@ -155,7 +155,7 @@ def _resume(evaluations: AnswerEvaluations, name: str) -> None:
 
 
 def _measured(answers: Answers, others: list[AnswerEvaluation]) -> None:
-    """The figures, and below them the table of answers beside the one that is open."""
+    """Draw the metrics, the table of answers and the open answer."""
     intervals = answers.intervals
     figures = st.container()
     ordered = sorted(answers.answers, key=partial(_order, answers))
@@ -187,13 +187,16 @@ def _measured(answers: Answers, others: list[AnswerEvaluation]) -> None:
 
 
 def _order(answers: Answers, answer: AnsweredQuestion) -> float:
-    """The worst first: by the judge's score, where there is one, and by what was measured."""
+    """Return the sort key of an answer, worst first.
+
+    It is the measured quality, averaged with the judge's score if judged.
+    """
     judged = answers.judged.by_answer.get(answer.id) if answers.judged else None
     return answer.quality if judged is None else (answer.quality + judged) / 2
 
 
 def _differences(answers: Answers, others: list[AnswerEvaluation]) -> dict[str, PairedDifference]:
-    """The differences to the evaluation that is chosen, among those of the same questions."""
+    """Return the differences to the chosen evaluation of the same questions."""
     same = {
         other.id: other
         for other in others
