@@ -1,4 +1,4 @@
-"""Answers view: two versions of the run's answer side by side."""
+"""Answers view: two versions of the run's answer."""
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from pages.parts.answers import answer_diff
 
 
 def view(run: Run) -> None:
-    """Draw two answers of the run side by side, with a diff."""
+    """Draw two answers of the run with a diff."""
     answers = versions(run)
     if not answers:
         markup.show_empty("There is no answer: the run ended before one was written.", "edit_off")
@@ -23,7 +23,7 @@ def view(run: Run) -> None:
         )
         return
     latest = len(answers) - 1
-    if st.session_state.get("latest_version") != latest:  # there is a new one
+    if st.session_state.get("latest_version") != latest:  # a new answer was written
         st.session_state["latest_version"] = latest
         st.session_state["version_a"], st.session_state["version_b"] = latest - 1, latest
     with st.container(horizontal=True, gap="small", key="version_choice"):

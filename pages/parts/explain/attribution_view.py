@@ -1,4 +1,4 @@
-"""Attribution view: similarity matrix of answer sentences and sources, and an LLM judge's verdicts."""
+"""Attribution view: similarity of answer sentences to sources, and judgements. The judge is a chat model."""
 
 import pandas as pd
 import streamlit as st
@@ -20,7 +20,7 @@ JUDGE_ASKED = "judge_asked"
 
 
 def view(run: Run) -> None:
-    """Draw the matrix of sentences and sources, and the pair of the selected cell."""
+    """Draw the matrix of sentences and sources, and the selected pair."""
     if not run.text or run.answer is None:
         markup.show_empty("There is no answer to compare with its sources.", "edit_off")
         return
@@ -78,7 +78,7 @@ def pick(name: str) -> None:
 
 
 def _selected(attributed: Attribution) -> tuple[AttributedSentence, Cell] | None:
-    """The cell that was clicked, if it is still there."""
+    """Return the clicked cell, if it still exists."""
     row, number = st.session_state.get(CELL) or (-1, 0)
     if not 0 <= row < len(attributed.sentences):
         return None
@@ -226,7 +226,10 @@ def _judge_button(run: Run) -> None:
 
 
 def _judgements(run: Run, attributed: Attribution) -> dict[int, str]:
-    """The verdicts with the name of the model, by the rows of their sentences; none before they are asked for."""
+    """Return the judge's verdicts by sentence row.
+
+    Each has the name of the model. Empty before the judge is asked.
+    """
     if st.session_state.get(JUDGE_ASKED) != (run.id, run.seconds):
         return {}
     registry, access = runtime.runs(), runtime.access()

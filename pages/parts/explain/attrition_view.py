@@ -1,4 +1,7 @@
-"""Attrition view: a flow diagram from search results to citations, and the trace of one sentence or address."""
+"""Attrition view: flow from search results to citations, and traces.
+
+A trace follows one sentence or address.
+"""
 
 from operator import attrgetter
 
@@ -27,7 +30,7 @@ SIGNS = {
 
 
 def view(run: Run) -> None:
-    """Draw the attrition diagram, the items of the selected flow, and the trace of a URL or text."""
+    """Draw the attrition diagram, the selected flow and a trace. A URL or text can be traced."""
     losses = page_frame.cached("attrition", run, lambda: attrition(run))
     flows = {flow.key: flow for flow in losses.flows if flow.count}
     if not flows:
@@ -206,7 +209,7 @@ def _passages(run: Run, trace: Trace) -> None:
 
 
 def _reader(run: Run, trace: Trace) -> None:
-    """The matched place in its article, or the best passage of the page."""
+    """Draw the matched text in its article. Without a match, the page's best passage is drawn."""
     page = run.pages.get(trace.page or "")
     if page is None:
         return

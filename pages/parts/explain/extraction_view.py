@@ -1,4 +1,4 @@
-"""Extraction view: a page beside the article of each extractor, and a switch of extractor for this page."""
+"""Extraction view: a page and the article of each extractor. The page's extractor can be changed."""
 
 from collections.abc import Mapping
 
@@ -27,13 +27,13 @@ from pages.parts.research import tuning_bar
 PAGE = "extraction_page"
 FETCH = "extraction_fetch"
 PICKED = 200
-"""Characters of a line that a click on it asks for."""
+"""Characters of a clicked line to look for."""
 SOURCE, VISIBLE = "source", "visible text"
 TAGS = {DiffKind.REMOVED: ("left out", del_), DiffKind.ADDED: ("only in the article", ins)}
 
 
 def view(run: Run) -> None:
-    """Draw a page as it was fetched beside what each extractor made of it."""
+    """Draw a fetched page next to each extractor's article."""
     names = _names(run)
     if not names:
         markup.show_empty("No page was found.", "article")
@@ -70,7 +70,7 @@ async def _compared(
 
 
 def _names(run: Run) -> dict[str, str]:
-    """Labels of the pages that were read, best hits first, then of those that were skipped, by key."""
+    """Return page labels by key, best hits first. Skipped pages follow the pages that were read."""
     read = {
         page.key: f"{one_line(page.title or page.url, 90)} — {site(page.url)}" for page in run.ranked_pages
     }
@@ -83,7 +83,7 @@ def _names(run: Run) -> dict[str, str]:
 
 
 def _selected_page(names: Mapping[str, str]) -> str:
-    """The page in the address or the select box, which are kept the same."""
+    """Return the page in the address or the select box. Both are kept equal."""
     requested = st.query_params.get("page", "")
     if requested in names or (requested and (requested := canonical_url(requested)) in names):
         st.session_state[PAGE] = requested
@@ -104,7 +104,7 @@ def _selected_page(names: Mapping[str, str]) -> str:
 
 
 def _tries(key: str) -> int:
-    """How often the user asked to fetch this page again."""
+    """Return how often the user asked to fetch this page again."""
     fetched_page, tries = st.session_state.get(FETCH, ("", 0))
     return tries if fetched_page == key else 0
 
@@ -126,7 +126,7 @@ def _comparison(run: Run, comparison: ExtractorComparison) -> None:
     results = {result.extractor: result for result in (*comparison.results, comparison.visible)}
     shown = st.session_state.get(
         "extraction_by"
-    )  # set at each run: the browser forgets it while the run goes on
+    )  # set in every run: the browser forgets the choice during a live run
     st.session_state["extraction_by"] = shown if shown in results else comparison.in_use or Extractor.ACCURATE
     left, right = st.columns(2, gap="medium")
     with left:

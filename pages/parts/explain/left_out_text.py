@@ -1,4 +1,4 @@
-"""A text that is not in an article: why not, and a button that keeps it there."""
+"""A text missing from an article: the reason, and a button to keep it."""
 
 import streamlit as st
 
@@ -16,12 +16,16 @@ HIDDEN = " What looks like orders to AI models in it is marked, as anywhere in a
 
 
 def pick(text: str) -> None:
-    """Ask why a text is not in the article: one that was clicked on."""
+    """Ask why a clicked text is not in the article."""
     st.session_state[MISSING] = text
 
 
 def why_not(run: Run, comparison: ExtractorComparison, extractor: Extractor) -> None:
-    """A field for a text of the page, the rule that keeps it out of the article, and a button that keeps it in."""
+    """Draw a field that explains missing text.
+
+    It takes a text of the page, and shows the rule that excluded it, with a button that keeps it in the
+    article.
+    """
     if not comparison.source or extractor is Extractor.VISIBLE:
         return
     text = st.text_input(
@@ -59,7 +63,7 @@ def _keep(run_id: str, key: str, extractor: Extractor, kept: tuple[str, ...]) ->
 
 
 async def _absence(run: Run, key: str, text: str, extractor: Extractor, access: Access) -> Absence | str:
-    """The reason, or in words why it is not known."""
+    """Return the reason, or why the reason is unknown."""
     engine = runtime.runs().engine
     ports = await engine.ports(run.knobs, access, run, writes=False)
     try:
@@ -72,7 +76,7 @@ async def _absence(run: Run, key: str, text: str, extractor: Extractor, access: 
 
 
 def kept_blocks(run: Run, comparison: ExtractorComparison) -> None:
-    """The blocks that were kept by hand, each with a button that leaves it out again."""
+    """Draw the blocks kept by hand, with buttons to leave them out."""
     for number, text in enumerate(comparison.kept_by_hand):
         with st.container(horizontal=True, vertical_alignment="center", key=f"extraction_kept_{number}"):
             st.markdown(f"Kept by hand: “{markdown_label(text, 120)}”", width="stretch")

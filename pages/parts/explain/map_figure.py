@@ -1,4 +1,7 @@
-"""Figure of the embedding map: passages coloured by source, score, query or topic, and markers of other points."""
+"""Figure of the embedding map: passages and other points.
+
+Passages are coloured by source, score, query or topic.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,7 +36,7 @@ PLURALS = {
 def map_figure(
     run: Run, projected: EmbeddingMap, passages: Sequence[RankedPassage], by: str, *, dark: bool
 ) -> go.Figure:
-    """The embedding map: passages, the question, queries and sentences of the answer."""
+    """Return the map of passages, question, queries and answer sentences."""
     figure = go.Figure()
     points = projected.projection.points
 
@@ -125,7 +128,10 @@ def _groups(
 
 
 def _by_query(run: Run) -> dict[str, str]:
-    """The only query that found each page, as its number, or "several queries"."""
+    """Return the only query that found each page, as its number.
+
+    For several queries it is "several queries".
+    """
     numbers = {query.text: f"Q{number}" for number, query in enumerate(run.queries, 1)}
     colours: dict[str, str] = {}
     for hit in run.hits:

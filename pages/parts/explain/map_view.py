@@ -1,4 +1,4 @@
-"""Map view: the embedding map with nearest neighbours of the selected point."""
+"""Map view: the embedding map with a point's nearest neighbours."""
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
@@ -19,13 +19,13 @@ from pages.parts.explain.map_figure import COLOURS, map_figure, point_title
 from pages.parts.passage_reader import reader
 
 MAX_POINTS = 3000
-"""The most passages that are drawn: all of the context, the best ones, and a sample of the rest."""
+"""Most passages to draw: the whole context, the best, and a sample of the others."""
 SELECTED = "map_points"
 SHORT = {PointKind.QUERY: "query {}", PointKind.SENTENCE: "sentence {}", PointKind.QUESTION: "question"}
 
 
 def view(run: Run) -> None:
-    """Draw the embedding map, and the neighbours of the selected point."""
+    """Draw the embedding map and the selected point's neighbours."""
     if run.index is None or run.ranking is None:
         markup.show_empty("There are no ranked passages to draw.", "scatter_plot")
         return
@@ -58,7 +58,7 @@ def view(run: Run) -> None:
 
 
 def _projected(run: Run, projected: EmbeddingMap) -> tuple[EmbeddingMap, str]:
-    """The map under the selected projection, with a note about it."""
+    """Return the map under the selected projection, and a note."""
     by_pca = f"2-D projection, {sum(projected.projection.explained):.0%} of the variance"
     by = widgets.choice(
         "Projection",

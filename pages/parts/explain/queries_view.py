@@ -1,4 +1,7 @@
-"""Queries view: contribution of each query, overlap of queries, and the ranking without some or with one more."""
+"""Queries view: contribution and overlap of queries, and changed rankings.
+
+A query can be left out or added.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -29,7 +32,7 @@ PARTS = ("hits", "pages", "passages", "context", "cited")
 
 
 def view(run: Run) -> None:
-    """Draw what each query found, and how queries overlap."""
+    """Draw the contribution of each query, and their overlap."""
     rows = page_frame.cached("contributions", run, lambda: contributions(run))
     if not rows:
         markup.show_empty("The run ended before a query was written.", "edit_off")

@@ -1,4 +1,4 @@
-"""Scores view: cosines against the null distribution of unrelated questions, and scores by rank."""
+"""Scores view: scores by rank, and cosines of unrelated questions."""
 
 import numpy as np
 import plotly.graph_objects as go

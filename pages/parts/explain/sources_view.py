@@ -1,4 +1,7 @@
-"""Sources view: near-duplicate pages, the limit per duplicate group, and the ranking without some pages."""
+"""Sources view: near-duplicate pages, and rankings without some pages.
+
+A limit applies per duplicate group.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -21,11 +24,11 @@ from pages.parts.compare import rank_changes
 LIMITS = (1, 2, 3)
 GROUPS = "Near-duplicate pages count as one"
 ANSWER = "without_answer"
-"""Session key: the pages left out, and the name of the answer without them."""
+"""Session key: excluded pages, and the name of the answer without them."""
 
 
 def view(run: Run) -> None:
-    """Draw groups of near-duplicate pages, and the effect of leaving a page out."""
+    """Draw groups of near-duplicate pages, and rankings without a page."""
     pages = run.ranked_pages
     if not pages:
         markup.show_empty("No page was read.", "article")
@@ -43,7 +46,7 @@ def view(run: Run) -> None:
 
 
 def _duplicate_limit(run: Run, duplicates: DuplicateClusters) -> None:
-    """The ranking with and without a limit on passages per duplicate group."""
+    """Draw the rankings with and without a limit per duplicate group."""
     own = run.knobs.rank.per_cluster
     note = f"limit of this run: {own}" if own else "this run has no limit"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="duplicate_limit_head"):
@@ -140,7 +143,7 @@ def _without(run: Run) -> None:
 
 
 def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
-    """On request, an answer without these pages; the run's answer is unchanged."""
+    """Draw an answer without these pages, on request. The run's answer is unchanged."""
     question, name = st.session_state.get(ANSWER, (None, ""))
     job = runtime.runs().side_answers.get(name) if question == keys else None
     live = job is not None and job.live
