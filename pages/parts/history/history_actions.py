@@ -1,4 +1,4 @@
-"""What can be done with the selected runs: open, ask again, compare, export, tag, delete."""
+"""Actions on the selected runs: open, ask again, compare, export, tag, delete."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,13 @@ from pages.parts import markup, page_frame, runtime, widgets
 from pages.parts.sharing.export_menu import export_menu
 
 ASKED_AGAIN = "asked_again"
-"""The name in the session state of the ids of a run and of the one that asked its question again."""
+"""Session key: the ids of a run and of the run that repeated its question."""
 MAX_NAMED = 5
 """The most questions that the confirmation names."""
 
 
 def history_actions(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) -> None:
-    """Draw the actions on the selected runs; `runs` are all, whose tags are offered."""
+    """Draw the actions on the selected runs. The tags of all `runs` are offered."""
     ids = tuple(run.id for run in selected)
     conversations = {run.conversation for run in selected}
     turns = tuple(run for run in reversed(runs) if run.conversation in conversations)
@@ -67,13 +67,13 @@ def _ask_again(run_id: str) -> None:
 
 
 def run_asked_again() -> Run | None:
-    """The run that asks the question of an earlier one again, for this visitor."""
+    """Return this visitor's run that repeats an earlier question, or None."""
     _, after = st.session_state.get(ASKED_AGAIN, ("", ""))
     return runtime.runs().get(after) if after else None
 
 
 def asked_again(run: Run) -> None:
-    """Draw how the question that this `run` asks again stands: under way, failed, or with a link to what is new."""
+    """Draw the state of a repeated question: live, failed, or done. A finished run has a link to its news."""
     before, after = st.session_state[ASKED_AGAIN]
     question = one_line(run.question, 100)
     if run.live:
@@ -93,7 +93,7 @@ def asked_again(run: Run) -> None:
 
 
 def _compare(selected: Sequence[RunSummary]) -> None:
-    """The earlier one of two runs becomes A."""
+    """Draw the link that compares two runs. The earlier run becomes A."""
     fine = are_comparable(selected)
     first, second = sorted(selected, key=lambda run: run.started)[:2] if fine else (selected[0], selected[0])
     st.page_link(

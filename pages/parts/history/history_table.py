@@ -1,4 +1,4 @@
-"""The table of stored runs, of which several can be selected."""
+"""The table of stored runs, with multiple selection."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -30,9 +30,9 @@ STATUS_WORDS = {
 
 
 def history_table(runs: Sequence[RunSummary], on_open: Callable[[str], None]) -> tuple[RunSummary, ...]:
-    """Draw the runs, and return those that are ticked, else the one of the marked cell.
+    """Draw the runs, and return the selected runs.
 
-    `on_open` gets the id of a run whose row was clicked.
+    These are the ticked runs, or else the run of the marked cell. `on_open` gets the id of a clicked run.
     """
     prices = runtime.prices()
     usages = [summary_usage(run, prices) for run in runs]
@@ -59,7 +59,10 @@ def history_table(runs: Sequence[RunSummary], on_open: Callable[[str], None]) ->
 
 
 def _table(runs: Sequence[RunSummary], usages: Sequence[RunUsage], defaults: Knobs) -> Styler:
-    """The cells, whose costs are sorted as numbers and shown in words: an estimate is marked, and none is unknown."""
+    """Return the table of runs, with costs as text.
+
+    Costs are sorted as numbers. An estimate is marked, and a missing cost is shown as unknown.
+    """
     table = pd.DataFrame([_cells(run, usage, defaults) for run, usage in zip(runs, usages, strict=True)])
     style = table.style
     for row, usage in enumerate(usages):
