@@ -1,4 +1,4 @@
-"""Adding documents to a collection, and the progress and report of an ingest."""
+"""Adding documents to a collection, with progress and report."""
 
 from pathlib import Path
 
@@ -35,14 +35,14 @@ MARKS = {
     TaskState.SKIPPED: ("do_not_disturb_on", ""),
 }
 LISTED = 300
-"""Tasks of an ingest that are drawn; failures come first."""
+"""Tasks of an ingest to draw, failures before the others."""
 RUNS = 30
 START_TIMEOUT = 120.0
 """Seconds."""
 
 
 def select_collection(name: str) -> None:
-    """Show this collection from the next script run on; with "" the default one."""
+    """Show this collection from the next script run. "" means the default collection."""
     st.session_state["collection"] = name
     for part in ("document", "passage", "page"):
         st.query_params.pop(part, None)
@@ -59,7 +59,7 @@ def _largest() -> int:
 
 
 def form(name: str) -> None:
-    """Draw the form that adds files, addresses and text to a collection."""
+    """Draw the form that adds files, addresses and text."""
     if not document_library.may_change_library():
         st.info(
             "This server is shared, so only its operator adds documents: "
@@ -140,10 +140,11 @@ def _start(name: str, sources: list[IngestSource]) -> None:
 
 
 def ingest_of(name: str) -> tuple[RunningIngest, bool] | None:
-    """The running ingest into this collection, or the last one of this session, and whether it is live.
+    """Return the running or latest ingest into this collection, and whether it is live.
 
-    A page asks for it before it reads the collection: of an ingest that was not live then, all that it added is read.
-    Asked afterwards, an ingest that ended in between would be reported as finished above a collection without it.
+    A page calls this before it reads the collection: of an ingest that was not live then, all added documents
+    are read. In the other order, an ingest that ended in between would be reported as finished above a
+    collection without its documents.
     """
     job: RunningIngest | None = st.session_state.get("ingesting")
     if job is None or job.progress.collection != name:
@@ -152,7 +153,7 @@ def ingest_of(name: str) -> tuple[RunningIngest, bool] | None:
 
 
 def progress(ingest: tuple[RunningIngest, bool] | None) -> None:
-    """The progress and report of an ingest, task by task; the whole page is drawn again when it ends."""
+    """Draw the progress and report of an ingest by task. The whole page is drawn again at the end."""
     _resume_offer()
     if ingest is None:
         return

@@ -1,4 +1,4 @@
-"""Search in one collection: the passages most similar to some words, as a run would find them."""
+"""Search in one collection, with the same ranking as in a run."""
 
 import streamlit as st
 from htpy import Element, div, p, span
@@ -11,7 +11,7 @@ from pages.parts import document_library, markup, problems, runtime, widgets
 
 @problems.shown
 def search(name: str) -> None:
-    """Draw a search in the collection, with its nearest passages."""
+    """Draw a search field and the nearest passages."""
     words = widgets.search_field(
         "Search this collection", "Search this collection", key="inside_words", width=560
     )

@@ -1,4 +1,4 @@
-"""The table of documents in a collection, and the offer to re-embed it."""
+"""The table of documents in a collection, and its re-embedding."""
 
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from pages.parts import document_library, markup, problems, runtime, tables, wid
 from pages.parts.library import add_documents
 
 OPENED = "selected_document"
-"""The name in the session state of the key of the document whose row is checked."""
+"""Session key of the document with the checked row."""
 KINDS = {
     "application/pdf": "PDF",
     "text/html": "HTML",
@@ -32,7 +32,7 @@ KINDS = {
 
 
 def reembed_offer(collection: Collection) -> None:
-    """Offer to re-embed a collection whose vectors another model than the current embedder made."""
+    """Offer to re-embed a collection made with another embedder."""
     if not collection.embedder or not document_library.may_change_library():
         return
     try:
@@ -54,7 +54,7 @@ def reembed_offer(collection: Collection) -> None:
 
 
 def reembed(name: str) -> None:
-    """Start to embed a collection again with the embedder that is set now."""
+    """Start to re-embed a collection with the current embedder."""
     with runtime.refusing:
         starting = document_library.library().ingests.reembed(name, access=runtime.access())
         job = runtime.runs().call(starting, timeout=add_documents.START_TIMEOUT)

@@ -1,4 +1,4 @@
-"""One document: the passages of a page or around a passage, beside an image of the page."""
+"""One document: passages of a page, or around a passage. An image of the page is shown with them."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,15 +17,15 @@ from pages.parts.library import add_documents
 from pages.parts.problems import problem
 
 AROUND = 5
-"""Passages shown before and after the one in the address, where a document has no pages."""
+"""Passages to show before and after the addressed passage, if the document has no pages."""
 FIRST = 200
-"""Passages shown of a document without pages that was opened as a whole."""
+"""Passages to show of a whole document without pages."""
 WAIT = 20.0
 """Seconds."""
 
 
 def document(name: str) -> None:
-    """Draw the document that the page's address names, by one of its passages or by its key and a page."""
+    """Draw the document in the page's address. The address has a passage, or a document's key and a page."""
     try:
         address_parts = (st.query_params.get(part, "") for part in ("passage", "document", "page"))
         target, document, number, passages = runtime.runs().call(
@@ -50,7 +50,7 @@ def document(name: str) -> None:
 
 
 def _page(requested_page: str, target: LibraryPassage | None, document: LibraryDocument | None) -> int | None:
-    """The page to show; None for a document without pages."""
+    """Return the page to show, or None without pages."""
     if requested_page.isdecimal() and document and document.pages:
         return min(max(1, int(requested_page[:7])), document.pages)
     if target:
@@ -61,7 +61,7 @@ def _page(requested_page: str, target: LibraryPassage | None, document: LibraryD
 async def _addressed(
     name: str, passage: str, key: str, page: str
 ) -> tuple[LibraryPassage | None, LibraryDocument | None, int | None, Sequence[LibraryPassage]]:
-    """What the page's address names: passage, document, page, and the passages to show, in order."""
+    """Return the addressed passage, document, page, and passages to show. The passages are in order."""
     library = document_library.library()
     target = await library.reader.passage(name, passage) if passage else None
     key = document_key(target.document, target.source) if target else key
