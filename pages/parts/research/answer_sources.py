@@ -1,4 +1,4 @@
-"""Below the answer: its losses, its sources, and notes on how it was made."""
+"""Below the answer: its losses, sources and notes."""
 
 from collections.abc import Sequence
 
@@ -76,26 +76,26 @@ def _card(card: SourceCard, *, on: bool) -> Element:
 
 
 def losses(run: Run, problem: str) -> None:
-    """What is missing from the answer or may be wrong in it, open to see; `problem` is the run store's."""
+    """Draw what is missing or may be wrong in the answer. `problem` is the run store's."""
     if problem:
         st.warning(markdown_label(problem, 400), icon=":material/save:")
     _flags([notice for notice in warnings(run) if not notice.is_caveat], "Warnings")
 
 
 def caveats(run: Run) -> None:
-    """Why the whole answer may be none, to stand above it."""
+    """Draw, above the answer, why it may be no answer at all."""
     _flags([notice for notice in warnings(run) if notice.is_caveat], "Caveats")
 
 
 def _flags(flagged: Sequence[Notice], name: str) -> None:
-    """Draw notices, each with a sign, as a group of this name; nothing without any."""
+    """Draw notices as a group with this name. Without notices nothing is drawn."""
     if flagged:
         flags = (div(".oq-flag.loss")[markup.icon("warning"), div[_notice(notice)]] for notice in flagged)
         markup.show(div(".oq-losses", role="group", aria_label=name)[flags])
 
 
 def notes(run: Run) -> None:
-    """How the answer was made: the notices that are no warnings."""
+    """Draw the notices that are not warnings."""
     remarks = [notice for notice in run.notices if notice.severity is Severity.INFO]
     if remarks:
         with st.expander(

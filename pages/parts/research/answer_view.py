@@ -28,7 +28,7 @@ from pages.parts.sharing.export_menu import export_menu
 
 CURSOR = " ▍"
 STREAMED_CHARACTERS = 8_000
-"""Characters of an answer under way that are drawn. The whole of it is shown once it is complete."""
+"""Characters to draw of an unfinished answer. A complete answer is shown whole."""
 ENDS = {
     RunStatus.PLANNED: ("checklist", "blue"),
     RunStatus.DONE: ("check", "green"),
@@ -39,7 +39,7 @@ ENDS = {
 
 
 def answer(run: Run, now: float, turn: str = "") -> None:
-    """Draw the question, its answer, and what can be done with it; `turn` is its place in a conversation."""
+    """Draw the question, its answer and its actions. `turn` is the position in a conversation."""
     with st.container(border=True, key="answer_card"):
         _head(run, now)
         written = run.turn.written if run.turn and run.turn.written != run.question else ""
@@ -58,7 +58,7 @@ def answer(run: Run, now: float, turn: str = "") -> None:
 
 
 def _outline_earlier_citations(run: Run) -> None:
-    """Outline the citations of passages that an earlier turn has cited; those of new ones are filled."""
+    """Outline citations that earlier turns used. New citations are filled."""
     earlier = [source.number for source in run.sources if source.passage.id in run.numbers]
     if links := ", ".join(rf".st-key-answer_body a[href=\#src-{number}]:not(.oq-on)" for number in earlier):
         markup.show(style[f"{links} {{ background: none; box-shadow: inset 0 0 0 1.5px var(--accent); }}"])
@@ -108,7 +108,10 @@ def _queue_position(run: Run) -> str:
 
 
 def _offer_backends(run: Run) -> None:
-    """Buttons that ask the question again with another search backend: a person's choice, never a fallback."""
+    """Draw buttons that repeat the question with another search backend.
+
+    Only a person chooses this, never a fallback.
+    """
     with st.container(horizontal=True, key="other_backends"):
         for backend in runtime.runs().engine.searches.alternative_backends(run, runtime.access()):
             st.button(
@@ -121,7 +124,7 @@ def _offer_backends(run: Run) -> None:
 
 
 def _offer_questions(run: Run) -> None:
-    """Buttons that ask in the words that a search engine corrects or suggests."""
+    """Draw buttons for questions that a search engine corrects or suggests."""
     offers = other_questions(run)
     if not offers:
         return
@@ -187,7 +190,7 @@ def _body(run: Run, now: float) -> None:
 
 
 def _reasoning(run: Run) -> None:
-    """Draw what the model thought, folded: it is no part of the answer, and nothing in it is checked."""
+    """Draw the model's reasoning, folded. It is not a part of the answer, and nothing in it is checked."""
     if run.reasoning and not run.live:
         label = "Reasoning of the model"
         with st.expander(label, icon=":material/psychology:", key="answer_reasoning", type="compact"):

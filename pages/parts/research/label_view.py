@@ -1,4 +1,7 @@
-"""Labels on the Research page: the metrics that they give this ranking, the grades of the open passage, and their file."""
+"""Labels on the Research page: metrics, grade buttons, and their file.
+
+The labels measure the shown ranking.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,7 +34,7 @@ from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, widgets
 
 FILE_LIMIT = 2_000_000
-"""The largest file of labels that is imported, in bytes."""
+"""Largest file of labels to import, in bytes."""
 NAMES = {Grade.RELEVANT: "relevant", Grade.PARTLY: "partly", Grade.NOT_RELEVANT: "not"}
 _BUTTONS = (
     (Grade.RELEVANT, "Relevant", "1", "It answers the question, or a part of it."),
@@ -45,41 +48,47 @@ _HINTS = {
     "precision": "Characters of the context that are labelled so",
 }
 SIDES = ("verdict_first", "verdict_second")
-"""Names in the session state of the two rankings that the Evaluate page compares by labels."""
+"""Session keys of the two rankings that the Evaluate page compares."""
 _PROBLEM = "label_problem"
 _reported = Handled(lambda error: st.session_state.update({_PROBLEM: str(error)}))
-"""A change of labels that the core may refuse: why it did is shown below them."""
+"""Handles errors of a change of labels. The error is shown below the labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLabels:
-    """The question's labels, and what they say of the tuned ranking and of the answer's."""
+    """The question's labels, and both rankings graded by them.
+
+    One ranking is tuned, the other is the answer's.
+    """
 
     placed: PlacedLabels
     tuned: GradedRanking | None
     answered: GradedRanking | None
     """None when it is the same ranking."""
     names: Mapping[str, str]
-    """The grade of each labelled passage in a word, by the passage's id."""
+    """Grade names of the labelled passages, by passage id."""
     problem: str = ""
     """Why labels cannot be read."""
 
 
 def ordering(knobs: Knobs) -> str:
-    """The settings that decide the order of passages, by their name."""
+    """Return the name of the settings that order passages."""
     rank = knobs.rank
     ordered = RankKnobs(strategy=rank.strategy, cosine_weight=rank.cosine_weight, diversity=rank.diversity)
     return name_of(Knobs(rank=ordered))
 
 
 def labeller() -> str:
-    """The user of labels: as `runtime.label_user`; where that is nobody, whoever gave a name on the Evaluate page."""
+    """Return the user of labels.
+
+    It is `runtime.label_user`, or else the name given on the Evaluate page.
+    """
     name = one_line(st.session_state.get("labeller", ""), 40)
     return runtime.label_user() or (PERSON + name if name else "")
 
 
 def run_labels(answered: Run, tuned: Run) -> RunLabels:
-    """The labels of the run's question, projected onto its passages."""
+    """Return the labels of the run's question for its passages."""
     try:
         labels, problem = runtime.runs().labels.of(tuned.question, labeller()), ""
     except OpenQueryError as error:
@@ -136,7 +145,7 @@ def summary(labels: RunLabels, answered: Run, run: Run, opened: str) -> None:
 
 
 def problems(labels: RunLabels) -> None:
-    """Draw why labels cannot be read, and why the latest one was not saved."""
+    """Draw why labels cannot be read or saved."""
     for text in (labels.problem, st.session_state.pop(_PROBLEM, "")):
         if text:
             st.caption(f":red[{markdown_label(text, 300)}]")
@@ -145,9 +154,10 @@ def problems(labels: RunLabels) -> None:
 def grade_buttons(
     labels: RunLabels, run: Run, passage: Passage, then: Callable[[], object] | None = None
 ) -> None:
-    """Draw a button for each grade; that of the passage is filled, and takes its label away. None on a read-only link.
+    """Draw a button for each grade of a passage.
 
-    `then` is called after a label was stored or taken away.
+    The button of the current grade is filled, and removes the label. A read-only link has no buttons. `then`
+    is called after a label was stored or removed.
     """
     if is_link(run.id):
         return
@@ -216,7 +226,7 @@ def _facts(tuned: GradedRanking, answered: GradedRanking | None) -> Element:
 
 
 def _comparison(compared: NdcgComparison, bounds: str) -> tuple[Element, ...]:
-    """nDCG of the answer's ranking, and the difference, of which better or worse is said where it is certain."""
+    """Return nDCG of the answer's ranking, and the difference. Better or worse is stated only if certain."""
     hint = (
         "nDCG of this ranking minus that of the answer's, on this question. A label that is missing counts in both, so "
         "the difference can be certain where the two ranges overlap."

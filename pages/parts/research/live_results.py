@@ -1,4 +1,4 @@
-"""Live results of search and reading: queries, hits, articles, the best passages so far."""
+"""Live results: queries, hits, articles, the best passages so far."""
 
 from functools import partial
 
@@ -29,7 +29,7 @@ MAX_HITS = 60
 MAX_ARTICLES = 60
 BEST_CHARACTERS = 260
 SHOWN_CHARACTERS = 20_000
-"""Characters of an article that are sent to the browser when it is opened."""
+"""Characters of an opened article to send to the browser."""
 
 OUTCOMES = {
     PageOutcome.QUEUED: ("schedule", "waiting", "wait"),
@@ -42,7 +42,7 @@ OUTCOMES = {
 
 
 def live(run: Run) -> None:
-    """Results so far of a search: queries, and hits with their outcome, in a list that scrolls by itself."""
+    """Draw the current queries and hits in a scrolling list. Hits have their outcome."""
     if not run.queries:
         text = "Writing search queries …" if run.live else "The run ended before a query was written."
         text = "Nothing is searched before the plan is approved." if run.waits_for_approval else text
@@ -58,7 +58,7 @@ def live(run: Run) -> None:
 
 
 def best_passages(run: Run) -> Node:
-    """The best passages embedded so far; empty before the first batch."""
+    """Return the best embedded passages. Empty before the first batch."""
     rows = [
         div(".oq-best")[b[decimal(cosine, 2)], markup.meter(cosine), p[text[:BEST_CHARACTERS]], span[site]]
         for cosine, text, site in best_so_far(run)
@@ -67,7 +67,7 @@ def best_passages(run: Run) -> Node:
 
 
 def hits(run: Run) -> None:
-    """The hits, each with the queries, ranks and engines that found it."""
+    """Draw the hits with their queries, ranks and engines."""
     progress = hit_progress(run)
     if not progress:
         markup.show(query_chips(run), markup.empty(missing_hits(run), "search_off"))
@@ -81,7 +81,7 @@ def hits(run: Run) -> None:
 
 
 def query_chips(run: Run) -> Element:
-    """Draw the search queries, each with its number, state and count of results."""
+    """Return the search queries with number, state and result count."""
     chips = []
     for number, query in enumerate(run.queries, 1):
         state = (
@@ -142,7 +142,7 @@ def _hit(run: Run, line: HitProgress) -> Element:
 
 
 def articles(run: Run) -> None:
-    """Every hit with its article or the reason why it was skipped; those that were not reached can be fetched."""
+    """Draw every hit with its article or skip reason. Hits not read in time can be fetched."""
     progress = hit_progress(run)
     if not progress:
         markup.show_empty(f"No pages. {missing_hits(run)}", "article")
@@ -249,13 +249,13 @@ def _details(line: HitProgress) -> list[str]:
 
 
 def _language(page: Page) -> str:
-    """The language of the article, and which one its page declares instead."""
+    """Return the article's language, and a different declared language."""
     article = page.article
     reason = f" by its text, declared {article.declared_language}" if article.declared_language else ""
     return f"{article.language}{reason}"
 
 
 def _extractor(page: Page) -> str:
-    """The extractor of the article, and why the chosen one did not make it."""
+    """Return the article's extractor, and the reason for a fallback."""
     article = page.article
     return f"{article.extractor} ({article.fallback})" if article.fallback else article.extractor

@@ -1,4 +1,7 @@
-"""The ranked passages: embedding map, score curve, table, and the selected passage in its article."""
+"""Ranked passages: map, score curve, table, and the selected passage.
+
+The selected passage is shown in its article.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -26,20 +29,26 @@ from pages.parts.research import label_view
 
 FRAGMENTS = ("ranked_charts", "ranked_table")  # which show a ranking
 OPENED = "passage"
-"""The name in the session state of the id of the passage that is open."""
+"""Session key of the open passage's id."""
 CITED = "cited"
-"""The name in the session state of the number of the source whose citation was clicked."""
+"""Session key of the source whose citation was clicked."""
 SHOWN_SCORE = "passage_score"
-"""The name in the session state of the score that the table shows."""
+"""Session key of the score in the table."""
 CELL = 100
-"""Characters of a passage in its cell, of which a third is in view."""
+"""Characters of a passage in its cell, of which a third is visible."""
 VISIBLE_ROWS = 8
-"""With charts of `passage_charts.HEIGHT` pixels, these rows are on the first screen of a window of 1,440 x 900."""
+"""Visible rows.
+
+With charts of `passage_charts.HEIGHT` pixels, they fit on the first screen of a 1,440 x 900 window.
+"""
 
 
 def passages(answered: Run, tuned: Callable[[], Run]) -> tuple[str, ...]:
-    """Draw map, curve and table of the tuned run, which each fragment asks for when it is drawn, and what its labels say,
-    beside the answer's ranking. Returns the fragments to draw again after a change of the ranking."""
+    """Draw map, curve, table and labels of the tuned run.
+
+    Each fragment calls `tuned` when drawn. The labels are compared with the answer's ranking. Returns the
+    fragments to draw again after a change of the ranking.
+    """
     if not ranked_passages(tuned()):
         markup.show_empty("There are no passages to rank.", "segment")
         return ("results",)
@@ -50,10 +59,10 @@ def passages(answered: Run, tuned: Callable[[], Run]) -> tuple[str, ...]:
 
 @st.fragment(key=FRAGMENTS[1])
 def _listed(answered: Run, tuned: Callable[[], Run]) -> None:
-    """Filters, table, labels and the open passage. What is done here leaves the charts as they are."""
+    """Draw filters, table, labels and the open passage. Actions here do not redraw the charts."""
     table = ranked_passages(run := tuned())
     if runtime.runs().get(run.id) is None:
-        st.rerun()  # deleted, or its link was taken back: the page says so
+        st.rerun()  # a deleted run or revoked link: the page says so
     labels = label_view.run_labels(answered, run)
     rows = _filters(table)
     scores = [name for name in SCORES if any(getattr(row, name) is not None for row in table)]
@@ -120,14 +129,14 @@ def _filters(table: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
 def _head(
     run: Run, table: Sequence[RankedPassage], rows: Sequence[RankedPassage], scores: Sequence[str]
 ) -> str:
-    """Draw the caption of the table, and the choice of the score that it shows, which is returned."""
+    """Draw the table's caption, and return the chosen score."""
     inside = sum(row.number is not None for row in table)
     unranked_note = (
         f"; {len(run.index.not_embedded)} without a vector are not ranked"
         if run.index and run.index.not_embedded
         else ""
     )
-    # Across languages alone: with it, the caption takes a line of its own, and a row leaves the first screen.
+    # Only for several languages: the caption gets longer by a line, which moves a row off the first screen.
     across = run.index is not None and len(run.index.embedder_languages) > 1
     read_by = f", read by {table[0].embedder}" if across else ""
     caption = f"{len(rows):,} of {len(table):,} shown, {inside} in the context{unranked_note}{read_by}"
@@ -153,7 +162,7 @@ def _table(
     rows: Sequence[RankedPassage], labels: label_view.RunLabels, scores: Sequence[str], score: str
 ) -> None:
     labelled, limit = ["label"] if labels.names else [], tables.characters_in_view(CELL)
-    # The widths add up to that of the pane in a window of 1,440 pixels.
+    # The widths add up to the pane's width in a window of 1,440 pixels.
     text = 200 if browser.is_compact() else 222 if labelled else 266
     columns: dict[str, Any] = {
         "rank": st.column_config.NumberColumn("rank", width=46, pinned=True, help="Rank among all passages"),
@@ -183,7 +192,7 @@ def _table(
 
 
 def _score_columns(width: int) -> dict[str, Any]:
-    """The column of each score. One is shown; the table's own menu brings up the others."""
+    """Return the column of each score. One is shown, and the table's own menu adds the others."""
     number = partial(st.column_config.NumberColumn, width=width)
     return {
         "cosine": st.column_config.ProgressColumn(
@@ -207,7 +216,7 @@ def _score_columns(width: int) -> dict[str, Any]:
 
 
 def _order(scores: Sequence[str]) -> None:
-    """A click on the table's head sorts the rows of one page; this sorts all."""
+    """Draw the choice of order for all pages. A click on the table's head sorts only the rows of one page."""
     st.selectbox(
         "Sort all pages by",
         ["rank", *scores, "source"],
@@ -239,7 +248,7 @@ def _texts(text: str, title: str, host: str, url: str, limit: int) -> Mapping[st
 
 
 def _select_point(table: Sequence[RankedPassage]) -> None:
-    """Open the passage of the point that was clicked, whose custom data begins with its row in the index."""
+    """Open the passage of the clicked point. The point's custom data begins with its row in the index."""
     points = st.session_state["map"].selection.points
     rows = [int(point["customdata"][0]) for point in points if point.get("customdata")]
     if rows:
@@ -276,7 +285,7 @@ def _open_passage(
 
 
 def cited_passage(run: Run) -> None:
-    """The passage of the source whose citation was clicked, in its article; nothing before any was."""
+    """Draw the cited passage in its article. Nothing is drawn before a citation was clicked."""
     number = st.session_state.get(CITED)
     source = next((candidate for candidate in run.sources if candidate.number == number), None)
     if source is None or source.passage.place.page not in run.pages:

@@ -1,4 +1,4 @@
-"""The plan of a deep run, to be edited and approved, and afterwards the sections of its report with their sources."""
+"""The plan of a deep run, and the sections of its report. The plan can be edited and approved."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,10 @@ _STATES = {
 
 
 def plan(run: Run) -> None:
-    """Draw the plan that waits for approval, or the sections of the report; nothing for a run without a plan."""
+    """Draw a plan that needs approval, or the report's sections.
+
+    Nothing is drawn for a run without a plan.
+    """
     if run.waits_for_approval and not is_link(run.id):
         with st.container(border=True, key="plan"):
             _plan(run)
@@ -62,14 +65,14 @@ def _plan(run: Run) -> None:
 
 
 def _rows(run: Run) -> list[int]:
-    """The rows of the plan in the visitor's order. Rows of the proposed plan are numbered first, then added ones."""
+    """Return the plan's row numbers in the visitor's order. Proposed rows are numbered before added rows."""
     proposed = len(run.plan.sub_questions) if run.plan else 0
     rows: list[int] = st.session_state.setdefault(f"plan_rows_{run.id}", list(range(proposed)))
     return rows
 
 
 def _row(run: Run, rows: list[int], place: int, row: int) -> str:
-    """Draw a row, and return its sub-question; empty where it is taken out."""
+    """Draw a row, and return its sub-question, or "" if removed."""
     proposed = run.plan.sub_questions if run.plan else ()
     name = f"sub-question {place + 1}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"plan_row_{row}"):
@@ -116,7 +119,10 @@ def _add(rows: list[int]) -> None:
 
 
 def _budget(estimate: Estimate, parts: int, knobs: RunKnobs) -> None:
-    """The estimate for the sub-questions and the answer in brief, each against the run's budget."""
+    """Draw the cost estimate, each part against the run's budget.
+
+    It covers the sub-questions and the brief answer.
+    """
     tokens, seconds = parts * estimate.tokens, parts * estimate.seconds
     amounts: list[tuple[str, str, str, float, float]] = [
         ("Tokens", f"~{tokens:,}", f"{knobs.token_budget:,}", tokens, knobs.token_budget),
@@ -178,7 +184,7 @@ def _section(run: Run, section: Section) -> Element:
 
 
 def _matrix(run: Run, cited: Mapping[int, tuple[int, ...]]) -> Element:
-    """A row for each source that a section cites, with a mark in the column of each section that does."""
+    """Return a table of cited sources by citing sections."""
     titles = {source.number: source.title for section in run.sections for source in section.sources}
     columns = range(1, len(run.sections) + 1)
     head: tuple[str | Element, ...] = (

@@ -39,7 +39,7 @@ STEPS = (
 
 
 def question_box(run: Run | None) -> None:
-    """Draw the question, of a run that is under way with a button that stops it, and where it is asked."""
+    """Draw the question field, the search scope, and Stop for a live run."""
     with st.container(key="question_line", horizontal=True, vertical_alignment="center", gap="small"):
         if run is not None and run.live:
             _asked(run)
@@ -111,7 +111,7 @@ def introduction() -> None:
 
 
 def _examples() -> tuple[str, ...]:
-    """Example questions that suit the place where the next question looks."""
+    """Return example questions that suit the search scope."""
     origin = controls.chosen("search.origin")
     if origin == Origin.WEB:
         return EXAMPLES
@@ -120,7 +120,7 @@ def _examples() -> tuple[str, ...]:
 
 
 def examples_and_connections() -> None:
-    """Below the question box: example questions, and the services of the next run."""
+    """Draw example questions and the next run's services. They are below the question box."""
     with st.container(key="examples", horizontal=True, horizontal_alignment="center", gap="small"):
         for number, question in enumerate(_examples(), 1):
             widgets.button(question, "", _ask_example, question, key=f"example_{number}")

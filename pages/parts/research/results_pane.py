@@ -1,6 +1,6 @@
-"""Results pane: the cited passage, and tabs for passages, hits, pages, timeline and prompt.
+"""Results pane: the cited passage, and tabs. The tabs are passages, hits, pages, timeline and prompt.
 
-The tab of the prompt has what fills the context, as a bar and a table.
+The tab of the prompt shows the contents of the context, as a bar and a table.
 """
 
 from collections.abc import Callable
@@ -28,8 +28,11 @@ TABS = (
 
 
 def results_pane(run: Run, tuned: Callable[[], Run], stage: RunStage) -> tuple[str, ...]:
-    """Draw the selected tab. `run` has the answer; `tuned` is ranked under the live knobs. Returns the fragments to draw
-    again after a change of the ranking, which most tabs do not show."""
+    """Draw the selected tab.
+
+    `run` has the answer, and `tuned` returns the run ranked under the live knobs. Returns the fragments to
+    draw again after a change of the ranking, which most tabs do not show.
+    """
     passage_table.cited_passage(run)
     tabs = st.tabs(list(TABS), key="results_tabs", on_change="rerun")
     open_tab = next((number for number, tab in enumerate(tabs) if tab.open), 0)
@@ -53,7 +56,7 @@ def results_pane(run: Run, tuned: Callable[[], Run], stage: RunStage) -> tuple[s
 
 
 def prompt(run: Run) -> None:
-    """What fills the context of the chat model, and the exact messages that were sent to it."""
+    """Draw the context's contents and the exact messages sent."""
     usage = context_usage(run, runtime.prices())
     if usage is None:
         text = "Not sent yet." if run.live else "No prompt: the answer was not written by a chat model."
@@ -73,7 +76,10 @@ def prompt(run: Run) -> None:
 
 
 def context_bar(usage: ContextUsage) -> Element:
-    """A segment for each part of the prompt, as wide as its share of the tokens, and a row with its figures."""
+    """Return a bar with a segment per prompt part, and a table.
+
+    A segment is as wide as its share of the tokens.
+    """
     return div(".oq-context")[
         div(
             ".bar", role="img", aria_label=", ".join(f"{part.name} {part.share:.0%}" for part in usage.parts)

@@ -1,4 +1,4 @@
-"""The line under the stepper: what the run does now, what it can be answered from, what tuning has changed."""
+"""The status line: current work, possible answers, effects of tuning. It is below the stepper."""
 
 import streamlit as st
 from htpy import div, span
@@ -30,9 +30,10 @@ ENDS = {
 
 
 def status_line(run: Run, tuned: Run, job: Job | None, now: float) -> None:
-    """Draw one line, which is there in every state of the page so that nothing below it moves.
+    """Draw one line, in every state of the page. Nothing below it moves.
 
-    `tuned` is the run as it is shown below, ranked under the live knobs by `job`; None when its own ranking is shown.
+    `tuned` is the run as shown below, ranked under the live knobs by `job`. Without a job, it has its own
+    ranking.
     """
     with st.container(key="status_line", horizontal=True, vertical_alignment="center", gap="small"):
         if run.live:
@@ -47,7 +48,7 @@ def status_line(run: Run, tuned: Run, job: Job | None, now: float) -> None:
             _offer(run, tuned, offer)
         elif (diff := context_diff(run, tuned)) and (
             tuned is not run or not (run.sections or _filling(run) or not context_differs(run, tuned))
-        ):  # the sources of a report are those of its sections
+        ):  # a report's sources are in its sections
             tuning_bar.tuning(run, tuned, diff)
         else:
             _line("leaderboard", _summary(run))
@@ -58,7 +59,7 @@ def _line(symbol: str, text: str, tone: str = "") -> None:
 
 
 def _activity(run: Run, now: float) -> None:
-    """What the run does, with a button that ends a silent chat model's answer."""
+    """Draw current work. A silent chat model can be ended."""
     silent = silent_model(run, now)
     waits = bool(waiting_for(run, now))
     _line(
@@ -73,7 +74,7 @@ def _activity(run: Run, now: float) -> None:
 
 
 def _retuning(job: Job) -> None:
-    """The progress of passages that are embedded again, with a button that stops it."""
+    """Draw the progress of re-embedding, with a Stop button."""
     run = job.run
     counts = passage_counts(run)
     now = runtime.clock(run)
@@ -95,8 +96,9 @@ def _retuning(job: Job) -> None:
 
 
 def _kept(run: Run) -> None:
-    """What a stopped retuning leaves. Stop itself sets no control: the page still polls then, and the browser
-    would send the old value again.
+    """Draw the state after a stopped retuning.
+
+    Stop itself sets no control: the page still polls then, and the browser would send the old value again.
     """
     _line("stop_circle", "Stopped. The passages are still ranked with the settings before.", "cut")
     widgets.button(
@@ -160,7 +162,7 @@ def _summary(run: Run) -> str:
 
 
 def _filling(run: Run) -> bool:
-    """Whether passages that wait for their vectors are being embedded, so that the context may change once more."""
+    """Whether passages are being embedded. The context may then change once more."""
     return bool(embedded_so_far(run)) and runtime.runs().is_filling(run.id)
 
 

@@ -29,11 +29,11 @@ STATE_LABELS = {
 }
 
 SYMBOLS = {PhaseState.CUT: "stop_circle", PhaseState.PARTIAL: "warning", PhaseState.FAILED: "error"}
-"""Symbols of states that matter more than the phase's own."""
+"""Symbols of states, which replace the phase's symbol."""
 
 
 def stepper(run: Run, now: float) -> None:
-    """Draw the phases of the run at `now` seconds of its clock."""
+    """Draw the phases of the run at clock time `now`, in seconds."""
     markup.show(
         div(".oq-steps", role="list", aria_label="Phases of the run")[map(_cell, phase_progress(run, now))]
     )

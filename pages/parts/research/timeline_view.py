@@ -1,4 +1,4 @@
-"""Timeline: a Gantt chart of phases, searches, pages and model calls, with a legend."""
+"""Timeline: a Gantt chart of phases, searches, pages and model calls."""
 
 from htpy import Element, b, div, i, span
 
@@ -17,12 +17,12 @@ KINDS = {
     "embed": "embedding a batch of passages",
     "retry": "waiting to send a request again",
 }
-"""Kinds of bars, and what the legend and the tooltips call them."""
+"""Kinds of bars, with their names in legend and tooltips."""
 FAILED, RUNNING = "failed or skipped (striped)", "still running (fading at its end)"
 
 
 def timeline(run: Run, now: float) -> None:
-    """Draw the phases, fetches and requests of the run over time; `now` is in seconds of its clock."""
+    """Draw the run's phases, fetches and requests over time. `now` is in seconds of its clock."""
     chart = gantt(run, now)
     if not chart.groups:
         markup.show_empty("The run has not started yet.", "timeline")
@@ -45,7 +45,7 @@ def timeline(run: Run, now: float) -> None:
 
 
 def _legend(chart: Gantt) -> Element:
-    """The colours and patterns that are on the chart, in words."""
+    """Return a legend of the chart's colours and patterns."""
     kinds = {bar.kind for bar in chart.bars}
     entries = [(kind, words) for kind, words in KINDS.items() if kind in kinds]
     entries += [("failed", FAILED)] if any(bar.failed for bar in chart.bars) else []

@@ -1,4 +1,4 @@
-"""The steps of an agent: a table that can be opened row by row, with what each tool was called with and what it said."""
+"""The steps of an agent, as a table with expandable rows. A row has the tool's argument and result."""
 
 from htpy import Element, Node, b, code, details, div, li, ol, span, summary
 
@@ -17,7 +17,7 @@ ICONS = {
 
 
 def steps(run: Run) -> None:
-    """Draw the steps of the run; nothing where it has none."""
+    """Draw the steps of the run, if any."""
     if not run.steps:
         return
     heads = ("", "tool", "argument", "result", "time", "tokens")
@@ -53,5 +53,5 @@ def _part(name: str, content: Node) -> Element:
 
 
 def _result(row: StepRow) -> Element:
-    """What the model was told, between marks in its prompt that say that it is data."""
+    """Return the result that the model got. In its prompt, delimiters mark it as data."""
     return markup.region("result", f"Result of step {row.number}")[row.result]

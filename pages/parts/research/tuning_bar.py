@@ -1,4 +1,4 @@
-"""The ranking under the controls, how its context differs from the answer's, and a button to answer again."""
+"""The tuned ranking, its context's changes, and a button to answer again."""
 
 import streamlit as st
 from htpy import Node, div, span
@@ -13,27 +13,30 @@ from pages.parts.sidebar import controls
 
 
 class Tuning:
-    """The ranking of a finished run under the controls: read once for a drawing, so that its parts agree."""
+    """The ranking of a finished run under the controls.
+
+    It is read once per drawing, so that all parts agree.
+    """
 
     def __init__(self, run: Run) -> None:
         self.shown_by: tuple[str, ...] = ()
-        """The fragments in which the results show the ranking, once they are drawn."""
+        """The fragments that show the ranking, once drawn."""
         self.read(run)
 
     def read(self, run: Run) -> None:
-        """Rank the run under the controls as they are now."""
+        """Rank the run under the current controls."""
         self.knobs = controls.live_knobs(run)
         self.job = runtime.tuned(run, self.knobs)
         self.pending = self.job is not None and self.job.pending
-        """Whether the ranking was under way; `_drawn` is the one before it then."""
+        """Whether the ranking was unfinished. `_drawn` is then the previous ranking."""
         self._drawn = self.job.run.last_complete if self.job is not None and not run.live else run
 
     def shown(self, run: Run) -> Run:
-        """The run with the ranking that is shown; `run` itself while it is under way."""
+        """Return the run with the shown ranking. A live run is returned unchanged."""
         return self._drawn if self.job is not None and not run.live else run
 
     def outdated(self, run: Run) -> bool:
-        """Whether the ranking that was under way is there, or another one is wanted."""
+        """Whether the ranking has finished or the controls have changed."""
         job = self.job
         return (
             self.pending
@@ -43,7 +46,7 @@ class Tuning:
 
 
 def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
-    """Draw the difference of the tuned context from the answer's, in the line under the stepper."""
+    """Draw the difference between the tuned and the answer's context. It is in the line under the stepper."""
     before = len(run.embedded_for_answer) if tuned is run else 0
     filled = passage_counts(run).embedded - before if before else 0
     markup.show(div(".oq-tuned")[markup.icon("tune"), _facts(diff, filled)])
@@ -54,13 +57,13 @@ def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
 
 
 def answer_again(run_id: str, tuned: Run | None) -> None:
-    """Answer the run again, from the ranking of `tuned` when one is given."""
+    """Answer the run again, from the ranking of `tuned` if given."""
     _forget_citation()
     runtime.continue_run(run_id, runtime.runs().answer_again, tuned)
 
 
 def quote(run_id: str) -> None:
-    """Answer a run that has ended with sentences of its sources."""
+    """Answer an ended run with sentences of its sources."""
     _forget_citation()
     runtime.continue_run(run_id, runtime.runs().quote)
 
@@ -71,7 +74,10 @@ def _forget_citation() -> None:
 
 
 def _facts(diff: ContextDiff, filled: int) -> Node:
-    """The difference, and what was done for it; of the passages `filled` since the answer, how many they are."""
+    """Return the context's difference and its cost.
+
+    `filled` is the number of passages embedded since the answer.
+    """
     context: Node = span["Context unchanged from this answer."]
     if not diff.same_context:
         moved = ", ".join(f"{before}→{after}" for before, after in diff.moved[:6])
