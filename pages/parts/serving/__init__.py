@@ -1,1 +1,1 @@
-"""What is served around the pages, and what is changed of Streamlit."""
+"""Files served with the pages, and patches to Streamlit."""

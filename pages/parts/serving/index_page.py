@@ -1,5 +1,7 @@
-"""The HTML page that every address of the pages is served as: Streamlit's, with this project's styles and scripts; and
-Streamlit's own scripts, compressed."""
+"""The HTML page served at every page address, and compressed scripts.
+
+The page is Streamlit's with this project's styles and scripts. The compressed scripts are Streamlit's.
+"""
 
 import asyncio
 import base64
@@ -18,24 +20,27 @@ STATIC = Path(__file__).parents[3] / "static"
 SCRIPTS = Path(st.__file__).parent / "static" / "static" / "js"
 SCRIPT_NAMES = frozenset(path.name for path in SCRIPTS.glob("*.js"))
 STYLES = ("theme", "research", "pages", "explain", "evaluate", "labels")
-"""The names of the style sheets, in the order in which they apply."""
+"""Style sheets, in their order of application."""
 BASE_SCRIPT = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
-"""Sets the server's address for Streamlit's client: one path up from a page, which also holds behind a proxy that
-removes the beginning of the path. Without it the client asks below the page's own path first, which is a 404."""
+"""Sets the server's address for Streamlit's client.
+
+The address is one path above a page, which also works behind a proxy that removes a path prefix. Without it
+the client first asks below the page's own path, which is a 404.
+"""
 CACHED = "public, max-age=31536000, immutable"
-"""The Cache-Control of a static file whose address has its digest."""
+"""Cache-Control of a static file with a digest in its address."""
 
 
 def static_url(path: str) -> str:
-    """The address of a file in `static`, relative to a page, with a digest that changes with the file."""
+    """Return the address of a static file, with its digest. The address is relative to a page."""
     return f"app/static/{path}?v={hashlib.sha256((STATIC / path).read_bytes()).hexdigest()[:16]}"
 
 
 @functools.cache
 def index_page() -> str:
-    """The installed Streamlit's index page, with `BASE_SCRIPT`, the scripts and the styles.
+    """Return Streamlit's index page with `BASE_SCRIPT`, scripts and styles.
 
-    The scripts run before Streamlit's. The styles stand behind the styles that Streamlit adds to the head, so that
+    The scripts run before Streamlit's. The styles follow the styles that Streamlit adds to the head, so that
     they win, and a browser runs no script before it has them: nothing is drawn without them.
     """
     page = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
@@ -50,7 +55,7 @@ def index_page() -> str:
 
 
 def inline_scripts() -> str:
-    """The hashes of the inline scripts in the index page, in the syntax of a Content-Security-Policy."""
+    """Return the hashes of the index page's inline scripts. The syntax is a Content-Security-Policy's."""
     bodies = re.findall(r"<script>(.*?)</script>", index_page(), re.DOTALL)
     return " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()}'" for body in bodies
@@ -58,13 +63,13 @@ def inline_scripts() -> str:
 
 
 class IndexPage:
-    """ASGI middleware that serves `index_page` in place of Streamlit's, and has addresses with a digest cached."""
+    """ASGI middleware that replaces Streamlit's index page. Addresses with a digest are cached."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, except that the answer to one for a page is the index page."""
+        """Pass a request on, and replace the index page."""
         if scope["type"] != "http" or scope["path"].startswith("/api/"):
             await self.app(scope, receive, send)
             return
@@ -95,18 +100,21 @@ class IndexPage:
 
 @functools.cache
 def _packed(script: str) -> bytes:
-    """A script of Streamlit with gzip, made once in a process: Streamlit would do it for each request, and does not."""
+    """Return a script of Streamlit, compressed with gzip.
+
+    It is compressed once per process, because Streamlit does not compress it.
+    """
     return gzip.compress((SCRIPTS / script).read_bytes(), 6, mtime=0)
 
 
 class PackedScripts:
-    """ASGI middleware that serves Streamlit's scripts to browsers that unpack gzip."""
+    """ASGI middleware that serves Streamlit's scripts with gzip. Other browsers get them uncompressed."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request for a script, and pass any other on."""
+        """Answer a request for a script, and pass others on."""
         app, (folder, _, name) = self.app, scope.get("path", "").rpartition("/")
         wanted = folder.endswith("/static/js") and name in SCRIPT_NAMES and scope.get("method") == "GET"
         if wanted and "gzip" in Headers(scope=scope).get("accept-encoding", ""):

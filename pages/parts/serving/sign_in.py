@@ -1,4 +1,4 @@
-"""Sign-in with OpenID Connect, where the operator requires it. See docs/security/sign-in.md."""
+"""Sign-in with OpenID Connect, if the operator requires it. See docs/security/sign-in.md."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,10 @@ from pages.parts import markup, runtime, widgets
 
 
 def providers() -> tuple[str, ...]:
-    """Names of the OpenID Connect providers in `[auth]` of the secrets, "" for an unnamed one; empty without sign-in."""
+    """Return the names of OpenID Connect providers.
+
+    They are in `[auth]` of the secrets, with "" for an unnamed provider. Empty without sign-in.
+    """
     if not st.secrets.load_if_toml_exists() or "auth" not in st.secrets:
         return ()
     auth = st.secrets["auth"]

@@ -1,6 +1,7 @@
-"""Changes to Streamlit's private parts, each with its reason and the test that fails when it is not needed any more.
+"""Patches of Streamlit's private parts, each with its reason and test.
 
-All of them hold for the version that `requirements.txt` names. No public function does what they do.
+The test fails when its patch is no longer needed. All patches are for the version that `requirements.txt`
+names. No public function does the same.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,19 +30,19 @@ from core.runtime.logs import write_through_root
 
 
 def draw_from_the_root() -> None:
-    """Draw what follows into the page itself, not into the container of the fragment that was drawn before it."""
+    """Draw into the page itself, not into the last fragment's container."""
     context_dg_stack.set(get_default_dg_stack_value())
 
 
 # --- log lines ----------------------------------------------------------------------------------------------
-# Upstream: no setting turns off the handler of each logger; `logger.messageFormat` cannot write JSON.
-# Test: tests/runtime/test_logs.py
+# Upstream: no setting turns off the handler of each logger. `logger.messageFormat` cannot write JSON. Test:
+# tests/runtime/test_logs.py
 
 
 def log_through_root() -> None:
-    """Write the server's log lines by the handlers of the root, as all others: one stream has one form.
+    """Write the server's log lines through the root's handlers. One stream then has one format.
 
-    They have Streamlit's level, in whose place uvicorn has set its own by now.
+    They have Streamlit's level, because uvicorn has set another by now.
     """
     streamlit.logger.setup_formatter = write_through_root
     streamlit.logger.update_formatter()
@@ -56,25 +57,25 @@ def log_through_root() -> None:
 def ignore_pages_folder() -> None:
     """Serve `app.py` for every page from the first request on.
 
-    Until it has run once, Streamlit takes the scripts of a folder named `pages` for pages: a deep link to a server
-    that has just started would be drawn without `app.py`.
+    Until it has run once, Streamlit takes the scripts of a folder named `pages` for pages: a deep link to a
+    server that has just started would be drawn without `app.py`.
     """
     PagesManager.uses_pages_directory = False
 
 
 # --- reports of a script thread that has ended (decision 0038) ----------------------------------------------
-# Upstream: no issue is known; github.com/streamlit/streamlit/pull/4557 brought the replacement of a thread that has
-# ended. Test: tests/pages/test_script_thread_order.py
+# Upstream: no issue is known. github.com/streamlit/streamlit/pull/4557 added the replacement of an ended
+# thread. Test: tests/pages/test_script_thread_order.py
 
 _create_scriptrunner = AppSession._create_scriptrunner
 
 
 def keep_reports() -> None:
-    """Make Streamlit take the reports of a script thread that has ended before it starts another one in its place.
+    """Make Streamlit take an ended thread's reports before it starts another.
 
-    Streamlit takes reports of the latest thread alone. A thread is replaced by a request for a fragment that comes
-    when it has ended and its last reports still wait in the event loop: they would be dropped, and a page that it
-    drew would never be sent.
+    Streamlit takes reports of the latest thread alone. A request for a fragment replaces a thread that has
+    ended while its last reports still wait in the event loop: they would be dropped, and a drawn page would
+    never be sent.
     """
     AppSession._create_scriptrunner = _create_after_reports  # type: ignore[method-assign, assignment]
 
@@ -87,7 +88,10 @@ def _create_after_reports(session: AppSession, request: RerunData) -> None:
 
 
 def _request_again(session: AppSession, request: RerunData) -> None:
-    """Ask the thread of the session, which is none as soon as the last report of the one that ended was taken."""
+    """Send a request to the session's thread, or start a thread.
+
+    The session has no thread after its last report was taken.
+    """
     gone = request.fragment_id and not session.has_fragment(request.fragment_id)
     if gone or session._state == AppSessionState.SHUTDOWN_REQUESTED:
         return
@@ -101,7 +105,7 @@ def _request_again(session: AppSession, request: RerunData) -> None:
 
 
 def rerun_fragment(key: str) -> None:
-    """Draw the fragment with this key again after the fragment that is drawn now; a drawing of the whole page has both."""
+    """Draw a fragment again after the current fragment. A drawing of the whole page has both."""
     context = get_script_run_ctx()
     if context is None or context.script_requests is None or not context.fragment_ids_this_run:
         return
@@ -124,11 +128,12 @@ _clear_queue = ForwardMsgQueue.clear
 
 
 def keep_waiting_messages() -> None:
-    """Send everything that waits in the queue when a fragment begins.
+    """Send all queued messages when a fragment begins.
 
-    Streamlit drops what the last drawing of the page sent of that fragment, and keeps the message that this drawing
-    has ended. The browser then removes the fragment as no longer drawn, what follows it moves to its place, and the
-    next element has no container: "'setIn' cannot be called on an ElementNode", and nothing more is drawn.
+    Streamlit drops the messages that the last drawing of the page sent of that fragment, and keeps the
+    message that this drawing has ended. The browser then removes the fragment as no longer drawn, the
+    following elements move up, and the next element has no container: "'setIn' cannot be called on an
+    ElementNode", and nothing more is drawn.
     """
     ForwardMsgQueue.clear = _clear_for_page_alone  # type: ignore[method-assign, assignment]
 
@@ -141,7 +146,7 @@ def _clear_for_page_alone(
     if fragment_ids_this_run is None:
         _clear_queue(queue, retain_lifecycle_msgs)
     else:
-        queue._delta_index_map = {}  # what the fragment sends comes after all that waits, not in its place
+        queue._delta_index_map = {}  # the fragment's messages follow all queued messages
 
 
 # --- the request of a timer (decision 0085) -----------------------------------------------------------------
@@ -149,10 +154,10 @@ def _clear_for_page_alone(
 
 
 def keep_values_from_timers() -> None:
-    """Draw a fragment for its timer with the widget values that the session has.
+    """Draw a fragment for its timer with the session's widget values.
 
-    The browser sends the values of all its widgets with every request. Those of a timer may be older than what a
-    callback has set since: the session would take them for changes by a person and set the values back.
+    The browser sends the values of all its widgets with every request. A timer's values may be older than a
+    callback's changes: the session would take them for changes by a person and set the values back.
     """
     app_session.RerunData = _without_timer_values  # type: ignore[attr-defined, assignment]
 
@@ -170,15 +175,16 @@ _copied_state = SafeSessionState.filtered_state
 
 
 def look_up_widget_values() -> None:
-    """Let a slider and a text field look up their value, for which Streamlit copies the state of all widgets each time.
+    """Let sliders and text fields look up their value without copies.
 
-    A page with n of them makes n copies of n values: half of the time in which Research is drawn.
+    Streamlit copies the state of all widgets for each. A page with n widgets makes n copies of n values: half
+    of the time in which Research is drawn.
     """
     SafeSessionState.filtered_state = property(_StateByKey)  # type: ignore[method-assign, assignment]
 
 
 class _StateByKey(Mapping[str, Any]):
-    """What `SafeSessionState.filtered_state` holds, without a copy unless all of it is asked for."""
+    """`SafeSessionState.filtered_state` with lookup by key. It is copied only if read as a whole."""
 
     def __init__(self, session: SafeSessionState) -> None:
         self._session = session
@@ -201,7 +207,10 @@ _read_theme = app_session._populate_theme_msg
 
 
 def keep_theme() -> None:
-    """Copy the theme into the message that begins a drawing. Streamlit reads some 200 settings for each, also of a fragment."""
+    """Copy the theme into the first message of a drawing.
+
+    Streamlit reads some 200 settings for each, also of a fragment.
+    """
     app_session._populate_theme_msg = _copy_theme
 
 
@@ -221,8 +230,11 @@ def _theme(section: str) -> CustomThemeConfig:
 
 
 def copy_containers_once() -> None:
-    """Copy each container that a fragment stands in once. Streamlit copies the containers around each of them again: those
-    of a fragment in n containers n² / 2 times, whenever it is drawn."""
+    """Copy each container around a fragment only once.
+
+    Streamlit copies the containers around each of them again: n² / 2 copies for a fragment in n containers,
+    whenever it is drawn.
+    """
     DeltaGenerator.__deepcopy__ = _copy_container  # type: ignore[method-assign, assignment]
 
 

@@ -1,4 +1,4 @@
-"""A limit of the files that visitors upload on the pages: Streamlit holds them in memory until their form is sent."""
+"""A limit on visitors' uploaded files. Streamlit holds them in memory until their form is sent."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ _PATH = "/_stcore/upload_file/"
 
 
 def uploaded_bytes() -> int:
-    """Bytes of the uploaded files of all visitors that Streamlit holds now."""
+    """Return the bytes of all visitors' uploaded files that Streamlit holds."""
     if not exists():
         return 0
     stats = get_instance().uploaded_file_mgr.get_stats()
@@ -20,17 +20,20 @@ def uploaded_bytes() -> int:
 
 
 class UploadLimit:
-    """ASGI middleware that refuses an upload for which there is no room, with 503, before its body is received."""
+    """ASGI middleware that refuses an upload without room.
+
+    The reply is a 503, before the body is received.
+    """
 
     def __init__(
         self, app: ASGIApp, limit: Callable[[], int], held: Callable[[], int] = uploaded_bytes
     ) -> None:
-        """`limit` is that of all files together, `held` what there is of them, in bytes."""
+        """`limit` returns the total bytes allowed, `held` the bytes already received."""
         self.app, self.limit, self.held = app, limit, held
         self._arriving = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse an upload that does not fit; pass everything else on."""
+        """Refuse an upload that does not fit. Other requests are passed on."""
         if scope["type"] != "http" or scope["method"] != "PUT" or not scope["path"].startswith(_PATH):
             await self.app(scope, receive, send)
             return
@@ -50,5 +53,5 @@ class UploadLimit:
 
 
 def _largest() -> int:
-    """Bytes that Streamlit accepts as one file."""
+    """Return Streamlit's maximum bytes for one file."""
     return int(st.get_option("server.maxUploadSize")) << 20
