@@ -1,1 +1,1 @@
-"""How a run is handed on and shown again: its export as files, and its replay."""
+"""Sharing a run: its export as files, and its replay."""

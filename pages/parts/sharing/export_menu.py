@@ -1,4 +1,4 @@
-"""The Export menu: one run as a file of each format that it can leave as, several as a ZIP file of those."""
+"""The Export menu: a run in any file format, or several as a ZIP."""
 
 import io
 import zipfile
@@ -19,11 +19,14 @@ from pages.parts.problems import problem
 from pages.parts.sharing import link_list, replay_bar
 
 MAX_EXPORTED = 50
-"""The most runs of one ZIP file, which is built in memory."""
+"""Most runs in one ZIP file, which is built in memory."""
 
 
 def export_menu(run_ids: Sequence[str], *, of_page: bool = False) -> None:
-    """Draw the menu of formats; of the run on the page with its replay and its links. Closed, it is not sent."""
+    """Draw the menu of formats.
+
+    The menu `of_page` has its replay and links too. A closed menu is not sent.
+    """
     too_many = len(run_ids) > MAX_EXPORTED
     menu = st.popover(
         "Export",
@@ -76,7 +79,7 @@ def _button(title: str, data: Callable[[], bytes], name: str, ending: str) -> No
 
 
 def _conversation(run: Run) -> None:
-    """A button for all questions and answers of the conversation in one file, where there are several."""
+    """Draw a button that exports the whole conversation as one file. A single turn has no button."""
     turns = [turn.id for turn in turns_of(run)]
     if len(turns) > 1:
         name = export_name(run.question, ".conversation.md")
@@ -84,16 +87,16 @@ def _conversation(run: Run) -> None:
 
 
 def _conversation_file(run_ids: Sequence[str]) -> bytes:
-    """The turns that are still there; empty when none is."""
+    """Return the conversation of the turns that still exist, or b""."""
     turns = [run for run in map(runtime.runs().get, run_ids) if run is not None]
     return conversation_document(turns).encode() if turns else b""
 
 
 def exported(run_ids: Sequence[str], ending: str) -> bytes:
-    """One run as a file with this ending, or several as a ZIP file of such files.
+    """Return one run as a file, or several as a ZIP.
 
-    Runs that were deleted meanwhile are left out; in a ZIP file also those that have nothing of the kind, which a text
-    in it names.
+    `ending` is the ending of each file. Runs that were deleted meanwhile are left out. A ZIP also leaves out
+    runs without data of this kind, and names them in a text file.
     """
     registry, prices = runtime.runs(), runtime.prices()
     recorded = filter(None, (registry.recorded(run_id, runtime.label_user()) for run_id in run_ids))

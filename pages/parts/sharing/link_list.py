@@ -1,4 +1,7 @@
-"""Read-only links to a run: made, copied and taken back in its Export menu, and what a page says that shows one."""
+"""Read-only links to a run: created, copied and revoked.
+
+They are in the Export menu. A page with such a link says so.
+"""
 
 import streamlit as st
 from htpy import div, span
@@ -10,18 +13,18 @@ from pages.parts import browser, markup, runtime, widgets
 from pages.parts.problems import problem
 
 _MADE = "links_made"
-"""In the session state: links that were made in it, by what names them. Nobody else has them."""
+"""Session key: links created in this session, by their name. Nobody else has them."""
 
 
 def link_notice(run_id: str) -> None:
-    """Say that the page shows a run by a read-only link; nothing for one of the history."""
+    """Say that the page shows a run by a read-only link. Nothing is drawn for a run of the history."""
     if is_link(run_id):
         text = "You see this run by a read-only link. Tuning it changes what you see, not the run."
         markup.show(div(".oq-status-line")[markup.icon("visibility"), span[text]])
 
 
 def link_list(run_id: str) -> None:
-    """Draw the links to a run, with what makes another and takes each back."""
+    """Draw a run's links, with buttons to create and revoke them."""
     markup.show(markup.kicker("Read-only links", "to look at the run and tune a copy"))
     try:
         if not runtime.caller().may(Action.SHARE_RUN, runtime.runs().store.user(run_id)):

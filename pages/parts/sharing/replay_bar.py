@@ -1,4 +1,7 @@
-"""Replay of a run on the Research page: its events happen again there, at their times, for this browser session alone."""
+"""Replay of a run on the Research page.
+
+Its events happen again, at their times, for this browser session alone.
+"""
 
 import streamlit as st
 from htpy import div, span
@@ -12,13 +15,13 @@ from core.storage.run_links import is_link
 from pages.parts import browser, markup, runtime, widgets
 
 PARAMETER = "replay"
-"""Of the address: `1` replays the run that is in it."""
+"""Address parameter: `1` replays the run in the address."""
 SPEEDS = (0.5, 1.0, 4.0, 16.0)
 TITLES = dict(PHASES)
 
 
 def start(run_id: str) -> None:
-    """Replay the run from its beginning, or say why it cannot be."""
+    """Replay the run from its beginning, or say why not."""
     st.session_state.pop(runtime.REPLAY, None)
     st.session_state["cited"] = None
     try:
@@ -32,13 +35,16 @@ def start(run_id: str) -> None:
 
 
 def close() -> None:
-    """End the replay. The page shows the run as it is."""
+    """End the replay, and show the whole run."""
     st.session_state.pop(runtime.REPLAY, None)
     st.query_params.pop(PARAMETER, None)
 
 
 def replay_of(run: Run) -> Replay | None:
-    """The replay of this run that the address asks for; one that is opened or loaded again begins anew."""
+    """Return the replay that the address requests, or None.
+
+    A reopened or reloaded run is replayed from its beginning.
+    """
     if st.query_params.get(PARAMETER) != "1" or run.live or is_link(run.id):
         st.session_state.pop(runtime.REPLAY, None)
         return None
@@ -48,7 +54,7 @@ def replay_of(run: Run) -> Replay | None:
 
 
 def replayed(replay: Replay | None, run: Run) -> Run:
-    """The run as the page shows it: as far as its replay is, or, without one and at its end, as it is."""
+    """Return the run as the page shows it. During a replay it is the replayed part, else the whole run."""
     if replay is None:
         return run
     current = replay.current()
@@ -56,7 +62,7 @@ def replayed(replay: Replay | None, run: Run) -> Run:
 
 
 def replay_bar(replay: Replay, *, paused: bool) -> None:
-    """Draw what is replayed and how fast, and the controls of the replay."""
+    """Draw the replay's title, speed and controls."""
     run, playhead = replay.recorded.run, replay.playhead
     title = f"Replay of the run of {browser.local_time(run.started)}"
     with st.container(key="replay", horizontal=True, vertical_alignment="center", gap="small"):
