@@ -1,4 +1,4 @@
-"""The sidebar: one control for each knob, the method and budget of the next run, and the visitor's own model server."""
+"""The sidebar: knobs, method, budget, and the visitor's model server. Each knob has one control."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +21,7 @@ LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
 TUNED = tuple(dict(LIVE))
 """The groups that apply to a finished run."""
 LIVE_FRAGMENT, RESET_FRAGMENT = "live_knobs", "reset_live_knobs"
-"""The fragments of the sidebar with their controls, each of which is a fragment too, and with the button below them."""
+"""Sidebar fragments: the live knobs, and the button below them. Each control is a fragment too."""
 NEXT = (
     ("plan", "Queries", "edit_note"),
     ("search", "Search", "travel_explore"),
@@ -30,12 +30,12 @@ NEXT = (
     ("answer", "Answer", "auto_awesome"),
 )
 QUESTION_BOX_KNOBS = frozenset({"search.origin", "search.collections"})
-"""Knobs whose controls stand below the question box."""
+"""Knobs with controls below the question box."""
 ALWAYS_SHOWN = frozenset(
     {"chunk.size", "chunk.overlap"}
     | {"rank.strategy", "rank.top_k", "rank.threshold", "rank.per_page", "rank.max_documents"}
 )
-"""Live knobs that are always shown; the others are in an expander."""
+"""Live knobs that are always shown. The others are in an expander."""
 ORIGIN_LABELS = {
     Origin.WEB: ":material/public: Web",
     Origin.LIBRARY: ":material/library_books: My documents",
@@ -44,7 +44,7 @@ ORIGIN_LABELS = {
 
 
 def adopt(run: Run) -> None:
-    """Set the controls to the settings of a newly shown run, with the changes in the address."""
+    """Set the controls from a newly shown run and the address."""
     new = st.session_state.get("adopted") != run.id
     if new:
         st.session_state["adopted"] = run.id
@@ -56,7 +56,7 @@ def adopt(run: Run) -> None:
 
 
 def set_controls(knobs: Knobs, *groups: str, prefix: str = "knob") -> None:
-    """Set the controls of these groups, or of all, to the knobs' values."""
+    """Set the controls of some or all groups from knobs."""
     forget_typed()
     for parameter in parameters():
         if not groups or parameter.group in groups:
@@ -82,7 +82,7 @@ def knobs() -> Knobs:
 
 
 def live_knobs(run: Run, prefix: str = "knob") -> Knobs:
-    """The run's knobs with the passage and ranking knobs of the controls."""
+    """Return the run's knobs with the controls' passage and ranking knobs."""
     live = {
         parameter.path: st.session_state.get(key(parameter, prefix), default(parameter))
         for parameter in parameters()
@@ -93,7 +93,7 @@ def live_knobs(run: Run, prefix: str = "knob") -> Knobs:
 
 
 def origin_control() -> None:
-    """The origin of the next run: the web, collections of the library, or both."""
+    """Draw the origin of the next run. It is the web, collections of the library, or both."""
     by_path = {parameter.path: parameter for parameter in parameters()}
     origin, some = by_path["search.origin"], by_path["search.collections"]
     selected = st.session_state.setdefault(key(origin), default(origin))
@@ -129,12 +129,12 @@ def chosen(path: str) -> str:
 
 
 def chosen_collections() -> list[str]:
-    """The collections that are named for the next run; none where all are searched."""
+    """Return the collections named for the next run. Empty if all are searched."""
     return list(st.session_state.get("knob_search_collections", ()))
 
 
 def is_excluded(page: str) -> bool:
-    """Whether the live knobs exclude this page's passages from the context."""
+    """Whether the live knobs exclude this page's passages."""
     return page in st.session_state.get("knob_rank_excluded", ())
 
 
@@ -145,8 +145,10 @@ def set_excluded(page: str, *, excluded: bool) -> None:
 
 
 def sidebar(run: Run | None, moved: Callable[[str], object]) -> None:
-    """Draw the sidebar: the live knobs of the run, after whose changes `moved` is called with the name of the fragment to
-    draw again, and those of the next one."""
+    """Draw the sidebar with the live knobs and the next run's.
+
+    After a change of a live knob, `moved` is called with the name of the fragment to draw again.
+    """
     for parameter in parameters():
         st.session_state.setdefault(key(parameter), default(parameter))
     with st.sidebar:
@@ -189,8 +191,11 @@ def live(
     moved: Callable[[str], object] | None = None,
     **options: Any,
 ) -> None:
-    """The controls of a group that applies to a finished run, with further `options` of the widgets; the less used ones
-    in an expander. With `moved`, each is a fragment, with whose name it is called after a change."""
+    """Draw the controls of a group for a finished run.
+
+    `options` are passed to the widgets. The less used controls are in an expander. With `moved`, each control
+    is a fragment, and a change calls `moved` with its name.
+    """
 
     def draw(parameter: Parameter) -> None:
         name = key(parameter, prefix)
@@ -216,7 +221,10 @@ def live(
 
 
 def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
-    """The group's knobs that have a control; a list has one once it has items, which are added elsewhere."""
+    """Return the group's knobs that have a control.
+
+    A list has a control if it has items, which are added elsewhere.
+    """
     return tuple(
         parameter
         for parameter in parameters()
@@ -227,7 +235,7 @@ def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
 
 
 def access_fields() -> None:
-    """Draw the fields; what they hold lasts as long as the browser session."""
+    """Draw the fields of the model server. Their values last as long as the browser session."""
     st.text_input(
         "API key",
         key="access_key",
@@ -254,7 +262,7 @@ def access_fields() -> None:
 
 
 def run_controls() -> None:
-    """Draw the choice of the method with what it does in a sentence, and the budget below it."""
+    """Draw the method, its summary, and the budget."""
     method, steps, *budgets = (parameter for parameter in parameters() if parameter.group == "run")
     markup.show(markup.kicker("Method", "next question"))
     control(method, label_visibility="collapsed")
@@ -267,7 +275,7 @@ def run_controls() -> None:
 
 
 def _today() -> str:
-    """What this visitor's questions have cost within a day, of what they may, and the date of the prices."""
+    """Return this visitor's cost today, the quota, and the price date."""
     quotas = runtime.runs().quotas
     spent = quotas.spent(runtime.quota_subject())
     parts = [f"Today {Cost(spent.dollars)}"]

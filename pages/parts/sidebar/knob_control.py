@@ -44,9 +44,9 @@ VALUE_LABELS: dict[str, dict[int, str]] = {
     "read.early_cut_percent": {0: "never", 100: "never"},
     "read.deadline": {0: "none"},
 }
-"""Numbers with a meaning of their own, by knob, and what their control shows in their place."""
+"""Numbers with a special meaning, by knob, and their labels."""
 MAX_SEGMENT_CHARACTERS = 24
-"""Characters that fit side by side in the sidebar; longer choices become a select box."""
+"""Characters that fit in a row of the sidebar. Longer choices become a select box."""
 
 
 def key(parameter: Parameter, prefix: str = "knob") -> str:
@@ -55,13 +55,16 @@ def key(parameter: Parameter, prefix: str = "knob") -> str:
 
 
 def default(parameter: Parameter) -> Any:
-    """A knob's default, which the operator may set, as the value of its control."""
+    """Return a knob's default as a control's value. The operator may set it."""
     value = runtime.runs().settings.knobs.get(parameter.path, parameter.default)
     return list(value) if parameter.items else getattr(value, "value", value)
 
 
 def control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob", **options: Any) -> None:
-    """Draw the control of a knob, with further `options` of the widget. A list of pages is chosen from those of the run."""
+    """Draw the control of a knob.
+
+    `options` are passed to the widget. A list of pages offers the run's pages.
+    """
     common: dict[str, Any] = {
         "key": key(parameter, prefix),
         "help": parameter.description,
@@ -102,7 +105,10 @@ def control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob
 
 @st.fragment
 def group_of_controls(name: str, title: str, symbol: str, knobs: Callable[[], Iterable[Parameter]]) -> None:
-    """The controls of a group that applies to the next run. A change redraws them alone; closed, they are not sent."""
+    """Draw the controls of a group for the next run.
+
+    A change redraws only them. A closed group is not sent.
+    """
     expander = st.expander(
         title, icon=f":material/{symbol}:", key=f"group_{name}", type="compact", on_change="rerun"
     )

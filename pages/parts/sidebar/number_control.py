@@ -12,15 +12,18 @@ from core.config.schema import Parameter
 DIGITS = 10
 """The longest text of a field, in characters."""
 SETTLING = 2.0
-"""Seconds after a number was typed in which the browser may still tell what the slider had before."""
+"""Seconds after typing in which the browser may still send the slider's previous value."""
 MOST_OPTIONS = 100
-"""A slider of options with names sends all of them; one with more is a slider of numbers, named in its field only."""
+"""Most options of a slider with named values, because all are sent.
+
+With more values it is a slider of numbers, named in its field only.
+"""
 _TYPED = "typed_numbers"
 
 
 @dataclass(frozen=True, slots=True)
 class _Typed:
-    """A number that was typed, and what the slider had before."""
+    """A typed number, and the slider's previous value."""
 
     number: float
     before: float
@@ -35,10 +38,10 @@ def number_control(
 
     Args:
         parameter: the knob.
-        step: the distance between values that the slider reaches; the field takes those between, too.
-        labels: numbers with a meaning of their own, and what is shown in their place.
-        key: the key of the slider. The field's is that of `field_key`.
-        common: further arguments of the slider.
+        step: the step of the slider. The field accepts values between steps too.
+        labels: numbers with a special meaning, and their labels.
+        key: the key of the slider. `field_key` returns the field's key.
+        common: other arguments of the slider.
     """
     low, high = _bounds(parameter)
     _keep_typed(key)
@@ -71,10 +74,10 @@ def number_control(
 
 
 def field_key(key: str) -> str:
-    """The key of the field beside the slider with this key.
+    """Return the key of the slider's field.
 
-    A slider that was moved gets a new field: a browser that has not drawn it yet tells what was in the field
-    before, which is not read any more.
+    A slider that was moved gets a new field: a browser that has not drawn it yet sends the old field's text,
+    which is not read any more.
     """
     return f"typed_{key}_{_fields(key)}"
 
@@ -88,10 +91,10 @@ def _fields(key: str) -> int:
 def _take(
     parameter: Parameter, labels: Mapping[int, str], key: str, field: str, moved: Callable[[], object] | None
 ) -> None:
-    """Set the slider to what was typed: a number, or a label. One out of bounds becomes the bound, with a note."""
+    """Set the slider to the typed number or label. A number out of bounds becomes the bound, with a note."""
     text = st.session_state[field]
     if field != field_key(key) or text == st.session_state[f"shown_{key}"]:
-        return  # a browser that was interrupted tells again what nobody typed
+        return  # an interrupted browser repeats a value that nobody typed
     text = text.strip().casefold()
     low, high = _bounds(parameter)
     number: float | None = next((value for value, label in labels.items() if label.casefold() == text), None)
@@ -116,8 +119,8 @@ def _take(
 def _keep_typed(key: str) -> None:
     """Set the slider to the number that was just typed.
 
-    A second number that is typed at once ends the script before it has drawn the slider, and the browser then tells
-    the value that the slider had.
+    A second number typed at once ends the script before it has drawn the slider, and the browser then sends
+    the slider's previous value.
     """
     typed: _Typed | None = st.session_state.get(_TYPED, {}).get(key)
     if typed and st.session_state.get(key) == typed.before and time.monotonic() - typed.at < SETTLING:
@@ -125,7 +128,7 @@ def _keep_typed(key: str) -> None:
 
 
 def forget_typed() -> None:
-    """Call this where sliders are set from elsewhere."""
+    """Forget typed numbers. Call this when other code sets sliders."""
     st.session_state.pop(_TYPED, None)
 
 

@@ -18,11 +18,11 @@ from pages.parts.sidebar import controls
 P = ParamSpec("P")
 
 MESSAGE = "preset_message"
-"""Session key: the box of the latest message, whether it is a success, its text and time."""
+"""Session key of the latest message: its box, success, text and time."""
 DELETED = "deleted_preset"
-"""Session key: the preset that the latest message says is deleted."""
+"""Session key of the deleted preset in the latest message."""
 MESSAGE_SECONDS = 20.0
-"""Seconds that a message is shown; the script may rerun any number of times meanwhile."""
+"""Seconds that a message is shown. The script may rerun any number of times meanwhile."""
 
 
 def sidebar() -> None:
@@ -115,7 +115,7 @@ def _presets() -> Presets:
 
 
 def _reported(action: Callable[Concatenate[str, P], str]) -> Callable[Concatenate[str, P], None]:
-    """The action of the box with this key, whose message, or why it failed, is shown below it."""
+    """Decorate an action to show its message or error. The message is below the box with this key."""
 
     @wraps(action)
     def reported(key: str, /, *args: P.args, **options: P.kwargs) -> None:
@@ -153,7 +153,7 @@ def _rename(key: str, name: str) -> str:
 
 
 def _choose(key: str, preset: Preset) -> None:
-    """Choose a preset, and empty the field of its name."""
+    """Choose a preset, and empty its name field."""
     st.session_state[f"preset_{key}"] = preset.name
     st.session_state[f"preset_name_{key}"] = ""
 
