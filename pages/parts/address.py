@@ -1,4 +1,4 @@
-"""The address of a page: settings in it, and the browser's history of runs (decision 0028)."""
+"""Page addresses: settings and the browser's history of runs (decision 0028)."""
 
 from collections.abc import Collection, Mapping
 
@@ -12,7 +12,7 @@ from pages.parts import runtime
 from pages.parts.browser import component
 
 SETTINGS = "set"
-"""The parameter of the Research page with what was changed after the run, one `group.name:value` each."""
+"""Parameter of the Research page with changed settings, each written `group.name:value`."""
 MAX_IGNORED = 5
 """The most ignored settings that a message names."""
 
@@ -20,23 +20,26 @@ _history = component("history")
 
 
 def keep_history(run: Run | None, *, opens: bool = False) -> None:
-    """Keep one entry a run in the browser's history. Every page that shows a run calls this, and with `opens` one
-    that only opens runs on another page."""
+    """Keep one history entry per run in the browser.
+
+    Every page that shows a run calls this. A page that only opens runs on other pages passes `opens`.
+    """
     with st.container(key="history_component"):
         _history(key="history", data={"run": run.id if run else "", "opens": opens})
 
 
 def view_choice(titles: Mapping[str, str], default: str = "", key: str = "view", name: str = "view") -> str:
-    """Draw the choice of a page's views, and keep it in the address as `name`: the name of the chosen one.
+    """Draw the choice of a page's views, and return the chosen name.
 
-    Streamlit would write labels into the address, so the choice is not bound to it. The address wins over the session,
-    and without a view it means the default. That is not written, so that opening the page changes no address.
+    The choice is kept in the address as `name`. Streamlit would write labels into the address, so the choice
+    is not bound to it. The address wins over the session, and without a view it means the default. The
+    default is not written, so that opening the page changes no address.
 
     Args:
-        titles: what is shown for each view, by its name.
-        default: the view without an address; the first one when empty.
-        key: the name of the choice in the session.
-        name: the parameter of the address.
+        titles: the label of each view, by name.
+        default: the view without an address, or "" for the first view.
+        key: the session key of the choice.
+        name: the address parameter.
     """
     default = default or next(iter(titles))
     if runtime.came_by_history() or st.query_params.get(name) in titles:
@@ -61,21 +64,21 @@ def view_choice(titles: Mapping[str, str], default: str = "", key: str = "view",
 
 
 def choice(name: str, options: Collection[str], key: str, default: str) -> None:
-    """Let the address decide what the control of this key shows: a value that is offered, else the default.
+    """Set a control from the address, or to its default.
 
-    Call it before the control is drawn; the control's `on_change` is `keep_choice`.
+    Call this before the control is drawn. The control's `on_change` is `keep_choice`.
     """
     value = st.query_params.get(name)
     st.session_state[key] = value if value in options else default
 
 
 def keep_choice(name: str, key: str) -> None:
-    """Write what the control of this key shows into the address."""
+    """Write a control's value into the address."""
     st.query_params[name] = st.session_state[key]
 
 
 def toggle(name: str, value: str, most: int = 4) -> None:
-    """Add the value to those of this parameter, or take it out; of more than `most` the earliest one goes."""
+    """Add or remove a value of an address parameter. With more than `most` values the earliest is dropped."""
     values = [*dict.fromkeys(st.query_params.get_all(name))]
     values = [other for other in values if other != value] if value in values else [*values, value][-most:]
     if values:
@@ -85,17 +88,20 @@ def toggle(name: str, value: str, most: int = 4) -> None:
 
 
 def write_again() -> None:
-    """Write the address as it is: Streamlit changes none for a link to the page that is open."""
+    """Write the current address again. Streamlit leaves the address alone for a link to the open page."""
     st.query_params.from_dict(st.query_params.to_dict())
 
 
 def settings(name: str, original: Knobs, groups: Collection[str]) -> AppliedChanges:
-    """The original knobs with the changes in this parameter of the address."""
+    """Return the original knobs with the changes from the address."""
     return apply_changes(original, st.query_params.get_all(name), groups)
 
 
 def keep_settings(name: str, original: Knobs, knobs: Knobs, groups: Collection[str]) -> None:
-    """Write what differs from the original into the address, or name what is ignored in the address."""
+    """Write changed knobs into the address.
+
+    If the address already means these knobs, show which parts are ignored.
+    """
     preset_settings = settings(name, original, groups)
     if preset_settings.knobs == knobs:
         show_ignored(preset_settings.ignored)

@@ -1,4 +1,4 @@
-"""What the browser reports: clicks on citations, charts and rows, the width of the window, and the time zone.
+"""Browser events: clicks, window width and time zone.
 
 The scripts are in `static/scripts`, which the page loads once.
 """
@@ -16,11 +16,11 @@ from streamlit.components.v2.types import ComponentRenderer
 from pages.parts import markup
 
 NARROW, COMPACT = 640, 1200
-"""Pixels of the widest window of a phone, and of a tablet or a half screen."""
+"""Maximum window width in pixels: of a phone, and of a tablet or half screen."""
 
 
 def component(name: str, html: str = "<span></span>") -> ComponentRenderer:
-    """A component of the page: `html`, given to the function `window.openquery.<name>`."""
+    """Return a component of the page. The function `window.openquery.<name>` receives its `html`."""
     script = f"export default (component) => window.openquery.{name}(component);"
     return st.components.v2.component(f"openquery_{name}", html=html, js=script, isolate_styles=False)
 
@@ -36,18 +36,18 @@ _copy_link = component("copy_link", Path(__file__).with_name("copy_link.html").r
 
 
 def keep_row(table: str) -> None:
-    """Keep the row that is read where it is on the screen while rows come into the table with this key."""
+    """Keep the row being read in view while rows are added. `table` is the key of the table."""
     with st.container(key="kept_row_component"):
         _kept_row(key="kept_row", data={"table": table})
 
 
 def _reported(key: str, field: str) -> Any:
-    """What the component with this key reported last in this field; None when it reported nothing."""
+    """Return a component's last report in this field, or None."""
     return getattr(st.session_state.get(key), field, None)
 
 
 def citation_clicks(cited: int | None, on_cite: Callable[[int], None] | None = None) -> None:
-    """Call `on_cite` with the number of a citation that was clicked. `cited` is highlighted, where there is one."""
+    """Call `on_cite` with the number of a clicked citation. `cited` is highlighted, if given."""
 
     def clicked() -> None:
         if on_cite and isinstance(number := _reported("citation", "cite"), int | float):
@@ -58,10 +58,11 @@ def citation_clicks(cited: int | None, on_cite: Callable[[int], None] | None = N
 
 
 def chart_clicks(picks: Mapping[str, Callable[[str], object]]) -> None:
-    """Call the function of the kind of what was clicked in a chart, with its name, before the script reruns.
+    """Call a function with the name of a clicked chart element.
 
-    Reported are clicks on a link of `markup.pick_link`, and on chart elements whose custom data is `<kind>/<name>`, when
-    the chart is in a container whose key starts with `clickable`.
+    The function is called before the script reruns. `picks` has the functions by kind. Clicks are reported on
+    a link of `markup.pick_link`, and on chart elements whose custom data is `<kind>/<name>` in a container
+    whose key starts with `clickable`.
     """
 
     def clicked() -> None:
@@ -74,10 +75,10 @@ def chart_clicks(picks: Mapping[str, Callable[[str], object]]) -> None:
 
 
 def row_clicks(table: str, row: str, cell: str, on_open: Callable[[str], None]) -> None:
-    """Call `on_open`, before the script reruns, with the id of a row that was clicked, or on which Enter was pressed.
+    """Call `on_open` with the id of an opened row.
 
-    `table` is the key of the container around the table, `row` the id of the row with the marked `cell`; empty when no
-    cell is marked.
+    A click or Enter opens a row, and the call precedes the rerun. `table` is the key of the container around
+    the table, and `row` the id of the row with the marked `cell`, which is "" if no cell is marked.
     """
 
     def clicked() -> None:
@@ -90,23 +91,26 @@ def row_clicks(table: str, row: str, cell: str, on_open: Callable[[str], None]) 
 
 
 def copy_link() -> None:
-    """A button that copies the address. Where the browser has no clipboard, a field with the link appears below it."""
+    """Draw a button that copies the address.
+
+    Without a clipboard in the browser, a field with the link appears below it.
+    """
     _copy_link(key="copy_link")
 
 
 def reveal(key: str, of: str) -> None:
-    """Scroll the container with this key into view, once for each text `of`."""
+    """Scroll this container into view, once per text `of`."""
     with st.container(key="reveal_component"):
         _reveal(key="reveal", data={"key": key, "of": of})
 
 
 def save_charts(name: str) -> None:
-    """Two buttons that save the charts of the page, as SVG and as PNG, in files named after `name`."""
+    """Draw buttons that save the page's charts as SVG and PNG. The files are named after `name`."""
     _save_charts(key="save_charts", data={"name": name})
 
 
 def announcement(text: str) -> None:
-    """A sentence about the state of the page, unseen, which screen readers read out when it changes."""
+    """Announce the page's state to screen readers. The text is invisible, and is read out when it changes."""
     with st.container(key="announcement"):
         markup.show(p(".oq-unseen", data_announce=True)[text])
 
@@ -119,12 +123,12 @@ def report_width() -> None:
 
 
 def is_narrow() -> bool:
-    """Whether the window is as narrow as a phone's. False until the browser has reported it."""
+    """Whether the window is as narrow as a phone's. False until the browser has reported its width."""
     return _width_limit() == NARROW
 
 
 def is_compact() -> bool:
-    """Whether the window is too narrow for all columns side by side. False until the browser has reported it."""
+    """Whether the window is too narrow for all columns. False until the browser has reported its width."""
     return _width_limit() is not None
 
 
@@ -148,7 +152,7 @@ def time_zone_name() -> str:
 
 
 def local_time(started: str) -> str:
-    """The start of a run in the visitor's time zone."""
+    """Return a run's start in the visitor's time zone."""
     if started:
         return f"{datetime.fromisoformat(started).astimezone(_time_zone()):%-d %B %Y, %H:%M}"
     return "not started"

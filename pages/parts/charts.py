@@ -1,4 +1,4 @@
-"""Charts of the Explain and Compare pages: heat map, null distribution, bump chart."""
+"""Charts of Explain and Compare: heat map, null distribution, bump chart."""
 
 from collections.abc import Collection, Sequence
 from itertools import pairwise
@@ -25,7 +25,7 @@ HEAT = {
 def heat_map(
     names: Sequence[str], values: Sequence[Sequence[float]], measure: str, *, dark: bool
 ) -> go.Figure:
-    """Heat map of a square similarity matrix, values from 0 to 1, with the value in each cell."""
+    """Return a heat map of a square similarity matrix. Values are from 0 to 1, written in each cell."""
     labels = [f"Q{number}" for number in range(1, len(names) + 1)]
     titles = [markup.html(one_line(name, 60)) for name in names]
     figure = go.Figure(
@@ -52,7 +52,10 @@ def heat_map(
 
 
 def null_distribution_chart(distribution: NullDistribution, *, dark: bool) -> go.Figure:
-    """Histogram of this question's cosines over those of unrelated questions, with their 99th percentile."""
+    """Return a histogram of this question's cosines against unrelated questions'.
+
+    A line marks the 99th percentile of the unrelated cosines.
+    """
     middles = [(low + high) / 2 for low, high in pairwise(distribution.edges)]
     figure = go.Figure()
     for shares, name, colour, fill in (
@@ -96,7 +99,7 @@ def null_distribution_chart(distribution: NullDistribution, *, dark: bool) -> go
 
 
 def label_length() -> int:
-    """Return the characters of a bump chart's label that fit into the window beside the lines."""
+    """Return the label length in characters that fits the window."""
     return 12 if browser.is_narrow() else 24 if browser.is_compact() else 38
 
 
@@ -109,8 +112,11 @@ def bump_chart(
     relevant: Collection[str] = (),
     label_length: int = 38,
 ) -> go.Figure:
-    """Bump chart of two rankings. Passages below rank `depth` stand below the line. `relevant` are the ids of passages
-    that stand out, whatever else is true of them; a label has at most `label_length` characters."""
+    """Return a bump chart of two rankings.
+
+    Passages below rank `depth` are drawn below the line. `relevant` are the ids of passages that are always
+    highlighted. A label has at most `label_length` characters.
+    """
     figure = go.Figure()
     before, after = _heights(changes, depth, after=False), _heights(changes, depth, after=True)
     groups = (
@@ -194,7 +200,10 @@ def bump_chart(
 
 
 def _heights(changes: Sequence[RankChange], depth: int, *, after: bool) -> list[float]:
-    """The height of each passage on one side, from 1 at the top; below the line, passages of the context have one each."""
+    """Return each passage's height on one side, from 1 at the top.
+
+    Below the line, every passage of the context has a separate height.
+    """
     ranks = [change.after if after else change.before for change in changes]
     numbers = [change.after_number if after else change.before_number for change in changes]
     low = [index for index, rank in enumerate(ranks) if rank is None or rank > depth]

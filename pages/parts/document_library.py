@@ -1,4 +1,4 @@
-"""The library of documents, as the pages use it: names of collections, example questions, who may change it."""
+"""The document library for the pages: collections, example questions, permissions."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,7 +24,7 @@ def may_change_library() -> bool:
 
 
 def file(document: LibraryDocument) -> tuple[Callable[[], bytes], str, str]:
-    """What reads the file of a stored document, the name that it is saved under, and its media type."""
+    """Return a stored document's reader, file name and media type."""
     return (
         lambda: runtime.runs().call(library().file(document.key), timeout=20).body,
         document.source.rpartition("/")[2] or "document",
@@ -33,22 +33,28 @@ def file(document: LibraryDocument) -> tuple[Callable[[], bytes], str, str]:
 
 
 def collections() -> tuple[str, ...]:
-    """Names of the collections; empty when the library does not answer (the Library page shows the error)."""
+    """Return the names of the collections.
+
+    Empty if the library does not answer, an error that the Library page shows.
+    """
     return _collections(runtime.runs())
 
 
 def example_questions(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Questions about documents of these collections, or of all where there are no names; empty as above."""
+    """Return example questions about these collections, or about all.
+
+    Without `names`, all collections are used. Empty if the library does not answer.
+    """
     return _example_questions(runtime.runs(), names)
 
 
 def forget_collections() -> None:
-    """Read the names of the collections, and what is in them, anew."""
+    """Forget the cached collection names and example questions."""
     _collections.cache_clear()
     _example_questions.cache_clear()
 
 
-# Streamlit's own cache warns where it is made outside of a server, and these are made when the server is imported.
+# Streamlit's own cache warns when created outside a server, and the server imports this module first.
 @ttl_cache(ttl=5)
 def _collections(registry: RunRegistry) -> tuple[str, ...]:
     with suppress(OpenQueryError):

@@ -1,4 +1,7 @@
-"""HTML of the pages, made of htpy's elements, which escape every text; formatting of durations, sizes and addresses."""
+"""HTML elements and formatting for the pages. htpy's elements escape every text.
+
+Durations, sizes and addresses are formatted.
+"""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -14,7 +17,7 @@ from core.text.sanitize import plural
 
 html, duration = display.html, display.duration
 DEMO_HOST = "handbook.openquery.example"
-"""Host of the demo library's articles, which the Handbook page shows."""
+"""Host of the demo library's articles, shown on the Handbook page."""
 
 
 def show(*nodes: Node, width: Literal["stretch", "content"] = "stretch") -> None:
@@ -23,7 +26,7 @@ def show(*nodes: Node, width: Literal["stretch", "content"] = "stretch") -> None
 
 
 def icon(name: str) -> Element:
-    """A symbol of the icon font, hidden from screen readers."""
+    """Return a symbol of the icon font, hidden from screen readers."""
     return span(".oq-icon", aria_hidden="true")[name]
 
 
@@ -33,7 +36,7 @@ def status_icon(symbol: str, label: str, classes: str) -> Element:
 
 
 def pick_link(kind: str, name: str, *, current: bool = False, **attributes: Any) -> Element:
-    """A link whose click `browser.chart_clicks` reports; `current` is what is open already."""
+    """Return a link for `browser.chart_clicks`. `current` marks the open item."""
     is_current = "true" if current else None
     return a(href=f"#pick-{kind}/{quote(name, safe='')}", **attributes, aria_current=is_current)
 
@@ -44,36 +47,36 @@ def chip(text: Node, symbol: str = "", tone: str = "") -> Element:
 
 
 def title(text: str, lead: str = "") -> Node:
-    """The title of a page, and a sentence that says what the page is for."""
+    """Return the title of a page, with a sentence on its purpose."""
     return h1(".oq-title")[text], lead and p(".oq-lead")[lead]
 
 
 def numbered(number: int, text: str, note: str = "") -> Element:
-    """The heading of a step of a form, with a note beside it."""
+    """Return the numbered heading of a form step, with a note."""
     return div(".oq-numbered")[span(".number")[str(number)], h2[text], note and span[note]]
 
 
 def kicker(text: str, note: str = "", *swatches: tuple[str, str]) -> Element:
-    """The heading of a section, with a note beside it; without a text only the note.
+    """Return the heading of a section with a note. Without a text, only the note.
 
-    `swatches` explain the marks of a chart: pairs of a class and the words beside the mark.
+    `swatches` explain the marks of a chart: pairs of a class and its meaning.
     """
     marks = (span(class_=["mark", name])[i, words] for name, words in swatches)
     return div(".oq-kicker")[text and h2[text], note and span[note], marks]
 
 
 def empty(text: str, symbol: str = "hourglass_empty") -> Element:
-    """What is shown in the place of something that is not there."""
+    """Return a placeholder for missing content."""
     return div(".oq-empty")[icon(symbol), text]
 
 
 def show_empty(text: str, symbol: str = "hourglass_empty") -> None:
-    """Say why there is nothing to show."""
+    """Draw a placeholder with the reason for missing content."""
     show(empty(text, symbol))
 
 
 def busy(symbol: str, text: str) -> Element:
-    """A line that says what is being done."""
+    """Return a line about work in progress."""
     return div(".oq-tuned.busy")[icon(symbol), span[text]]
 
 
@@ -83,7 +86,7 @@ def verdict(text: str, tone: str = "") -> Element:
 
 
 def region(classes: str, label: str) -> Element:
-    """A part of the page that scrolls by itself, also with the keyboard."""
+    """Return a scrollable part of the page. The keyboard scrolls it too."""
     return div(class_=classes, tabindex="0", role="region", aria_label=label)
 
 
@@ -94,23 +97,26 @@ def data_table(
     classes: str = "oq-settings",
     **of_table: str,
 ) -> Element:
-    """A table in a region of its own: the texts or cells of its head, and its rows; `of_table` are its attributes."""
+    """Return a table in a scrollable region.
+
+    `head` has the texts or cells of its head, `of_table` its attributes.
+    """
     cells = (th(scope="col")[cell] if isinstance(cell, str) else cell for cell in head)
     return region(classes, label)[table(of_table)[thead[tr[cells]], tbody[rows]]]
 
 
 def fact(value: str, label: str, hint: str = "", tone: str = "") -> Element:
-    """A figure with what it counts; `hint` is its tooltip."""
+    """Return a figure with its noun. `hint` is the tooltip."""
     return span(class_=tone, title=hint or None)[b[value], " ", label]
 
 
 def count(number: int, noun: str, ending: str = "", hint: str = "", tone: str = "") -> Element:
-    """A number with the noun that it counts, in the singular or plural, and what follows the noun."""
+    """Return a number with its noun, singular or plural. `ending` follows the noun."""
     return fact(f"{number:,}", f"{plural(number, noun)}{ending}", hint, tone)
 
 
 def author(name: str, hint: str = "") -> Element:
-    """The model or measure at the end of a line of facts."""
+    """Return the model or measure at the end of a line of facts."""
     return span(".who", title=hint or None)[name]
 
 
@@ -120,7 +126,7 @@ def facts(*parts: Node) -> Element:
 
 
 def legend(*entries: tuple[str, str]) -> Element:
-    """Swatches with their meanings: pairs of a class and the words beside the swatch."""
+    """Return swatches with their meanings, from pairs of class and words."""
     return div(".oq-legend")[(span(class_=name)[i, words] for name, words in entries)]
 
 
@@ -130,7 +136,7 @@ def scale(low: str, high: str) -> Element:
 
 
 def meter(share: float) -> Element:
-    """A horizontal bar; `share` is from 0 to 1."""
+    """Return a horizontal bar. `share` is from 0 to 1."""
     return div(".oq-meter")[i(style=f"width:{max(0.0, min(share, 1.0)):.1%}")]
 
 
@@ -143,9 +149,10 @@ def size(count: int) -> str:
 
 
 def open_url(url: str, page: int | None = None) -> str:
-    """The target of an "Open" link: the page's address, or this app's page for demo articles and library passages.
+    """Return the target of an "Open" link, or "".
 
-    Empty when the address is unsafe, or is that of a document that has none of its own. `page` is a page number in a paged document.
+    It is the page's address, or this app's page for demo articles and library passages. It is "" for an
+    unsafe address, and for a document without an address. `page` is a page number in a paged document.
     """
     if passage_reference := passage_at_url(url):
         return _in_library(*passage_reference)
@@ -159,7 +166,7 @@ def open_url(url: str, page: int | None = None) -> str:
 
 
 def display_url(url: str) -> str:
-    """An address for display; for a library passage, the name of its collection."""
+    """Return an address for display. A library passage shows the name of its collection."""
     passage_reference = passage_at_url(url)
     return f"in the collection {passage_reference[0]}" if passage_reference else url
 
@@ -169,11 +176,14 @@ def _in_library(collection: str, passage: str) -> str:
 
 
 def passage_link(collection: str, passage: str, label: str) -> Element:
-    """`label` as a link to a passage in its document."""
+    """Return `label` as a link to a passage in its document."""
     return a(href=_in_library(collection, passage), target="_blank", rel="noopener")[label]
 
 
 def link_out(url: str, label: str) -> Node:
-    """`label` as a link that opens in another tab; without a link when the address is unsafe."""
+    """Return `label` as a link that opens in another tab.
+
+    An unsafe address gives the label without a link.
+    """
     target = open_url(url)
     return a(href=target, target="_blank", rel="noopener noreferrer nofollow")[label] if target else label

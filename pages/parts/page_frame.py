@@ -1,4 +1,7 @@
-"""Frame of the Explain and Compare pages: the chosen run, headings, tables, and cached work on the core's loop."""
+"""Frame of Explain and Compare: the run, headings, tables, and cached work.
+
+The work runs on the core's loop.
+"""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
@@ -37,7 +40,7 @@ SESSION_KEYS_OF_RUN = (
     "extraction_fetch",
     "extraction_by",
 )
-"""Session state about one run, selections and cached results, removed when another run is shown."""
+"""Session keys to remove when another run is shown. They have selections and cached results."""
 
 
 def dark() -> bool:
@@ -46,7 +49,7 @@ def dark() -> bool:
 
 
 def chosen_run(title: str, lead: str, page: str) -> Run:
-    """The run to show. Without one, or while it is running, the page says so and stops."""
+    """Return the run to show. Without a run, or with a running run, the page says so and stops."""
     with needed:
         run = runtime.current()
     address.keep_history(run)
@@ -70,8 +73,10 @@ def chosen_run(title: str, lead: str, page: str) -> Run:
 
 
 def being_filled(run: Run) -> bool:
-    """Whether passages of an ended run that wait for their vectors are being embedded; the page is drawn anew where some
-    were since the run was read."""
+    """Whether passages of an ended run are still being embedded.
+
+    If the passages have changed since the run was read, the page is drawn again.
+    """
     if run.live or not embedded_so_far(run):
         return False
     registry = runtime.runs()
@@ -90,7 +95,7 @@ def _is_live(run_id: str) -> bool:
 
 
 def _filling(run: Run) -> None:
-    """Say how many passages have a vector, and draw the page anew whenever there are more."""
+    """Draw the number of embedded passages. The page is drawn again for every change."""
 
     until(
         lambda: runtime.runs().get(run.id) is not run or not runtime.runs().is_filling(run.id),
@@ -101,7 +106,7 @@ def _filling(run: Run) -> None:
 
 
 def head(title: str, run: Run, page: str) -> None:
-    """Draw the heading of a page about a run, with links to the other pages about it."""
+    """Draw a run's heading, with links to its other pages."""
     other, name, symbol = (
         (COMPARE, "Compare settings", "compare_arrows")
         if page == EXPLAIN
@@ -136,8 +141,10 @@ def _latest(page: str) -> None:
 def until(
     ended: Callable[[], object], draw: Callable[[], object], *, key: str, every: float | None = 0.3
 ) -> None:
-    """Draw a part of the page `every` so many seconds until what it shows has `ended`, when the page is drawn anew; with None
-    once, as it is."""
+    """Redraw a fragment every `every` seconds until `ended()`, then rerun the page.
+
+    With None, the fragment is drawn once.
+    """
 
     @st.fragment(run_every=every, key=key)
     def part() -> None:
@@ -149,12 +156,12 @@ def until(
 
 
 def waiting(ended: Callable[[], object], symbol: str, text: str, *, key: str) -> None:
-    """Say what is done until it has `ended`."""
+    """Draw a line about work in progress until `ended()`."""
     until(ended, lambda: markup.show(markup.busy(symbol, text)), key=key)
 
 
 def how_to_read(sentence: str, slug: str) -> None:
-    """One sentence on how to read a view, with a link to an article of the handbook."""
+    """Draw a sentence on reading a view, with a handbook link."""
     title = next(chapter.title for chapter in chapters(HANDBOOK) if chapter.slug == slug)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="how_to_read"):
         markup.show(p(".oq-reading")[sentence])
@@ -171,8 +178,11 @@ def table(
     alt: str,
     max_rows: int = 10,
 ) -> None:
-    """A read-only table with a row for each item, of which at most `max_rows` are visible. A column has its configuration,
-    and what its cell shows of an item."""
+    """Draw a read-only table with a row per item.
+
+    At most `max_rows` rows are visible. A column has its configuration, and a function from an item to its
+    cell.
+    """
     config = {name: column for name, (column, _) in columns.items()}
     rows = [{name: cell(item) for name, (_, cell) in columns.items()} for item in items]
     with st.container(key=key):  # Streamlit gives no class to a table without selection
@@ -204,8 +214,11 @@ def cached(
     *,
     cache_if: Callable[[T], object] = lambda _: True,
 ) -> T:
-    """The result of `make`, cached in this browser session by a name, for one state of the run and of what else `make`
-    depends on, the `key`. `cache_if` says whether a result may be cached; a fallback, for example, may not."""
+    """Return the result of `make`, cached by `name` in this session.
+
+    A cached result is valid for one state of the run and one `key`, which has the other inputs of `make`.
+    `cache_if` says whether to cache a result. A fallback, for example, should not be cached.
+    """
     store: dict[str, tuple[object, T]] = st.session_state.setdefault("view_cache", {})
     state = (run.id, run.seconds, key)
     if name in store and store[name][0] == state:
@@ -223,7 +236,10 @@ def compute(
     *,
     cache_if: Callable[[T], object] = lambda _: True,
 ) -> T | None:
-    """The result of `work` with the embedder, cached; None when it failed, and the page shows the error."""
+    """Return the cached result of `work` with the embedder, or None.
+
+    After a failure the page shows the error.
+    """
     registry, access = runtime.runs(), runtime.access()
 
     async def job() -> T:
@@ -240,7 +256,10 @@ def run_on_loop(
     *,
     cache_if: Callable[[T], object] = lambda _: True,
 ) -> T | None:
-    """The result of `job` on the core's event loop, cached; None when it failed, and the page shows the error."""
+    """Return the cached result of `job` on the core's loop, or None.
+
+    After a failure the page shows the error.
+    """
     with shown, st.spinner("Comparing …"):
         return cached(
             name,
@@ -253,5 +272,8 @@ def run_on_loop(
 
 
 def _stop_if_outdated() -> None:
-    """End this script run when the user has acted meanwhile: Streamlit checks when session state is read."""
+    """End this script run if the user has acted meanwhile.
+
+    Streamlit checks whenever session state is read.
+    """
     st.session_state.get("view_cache")

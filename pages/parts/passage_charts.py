@@ -17,9 +17,9 @@ from core.text.display import decimal, passage_label
 from pages.parts import markup
 
 MOST_POINTS = 300
-"""Points are SVG, because the content security policy forbids what WebGL needs (decision 0012)."""
+"""Most points to draw. They are SVG, because the content security policy blocks WebGL (decision 0012)."""
 HOVER = 80
-"""Characters of a passage outside of the context in its hover text: that of all points is sent with every change."""
+"""Characters of hover text for a passage outside the context. All hover texts are sent with every change."""
 SITES = {
     False: ("#3D4FC4", "#B4437A", "#18794E", "#2E86AB", "#8A6D1F", "#7C4DBC", "#5B7083", "#A8572A"),
     True: ("#8C9BFF", "#F287BE", "#5BD69A", "#6CC7E8", "#E8C468", "#C0A2FF", "#A3ADC2", "#F0A07A"),
@@ -30,22 +30,22 @@ GRID = {False: "#ECEEF4", True: "#222635"}
 REST = {False: "#C9CEDD", True: "#3A4056"}
 MARK = "#E08A00"
 MARKER = {False: "#CC7A00", True: "#F0A63A"}
-"""The mark's colour for thin lines and small marks, with a contrast of 3:1 on the card."""
+"""The mark's colour for thin lines and small marks. The contrast on the card is 3:1."""
 LABELS = {"bm25": "BM25"}
-"""Names of scores on the screen, where they differ."""
+"""Screen names of scores, if different."""
 OTHERS = "other passages"
 TEMPLATE = {
     "layout": {
-        part: pio.templates["plotly"].layout.to_plotly_json()[part]  # values that orjson writes as they are
+        part: pio.templates["plotly"].layout.to_plotly_json()[part]  # values that orjson can write
         for part in ("xaxis", "yaxis", "hovermode", "colorway", "annotationdefaults", "shapedefaults")
     }
 }
-"""What charts use of Plotly's own template, which would be sent whole with each of them."""
+"""The used parts of Plotly's template. The whole template would be sent with each chart."""
 HEIGHT = 164
 """Pixels of the charts of the Research page."""
 MARKERS = {"type": "scatter", "mode": "markers"}
 ACROSS = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1}
-"""A line from one edge of the chart to the other."""
+"""A line across the whole chart."""
 CONFIG = {"displayModeBar": False, "scrollZoom": True, "doubleClick": "reset"}
 
 
@@ -54,18 +54,21 @@ projection = functools.lru_cache(maxsize=4)(passage_projection)
 
 
 def _rounded(values: Iterable[float | None]) -> list[float | None]:
-    """Numbers with as many digits as a chart can show: more would only be sent."""
+    """Return numbers rounded to 4 digits. A chart cannot show more."""
     return [None if value is None or math.isnan(value) else round(float(value), 4) for value in values]
 
 
 def shown_points(rows: Sequence[RankedPassage], projected: Projection) -> tuple[RankedPassage, ...]:
-    """The passages that are drawn on a map, at most `MOST_POINTS`: those that wait for their vectors have no place there."""
+    """Return the passages to draw on a map, at most `MOST_POINTS`. Passages without a vector are left out."""
     return tuple(row for row in sampled(rows, MOST_POINTS) if not math.isnan(projected.points[row.row, 0]))
 
 
 class Chart(BaseFigure):  # type: ignore[misc]
-    """Data and layout as they are sent. Plotly's own figures check and copy every part, which takes the most time of a move
-    of a slider; a test has them check what is drawn here."""
+    """Chart data and layout, without Plotly's checks.
+
+    Plotly's own figures check and copy every part, which takes most of the time of a slider move. A test has
+    them check the drawn charts.
+    """
 
     def __init__(self, data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> None:
         self.__dict__["spec"] = {"data": data, "layout": layout}
@@ -76,7 +79,10 @@ class Chart(BaseFigure):  # type: ignore[misc]
 
 
 def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection, *, dark: bool) -> Chart:
-    """Passages coloured by page; those in the context are larger, ringed and joined to the question."""
+    """Return a map of passages coloured by page.
+
+    Passages in the context are larger, ringed and joined to the question.
+    """
     points = shown_points(rows, projected)
     keys = {key: place for place, key in enumerate(dict.fromkeys(row.key for row in rows if row.number))}
     colours = SITES[dark]
@@ -128,16 +134,16 @@ def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection
 
 
 def score_name(curve: ScoreCurve) -> str:
-    """Return the name of the score that ranks, such as "Fused score"."""
+    """Return the name of the ranking score, such as "Fused score"."""
     names = {"cosine": "Cosine", "bm25": "BM25"}
     return names.get(curve.name, f"{curve.name.capitalize()} score")
 
 
 def score_chart(curve: ScoreCurve, run: Run, *, dark: bool, others: bool = False) -> Chart:
-    """The score that ranks, by rank, with the cut-off of the context.
+    """Return a chart of the ranking score by rank, with the cut-off.
 
-    With `others`, cosine and BM25 are on an axis of their own, once they are clicked in the legend: they do not fall
-    under a ranking by another score.
+    With `others`, cosine and BM25 have a separate axis, once clicked in the legend: they do not fall under a
+    ranking by another score.
     """
     traces: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
@@ -206,8 +212,11 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool, others: bool = False
 
 
 def dress(figure: go.Figure, dark: bool, revision: str, **layout: Any) -> None:
-    """Apply the layout that all charts share, and more of it. The user's zoom is kept while `revision` stays the same."""
-    figure.layout.template = TEMPLATE  # update_layout would add to the one that is there
+    """Apply the shared layout and `layout` to a chart.
+
+    The user's zoom is kept while `revision` stays the same.
+    """
+    figure.layout.template = TEMPLATE  # update_layout would add to the current template
     figure.update_layout(base_layout(dark, revision))
     figure.update_layout(**layout)
 
@@ -229,13 +238,16 @@ def base_layout(dark: bool, revision: str) -> dict[str, Any]:
 
 
 def hover(row: RankedPassage) -> str:
-    """The hover text of a passage: its title, its scores, and its text."""
+    """Return a passage's hover text: title, scores and text."""
     title, *lines = _hover_cells(row)
     return f"<b>{title}</b><br>" + "<br>".join(filter(None, lines))
 
 
 def _hover_cells(row: RankedPassage) -> list[str]:
-    """The lines of a hover text, as many for all passages in the context, and for all outside of it."""
+    """Return the lines of a hover text.
+
+    Their number is fixed, with one value for context passages and another for all others.
+    """
     cosine = "" if row.cosine is None else f" · cosine {decimal(row.cosine, 3)}"
     number = f"[{row.number}] " if row.number else ""
     lines = _lines(row.text, *((SNIPPET, 3) if row.number else (HOVER, 2)))
@@ -249,7 +261,10 @@ def _title(title: str) -> str:
 
 @functools.lru_cache(maxsize=2 * MOST_POINTS)
 def _lines(text: str, limit: int, count: int) -> tuple[str, ...]:
-    """The beginning of a passage in `count` lines, some of them empty, kept while its ranking is tuned."""
+    """Return a passage's beginning in `count` lines.
+
+    Some can be empty. The result is cached while its ranking is tuned.
+    """
     words = markup.html(passage_label(text, limit)).split()
     width = max(9, -(-len(words) // count))
     return tuple(" ".join(words[start : start + width]) for start in range(0, count * width, width))

@@ -25,16 +25,18 @@ def reader(
     also: tuple[str, ...] = (),
     controls: Callable[[], None] | None = None,
 ) -> None:
-    """Draw the article scrolled to the passage at `place`, below a short label such as its rank.
+    """Draw the article scrolled to a passage, below a short label.
+
+    The passage is at `place`. The label is its rank, for example.
 
     Args:
         page: The page with the article's text.
-        given_place: The offsets of what the answer was written from, where that is more than the passage.
+        given_place: The span that the answer was written from, if longer than the passage.
         facts: Facts about the passage, elements of `markup.fact`.
         key: The key of the container and prefix of its widgets' keys.
-        opened: The name in the session state of what is open, which the close button sets to None; None: no button.
+        opened: The session key of the open item, which the close button sets to None. None: no button.
         also: Sites of other pages with the same text.
-        controls: Draws further controls above the text.
+        controls: Draws more controls above the text.
     """
     with st.container(border=True, key=key, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}_head"):
@@ -91,9 +93,10 @@ def reader(
 
 
 def with_structures(article: Article, start: int, text: str) -> list[Node]:
-    """`text`, which begins at `start` of the article's, with the tables and the code in it as elements of a class.
+    """Return `text` with its tables and code as elements.
 
-    The nodes together have the very same text, so that what is marked in it stays exact.
+    `text` begins at `start` in the article. The nodes together have exactly this text, so that marks in it
+    stay exact.
     """
     nodes: list[Node] = []
     done, end = start, start + len(text)
@@ -106,5 +109,5 @@ def with_structures(article: Article, start: int, text: str) -> list[Node]:
 
 
 def _given(nodes: list[Node]) -> Node:
-    """Text around the passage that the answer was written from, too."""
+    """Return text around the passage that the answer also used."""
     return bool(nodes) and span(".given")[nodes]

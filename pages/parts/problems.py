@@ -8,7 +8,7 @@ from pages.parts import runtime
 
 
 def problem(error: OpenQueryError) -> None:
-    """Show an error of the core, with what to do."""
+    """Show an error of the core and its hint."""
     st.error(_message(error.message, error.hint), icon=":material/error:")
 
 
@@ -18,9 +18,9 @@ def _stop(error: OpenQueryError) -> None:
 
 
 shown = Handled(problem)
-"""A part of a page that the core may fail to give: the error stands in its place."""
+"""Handles errors of a part of a page. The error is shown in place of the part."""
 needed = Handled(_stop)
-"""What a page is about: where the core fails to give it, the page shows the error and ends."""
+"""Handles errors in loading the page's subject. The page shows the error and stops."""
 
 
 def refusal() -> None:
@@ -30,7 +30,10 @@ def refusal() -> None:
 
 
 def missing(kind: str, name: str, what_there_is: str) -> None:
-    """Say that the address names an article, collection or experiment that does not exist, and what there is."""
+    """Say that the addressed item does not exist.
+
+    `kind` is article, collection or experiment. `what_there_is` lists the existing items.
+    """
     st.warning(_message(f"There is no {kind} {name[:60]}.", what_there_is), icon=":material/search_off:")
 
 

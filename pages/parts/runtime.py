@@ -27,12 +27,15 @@ from pages.parts.submission_guard import SubmissionGuard
 RESEARCH = "pages/research.py"
 EVALUATE = "pages/evaluate.py"
 REPLAY = "replay"
-"""In the session state: the run that is being replayed."""
+"""Session key of the replayed run."""
 START_TIMEOUT = 5.0
 QUICK_SECONDS = 0.1
-"""How long a page waits for a ranking, most of which need no second drawing then, before it shows the old one."""
+"""Seconds to wait for a ranking before showing the old one. Most rankings then need no second drawing."""
 FULL_SPEED_RUNS = 8
-"""With more live runs than this, pages ask less often what is new: together at most as often as so many do."""
+"""Number of live runs with full polling speed.
+
+With more runs, each page polls less, and the total stays constant.
+"""
 _lock = threading.Lock()
 _submissions = SubmissionGuard()
 
@@ -53,15 +56,15 @@ def runs() -> RunRegistry:
 
 
 def prices() -> Prices:
-    """What models cost on this server."""
+    """Return the model prices of this server."""
     return runs().engine.prices.read()
 
 
 def refresh_every(seconds: float) -> float:
-    """How often a page asks what is new: every so many seconds, and less often while many runs are live.
+    """Return the polling interval of a page, in seconds. It grows while many runs are live.
 
-    A browser asks whether or not the last answer has come. Asked more often than it can draw, a server would drop
-    one drawing for the next, and nobody would see any.
+    A browser polls without waiting for the last answer. If it polled faster than the server can draw, the
+    server would drop one drawing for the next, and nobody would see any.
     """
     return seconds * max(1.0, runs().live_runs() / FULL_SPEED_RUNS)
 
@@ -75,23 +78,23 @@ def close() -> None:
 
 
 def session_id() -> str:
-    """The id of this browser session, under which its tunings run."""
+    """Return this browser session's id, which names its tunings."""
     name: str = st.session_state.setdefault("session_id", secrets.token_urlsafe(12))
     return name
 
 
 def quota_subject() -> str:
-    """The subject of quotas: the signed-in user, else the browser's IP address."""
+    """Return the subject of quotas. It is the signed-in user, else the browser's IP address."""
     return _signed_in() or str(st.context.ip_address or "")
 
 
 def history_user() -> str:
-    """The user of what this visitor makes: the signed-in user, else this browser session."""
+    """Return the owner of this visitor's data. It is the signed-in user, else this browser session."""
     return _signed_in() or f"session {session_id()}"
 
 
 def caller() -> Caller:
-    """This visitor, with the rights that they have on this server."""
+    """Return this visitor with their rights on this server."""
     role = Role.PERSON if _signed_in() else Role.VISITOR
     return Caller.of(role, history_user(), shared=runs().settings.shared)
 
@@ -99,7 +102,7 @@ def caller() -> Caller:
 def change_runs(
     run_ids: Iterable[str], work: Callable[[], object], action: Action = Action.CHANGE_RUN
 ) -> bool:
-    """Do something with runs if this visitor may with all of them; else, or if it fails, show why not."""
+    """Change runs if this visitor may change all of them. A refusal or failure is shown."""
     with refusing:
         visitor = caller()
         for run_id in run_ids:
@@ -115,17 +118,22 @@ def stop(run_id: str) -> None:
 
 
 def quote(run_id: str) -> None:
-    """Have the sources quoted instead of waiting for the chat model, if this visitor may."""
+    """Quote the sources instead of waiting for the chat model, if this visitor may."""
     change_runs([run_id], lambda: runs().quote(run_id, access()))
 
 
 def label_user() -> str:
-    """The user of presets and labels: the visitor on a shared server, else nobody, so that all have the same."""
+    """Return the user of presets and labels, or "".
+
+    On a shared server it is the visitor. Elsewhere everybody shares them.
+    """
     return history_user() if runs().settings.shared else ""
 
 
 def history(limit: int) -> tuple[RunSummary, ...]:
-    """The latest runs. Signed-in users, and all visitors of a shared server, see their own; a link shares a run.
+    """Return the latest runs.
+
+    Signed-in users, and all visitors of a shared server, see only their own. A link shares a run.
 
     Raises:
         StoreFailed: when the store cannot be read.
@@ -139,7 +147,10 @@ def _signed_in() -> str:
 
 
 def access() -> Access:
-    """The visitor's API key, base URL and model, which are in the session state only, and the subject of their quotas."""
+    """Return the visitor's API key, base URL, model and quota subject.
+
+    The first three are only in the session state.
+    """
     key = st.session_state.get("access_key", "").strip()
     return Access(
         api_key=SecretStr(key) if key else None,
@@ -153,15 +164,19 @@ def access() -> Access:
 
 
 def came_by_history() -> bool:
-    """Whether this script run follows the browser's Back or Forward: what to show is then in the address alone."""
+    """Whether this script run follows the browser's Back or Forward.
+
+    Only the address then decides what to show.
+    """
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
 
 
 def current() -> Run | None:
-    """The run in the address; without one, the run shown before the visitor opened another page.
+    """Return the run in the address, or the last shown run.
 
-    Back and Forward lead to an address as it was: one without a run shows none.
+    Without a run in the address, it is the run shown before the visitor opened another page. Back and Forward
+    lead to an old address, which shows no run if it names none.
     """
     first = "session_id" not in st.session_state
     session_id()  # created on the first script run, before any action
@@ -187,7 +202,7 @@ def current() -> Run | None:
 
 
 def missing_run(run_id: str) -> tuple[str, str]:
-    """What to say of a run that is not there, with a hint."""
+    """Return the message and hint for a missing run."""
     if is_link(run_id):
         return (
             "This link does not lead to a run any more.",
@@ -210,7 +225,7 @@ def _forget_run() -> None:
 
 
 def start(question: str, knobs: Knobs, queries: Sequence[str] = ()) -> str:
-    """Start a run of this visitor, and return its id. Raises as `RunRegistry.start`."""
+    """Start a run of this visitor, and return its id. Raises the errors of `RunRegistry.start`."""
     return runs().start(question, knobs, access(), queries=queries, user=history_user())
 
 
@@ -229,29 +244,30 @@ def ask(question: str, knobs: Knobs, *, from_question_box: bool = True) -> None:
 
 
 def refuse(message: str, hint: str = "") -> None:
-    """Keep why an action was refused, which the page shows once."""
+    """Keep the reason of a refused action, to show once."""
     st.session_state["refused"] = (message, hint)
 
 
 refusing = Handled(lambda error: refuse(error.message, error.hint))
-"""An action of the visitor, which the core may refuse: the page shows why."""
+"""Handles refusals of the visitor's actions. The page shows the reason."""
 
 
 def has_refusal() -> bool:
-    """Whether the latest action was refused, and the page does not say so yet."""
+    """Whether a refusal of the latest action is still to be shown."""
     return "refused" in st.session_state
 
 
 def refusal() -> tuple[str, str] | None:
-    """Why the latest action was refused, with a hint; removed by reading it."""
+    """Return and remove the latest refusal with its hint."""
     refusal: tuple[str, str] | None = st.session_state.pop("refused", None)
     return refusal
 
 
 def tuned(run: Run, knobs: Knobs) -> Job | None:
-    """The job that ranks the finished run under these knobs for this visitor; None when they are the run's own.
+    """Return this visitor's job that ranks the run under these knobs, or None.
 
-    A ranking that takes milliseconds is waited for, so that the page is drawn once.
+    None is returned for the run's own knobs, and for a run that cannot be ranked. A ranking that takes
+    milliseconds is waited for, so that the page is drawn once.
     """
     if run.live or run.index is None:
         return None
@@ -263,8 +279,10 @@ def tuned(run: Run, knobs: Knobs) -> Job | None:
 
 
 def continue_run(run_id: str, work: Callable[..., object], *arguments: object) -> None:
-    """Start work that continues a finished run, and wait until the run has changed: the next script run then finds it
-    live, and polls. `work` is a method of the registry, which gets the id, the arguments and the visitor's access.
+    """Start work that continues a finished run, and wait for a change.
+
+    The next script run then finds the run live, and polls. `work` is a method of the registry, which gets the
+    id, the arguments and the visitor's access.
     """
     before = runs().get(run_id)
     if not change_runs([run_id], lambda: work(run_id, *arguments, access())):
@@ -275,13 +293,16 @@ def continue_run(run_id: str, work: Callable[..., object], *arguments: object) -
 
 
 def replay_of(run_id: str) -> Replay | None:
-    """The replay of this run that this session has begun."""
+    """Return this session's replay of this run, or None."""
     replay: Replay | None = st.session_state.get(REPLAY)
     return replay if replay is not None and replay.recorded.run.id == run_id else None
 
 
 def clock(run: Run, name: str = "") -> float:
-    """Seconds of the run's clock now, extrapolated since its last event. Runs on one page have different names."""
+    """Return the current seconds of the run's clock.
+
+    They are extrapolated since its last event. Runs on one page have different names.
+    """
     if not run.live:
         return run.seconds
     if replay := replay_of(run.id):

@@ -1,4 +1,4 @@
-"""The services of the next run: search, models, and what else can be searched."""
+"""The services of the next run: search, models, and other sources."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ class Connections:
 
     search: str
     search_note: str
-    """Where the question goes, when nobody chose that; empty otherwise."""
+    """Where the question is sent if nobody chose a backend, or ""."""
     chat: str
     embedder: str
     egress: str
-    """Which models off this machine are given text; empty when the models cannot be told."""
+    """Which external models receive text, or "" if unknown."""
 
 
 SEARCHES = {
@@ -36,11 +36,11 @@ _UNCHOSEN = {
 
 
 def connections(backend: str, origin: str) -> Connections:
-    """The services of a run with this search backend and origin, and the visitor's own servers."""
+    """Return the services for a search backend and origin. The visitor's own servers are included."""
     registry = runtime.runs()
     mine = runtime.access()
     resolved, server, egress = Backend(backend), None, ""
-    with suppress(OpenQueryError):  # the question itself reports what does not answer
+    with suppress(OpenQueryError):  # the question itself reports unreachable services
         resolved = registry.call(registry.engine.searches.resolve_backend(resolved, mine), timeout=3)
         server = registry.call(registry.engine.models.servers.chat_server(mine), timeout=3)
         egress = registry.call(egress_report(registry.engine, mine), timeout=3)

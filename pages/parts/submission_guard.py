@@ -1,8 +1,8 @@
 """Deduplication of submitted questions: a double submission starts one run.
 
-A key that is pressed twice, or a click after Enter, submits the question twice. The second event aborts the script
-run of the first, which may lose session state, and with it some settings. So submissions are remembered outside of
-the session, and the second returns the run of the first.
+A key that is pressed twice, or a click after Enter, submits the question twice. The second event aborts the
+script run of the first, which may lose session state, and with it some settings. So submissions are
+remembered outside the session, and the second returns the run of the first.
 """
 
 import threading
@@ -15,9 +15,12 @@ from cachetools import LRUCache
 from core.config.knobs import Knobs
 
 SAME_SETTINGS_SECONDS = 3.0
-"""Seconds within which the same question under the same settings is one submission."""
+"""Seconds in which the same question and settings are one submission."""
 ANY_SETTINGS_SECONDS = 1.0
-"""Seconds within which it is one submission whatever the settings: nobody changes one and asks so quickly."""
+"""Seconds in which the same question is one submission under any settings.
+
+Nobody changes a setting and asks so quickly.
+"""
 MAX_SESSIONS = 1000
 
 
@@ -46,11 +49,11 @@ class SubmissionGuard:
         live: Callable[[str], bool],
         settings_may_be_lost: bool = True,
     ) -> str:
-        """The id of the submission's run: a new one from `start`, or that of the same submission before.
+        """Return the run id of a submission. `start` makes a new id, and a duplicate gets the earlier id.
 
-        While that run is `live` the same question is the same submission, because its page offers no other
-        one: on a busy machine the second event may come late. `settings_may_be_lost` is False for a submission
-        that names its settings itself. Raises what `start` raises.
+        While that run is `live` the same question is the same submission, because its page offers no other:
+        on a busy machine the second event may come late. `settings_may_be_lost` is False for a submission
+        that names its settings itself. Errors of `start` are passed on.
         """
         within = ANY_SETTINGS_SECONDS if settings_may_be_lost else 0.0
         with self._lock:

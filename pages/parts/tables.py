@@ -1,4 +1,4 @@
-"""Tables: numbers as they are shown, and tables of identified items of which one is open."""
+"""Tables: formatted numbers, and tables with one open item."""
 
 import math
 import re
@@ -18,20 +18,23 @@ T = TypeVar("T")
 ROW_HEIGHT = 33
 """Pixels."""
 NARROW_ROW_HEIGHT, NARROW_ROWS = 80, 7
-"""Pixels of a row on a narrow screen, and visible rows: text wraps there, as it does in rows of more than 4 rem."""
+"""Pixels of a row, and number of visible rows, on a narrow screen.
+
+Text wraps there, like in rows of more than 4 rem.
+"""
 NARROW_COLUMN, NARROW_TEXT = 160, 84
-"""Pixels of the widest column on a narrow screen, and the characters that are in view in it."""
+"""Pixels of the widest column on a narrow screen, and its visible characters."""
 PAGE_ROWS = 100
-"""Rows that are sent to the browser at once; further ones are on further pages."""
+"""Rows to send to the browser at once. The others are on later pages."""
 OUTDATED = 1.0
-"""Seconds after a drawing in which the browser may still tell the selection that the drawing replaced."""
+"""Seconds in which the browser may still send the selection that a drawing replaced."""
 _DIGITS = re.compile(r"%\+?\.(\d+)f")
 
 
 def frame(rows: Sequence[Any], columns: Sequence[str], config: Mapping[str, Any] | None = None) -> pa.Table:
-    """Rows, tuples or mappings by column, as an Arrow table in which no number is shown as -0.00.
+    """Return rows as an Arrow table that never shows -0.00. Rows are tuples or mappings by column.
 
-    A negative number that its column's format rounds to zero becomes zero; all others stay as they are.
+    A negative number that its column's format rounds to zero becomes zero. All others stay unchanged.
     """
     cells = {
         name: [row[name if isinstance(row, Mapping) else place] for row in rows]
@@ -46,26 +49,32 @@ def frame(rows: Sequence[Any], columns: Sequence[str], config: Mapping[str, Any]
 
 
 def _column(cells: list[Any]) -> pa.Array:
-    """The cells of a column. Of texts that stand in several rows, such as titles and addresses, each is sent once."""
+    """Return a column as an Arrow array. Repeated texts, such as titles and addresses, are sent once."""
     column = pa.array(cells)
     is_repeated = pa.types.is_string(column.type) and 2 * len(set(cells)) < len(cells)
     return column.dictionary_encode() if is_repeated else column
 
 
 def _digits(config: Any) -> int | None:
-    """The digits after the point that a column of numbers shows."""
+    """Return a number column's digits after the point, or None."""
     of_type = config.get("type_config") if isinstance(config, Mapping) else None
     digits = _DIGITS.fullmatch(str((of_type or {}).get("format")))
     return int(digits[1]) if digits else None
 
 
 def row_height() -> int:
-    """Pixels of a row: one line of text, or four on a narrow screen, where columns are narrow, too."""
+    """Return the pixels of a row.
+
+    It has one line of text, or four on a narrow screen, because columns are narrow too.
+    """
     return NARROW_ROW_HEIGHT if browser.is_narrow() else ROW_HEIGHT
 
 
 def fitted(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """The column configuration, on a narrow screen without columns so wide that the next ones are out of view."""
+    """Return the column configuration for the screen.
+
+    A narrow screen limits the widths, so that more columns are visible.
+    """
     if not browser.is_narrow():
         return dict(columns)
 
@@ -80,23 +89,26 @@ def fitted(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def height(rows: int, most: int) -> int:
-    """Pixels of a table that shows at most `most` of its rows, and is never lower than two of them."""
+    """Return the pixels of a table with at most `most` visible rows. It is at least two rows high."""
     most = min(most, NARROW_ROWS) if browser.is_narrow() else most
     return min(most, max(rows, 2)) * row_height() + ROW_HEIGHT + 6
 
 
 def characters_in_view(limit: int) -> int:
-    """At most `limit` characters of a text, and no more than are in view on a narrow screen."""
+    """Return the characters in view, at most `limit`. A narrow screen shows fewer."""
     return min(limit, NARROW_TEXT) if browser.is_narrow() else limit
 
 
 def text_in_view(text: str, limit: int) -> str:
-    """The beginning of a text on one line, with as many characters as `characters_in_view` says."""
+    """Return a text's beginning on one line. `characters_in_view` sets its length."""
     return one_line(text, characters_in_view(limit))
 
 
 def rows_key(name: str, ids: Sequence[str]) -> str:
-    """The key of a table in which several rows can be selected: other rows need another, or they are selected."""
+    """Return a widget key for a table with these rows.
+
+    Other rows need another key, or Streamlit would select them.
+    """
     return f"{name}_{hash(tuple(ids)):x}"
 
 
@@ -105,7 +117,10 @@ def rows_key(name: str, ids: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Selection:
-    """The checked row of a table and its marked cell, which are in the same row unless a click moved one of them."""
+    """The checked row of a table and its marked cell.
+
+    Both are in the same row unless a click moved one of them.
+    """
 
     row: int | None = None
     cell: tuple[int, str] | None = None
@@ -113,10 +128,10 @@ class _Selection:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What the browser has of a table: its widget, the ids of its rows, and the selection.
+    """The browser's copy of a table: widget, row ids and selection.
 
-    `before` is the selection that this drawing replaced. The browser may tell it once more, when it asks for
-    another drawing before it has got this one.
+    `before` is the selection that this drawing replaced. The browser may send it once more, if it requests
+    another drawing before it has received this one.
     """
 
     widget: str
@@ -140,22 +155,23 @@ def selectable_table(
     max_rows: int = 9,
     beside_pages: Callable[[], None] | None = None,
 ) -> None:
-    """Draw items of which at most one is open: a click on a cell, an arrow key or a row's box opens its item.
+    """Draw a table in which at most one item is open.
 
-    Streamlit keeps a selection by row number. Here the open item's id decides, so its row stays checked under
-    every filter, order and page. A change of the listed items, or of the open one, turns to the page of the open item.
+    A click on a cell, an arrow key or a row's box opens its item. Streamlit keeps a selection by row number.
+    Here the open item's id decides, so its row stays checked under every filter, order and page. A change of
+    the listed items, or of the open item, turns to the page of the open item.
 
     Args:
-        items: all that can be listed, in order; only `PAGE_ROWS` of them are sent to the browser.
-        identify: the id of an item, unique in the table and the same in every order.
-        cells: the cells of an item by column.
+        items: all items, in order. Only `PAGE_ROWS` of them are sent to the browser.
+        identify: returns an item's id, unique in the table and equal in every order.
+        cells: returns an item's cells by column.
         columns: the column configuration by column.
         key: the key of the container around the table, and prefix of the state.
-        opened: the name in the session state of the open item's id; None there, or no such name, when none is open.
+        opened: the session key of the open item's id. The value None, or a missing key, means that no item is open.
         alt: the accessible name of the table.
-        order: the columns that are shown at first; all when None.
+        order: the columns shown at first. None means all.
         max_rows: visible rows.
-        beside_pages: draws further controls next to the page control, when there is more than one page.
+        beside_pages: draws controls next to the page control, if the table has several pages.
     """
     drawn: _Drawn | None = st.session_state.get(f"{key}_drawn")
     outdated = drawn is not None and _is_outdated(drawn)
@@ -168,8 +184,8 @@ def selectable_table(
     start = PAGE_ROWS * (page.number - 1)
     page_items, shown_ids = items[start : start + PAGE_ROWS], tuple(ids[start : start + PAGE_ROWS])
     row = None if place is None or not start <= place < start + len(page_items) else place - start
-    # With other rows, or with an item that was opened or closed elsewhere, the table is a new widget: what the
-    # browser still tells of the old one, such as a selection that it clears with its rows, reaches nobody.
+    # The table is a new widget if its rows change, or an item was opened or closed elsewhere: the browser's
+    # late messages about the old widget, such as a selection that it clears with its rows, then reach nobody.
     is_kept = drawn and drawn.ids == shown_ids and (clicked or drawn.selection.row == row)
     number = int(drawn.widget.rpartition("_")[2]) + 1 if drawn else 0
     widget = drawn.widget if drawn and is_kept else f"{key}_table_{number}"
@@ -204,7 +220,7 @@ def selectable_table(
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """The page of a table that is shown, from 1, and the key of the control that turns it.
+    """The shown page of a table, from 1, and its control's key.
 
     `listed` is a hash of the listed ids. A page that is not turned to by hand gets a new control.
     """
@@ -216,7 +232,10 @@ class _Page:
 
 
 def _page(key: str, ids: Sequence[str], open_id: object, place: int | None, pages: int) -> _Page:
-    """The page to show: that of the open item when it or the list is another than before, else the chosen one."""
+    """Return the page to show.
+
+    It is the open item's page if the item or the list has changed, else the chosen page.
+    """
     listed = hash(tuple(ids))
     before: _Page = st.session_state.get(f"{key}_page") or _Page(1, f"{key}_page_0", 0, None)
     chosen: int = st.session_state.get(before.control, before.number)
@@ -233,14 +252,14 @@ def _page(key: str, ids: Sequence[str], open_id: object, place: int | None, page
 
 
 def _is_outdated(drawn: _Drawn) -> bool:
-    """Whether the browser tells the selection that was replaced by the latest drawing, which is no click."""
+    """Whether the browser sent the selection before the latest drawing. That is not a click."""
     return _selection(drawn.widget) == drawn.before and time.monotonic() - drawn.at < OUTDATED
 
 
 def _open_clicked(drawn: _Drawn, opened: str) -> bool:
-    """Open the item whose row was checked or whose cell was clicked since the table was drawn; none when unchecked.
+    """Open the item that was checked or clicked since the drawing. Unchecking closes it.
 
-    Returns whether there was such a click.
+    Returns whether an item was checked, clicked or unchecked.
     """
     if drawn.widget not in st.session_state:
         return False
@@ -255,10 +274,10 @@ def _open_clicked(drawn: _Drawn, opened: str) -> bool:
 
 
 def _check(widget: str, row: int | None, column: str) -> _Selection:
-    """Check this row only, and mark its cell in the column that was marked, so that arrow keys go on from there.
+    """Check only this row, and mark its cell. The marked column is kept for the arrow keys.
 
-    Row and cell change together here, and a click changes one of them: that is how a click is told from
-    a selection that was replaced.
+    Row and cell change together here, and a click changes only one of them. So a click can be distinguished
+    from a replaced selection.
     """
     selection = _selection(widget)
     target = (
@@ -273,7 +292,7 @@ def _check(widget: str, row: int | None, column: str) -> _Selection:
 
 
 def _selection(widget: str) -> _Selection:
-    """The selection of a table, as the browser told it last."""
+    """Return a table's latest selection in the browser."""
     selection = (st.session_state.get(widget) or {}).get("selection", {})
     rows, cells = selection.get("rows") or [], selection.get("cells") or []
     return _Selection(rows[0] if rows else None, (cells[0][0], cells[0][1]) if cells else None)

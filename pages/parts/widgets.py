@@ -1,4 +1,4 @@
-"""Widgets of Streamlit as the pages use them: with a symbol, without a label above, without its own theme."""
+"""Streamlit widgets for the pages. They have a symbol, no label above, and not Streamlit's theme."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
@@ -14,7 +14,7 @@ T = TypeVar("T")
 Kind = Literal["primary", "secondary", "tertiary"]
 
 CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset", "responsive": True}
-"""Of Plotly's charts."""
+"""Options of Plotly charts."""
 
 
 def button(
@@ -26,20 +26,25 @@ def button(
     type: Kind = "secondary",  # Streamlit's own name for it
     **options: Any,
 ) -> bool:
-    """Draw a button with a symbol of the icon font; a press calls `on_click` with `args`. True for one script run then."""
+    """Draw a button with a symbol of the icon font.
+
+    A press calls `on_click` with `args`. Returns True for one script run after it.
+    """
     icon = f":material/{symbol}:" if symbol else None
     options |= {"on_click": on_click, "args": args}
     return st.button(label, key=key, icon=icon, type=type, **options)
 
 
 def close_button(on_click: Callable[..., object], *args: object, key: str) -> None:
-    """Draw the button that closes what it stands in."""
+    """Draw the button that closes its container."""
     button("Close", "close", on_click, *args, key=key, type="tertiary")
 
 
 def undo_button(stack: str, undo: Callable[[Any], object], *, key: str) -> None:
-    """Draw the button that takes back what was done last, also with U: it calls `undo` with the last item of the list
-    in the session state under `stack`, and removes it."""
+    """Draw the button that undoes the latest action, also with U.
+
+    It calls `undo` with the last item of the list in the session state under `stack`, and removes the item.
+    """
     items: list[Any] = st.session_state.setdefault(stack, [])
     button(
         "Undo", "undo", lambda: undo(items.pop()), key=key, shortcut="u", type="tertiary", disabled=not items
@@ -49,8 +54,10 @@ def undo_button(stack: str, undo: Callable[[Any], object], *, key: str) -> None:
 def delete_button(
     folders: WorkFolders[Any], name: str, title: str, *, key: str, deleted: str, parameter: str
 ) -> None:
-    """Draw the button that deletes work of this name, which the address has under `parameter`; the `deleted_offer` of the
-    same `deleted` can restore it."""
+    """Draw the button that deletes an experiment or evaluation.
+
+    The address has its `name` under `parameter`. The `deleted_offer` with the same `deleted` can restore it.
+    """
 
     def delete() -> None:
         folders.delete(name)
@@ -63,7 +70,7 @@ def delete_button(
 def deleted_offer(
     folders: WorkFolders[Any], show: Callable[[str], object], *, key: str, deleted: str
 ) -> None:
-    """Offer to restore the work that was deleted last, and `show` it then."""
+    """Offer to restore the last deleted work, then `show` it."""
     name, title = st.session_state.get(f"{deleted}_last") or ("", "")
     if not folders.is_restorable(name):
         return
@@ -80,13 +87,16 @@ def deleted_offer(
 def download_button(
     label: str, data: Callable[[], bytes], file_name: str, mime: str, *, key: str, **options: Any
 ) -> None:
-    """Draw a button for a file, which is made when it is pressed; the page is not drawn again."""
+    """Draw a button for a file, made when pressed. The page is not drawn again."""
     icon = ":material/download:"
     st.download_button(label, data, file_name, mime, key, icon=icon, on_click="ignore", **options)
 
 
 def choice(label: str, options: Sequence[T], *, key: str, **more: Any) -> T:
-    """Draw options side by side, of which always one is chosen, and return it. Only screen readers get the label."""
+    """Draw options in a row, and return the chosen option.
+
+    One is always chosen. Only screen readers get the label.
+    """
     chosen: T = st.segmented_control(
         label, options, key=key, required=True, label_visibility="collapsed", **more
     )
@@ -94,11 +104,11 @@ def choice(label: str, options: Sequence[T], *, key: str, **more: Any) -> T:
 
 
 def search_field(label: str, placeholder: str, *, key: str, **options: Any) -> str:
-    """Draw a field for words to search or filter by, and return them; only screen readers get the label."""
+    """Draw a search or filter field, and return its text. Only screen readers get the label."""
     options |= {"icon": ":material/search:", "label_visibility": "collapsed"}
     return st.text_input(label, key=key, placeholder=placeholder, **options) or ""
 
 
 def chart(figure: go.Figure, *, key: str, alt: str, **options: Any) -> None:
-    """Draw a chart of Plotly with the colours that it has; `alt` says what it shows."""
+    """Draw a Plotly chart with its own colours. `alt` describes it."""
     st.plotly_chart(figure, key=key, config=CONFIG, theme=None, alt=alt, **options)
