@@ -1,4 +1,4 @@
-"""The Compare page: two settings, models or runs. Nothing is fetched; only new passages are embedded."""
+"""The Compare page: two settings, models or runs. Nothing is fetched. Only new passages are embedded."""
 
 from operator import attrgetter
 

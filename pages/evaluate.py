@@ -1,4 +1,4 @@
-"""The Evaluate page: settings measured on questions with known answers, with the uncertainty of every figure."""
+"""The Evaluate page: settings measured on questions with known answers. Every figure has its uncertainty."""
 
 from contextlib import suppress
 from functools import partial
@@ -31,7 +31,7 @@ from pages.parts.problems import missing, problem, refusal, shown
 
 
 def actions(experiments: Experiments, experiment: Experiment) -> None:
-    """What can be done with the experiment."""
+    """Draw the buttons and menus of the experiment."""
     describe(experiment)
     if experiment.live:
         widgets.button("Stop", "stop", experiments.stop, experiment.id, key="evaluate_stop")
@@ -49,7 +49,7 @@ def actions(experiments: Experiments, experiment: Experiment) -> None:
 
 
 def new_view() -> None:
-    """The form of a new experiment, and those that are there."""
+    """Draw the form of a new experiment and the experiment table."""
     if not visitor.may(Action.EVALUATE_DATA_SETS):
         st.info(sweep_form.LABELS_ALONE, icon=":material/info:")
     if offered := data_set_form.data_sets(experiments):
@@ -73,7 +73,7 @@ def listed(opened: str = "") -> None:
 
 
 def chosen_experiment() -> Experiment | None:
-    """The experiment of the address, or the newest one."""
+    """Return the experiment of the address, or else the newest."""
     name = st.query_params.get("experiment", "")
     if name and name not in visible:
         missing("experiment", name, "Choose one of the others below." if visible else "There are none yet.")
@@ -92,7 +92,7 @@ def results_view() -> None:
 
     @st.fragment(key=fragment)
     def results_so_far() -> None:
-        """Draw what is measured, and the table of experiments, which has the count."""
+        """Draw the current results. The table of experiments shows their count, so redraw that too."""
         nonlocal drawn
         drawn = experiments.get(drawn.id) or drawn
         visible[drawn.id] = drawn
@@ -118,7 +118,7 @@ def _draw_results(experiment: Experiment) -> None:
 
 
 def others_together() -> list[Experiment]:
-    """The experiments of the address that are opened together with the chosen one."""
+    """Return the experiments of the address that are opened together with the chosen experiment."""
     return [
         visible[name]
         for name in st.query_params.get_all("with")
@@ -127,7 +127,10 @@ def others_together() -> list[Experiment]:
 
 
 def with_others(experiment: Experiment, results: Results) -> Results:
-    """The results with those of the experiments that are opened together; its own where they have other questions."""
+    """Return the results joined with other opened experiments.
+
+    An experiment with other questions is refused with a message.
+    """
     names, parts = [experiment.name], [results]
     for other in others_together():
         with shown:
@@ -139,9 +142,9 @@ def with_others(experiment: Experiment, results: Results) -> Results:
 
 
 def facts_of(experiment: Experiment) -> str:
-    """Its data set, questions, embedder and start in a line."""
+    """Return the experiment's data set, questions, embedder and start in a line."""
     results = None
-    with suppress(BadInput):  # the view below says what is wrong with them
+    with suppress(BadInput):  # the view below reports the fault
         results = experiments.results(experiment.id)
     measured = (
         [pluralize(len(results.questions), "question"), embedder_name(results.embedder)] if results else []
@@ -150,7 +153,7 @@ def facts_of(experiment: Experiment) -> str:
 
 
 def describe(experiment: Experiment) -> None:
-    """A menu in which the experiment is named, with a note."""
+    """Draw a menu to name and annotate the experiment."""
     menu = st.popover("Name", icon=":material/edit:", type="tertiary", key="evaluate_name", on_change="rerun")
     if not menu.open:
         return
@@ -164,8 +167,7 @@ def describe(experiment: Experiment) -> None:
 
 
 def labels_part() -> ModuleType:
-    """What the Labels view shows: passages to label, or test questions that are drafted, for whoever may measure on
-    them."""
+    """Return the module that draws the Labels view. Drafts need the right to measure on data sets."""
     drafts = st.query_params.get("part") == "drafts" and visitor.may(Action.EVALUATE_DATA_SETS)
     return question_drafts if drafts else label_comparison
 
@@ -186,7 +188,7 @@ def labels_view() -> None:
 
 
 LEAD = "Settings measured on questions with known answers: which is better, by how much, and how certain that is."
-answers: answers_view.Evaluations  # where that view is drawn
+answers: answers_view.Evaluations  # set below if that view is drawn
 VIEWS = {
     "new": (":material/add: New", new_view),
     "results": (":material/leaderboard: Results", results_view),

@@ -1,4 +1,4 @@
-"""The Explain page: analyses of a finished run, each with its own link; nothing is fetched again."""
+"""The Explain page: analyses of a finished run, each with a link. Nothing is fetched again."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from pages.parts.explain import (
 
 @dataclass(frozen=True)
 class View:
-    """A view of a finished run, with what explains it."""
+    """A view of a finished run, with its explanation."""
 
     symbol: str
     draw: Callable[[Run], None]
@@ -31,7 +31,10 @@ class View:
     article: str
     """The article of the handbook that goes with it."""
     needs_texts: str = ""
-    """The end of the sentence that is shown if page texts were left out of the file. "": the view needs none."""
+    """The end of the sentence shown if page texts were left out of the file.
+
+    "" if the view needs no texts.
+    """
 
 
 VIEWS = {

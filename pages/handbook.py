@@ -1,4 +1,4 @@
-"""The Handbook page: articles about retrieval in reading order, which the demo library searches too."""
+"""The Handbook page: articles about retrieval in reading order. The demo library searches them too."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ def index() -> None:
 
 
 def cards(some: Sequence[Chapter]) -> None:
-    """The articles row by row, so that reading order is also that of one narrow column."""
+    """Draw the articles row by row. A single narrow column then keeps the reading order."""
     for first in range(0, len(some), 3):
         columns = st.columns(3, gap="small")
         for column, chapter in zip(columns, some[first : first + 3], strict=False):
@@ -55,7 +55,7 @@ def cards(some: Sequence[Chapter]) -> None:
 
 
 def article(chapter: Chapter) -> None:
-    """Draw an article, with links to the ones before, after and beside it."""
+    """Draw an article with links to neighbouring and related articles."""
     part = next(part for part in PARTS if chapter in part.chapters)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="handbook_place"):
         st.page_link(PAGE, label="All articles", icon=":material/arrow_back:", query_params={})

@@ -1,4 +1,4 @@
-"""The Library page: collections of your own documents, to add to, read, search and delete."""
+"""The Library page: collections of the user's own documents."""
 
 import streamlit as st
 
@@ -12,11 +12,14 @@ from pages.parts.library import add_documents, collection_search, document_table
 from pages.parts.problems import missing, problem, refusal
 
 LISTED = 10
-"""The most collections that are named when the one in the address does not exist."""
+"""Most collections to name when the address has an unknown collection."""
 
 
 def current_name() -> str:
-    """The name of the collection on screen, from the page's address; the first one where that names none."""
+    """Return the name of the collection on screen.
+
+    Without a name in the address or session, it is the first collection.
+    """
     requested: str | None = st.query_params.get("collection") or st.session_state.get("collection")
     return requested or next(iter(document_library.collections()), DEFAULT_COLLECTION)
 
@@ -28,7 +31,7 @@ def choose() -> None:
 
 
 def create() -> None:
-    """Create the collection whose name was typed, and open it."""
+    """Create and open the collection with the typed name."""
     name = st.session_state.get("new_collection", "")
     with runtime.refusing:
         created = runtime.runs().call(
@@ -48,7 +51,7 @@ def drop(name: str) -> None:
 
 
 def header(collections: tuple[str, ...], name: str) -> None:
-    """Draw the choice of the collection, and what can be done with it."""
+    """Draw the choice of the collection and its actions."""
     names = list(dict.fromkeys((*collections, name)))
     st.session_state["chosen_collection"] = name
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="library_head"):
@@ -101,7 +104,7 @@ except OpenQueryError as error:
 
 header(tuple(collections), name)
 refusal()
-# The default collection, and one that an import is about to create, need not exist.
+# The default collection need not exist, nor need a collection that an import is about to create.
 if name not in collections and name != DEFAULT_COLLECTION and ingest is None:
     there_is = f"The collections are {', '.join(list(collections)[:LISTED])}." if collections else ""
     creates = "Adding documents creates it." if document_library.may_change_library() else ""

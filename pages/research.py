@@ -43,10 +43,10 @@ presets.sidebar()
 
 
 def moved(control: str) -> None:
-    """Rank under a control that was moved, and draw again its fragment and what shows the ranking: a drawing of the whole
-    page costs as much again.
+    """Rank under a moved control, and redraw only affected fragments. Drawing the whole page would double the
+    cost.
 
-    What takes longer, or changes by itself, needs the timers of the whole page.
+    Slower changes, and changes without an action, need the timers of the whole page.
     """
     quick = now is RunStage.ENDED and not (filling or tuning.pending or paused)
     if quick:
@@ -66,7 +66,7 @@ if run is None:
 
 question_box.question_box(None if is_link(run.id) else stored)
 paused = replay is not None and not replay.ended and replay.playhead.halted
-with st.container(key="run_slot"):  # always there: what a fragment draws is found by its place on the page
+with st.container(key="run_slot"):  # always drawn: Streamlit finds fragments by position
     link_list.link_notice(run.id)
     if replay is not None:
         replay_bar.replay_bar(replay, paused=paused)
@@ -76,12 +76,12 @@ conversation = turns.turns_of(run)
 tuning = Tuning(run)
 filling = replay is None and page_frame.being_filled(run)
 gathering, answering = now is RunStage.GATHER, now is RunStage.ANSWER
-# Seconds between drawings of the answer's column. Of a run in the queue only its place in it changes.
+# Seconds between drawings of the answer's column. For a queued run only its position in the queue changes.
 ANSWER_EVERY = {RunStage.QUEUED: 0.4, RunStage.GATHER: 0.6, RunStage.ANSWER: 0.2}
 
 
 def every(seconds: float | None) -> float | None:
-    """Seconds between two drawings, more of them on a busy server; None where nothing is drawn again."""
+    """Return the seconds between two drawings, or None for none. The interval grows on a busy server."""
     return None if seconds is None or paused else runtime.refresh_every(seconds)
 
 

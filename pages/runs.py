@@ -1,4 +1,7 @@
-"""The History page: stored runs, to filter, open, ask again, compare, export, tag, delete or import."""
+"""The History page: stored runs and their actions.
+
+They can be filtered, opened, asked again, compared, exported, tagged, deleted or imported.
+"""
 
 from contextlib import suppress
 from functools import partial
@@ -22,11 +25,11 @@ from pages.parts.problems import needed, refusal
 MAX_RUNS = 500
 LIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
 REFRESH = 2.0
-"""Seconds between drawings while a run is under way."""
+"""Seconds between drawings during a live run."""
 
 
 def import_run() -> None:
-    """Store the uploaded run and open it, or show why it cannot be imported."""
+    """Store and open the uploaded run, or show a refusal."""
     file = st.session_state.get(f"import_{st.session_state.get('imports', 0)}")
     if file is None:
         return
@@ -45,14 +48,14 @@ def open_run(run_id: str) -> None:
 
 @st.fragment(run_every=REFRESH)
 def refresh(shown: tuple[RunSummary, ...], asking: bool) -> None:
-    """Draw the page again when the history, or whether a question is being asked again, is not as shown."""
+    """Draw the page again if the history or a repeated question has changed."""
     with suppress(OpenQueryError):  # the page says so when it is drawn next
         if runtime.history(MAX_RUNS) != shown or asking != is_asking_again():
             st.rerun()
 
 
 def is_asking_again() -> bool:
-    """Whether the run that asks a question again is under way; the history may list it as done a moment before."""
+    """Whether the run of a repeated question is live. The history may list it as done a moment earlier."""
     run = run_asked_again()
     return run is not None and run.live
 

@@ -1,4 +1,4 @@
-"""The System page: health of connected services, limits, exposure, storage, and prices, which operators may change."""
+"""The System page: services, limits, exposure, storage and prices. Operators may change the prices."""
 
 from collections.abc import Callable
 from datetime import date
@@ -22,7 +22,7 @@ HELP = (
 
 
 def price_table() -> None:
-    """Draw the prices with their date; an operator may change them, and go back to those of OpenQuery."""
+    """Draw the prices with their date. An operator may change and reset them."""
     file = runtime.runs().engine.prices
     prices = file.read()
     markup.show(markup.kicker("Model prices", prices.dated))
@@ -35,7 +35,7 @@ def price_table() -> None:
     column = st.column_config
     edited = st.data_editor(
         rows,
-        key=f"prices_{hash(prices.rows)}",  # what was typed into another table is not put into this one
+        key=f"prices_{hash(prices.rows)}",  # a new table drops what was typed into another
         num_rows="dynamic" if editable else "fixed",
         disabled=not editable,
         hide_index=True,
@@ -95,7 +95,7 @@ def table(rows: dict[str, str]) -> Node:
 
 
 def probe(health: Probe) -> Element:
-    """The state of a service, with what to do where it fails."""
+    """Return a service's state, with a hint after a failure."""
     return div(".oq-probe")[
         markup.status_icon(ICONS[health.state], str(health.state), str(health.state)),
         b[health.part],
