@@ -1,4 +1,7 @@
-"""Extraction of a page's text: by a score of each block, or by trafilatura for articles of which that expects more."""
+"""Extraction of a page's text by scored blocks or trafilatura.
+
+Trafilatura's text is used for articles if its expected score is higher.
+"""
 
 import lxml.html
 from lxml import etree
@@ -13,17 +16,21 @@ from core.reading.page_parts.repeated_parts import html_parts
 from core.reading.page_parts.structures import html_structures
 
 _UNSIGNED = ("aside", "footer", "iframe", "nav", "svg")
-"""Elements with the dates and authors of other pages, or with none."""
+"""Elements without the page's own dates and authors."""
 
 
 def extract_accurate(html: str, url: str, *, dated: bool = False, signed: bool = False) -> Extraction:
-    """The page's text, its kind, and its date and author unless they are known."""
+    """Extract the page's text and kind.
+
+    The date and the author are extracted too, unless they are already `dated` and `signed`.
+    """
     tree = parse_html(html)
     hidden = remove_hidden_lxml(tree)
     headings, structures = lxml_headings(tree), html_structures(tree)
     page = KnownPage.of(tree, html, url)
     parts = html_parts(tree, page.blocks, page.kind)
-    # The second opinions of trafilatura take two fifths of its time: it gives them where the first article is doubtful.
+    # Trafilatura's second opinions take two fifths of its time, so use them only if the first article is
+    # doubtful.
     articles = (article_text(tree, url, fast=fast) for fast in (True, False))
     choice = page.content(articles, candidates_of(tree, html, url))
     etree.strip_elements(tree, *_UNSIGNED, with_tail=False)
@@ -43,7 +50,10 @@ def extract_accurate(html: str, url: str, *, dated: bool = False, signed: bool =
 
 
 def candidates_of(tree: lxml.html.HtmlElement, html: str, url: str) -> tuple[str, str, str]:
-    """What other extractors take: trafilatura's article and its comments, and the article of resiliparse."""
+    """Return the texts of other extractors.
+
+    They are trafilatura's article and comments, and resiliparse's article.
+    """
     from resiliparse.extract.html2text import extract_plain_text
 
     return (*article_and_comments(tree, url), extract_plain_text(html, main_content=True, alt_texts=False))

@@ -1,4 +1,7 @@
-"""Which blocks of a page are its content: a score that trees learned from labelled pages, and a cut through it."""
+"""Content blocks of a page, chosen by score.
+
+Trees learned the score from labelled pages, and a cut selects the blocks.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +25,26 @@ from core.reading.page_parts.block_words import WORDS, BlockWords, Matrix
 
 WEIGHTS = Path(__file__).with_name("block_weights.npz")
 DIGEST = "762a37032095eb8f0fc3cfc62e9d5124453039aaa756749151407aa37ca7f18f"
-"""SHA-256 of the weights, which are read only if they are these."""
+"""SHA-256 of the weights. Other weights are refused."""
 _LOWEST, _HIGHEST = 0.1, 0.8
-"""Bounds of the score from which a block is kept."""
+"""Bounds of the cut, the lowest score of a kept block."""
 _CAUTION = 0.9
-"""How much of what the scores expect is taken for wanted: below 1, fewer blocks are kept."""
+"""Share of the expected content that is wanted. Below 1, fewer blocks are kept."""
 _LEAD, _DOUBT = 0.1, 1.5
-"""How much more F1 must be expected of an article's blocks than of trafilatura's text to replace it: this much, and of what
-their scores leave in doubt this share, by the chance that the page is an article."""
+"""Minimum gain in expected F1 for an article's blocks to replace trafilatura's text.
+
+The first is a constant. The second is a share of the scores' doubt, weighted by the chance that the page is
+an article.
+"""
 _MIN_CHARACTERS = 200
-"""Characters of blocks below which a page of another kind is read as an article, too."""
+"""Characters of blocks below which a page of another kind is also read as an article."""
 _ROWS = 1_000
 """Blocks that are scored at a time."""
 
 
 @cache
 def _weights() -> Mapping[str, NDArray[np.generic]]:
-    """The arrays of the weights: of `signs` the kinds' weights, of each tree (a row) the nodes."""
+    """Return the arrays of the weights. `signs` has the kinds' weights, and each tree (a row) its nodes."""
     stored = WEIGHTS.read_bytes()
     if hashlib.sha256(stored).hexdigest() != DIGEST:
         raise RuntimeError(
@@ -50,7 +56,7 @@ def _weights() -> Mapping[str, NDArray[np.generic]]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The text of a page, what took it, and the scores by which it was chosen among others, in words."""
+    """The chosen text of a page, its extractor, and the deciding scores."""
 
     text: str
     extractor: str
@@ -59,7 +65,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """A page whose kind is known: `kind`, told by the signs in `reason`; empty where nothing is on it."""
+    """A page with its kind.
+
+    `reason` has the signs of the `kind`. Both are "" for an empty page.
+    """
 
     kind: str = ""
     reason: str = ""
@@ -70,7 +79,7 @@ class KnownPage:
 
     @classmethod
     def of(cls, tree: lxml.html.HtmlElement, html: str, url: str) -> KnownPage:
-        """The page of a tree without what it hides, and of its markup."""
+        """Return the page of a tree and its markup. Hidden elements were removed from the tree."""
         blocks = page_blocks(tree, buttons=True)
         if not blocks:
             return cls()
@@ -83,9 +92,11 @@ class KnownPage:
         return cls(str(weights["kind_names"][best]), why, tuple(chances.tolist()), blocks, words)
 
     def content(self, articles: Iterable[str], candidates: Sequence[str]) -> Choice:
-        """The content: of articles the first of `articles`, texts of an extractor, that is not empty, unless much more F1 of
-        words is expected of the blocks with high scores; of other pages these blocks. `candidates` are what extractors take:
-        text, comments, text.
+        """Return the content of the page.
+
+        An article is the first non-empty text of `articles`, which an extractor made, unless the blocks with
+        high scores have a much higher expected F1 of words. Other pages are these blocks. `candidates` are
+        the texts of extractors: text, comments, text.
         """
         if self.words is None:
             return Choice(next(filter(None, articles), ""), "trafilatura")
@@ -111,8 +122,11 @@ class KnownPage:
 def _expected_f1(
     scores: NDArray[np.float64], words: Sequence[Sequence[str]], taken: NDArray[Any], length: int = 0
 ) -> float:
-    """The F1 of words that is expected of a text with these shares of the blocks, and of this many words if it is not made
-    of blocks. It has no more of the blocks than that; words of it that no block has are not scored, and count as right.
+    """Return the expected F1 of words of a text.
+
+    `taken` has the text's share of each block, and `length` its number of words if it is not made of blocks.
+    The text has no more of the blocks than `length`. Its words outside all blocks are not scored, and count
+    as right.
     """
     sizes = np.array([len(inside) + 0.1 for inside in words])
     inside = taken * sizes
@@ -125,7 +139,7 @@ def _expected_f1(
 
 
 def kept(scores: NDArray[np.float64], words: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
-    """Which blocks are kept: those from the score on with which the expected F1 of words is the largest."""
+    """Return a mask of the kept blocks. The cut maximizes the expected F1 of words."""
     sizes = np.array([len(inside) + 0.1 for inside in words])
     order = np.argsort(-scores, kind="stable")
     right = np.cumsum((scores * sizes)[order])
@@ -135,7 +149,7 @@ def kept(scores: NDArray[np.float64], words: Sequence[Sequence[str]]) -> NDArray
 
 
 def _scores(features: Matrix) -> NDArray[np.float64]:
-    """The chance of each block (a row) to be content."""
+    """Return each block's chance of being content. A row is a block."""
     trees, weights = _Trees.of(), _weights()
     result = []
     for start in range(0, len(features), _ROWS):
@@ -151,13 +165,13 @@ def _scores(features: Matrix) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class _Trees:
-    """The nodes of all trees one after the other, which numpy looks up in half the time of rows and columns."""
+    """The nodes of all trees in one array. numpy indexes it twice as fast as rows and columns."""
 
     roots: NDArray[np.int32]
     feature: NDArray[np.int32]
     threshold: NDArray[np.float32]
     following: NDArray[np.int32]
-    """For each node two: the next one if the feature is above the threshold, and the next one if not."""
+    """Two per node: the next node if the feature is above the threshold, and the next node if not."""
     value: NDArray[np.float32]
 
     @classmethod

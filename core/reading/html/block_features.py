@@ -1,4 +1,4 @@
-"""What is known of each block of a page, as numbers from which it is decided whether the block is content."""
+"""Features of a page's blocks, to decide whether they are content."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SENTENCE = re.compile(r"[.!?。！？](?:\s|$)")
 _OTHERS = tuple(
     bytes(code for code in range(128) if not test(chr(code))) for test in (str.isdigit, str.isupper)
 )
-"""The characters of ASCII that are no digits, and those that are no capitals."""
+"""ASCII characters other than digits, and other than capitals."""
 _KINDS = (
     "p", "li", "td", "table", "pre", "dt", "dd", "blockquote", "figcaption", "h1", "h2", "h3", "h4", "h5", "h6", "div", "span",
     "a", "th", "button", "caption", "summary", "body", "section", "article",
@@ -54,7 +54,7 @@ def _families(word: str) -> int:
 
 
 class _Contexts:
-    """The elements around blocks, each numbered, those around others first."""
+    """The elements around blocks, numbered from the outermost."""
 
     def __init__(self) -> None:
         self.number: dict[lxml.html.HtmlElement | None, int] = {None: 0}
@@ -108,7 +108,10 @@ class _Contexts:
 
 
 def shares(texts: Sequence[Sequence[str]], candidates: Sequence[str]) -> list[list[float]]:
-    """How much of each text (its words) stands in each candidate, by three words in a row; short texts: as a line."""
+    """Return each text's share in each candidate.
+
+    The share is of three-word sequences. A shorter text must be a whole line.
+    """
     runs, lines = [], []
     for candidate in candidates:
         lowered = candidate.lower()
@@ -128,8 +131,10 @@ def shares(texts: Sequence[Sequence[str]], candidates: Sequence[str]) -> list[li
 def block_features(
     blocks: Sequence[Block], spoken: BlockWords, candidates: Sequence[str], page: Sequence[float]
 ) -> Matrix:
-    """One row for each block. `candidates` are the texts of extractors, the first the most trusted one; `page` are
-    numbers of the whole page, the same in each row, and the last columns.
+    """Return the features, one row per block.
+
+    `candidates` are the texts of extractors, the most trusted first. `page` are numbers of the whole page,
+    which are equal in each row, and the last columns.
     """
     count = len(blocks)
     contexts = _Contexts()
@@ -166,8 +171,11 @@ def block_features(
 
 
 def _around(contexts: _Contexts, inside_of: NDArray[np.int64], values: Matrix) -> list[Matrix]:
-    """Sums of values over all that is in the parent, the grandparent, and the nearest elements around a block that
-    hold five blocks and a tenth of the page. The first columns of `values`: 1, characters, those in links."""
+    """Return sums of values over the elements around each block.
+
+    The elements are the parent, the grandparent, and the nearest elements with five blocks and with a tenth
+    of the page. The first columns of `values` are 1, characters, and characters in links.
+    """
     above = contexts.above
     sums = np.zeros((len(above), values.shape[1]), np.float32)
     np.add.at(sums, inside_of, values)
@@ -201,8 +209,11 @@ def _around(contexts: _Contexts, inside_of: NDArray[np.int64], values: Matrix) -
 
 
 def _repeated(blocks: Sequence[Block], contexts: _Contexts, inside_of: NDArray[np.int64]) -> Matrix:
-    """How many blocks are marked up like each one, how many siblings like it each element around it has, and how often
-    its text is on the page: logarithms."""
+    """Return how often each block is repeated, as logarithms.
+
+    Counted are blocks with equal markup, equal siblings of each element around the block, and equal texts on
+    the page.
+    """
     above, signature = contexts.above, contexts.signature
     chains = [
         (signature[number], signature[above[number]], signature[above[above[number]]])
@@ -222,7 +233,10 @@ def _repeated(blocks: Sequence[Block], contexts: _Contexts, inside_of: NDArray[n
 
 
 def _places(blocks: Sequence[Block], sizes: Matrix, included: Matrix, depths: NDArray[np.int64]) -> Matrix:
-    """Where each block is on the page, and from its first main heading and the ends of the first candidate."""
+    """Return each block's position on the page.
+
+    Distances from the first main heading and the ends of the first candidate are included.
+    """
     count = len(blocks)
     order = np.arange(count, dtype=np.float32)
     first = next((i for i, block in enumerate(blocks) if block.element.tag == "h1"), -1)
@@ -237,7 +251,10 @@ def _places(blocks: Sequence[Block], sizes: Matrix, included: Matrix, depths: ND
 
 
 def _window(values: Matrix, radius: int, candidates: int) -> Matrix:
-    """Of the blocks up to `radius` before and after each one: characters, shares of them, and means."""
+    """Return sums over blocks up to `radius` before and after each block.
+
+    The columns are characters, shares of characters, and means.
+    """
     count = len(values)
     sums = np.cumsum(np.vstack([np.zeros((1, values.shape[1])), values]), 0)
     order = np.arange(count)
@@ -276,7 +293,7 @@ def _shift(rows: Matrix, by: int) -> Matrix:
 
 
 def _under_headings(blocks: Sequence[Block], own: Matrix) -> Matrix:
-    """Of the last heading above each block: its level, how far it is, and what it says."""
+    """Return the last heading above each block: level, distance and words."""
     result = np.zeros((len(blocks), 2 + SAID), np.float32)
     level, since, says = 0.0, 0, np.zeros(SAID, np.float32)
     for number, row in enumerate(own):

@@ -1,4 +1,4 @@
-"""Removal of hidden elements from the trees of both HTML parsers, lxml and resiliparse."""
+"""Removal of hidden elements from the trees of lxml and resiliparse."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LxmlNode:
         return str(self.element.tag)
 
     def attribute(self, name: str) -> str | None:
-        """The value of an attribute; None where it has none of that name."""
+        """Return the value of an attribute, or None."""
         value = self.element.get(name)
         return None if value is None else str(value)
 
@@ -66,7 +66,7 @@ class LxmlNode:
             self.element.attrib.pop(name, None)
 
     def remove(self) -> None:
-        """Remove it. What is in it has no text from then on."""
+        """Remove the element. The elements inside lose their text."""
         for inner in self.element.iterdescendants():
             inner.text = inner.tail = None
         if self.element.getparent() is not None:
@@ -85,7 +85,7 @@ class ResiliparseNode:
         return str(self.element.tag)
 
     def attribute(self, name: str) -> str | None:
-        """The value of an attribute; None where it has none of that name."""
+        """Return the value of an attribute, or None."""
         value = self.element.getattr(name)
         return None if value is None else str(value)
 
@@ -98,24 +98,24 @@ class ResiliparseNode:
         """All elements in it, in document order."""
         from resiliparse.parse.html import NodeType
 
-        # One after the other: a list of all takes as long as all of them, and the first is often enough.
+        # Lazily: a list takes the time of all elements, and the first is often enough.
         inside = islice(iter(self.element), 1, None)
         return (ResiliparseNode(inner) for inner in inside if inner.type == NodeType.ELEMENT)
 
     def text(self) -> str:
         """All text in it, on one line."""
         text = self.element.text
-        if self.tag == "template":  # its content is a document of its own, to which there is no other way
+        if self.tag == "template":  # a template's content is only in its HTML
             text = unescape(_TAG.sub(" ", self.element.html))
         return " ".join(text.split())
 
     def show(self) -> None:
-        """Make it an element that the extractor takes for visible."""
+        """Make the element visible to the extractor."""
         for name in ("hidden", "style"):
             self.element.delattr(name)
 
     def remove(self) -> None:
-        """Remove it with all that is in it."""
+        """Remove the element and its content."""
         self.element.decompose()
 
 
@@ -124,7 +124,7 @@ def _text(element: lxml.html.HtmlElement) -> str:
 
 
 def remove_hidden_lxml(tree: lxml.html.HtmlElement) -> str:
-    """Remove scripts, styles and hidden elements from an lxml tree, and return the text of the last."""
+    """Remove scripts, styles and hidden elements from an lxml tree. Returns the hidden elements' text."""
     scripted = next(tree.iter("script"), None) is not None
     etree.strip_elements(tree, "script", "style", with_tail=False)
     candidates: list[lxml.html.HtmlElement] = _CANDIDATES(tree)
@@ -137,11 +137,11 @@ def remove_hidden_lxml(tree: lxml.html.HtmlElement) -> str:
 
 
 def remove_hidden_resiliparse(tree: Any, html: str) -> str:
-    """Remove scripts, styles and hidden elements from a resiliparse tree, and return the text of the last.
-    `html` is what it was parsed from.
+    """Remove scripts, styles and hidden elements from a resiliparse tree.
 
-    Its elements are slow to touch from Python, so styles are looked at in the markup first, and only
-    elements with a telling one are selected.
+    Returns the hidden elements' text. `html` is the markup of the tree. Access to its elements is slow from
+    Python, so styles are first searched in the markup, and only elements with a suspicious style are
+    selected.
     """
     if tree.body is None:
         return ""

@@ -1,4 +1,4 @@
-"""What an extractor takes from an HTML page."""
+"""The result of an HTML extractor."""
 
 from dataclasses import dataclass
 
@@ -8,24 +8,24 @@ from core.reading.page_parts.structures import Structure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """An article's text, with the name of the extractor that found it."""
+    """An article's text, and the name of its extractor."""
 
     text: str
     extractor: str
     hidden: str
     """The text that the page hides from its readers."""
     visible: str = ""
-    """All other text of the page; empty where the extractor does not look at it."""
+    """All other text of the page, or "" if the extractor skips it."""
     headings: tuple[str, ...]
-    """The page's headings, in their order. Not all of them need be in `text`."""
+    """The page's headings, in order. Some may be missing in `text`."""
     structures: tuple[Structure, ...] = ()
-    """The page's tables and code, in their order. Not all of them need be in `text`."""
+    """The page's tables and code, in order. Some may be missing in `text`."""
     parts: Lists = ()
-    """The posts or the items of the page, by list. Not all of them need be in `text`."""
+    """The posts or items of the page, by list. Some may be missing in `text`."""
     date: str = ""
-    """ISO 8601 day of publication, as far as the text says it."""
+    """ISO 8601 day of publication, if the text states it."""
     author: str = ""
     """Who signed the text."""
     kind: str = ""
-    """What kind of page it is on: "forum", say; empty: unknown."""
+    """The kind of the page, such as "forum", or "" if unknown."""
     kind_reason: str = ""

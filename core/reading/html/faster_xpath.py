@@ -1,8 +1,8 @@
-"""XPath expressions rewritten to select the same elements in less time.
+"""XPath expressions rewritten to select the same elements faster.
 
-lxml evaluates `re:test` by a call of Python for each element, also if the element has no such attribute. Expressions of
-trafilatura look for some hundred words in classes and identifiers, a quarter of the CPU of reading a page. Pages repeat
-these values.
+lxml evaluates `re:test` by a call of Python for each element, also if the element has no such attribute.
+Expressions of trafilatura look for some hundred words in classes and identifiers, a quarter of the CPU of
+reading a page. Pages repeat these values.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ _ANY = re.compile(r"(?<![^\s(|])\.//\*\[")
 """Two steps that libxml2 joins only without a condition."""
 _TAG = re.compile(r"self::(\w+)")
 _POSITION = re.compile(r"\]\s*\[\d|position\(|last\(")
-"""A position after a condition: it counts among the children of each parent, and of a union among all elements."""
+"""A position after a condition.
+
+It counts among the children of each parent, and in a union among all elements.
+"""
 _MAX_VALUES, _MAX_LENGTH = 1_000, 1_000
-"""Values of attributes whose result is kept for each pattern, and the characters of a value that is kept."""
+"""Cached attribute values per pattern, and the maximum characters of a cached value."""
 
 
 def make_paths_faster(*modules: ModuleType) -> None:
-    """Replace the XPath expressions of modules, alone and in lists, by `faster_path`."""
+    """Replace the XPath expressions of modules by `faster_path`. Expressions in lists are replaced too."""
     for module in modules:
         for name, value in vars(module).items():
             if isinstance(value, etree.XPath):
@@ -38,11 +41,11 @@ def make_paths_faster(*modules: ModuleType) -> None:
 
 
 def faster_path(path: etree.XPath) -> etree.XPath:
-    """Return an XPath expression with equal results that tests each value of an attribute once.
+    """Return a faster XPath expression with equal results. It tests each value of an attribute once.
 
-    `re:test` becomes a condition on the attribute. A pattern that matches the empty text stays, because it also holds if
-    the attribute is missing, and so does a test of anything other than an attribute. A first step to elements of some tags
-    becomes a step to each tag.
+    `re:test` becomes a condition on the attribute. A pattern that matches the empty text stays, because it
+    also holds if the attribute is missing. A test of anything other than an attribute stays too. A first step
+    to elements of some tags becomes a step to each tag.
     """
     functions: dict[tuple[str, str], Callable[[Any, str], bool]] = {}
 
@@ -53,7 +56,7 @@ def faster_path(path: etree.XPath) -> etree.XPath:
             return test[0]
         name = f"test{len(functions)}"
         functions[_NAMESPACES["known"], name] = matches
-        # The text of a set of nodes is that of the first node in the document.
+        # The text of a node set is the text of its first node in the document.
         first = f"({attribute})[1]" if "|" in attribute else attribute
         return f"{first}[known:{name}(string(.))]"
 
@@ -67,14 +70,14 @@ def faster_path(path: etree.XPath) -> etree.XPath:
 
 
 def _steps(step: re.Match[str]) -> str:
-    """Return a union of steps, one for each tag. libxml2 finds tags quicker than it tests conditions for them."""
+    """Return a union of steps, one for each tag. libxml2 finds tags faster than it tests conditions for them."""
     axis = "descendant::" if step[1] else "/descendant::"
     return "(" + "|".join(axis + tag for tag in _TAG.findall(step[2])) + ")"
 
 
 @cache
 def _matcher(pattern: str, flags: re.RegexFlag) -> Callable[[Any, str], bool]:
-    """Return a function that tells whether a pattern is in a text, as XPath calls functions."""
+    """Return a function that searches a pattern in a text. Its signature is for calls from XPath."""
     search = re.compile(pattern, flags).search
     known = lru_cache(_MAX_VALUES)(lambda text: search(text) is not None)
     return lambda _, text: known(text) if len(text) <= _MAX_LENGTH else search(text) is not None

@@ -1,4 +1,4 @@
-"""Headings of an HTML page, found again in the text that an extractor took from it."""
+"""Headings of an HTML page, located in an extractor's text."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -14,18 +14,18 @@ _MAX_HEADINGS = 1_000
 _MAX_CHARACTERS = 200
 """A longer heading is a paragraph in large type."""
 _MAX_READ = 1_000_000
-"""Characters of headings that are looked at: headings inside headings hold the same text again and again."""
+"""Maximum characters of headings to read. Nested headings repeat the same text."""
 _AROUND = " #§¶:.†"
-"""What authors and permalinks put around a heading's words, which extractors keep or drop."""
+"""Characters of authors and permalinks around a heading, which extractors keep or drop."""
 
 
 def lxml_headings(tree: lxml.html.HtmlElement) -> tuple[str, ...]:
-    """The texts of the headings in an lxml tree, in their order."""
+    """Return the headings of an lxml tree, in order."""
     return _headings(element.text_content() for element in tree.iter(*_TAGS))
 
 
 def resiliparse_headings(tree: Any) -> tuple[str, ...]:
-    """The texts of the headings in a resiliparse tree, in their order."""
+    """Return the headings of a resiliparse tree, in order."""
     if tree.body is None:
         return ()
     # As a slice: walking the parser's own list item by item is quadratic.
@@ -33,10 +33,10 @@ def resiliparse_headings(tree: Any) -> tuple[str, ...]:
 
 
 def sections(text: str, headings: Iterable[str]) -> tuple[tuple[int, str], ...]:
-    """The offsets of the headings in the text, each with its words. A heading has a line of its own there.
+    """Return the offsets and words of the headings in the text.
 
-    Of more lines with a heading's words than there are such headings, the last ones count: a table of
-    contents stands before what it lists.
+    A heading is a whole line there. If more lines than headings have the same words, the last lines count,
+    because a table of contents precedes the headings.
     """
     occurrences = Counter(map(_key, headings))
     offsets: dict[str, list[int]] = {}
@@ -52,7 +52,7 @@ def sections(text: str, headings: Iterable[str]) -> tuple[tuple[int, str], ...]:
 
 
 def _headings(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts on one line each, without those that are empty or longer than a heading."""
+    """Return the headings on one line each. Empty and too long texts are left out."""
     return tuple(
         heading
         for text in islice(_until_limit(texts), _MAX_HEADINGS)

@@ -1,7 +1,7 @@
 """Hidden text: removed from the page before extraction.
 
-Detected by elements, attributes and inline styles. Style sheets are not evaluated: what only a class hides
-stays.
+Elements, attributes and inline styles reveal it. Style sheets are not evaluated: an element that only a class
+hides stays.
 """
 
 import re
@@ -26,27 +26,27 @@ from core.reading.html.inline_styles import (
 _UNSEEN_TAGS = frozenset({"template", "noscript"})
 _CLOSED_TAGS = frozenset({"template", "dialog"})
 _OVERLAY = re.compile("dialog|modal|pop-?up|light-?box|overlay|cookie|consent")
-"""Names of what a script shows over a page: terms, notices, forms."""
+"""Names of elements that scripts show over a page: terms, notices, forms."""
 _OPENED = re.compile(
     r"faq|accordion|collaps|expand|toggle|read-?more|answer|panel|(?<![a-z])tabs?(?![a-z])|tab-?(?:pane|content)"
 )
-"""Names of what a reader opens with a click: answers of a list of questions, tabs, parts that are folded up."""
+"""Names of elements that a click opens: answers in a list of questions, tabs, folded parts."""
 _MENU = re.compile(r"(?<![a-z])(?:nav|menu|search|filter|cart)")
 _MOVING = frozenset({"transform", "-webkit-transform", "transition", "animation", "will-change"})
-"""Properties of what a script fades in when a reader comes to it."""
+"""Properties of elements that a script fades in on scrolling."""
 _STREAMED = re.compile("S:[0-9a-f]+")
-"""Identifiers of parts that React sends late, hidden, for its script to put in their place."""
+"""Identifiers of parts that React sends late and hidden. Its script moves them to their position."""
 _MIN_ARTICLE = 200
-"""Characters that hidden text must have to be taken for the article: shorter ones are messages of a script."""
+"""Minimum characters of hidden text for an article. Shorter texts are a script's messages."""
 MAX_MEASURED = 1_000_000
-"""Characters of hidden elements that are counted: they may be nested in each other."""
+"""Maximum characters of hidden elements to count. They may be nested."""
 _MAX_ANCESTORS = 40
 MAX_HIDDEN_CHARACTERS = 200_000
 """Characters of hidden text that are reported."""
 
 
 MAX_INNER_STYLES = 100_000
-"""Elements inside of tiny letters that are looked at for letters of another size."""
+"""Maximum elements inside tiny letters to check for another size."""
 
 
 class Node(Protocol):
@@ -57,7 +57,7 @@ class Node(Protocol):
         """Its name, in lower case."""
 
     def attribute(self, name: str) -> str | None:
-        """The value of an attribute; None where it has none of that name."""
+        """Return the value of an attribute, or None."""
 
     def parent(self) -> Self | None:
         """The element around it."""
@@ -72,7 +72,7 @@ class Node(Protocol):
         """Make it an element that extractors take for visible."""
 
     def remove(self) -> None:
-        """Remove it with all that is in it."""
+        """Remove the element and its content."""
 
 
 AnyNode = TypeVar("AnyNode", bound=Node)
@@ -85,15 +85,15 @@ def remove_hidden(
     *,
     scripted: bool,
 ) -> str:
-    """Remove the hidden ones of the candidates, and return their text, at most `MAX_HIDDEN_CHARACTERS`.
+    """Remove the hidden candidates, and return their text.
 
-    What makes up half of the page's characters, which `page_length` counts, is the page itself and stays, if
-    its sign may be wrong: white letters may stand on a dark box that only a style sheet knows, letters that
-    begin transparent may be faded in, `noscript` is for readers without scripts, such as this one, and a
-    script may show what is not displayed. The last needs a script on the page (`scripted`). What is named as what
-    a reader opens stays too, and what begins transparent and moves: pages are often saved without their scripts.
-
-    `backgrounds` are all the colours that the page sets in line behind anything.
+    At most `MAX_HIDDEN_CHARACTERS` are returned. A candidate with half of the page's characters, which
+    `page_length` counts, is the page itself and stays, if its sign may be wrong: white letters may be on a
+    dark box that only a style sheet defines, transparent letters may be faded in, `noscript` is for readers
+    without scripts, such as this program, and a script may show an element that is not displayed. The last
+    needs a script on the page (`scripted`). Elements with the name of a part that a click opens stay too, and
+    so do moving elements that start transparent: pages are often saved without their scripts. `backgrounds`
+    are all the inline background colours of the page.
     """
     page_backgrounds = {WHITE, *backgrounds}
     hidden: list[Node] = []
@@ -129,7 +129,7 @@ def remove_hidden(
 
 
 def _halves_of_the_page(nodes: Iterable[AnyNode], page_length: Callable[[], int]) -> list[AnyNode]:
-    """Those that hold an article's characters, and half of the page's."""
+    """Return the nodes with enough text for an article and half of the page's."""
     long: list[tuple[AnyNode, int]] = []
     room = MAX_MEASURED
     for node in nodes:
@@ -142,7 +142,7 @@ def _halves_of_the_page(nodes: Iterable[AnyNode], page_length: Callable[[], int]
 
 
 def _is_opened(node: Node) -> bool:
-    """Whether a script shows it in its place, at once or when a reader asks for it with a click."""
+    """Whether a script shows the element in its position. It is shown at once or after a click."""
     if node.tag in _UNSEEN_TAGS | _CLOSED_TAGS:
         return False
     if _STREAMED.fullmatch(node.attribute("id") or ""):
@@ -185,13 +185,13 @@ class _RemovedText:
 
 
 class _InnerStyles:
-    """Looks at the styles inside of elements, up to a limit for the whole page: they may be nested in each other."""
+    """A check of inner styles with a limit for the whole page. Elements may be nested."""
 
     def __init__(self) -> None:
         self._remaining = MAX_INNER_STYLES
 
     def set_font_size(self, node: Node) -> bool:
-        """Whether an element inside sets its own font size; False once the limit is reached."""
+        """Whether an inner element sets its own font size. False once the limit is reached."""
         for inner in node.descendants() if self._remaining > 0 else ():
             self._remaining -= 1
             if sets_font_size(declarations(inner.attribute("style") or "")):
@@ -222,7 +222,10 @@ def _invisible_ink(node: Node, style: dict[str, str], page_backgrounds: Collecti
 
 
 def _backdrop(node: Node) -> Colour | None:
-    """The colour behind the node: the nearest one set in line, white if none is, None for a picture."""
+    """Return the colour behind a node, or None for a picture.
+
+    It is the nearest inline colour, or else white.
+    """
     element: Node | None = node
     for _ in range(_MAX_ANCESTORS):
         if element is None:

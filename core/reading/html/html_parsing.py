@@ -1,4 +1,4 @@
-"""HTML parsing within limits on size and nesting, which hostile markup would exceed."""
+"""HTML parsing with limits on size and nesting. Hostile markup would exceed them."""
 
 from __future__ import annotations
 
@@ -12,32 +12,37 @@ from lxml import etree
 from core.model import SkipReason, Unreadable
 
 HTML_LIMIT = 1_500_000
-"""Characters of HTML that are read; what follows is cut off."""
+"""Characters of HTML to read. The text after them is cut off."""
 
 MAX_DEPTH = 1_500
-"""Levels of nesting. Real pages have dozens, careless ones hundreds; parsers go quadratic or recurse."""
+"""Levels of nesting. Real pages have dozens, careless pages hundreds. Parsers go quadratic or recurse."""
 
 MAX_ELEMENTS, MAX_NESTING = 30_000, 1_000_000
-"""What the accurate extractor reads at most: elements, and the sum of their depths. It takes 70 µs for an element and
-1.4 µs for each element around one, so two seconds or so; the largest honest pages have half of these elements."""
+"""Limits of the accurate extractor: elements, and the sum of their depths.
+
+It takes 70 µs for an element and 1.4 µs for each element around it, so about two seconds. The largest honest
+pages have half of these elements.
+"""
 
 MAX_NESTING_AT_ALL = 3_000_000
-"""The sum of depths from which no extractor is tried: unclosed tags around very many elements, which parsers of HTML 5
-open again in each of them."""
+"""The sum of depths above which no extractor is tried.
+
+Unclosed tags around very many elements cause it, because parsers of HTML 5 open them again in each element.
+"""
 
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9:-]*)")
 _SELF_CLOSING = frozenset({
     "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta", "option", "p",
     "param", "source", "tbody", "td", "tfoot", "th", "thead", "tr", "track", "wbr",
 })  # fmt: skip
-"""Elements that hold none, or end where the next of their kind begins: alone they nest nothing."""
+"""Elements without nested elements, or closed by the next of their kind. Alone they nest nothing."""
 _OPAQUE = re.compile(r"<(!--|script\b|style\b)")
 _CLOSING = {"!--": "-->", "script": "</script", "style": "</style"}
 _MUCH_DATA = 100_000
-"""Characters from which a script or a style sheet of a page beyond the limit is left out rather than its text."""
+"""Characters above which a script or style sheet is left out. This applies to a page beyond the limit."""
 _PROLOGUE = re.compile(r"^\s*<\?xml[^>]*>")
-# lxml's own lookup asks a Python function for the class of every element that is touched, a tenth of the time
-# of an extraction; nothing here needs its special classes for forms and fields.
+# lxml's own lookup asks a Python function for the class of every touched element, a tenth of an extraction's
+# time. Its special classes for forms and fields are not needed here.
 _CLASSES = etree.ElementDefaultClassLookup(
     element=lxml.html.HtmlElement,
     comment=lxml.html.HtmlComment,
@@ -48,7 +53,10 @@ _CLASSES = etree.ElementDefaultClassLookup(
 
 @dataclass(frozen=True, slots=True)
 class MarkupSize:
-    """How much work a page's tags are: parsers and extractors look at elements, and at what is around them."""
+    """The parsing cost of a page's tags.
+
+    Parsers and extractors visit elements, and the elements around them.
+    """
 
     elements: int = 0
     depth: int = 0
@@ -57,7 +65,7 @@ class MarkupSize:
 
     @property
     def excess(self) -> str:
-        """Why the accurate extractor does not read the page, in words; empty: it does."""
+        """Why the accurate extractor refuses the page, or ""."""
         if self.elements > MAX_ELEMENTS:
             return f"the page has {self.elements:,} elements, more than {MAX_ELEMENTS:,}"
         if self.nesting > MAX_NESTING:
@@ -66,8 +74,10 @@ class MarkupSize:
 
     @classmethod
     def of(cls, html: str) -> MarkupSize:
-        """The size, in linear time and without a parser. Where tags do not match it is an upper bound: an end tag
-        closes the last element of its own name only."""
+        """Return the size of markup, in linear time without a parser.
+
+        It is an upper bound if tags do not match: an end tag closes only the last element of its own name.
+        """
         if html.count("<") < MAX_DEPTH:
             return cls()
         lowered = html.lower()
@@ -90,7 +100,9 @@ class MarkupSize:
 
 
 def truncate_html(html: str) -> tuple[str, MarkupSize]:
-    """The HTML, cut at `HTML_LIMIT` characters of which large scripts take none, and its size.
+    """Return the HTML, cut at `HTML_LIMIT`, and its size.
+
+    Large scripts do not count towards the limit.
 
     Raises:
         Unreadable: BROKEN when its tags are nested too deep to be worth parsing.
@@ -109,8 +121,11 @@ def truncate_html(html: str) -> tuple[str, MarkupSize]:
 
 
 def _strip_opaque(html: str, lowered: str, least: int = 0) -> str:
-    """The markup without comments, scripts and styles, or without the latter two of `least` characters. One pass: a pattern
-    with a lazy middle would search to the end of the page for every opening that is never closed."""
+    """Return the markup without comments, scripts and styles.
+
+    With `least`, comments stay, and so do shorter scripts and styles. One pass: a pattern with a lazy middle
+    would search to the end of the page for every opening that is never closed.
+    """
     pieces: list[str] = []
     offset = 0
     while (opening := _OPAQUE.search(lowered, offset)) is not None:
@@ -125,17 +140,17 @@ def _strip_opaque(html: str, lowered: str, least: int = 0) -> str:
 
 
 def parse_html(html: str) -> lxml.html.HtmlElement:
-    """The document's tree, without comments.
+    """Parse a document into a tree without comments.
 
     Raises:
-        Unreadable: BROKEN when no tree comes of it, EMPTY when there is nothing in it.
+        Unreadable: BROKEN if the HTML cannot be parsed, EMPTY if the page has no content.
     """
     html = _PROLOGUE.sub("", html)
     parser = lxml.html.HTMLParser(
         encoding="utf-8",
         remove_comments=True,
         remove_pis=True,
-        huge_tree=True,  # the limits here are narrower, and libxml2's own would silently drop what is deep
+        huge_tree=True,  # the limits here are narrower, and libxml2's own would silently drop deep elements
         collect_ids=False,
     )
     parser.set_element_class_lookup(_CLASSES)

@@ -1,4 +1,4 @@
-"""Inline CSS, parsed as far as visibility depends on it: display, opacity, colours, font size, position."""
+"""Inline CSS, parsed for visibility: display, opacity, colours, size, position. The size is the font's."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _NAMED: dict[str, Colour] = {
     "red": (255, 0, 0), "green": (0, 128, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0), "navy": (0, 0, 128),
 }  # fmt: skip
 _ALIKE = 12
-"""Steps of 255 by which each channel may differ before an eye tells two colours apart."""
+"""Maximum difference of each channel, of 255, between colours that look equal."""
 
 _LENGTH = re.compile(r"(-?\d*\.?\d+)\s*(px|em|rem|pt|%|vw|vh|in|cm|mm|ex|ch)?")
 _PIXELS = {"": 1.0, "px": 1.0, "pt": 1.33, "em": 16, "rem": 16, "ex": 8, "ch": 8, "%": 10, "vw": 10, "vh": 10}
@@ -21,19 +21,19 @@ _PIXELS |= {"in": 96, "cm": 38, "mm": 3.8}
 
 
 def declarations(style: str) -> dict[str, str]:
-    """Property to value, both in lower case; the last one counts, as in CSS."""
+    """Return the properties and values, in lower case. The last value counts, as in CSS."""
     pairs = (part.partition(":") for part in style.lower()[:2000].split(";"))
     return {name.strip(): value.replace("!important", "").strip() for name, _, value in pairs if value}
 
 
 def pixels(value: str | None) -> float | None:
-    """A length in about pixels (relative units by their usual size), None when it is none."""
+    """Return a length in approximate pixels, or None. Relative units have their usual size."""
     match = _LENGTH.fullmatch(value.strip()) if value else None
     return float(match[1]) * _PIXELS[match[2] or ""] if match else None
 
 
 def hides(style: Declarations) -> bool:
-    """True when an element with this style, and all in it, is out of sight for certain."""
+    """Whether this style certainly hides an element and its content."""
     return (
         not_displayed(style)
         or any(pixels(style.get(side)) == 0 for side in ("width", "height", "max-width", "max-height"))
@@ -49,7 +49,7 @@ def hides(style: Declarations) -> bool:
 
 
 def not_displayed(style: Declarations) -> bool:
-    """True for what has no place on the page, or an empty one."""
+    """Whether an element is not displayed, or only as empty space."""
     return (
         style.get("display") == "none"
         or style.get("visibility") in ("hidden", "collapse")
@@ -58,7 +58,7 @@ def not_displayed(style: Declarations) -> bool:
 
 
 def may_hide(style: Declarations) -> bool:
-    """True when the style alone is reason enough to look at its element."""
+    """Whether a style alone is reason to check its element."""
     return hides(style) or tiny_font(style) or transparent(style) or "color" in style
 
 
@@ -66,7 +66,7 @@ def tiny_font(style: Declarations) -> bool:
     """True for letters of a pixel or less."""
     size = pixels(style.get("font-size"))
     if size is None:
-        # The shorthand's size is its first length with a unit, "0" aside; weights are bare numbers.
+        # The shorthand's size is its first length with a unit, except "0". Weights are bare numbers.
         words = [word.partition("/")[0] for word in style.get("font", "").split()]
         size = next((pixels(word) for word in words if word == "0" or re.match(r"[\d.]+[a-z%]", word)), None)
     return size is not None and size <= 1
@@ -86,7 +86,7 @@ def transparent(style: Declarations) -> bool:
 
 
 def colour(value: str | None) -> Colour | None:
-    """The colour as red, green and blue from 0 to 255; None for one that cannot be told from here."""
+    """Return a colour as red, green and blue, or None if unknown. The channels are from 0 to 255."""
     value = (value or "").strip().lower()
     if value in _NAMED:
         return _NAMED[value]
@@ -105,7 +105,7 @@ def colour(value: str | None) -> Colour | None:
 
 
 def background(style: Declarations) -> str | None:
-    """The colour behind the element as it is written; None where none is set."""
+    """Return the background colour as written, or None."""
     return style.get("background-color") or style.get("background")
 
 
@@ -116,7 +116,7 @@ def see_through(value: str | None) -> bool:
 
 
 def alike(first: Colour, second: Colour) -> bool:
-    """Whether an eye hardly tells two colours apart."""
+    """Whether two colours look equal."""
     return all(abs(a - b) <= _ALIKE for a, b in zip(first, second, strict=True))
 
 

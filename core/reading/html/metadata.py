@@ -1,7 +1,7 @@
 """Page metadata: title, author, date, site and language, from JSON-LD, meta elements and markup.
 
-Read off the markup with patterns rather than from a tree: it serves both extractors, and takes a
-twentieth of the time of trafilatura's own metadata for as many right answers.
+Patterns read it from the markup without a tree: it serves both extractors, and takes a twentieth of the time
+of trafilatura's own metadata for an equal number of right answers.
 """
 
 import html as entities
@@ -25,7 +25,7 @@ _DATE = (
     "og:article:published_time", "parsely-pub-date", "sailthru.date",
 )  # fmt: skip
 _LABELLED = (("twitter:label1", "twitter:data1"), ("twitter:label2", "twitter:data2"))
-"""Label and value of a preview card; WordPress writes the author there."""
+"""Label and value of a preview card. WordPress writes the author there."""
 _SITE = ("og:site_name", "application-name", "citation_journal_title")
 _LANGUAGE = ("content-language", "og:locale", "dc.language", "language")
 
@@ -70,13 +70,13 @@ _MAX_SCRIPTS = 8
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a page says of itself; empty texts where it says nothing."""
+    """The declared metadata of a page. Missing values are ""."""
 
     title: str = ""
     author: str = ""
     """Who is declared as the author."""
     byline: str = ""
-    """Who else may be it: whose name stands where bylines do, or else the site, where that is declared."""
+    """A possible author: the name in a byline, or else the declared site."""
     date: str = ""
     """ISO 8601 day."""
     site: str = ""
@@ -89,10 +89,11 @@ class Metadata:
 
 
 def metadata(html: str, url: str = "") -> Metadata:
-    """What linked data, meta elements, the `html` element, headings and bylines say, in this order of trust.
+    """Return the metadata of a page.
 
-    Meta elements come first for the date, where linked data is more often that of a change; and its last
-    resort is the address.
+    Linked data, meta elements, the `html` element, headings and bylines are trusted in this order. For the
+    date, meta elements come before linked data, which more often has the date of a change. The last source of
+    a date is the address.
     """
     meta: dict[str, str] = {}
     for match in _META.finditer(html[:300_000]):
@@ -127,7 +128,7 @@ def metadata(html: str, url: str = "") -> Metadata:
 
 
 def language_code(tag: str) -> str:
-    """`en` of `en-GB` or `en_US`; empty for what is no language tag."""
+    """Return the language code of a tag, such as `en` for `en-GB`. It is "" for an invalid tag."""
     match = re.match(r"\s*([A-Za-z]{2,3})(?:[-_;, ]|$)", tag or "")
     return match[1].lower() if match else ""
 
@@ -142,7 +143,10 @@ def _words(markup: str) -> str:
 
 
 def _title(html: str, linked: str, meta: str, site: str) -> str:
-    """The heading where the page's title begins with it, since titles carry the site's name at their end."""
+    """Return the page's title without the site's name.
+
+    The heading is preferred if the title begins with it.
+    """
     heading = next((words for match in _HEADING.finditer(html) if (words := _words(match[1]))), "")
     tag = _TITLE_TAG.search(html)
     title = linked or meta or (_words(tag[1]) if tag else "")
@@ -156,13 +160,16 @@ def _title(html: str, linked: str, meta: str, site: str) -> str:
 
 
 def person(name: str) -> str:
-    """A name without "by" before it; empty for what is no name."""
+    """Return a person's name without "by", or "" for no name."""
     name = _BY.sub("", clean_line(name, 200)).strip(" ,;|")
     return "" if "://" in name or "@" in name or name.isdigit() else name
 
 
 def _is_site(name: str, site: str, url: str) -> bool:
-    """Whether a name is the site's: of its name, its host, or its host without the top-level domain."""
+    """Whether a name is the site's.
+
+    It can be a part of the site's name, the host, or the host without the top-level domain.
+    """
     host = match[1] if (match := _HOST.match(url)) else ""
     words = letters(name)
     return words in letters(site) or words in (letters(host), letters(host.rpartition(".")[0]))
@@ -217,7 +224,7 @@ def _article(node: dict[str, Any]) -> Metadata:
 
 
 def _prices(offers: Any) -> Iterator[str]:
-    """The prices of offers, which may be an object or a list of them."""
+    """Yield the prices of an offer or a list of offers."""
     for offer in offers[:_MAX_NODES] if isinstance(offers, list) else [offers]:
         declared = map(offer.get, ("price", "lowPrice", "highPrice")) if isinstance(offer, dict) else ()
         yield from (str(value) for value in declared if re.fullmatch(r"[\d.,]{1,20}", str(value)))
@@ -236,7 +243,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _name(value: Any, depth: int = 5) -> str:
-    """A name that may be given as text, as an object with a name, or as a list of either."""
+    """Return a name from a text, an object with a name, or a list."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict) and depth:

@@ -1,7 +1,7 @@
-"""Detection of pages without an article: cookie and login walls, soft 404s, pages that need JavaScript.
+"""Detection of pages without an article: walls, soft 404s, JavaScript pages.
 
-An article about cookies, logins or missing pages must pass. So a page is rejected only when its text is
-short and its words are those of a wall, addressed to the reader.
+Walls ask for cookies or a login. An article about cookies, logins or missing pages must pass. So a page is
+rejected only if its text is short and its words are a wall's, addressed to the reader.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from core.model import CAPTCHA, SkipReason, Unreadable
 from core.text.tokenization import HAN, HANGUL, KANA
 
 _MIN_LETTERS = 20
-"""Letters and digits below which there is nothing to read, in a text or in a sentence."""
+"""Letters and digits of the shortest readable text or sentence."""
 _LONG_LINE = 40
-"""Letters and digits from which a line is something to read without a full stop, too."""
+"""Letters and digits of the shortest readable line without a full stop."""
 _NOTICE_WEIGHT = 450
-"""Weight of text up to which one clear cue is enough. Walls are notices, not essays."""
+"""Maximum weight of text for which one clear cue is enough. Walls are notices, not essays."""
 _OPENING_CHARACTERS = 200
-"""Characters in which a page that is missing says so."""
+"""Characters in which a missing page says so."""
 _MAX_WALL_WEIGHT = 2_000
-"""Weight up to which a wall is still believed, if four different cues speak for it at once."""
+"""Maximum weight of a wall with four different cues."""
 
 _CJK = re.compile(f"[{KANA}{HAN}{HANGUL}]")
 
@@ -42,8 +42,8 @@ _SWITCH_ON = re.compile(
     r"|browser|human|moment|traffic|ddos|reload|captcha|robot",
     re.IGNORECASE,
 )
-# What the Transparency and Consent Framework asks for without the word cookie: that "we and our partners" store
-# information on the reader's device. Articles tell the one or the other of somebody else.
+# Requests of the Transparency and Consent Framework without the word cookie: that "we and our partners" store
+# information on the reader's device. Articles say only one of these, about other people.
 _STORES = (
     r"(?:stor\w*|access\w*|read) (?:\S+ ){0,5}?(?:information|data)\b[^.]{0,20} (?:on|from) (?:a|your|the) (?:device|browser|terminal)"
     r"|(?:information\w*|daten) (?:\S+ ){0,3}?auf (?:\S+ ){0,2}?(?:end)?gerät\w* (?:\S+ ){0,3}?(?:speicher|abruf|zu(?:zu)?greif|gespeichert)"
@@ -121,14 +121,14 @@ _TAG = re.compile(r"<[^>]*>")
 
 @dataclass(frozen=True, slots=True)
 class MarkupSigns:
-    """Signs of a wall in the markup rather than in the text."""
+    """Signs of a wall in the markup."""
 
     scripts: int
-    """How many script elements there are."""
+    """Number of script elements."""
     noscript_text: str
     """The text of its `noscript` elements."""
     empty_root: bool
-    """True when the element that a script would fill is there and empty."""
+    """Whether the element that a script would fill exists and is empty."""
     password_field: bool
 
     @classmethod
@@ -178,14 +178,14 @@ def reject_non_articles(text: str, title: str, html: str) -> None:
 
 
 def _reject_script_pages(signs: MarkupSigns) -> None:
-    """Raises Unreadable: NEEDS_JAVASCRIPT for a page without a sentence whose markup loads it by script."""
+    """Raise for a page without sentences that a script would load. Raises Unreadable: NEEDS_JAVASCRIPT."""
     asks = _SCRIPT.search(signs.noscript_text) and _SWITCH_ON.search(signs.noscript_text)
     if signs.scripts and (signs.empty_root or asks):
         raise Unreadable(SkipReason.NEEDS_JAVASCRIPT, "the page is drawn by a script")
 
 
 def _says_something(line: str) -> bool:
-    """True for a sentence, and for a line too long for a label; not for what stands around empty pages."""
+    """Whether a line is a sentence, or too long for a label. Typical lines of empty pages do not count."""
     if _AROUND_NOTHING.search(line):
         return False
     return _letters(line) >= (_MIN_LETTERS if _SENTENCE_END.search(line) else _LONG_LINE)

@@ -1,4 +1,4 @@
-"""What kind of page it is: told by its address, its markup and what it says of itself, each sign with a weight."""
+"""The kind of a page, by weighted signs. The signs are in its address, its markup and its declarations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _CLASSES = re.compile(
 
 
 def page_signs(html: str, url: str, blocks: Sequence[Block], said: Matrix) -> dict[str, float]:
-    """The signs of a page, by name, each from 0 (absent) to 1."""
+    """Return the signs of a page by name, from 0 (absent) to 1."""
     head = html[:600_000]
     signs: dict[str, float] = {}
     types = Counter(_TYPES.get(name, "") for pattern in (_TYPE, _ITEM_TYPE) for name in pattern.findall(head))
@@ -119,7 +119,10 @@ _REASONS = {
 
 
 def reason(weights: Mapping[str, float]) -> str:
-    """The three signs that weigh most for a kind, in words. `weights` are those of the signs that the page has."""
+    """Return the three signs with the most weight for a kind, in readable form.
+
+    `weights` has the signs of the page.
+    """
     reasons: dict[str, None] = {}
     for name in sorted(weights, key=lambda name: -weights[name]):
         group, _, rest = name.partition(" ")

@@ -1,4 +1,7 @@
-"""The visible text of a tree as blocks: paragraphs, headings, list items, tables, code; and those written as text."""
+"""The visible text of a tree as blocks, and blocks as text.
+
+Blocks are paragraphs, headings, list items, tables and code.
+"""
 
 from __future__ import annotations
 
@@ -32,22 +35,25 @@ _WITHIN_CELLS = _BLOCKS - {
     "tr",
     "caption",
 }
-"""Elements that make a table one of layout, whose cells are read as any other part of the page."""
+"""Elements that reveal a layout table. Its cells are read like other parts of the page."""
 
 
 @dataclass(slots=True)
 class Block:
-    """A run of text that a reader sees as one: a paragraph, a heading, an item, a whole table or a whole code block."""
+    """A run of text: a paragraph, heading, item, table or code block. Tables and code blocks are whole."""
 
     element: lxml.html.HtmlElement
-    """What it is in: the closest block element around its text."""
+    """The closest block element around the text."""
     text: str
     linked: int = 0
     """Characters of it that are links."""
 
 
 def page_blocks(root: lxml.html.HtmlElement, *, buttons: bool = False) -> list[Block]:
-    """The blocks in document order, in linear time and without recursion; those that are buttons only if asked for."""
+    """Return the blocks in document order. Buttons are included only if requested.
+
+    It takes linear time, without recursion.
+    """
     silent, ends = (_SILENT - {"button"}, _BLOCKS | {"button"}) if buttons else (_SILENT, _BLOCKS)
     blocks: list[Block] = []
     owner, linked, in_link = root, 0, 0
@@ -99,7 +105,7 @@ def page_blocks(root: lxml.html.HtmlElement, *, buttons: bool = False) -> list[B
 
 
 def write_blocks(blocks: Iterable[Block]) -> str:
-    """The blocks as text, a line each; tables and code have more."""
+    """Return the blocks as text, one line each. Tables and code have several lines."""
     return "\n".join(f"- {block.text}" if block.element.tag == "li" else block.text for block in blocks)
 
 
@@ -109,22 +115,22 @@ def block_text(root: lxml.html.HtmlElement) -> str:
 
 
 def is_laid_out(table: lxml.html.HtmlElement, within_cells: Collection[str] = _WITHIN_CELLS) -> bool:
-    """Whether the cells of a table hold parts of a page, so that it is one of layout."""
+    """Whether a table's cells hold parts of a page, as in a layout."""
     return any(inner.tag in within_cells for inner in table.iterdescendants())
 
 
 def cells(row: lxml.html.HtmlElement) -> Iterator[tuple[lxml.html.HtmlElement, str]]:
-    """The cells of a row of a table, each with its text on one line."""
+    """Yield the cells of a table row, each with its text on one line."""
     return ((cell, " ".join(spoken(cell).split())) for cell in row.iterchildren("td", "th"))
 
 
 def spoken(element: lxml.html.HtmlElement) -> str:
-    """The visible text of an element as it is written, with a line's end at the end of each block and at each break."""
+    """Return an element's visible text, with a line end after each block and break."""
     return "".join(_spoken(element)).strip("\n")
 
 
 def _spoken(element: lxml.html.HtmlElement) -> Iterable[str]:
-    """The texts in an element, apart where elements that end a line are."""
+    """Yield the texts in an element, with line ends between blocks."""
     stack = [(element, False)]
     while stack:
         inner, leaving = stack.pop()

@@ -1,4 +1,4 @@
-"""Calls of trafilatura and of its date finder htmldate, and the two patches of them."""
+"""Calls of trafilatura and its date finder htmldate, with two patches."""
 
 import logging
 import sys
@@ -14,7 +14,7 @@ from core.reading.normalization import paragraphs
 
 
 def article_text(tree: lxml.html.HtmlElement, url: str, *, fast: bool) -> str:
-    """The article's text; empty when none is found. `fast` leaves out trafilatura's second opinions."""
+    """Return the article's text, or "". `fast` leaves out trafilatura's second opinions."""
     extraction = _trafilatura().bare_extraction(
         tree,
         url=url,
@@ -27,7 +27,7 @@ def article_text(tree: lxml.html.HtmlElement, url: str, *, fast: bool) -> str:
 
 
 def article_and_comments(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str]:
-    """The article's text and its comments, without trafilatura's second opinions; empty when none is found."""
+    """Return the article's text and comments, or "". Trafilatura's second opinions are left out."""
     extraction = _trafilatura().bare_extraction(
         tree, url=url, fast=True, include_comments=True, include_tables=True, with_metadata=False
     )
@@ -35,16 +35,17 @@ def article_and_comments(tree: lxml.html.HtmlElement, url: str) -> tuple[str, st
 
 
 def author(tree: lxml.html.HtmlElement) -> str:
-    """The names in the byline, by trafilatura's paths; empty when there is none."""
+    """Return the names in the byline, by trafilatura's paths, or ""."""
     trafilatura = _trafilatura()
-    # trafilatura copies the tree, without the parts that are no bylines: in vain if there are none anywhere.
+    # trafilatura copies the tree without the parts that are not bylines, which is useless without any
+    # bylines.
     if not any(path(tree) for path in trafilatura.xpaths.AUTHOR_XPATHS):
         return ""
     return person((trafilatura.metadata.extract_author(tree) or "").replace("; ", ", "))
 
 
 def publication_date(tree: lxml.html.HtmlElement, url: str) -> str:
-    """The day of publication (ISO 8601) by htmldate, which also reads bylines; empty when it finds none."""
+    """Return the day of publication (ISO 8601) by htmldate, or "". htmldate reads bylines too."""
     try:
         return _htmldate().find_date(tree, url=url, extensive_search=True, original_date=True) or ""
     except (ValueError, TypeError, OverflowError, etree.LxmlError):
@@ -53,11 +54,11 @@ def publication_date(tree: lxml.html.HtmlElement, url: str) -> str:
 
 @cache
 def _htmldate() -> Any:
-    """htmldate without dateparser, its last resort for texts that may be dates.
+    """Return htmldate without dateparser, its last resort for possible dates.
 
     dateparser takes a second to start (https://github.com/scrapinghub/dateparser/issues/1051), and twenty
-    milliseconds for each text that is no date, for one more date in a hundred pages. htmldate has no option for it;
-    `has_date_cue` is what it asks before it calls dateparser.
+    milliseconds for each text that is no date, for one more date in a hundred pages. htmldate has no option
+    for it. htmldate calls `has_date_cue` before dateparser.
     """
     import htmldate
     from htmldate import extractors
@@ -73,7 +74,7 @@ def _trafilatura() -> Any:
     import trafilatura.xpaths
 
     make_paths_faster(*(module for name, module in [*sys.modules.items()] if name.startswith("trafilatura.")))
-    # It reports every page that it discards; those reports reach a person as reasons already.
+    # It reports every page that it discards. A person already sees these reports as reasons.
     for logger in ("trafilatura", "htmldate"):
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     return trafilatura
