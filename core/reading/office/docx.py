@@ -1,4 +1,4 @@
-"""Word documents: the paragraphs and tables of a .docx, with its headings as sections."""
+"""Word documents: the paragraphs and tables of a .docx. Its headings are sections."""
 
 import re
 from dataclasses import replace
@@ -12,14 +12,16 @@ from core.reading.text_builder import TextBuilder
 
 _HEADING = re.compile(r"(?i)heading\s*([1-9])|(title)")
 _DROPPED = ("Fallback", "del", "moveFrom")
-"""What was deleted or moved away, and the second copy of a text box, for old programs."""
+"""Deleted or moved text, and the second copy of a text box for old programs."""
 _OFF = ("0", "false", "off")
 _BETWEEN = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
 
 
 def read_docx(body: bytes) -> Article:
-    """Text in reading order: tables row by row, footnotes at the end. Deleted text is left out, hidden text
-    is told apart.
+    """Read a .docx in reading order.
+
+    Tables are read row by row, footnotes at the end. Deleted text is left out. Hidden text is kept
+    separately.
 
     Raises:
         Unreadable: when it is damaged, locked, too large unpacked, or holds no text.
@@ -38,7 +40,7 @@ def read_docx(body: bytes) -> Article:
 
 
 class _Reader:
-    """`levels` tells which paragraph styles are headings: 0 is the title's."""
+    """A reader of blocks. `levels` has the heading level by paragraph style, with 0 for the title."""
 
     def __init__(self, levels: dict[str, int]) -> None:
         self.out = TextBuilder()
@@ -47,7 +49,7 @@ class _Reader:
         self._levels = levels
 
     def read(self, parent: Any) -> None:
-        """The blocks below an element, without recursion but for tables, whose nesting libxml2 bounds."""
+        """Read the blocks below an element. Only tables recurse, and libxml2 limits their nesting."""
         for block in blocks(parent, ("p", "tbl"), ("sectPr",)):
             if local(block) == "tbl":
                 self._table(block)
@@ -55,7 +57,7 @@ class _Reader:
                 self._paragraph(block)
 
     def _table(self, table: Any) -> None:
-        """The rows of a table; those of one inside it follow the row that it is in."""
+        """Add the rows of a table. Rows of an inner table follow the row around it."""
         rows = [
             [self._cell(cell) for cell in row.iter("{*}tc") if not is_inside(cell, row, "tr")]
             for row in table.iter("{*}tr")
@@ -101,7 +103,7 @@ class _Reader:
 
 
 def _heading_levels(package: Package) -> dict[str, int]:
-    """Levels of the styles that are headings, by the styles' ids, which are in the writer's own language."""
+    """Return the levels of heading styles by style id. The ids are in the author's language."""
     levels: dict[str, int] = {}
     if "word/styles.xml" not in package:
         return levels

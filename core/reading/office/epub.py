@@ -1,4 +1,4 @@
-"""E-books: the chapters of an EPUB in reading order, with their titles as sections."""
+"""E-books: the chapters of an EPUB in reading order. Their titles are sections."""
 
 import posixpath
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def read_epub(body: bytes) -> Article:
     for name in book.spine:
         if out.full or name not in package or name == book.contents:
             continue
-        # Of which nothing is missing that is within the limit.
+        # The bytes cover all characters within the limit.
         markup = decode(package.read(name, _LARGEST_PART)[: 4 * HTML_LIMIT + 4])
         if len(markup) > HTML_LIMIT:
             cut = f"only the first {HTML_LIMIT:,} characters of long chapters were read"
@@ -68,10 +68,10 @@ def read_epub(body: bytes) -> Article:
 
 
 def _book(package: Package) -> _Book:
-    """The book's own description of itself.
+    """Return the metadata, spine and contents of a book.
 
     Raises:
-        Unreadable: BROKEN when there is none.
+        Unreadable: BROKEN when the book has no description of itself.
     """
     container = package.part("META-INF/container.xml", _LARGEST_PART)
     path = next((attribute(file, "full-path") for file in container.iter("{*}rootfile")), "")
@@ -95,7 +95,7 @@ def _book(package: Package) -> _Book:
 
 
 def _refuse_locked(package: Package, spine: list[str]) -> None:
-    """Fonts may be scrambled in an open book; chapters are so only in a locked one."""
+    """Refuse a book with encrypted chapters. Fonts may be scrambled in an open book."""
     if "META-INF/encryption.xml" not in package:
         return
     for reference in package.part("META-INF/encryption.xml", _LARGEST_PART).iter("{*}CipherReference"):
@@ -104,7 +104,10 @@ def _refuse_locked(package: Package, spine: list[str]) -> None:
 
 
 def _titles(package: Package, contents: str) -> dict[str, str]:
-    """Chapters' titles by file name, from either kind of table of contents. A damaged one costs the titles."""
+    """Return chapter titles by file name, from either kind of contents.
+
+    A damaged table of contents gives no titles.
+    """
     if contents not in package:
         return {}
     try:
@@ -129,7 +132,7 @@ def _entries(root: Any) -> Iterator[tuple[str, str]]:
 
 
 def _chapter(markup: str) -> Any:
-    """Its tree, of the part within the limit; None when there is nothing in it."""
+    """Return a chapter's tree, or None if empty. Only the part within the limit is parsed."""
     try:
         return parse_html(truncate_html(markup)[0])
     except Unreadable as error:
@@ -144,6 +147,6 @@ def _own_title(tree: Any) -> str:
 
 
 def _resolved(base: str, reference: str) -> str:
-    """A reference inside the book, as the name of a file in it."""
+    """Return the name of the file that a reference means."""
     path = unquote(reference.partition("#")[0])
     return posixpath.normpath(posixpath.join(posixpath.dirname(base), path))

@@ -1,4 +1,4 @@
-"""OpenDocument texts: the paragraphs and tables of an .odt, with its headings as sections."""
+"""OpenDocument texts: the paragraphs and tables of an .odt. Its headings are sections."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _BETWEEN = {"tab": " ", "line-break": "\n", "s": " "}
 
 
 def read_odt(body: bytes) -> Article:
-    """Raises Unreadable: when it is damaged, locked, too large unpacked, or holds no text."""
+    """Read an .odt. Raises Unreadable: when it is damaged, locked, too large unpacked, or holds no text."""
     package = Package(body)
     manifest = "META-INF/manifest.xml"
     if manifest in package and next(package.part(manifest).iter("{*}encryption-data"), None) is not None:

@@ -1,4 +1,7 @@
-"""Packages: office files and books as zip archives of XML parts, with what their formats share."""
+"""Packages: office files and books as zip archives of XML parts.
+
+This is the code that their formats share.
+"""
 
 import posixpath
 from collections.abc import Iterator
@@ -20,11 +23,11 @@ class Package(Archive):
         super().__init__(content, _UNPACKED_LIMIT)
 
     def part(self, name: str, limit: int = _LARGEST_PART) -> Any:
-        """The root element of one of its XML files, which has at most `limit` bytes."""
+        """Return the root element of an XML part of at most `limit` bytes."""
         return xml_tree(self.read(name, limit))
 
     def facts(self, name: str, *fields: str) -> dict[str, str]:
-        """The texts of the elements of these names in a part; empty where it has none."""
+        """Return the texts of named elements in a part. A missing element gives ""."""
         facts = dict.fromkeys(fields, "")
         if name in self:
             for element in self.part(name).iter(*(f"{{*}}{field}" for field in fields)):
@@ -32,12 +35,12 @@ class Package(Archive):
         return facts
 
     def core_facts(self) -> dict[str, str]:
-        """Title, author and day of creation, where Microsoft's formats have them."""
+        """Return title, author and creation day from Microsoft's formats."""
         facts = self.facts("docProps/core.xml", "title", "creator", "created")
         return {"title": facts["title"], "author": facts["creator"], "date": facts["created"]}
 
     def references(self, name: str, kind: str) -> Iterator[tuple[Any, str]]:
-        """The elements of this kind in a part, in order, each with the name of the part that it refers to."""
+        """Yield elements of a kind with the names of their parts. The elements are in order."""
         folder, file = posixpath.split(name)
         relations = f"{folder}/_rels/{file}.rels"
         targets = {}

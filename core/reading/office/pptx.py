@@ -11,7 +11,7 @@ _TITLES = ("title", "ctrTitle")
 
 
 def read_pptx(body: bytes) -> Article:
-    """Raises Unreadable: when it is damaged, locked, too large unpacked, or holds no text."""
+    """Read a .pptx. Raises Unreadable: when it is damaged, locked, too large unpacked, or holds no text."""
     package = Package(body)
     facts, out = package.core_facts(), TextBuilder()
     # In the order of the show, which the files' names need not follow.

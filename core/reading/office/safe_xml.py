@@ -1,4 +1,7 @@
-"""Safe XML parsing for office files and books: no entity expansion, no network; and walks over their trees."""
+"""Safe XML parsing for office files and books, and tree walks.
+
+Entities are not expanded, and the network is not used.
+"""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -33,12 +36,12 @@ def xml_tree(data: bytes) -> Any:
 
 
 def local(element: Any) -> str:
-    """An element's name without its namespace; empty for what is no element."""
+    """Return an element's name without its namespace, or "". A node that is not an element gives ""."""
     return str(element.tag).rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def attribute(element: Any, name: str) -> str:
-    """The first attribute of that name, in whichever namespace; empty where there is none."""
+    """Return the first attribute with this name in any namespace, or ""."""
     for key, value in element.attrib.items():
         if str(key).rpartition("}")[2] == name:
             return str(value)
@@ -46,9 +49,10 @@ def attribute(element: Any, name: str) -> str:
 
 
 def blocks(root: Any, names: Collection[str], skipped: Collection[str] = ()) -> Iterator[Any]:
-    """The elements of these names below one, in order, but for those inside each other or inside a `skipped` one.
+    """Yield the elements with these names, in order.
 
-    Without recursion: how deep they stand is a stranger's choice.
+    Elements inside each other or inside a `skipped` element are left out. The walk does not recurse, because
+    hostile files may nest deeply.
     """
     stack = list(reversed(root))
     while stack:
@@ -60,7 +64,7 @@ def blocks(root: Any, names: Collection[str], skipped: Collection[str] = ()) -> 
 
 
 def is_inside(element: Any, outer: Any, *names: str) -> bool:
-    """Whether an element of one of these names stands between this one and the `outer` one around it."""
+    """Whether a named element is between this element and `outer`."""
     for above in element.iterancestors():
         if above is outer:
             return False

@@ -1,4 +1,4 @@
-"""Tables as text: one line a row, each cell with its column name, so that a row alone can be understood."""
+"""Tables as text: one line per row, with column names. A row alone is then understandable."""
 
 import csv
 import re
@@ -11,16 +11,18 @@ from core.reading.text_builder import TextBuilder
 
 _DELIMITERS = ",;\t|"
 _LOOKED_AT = 20
-"""Rows from which the delimiter is detected."""
+"""Number of rows to detect the delimiter."""
 _NUMBER = re.compile(r"[-+(]?[\d.,\s%€$£]*\d[\d.,\s%€$£)]*")
 _LONGEST_CELL = 1_000_000
 MAX_COLUMNS = 1_000
 _HEADED_FROM = 3
-"""Columns of a table whose first row names them without being marked."""
+"""Minimum columns for an unmarked first row to name them."""
 
 
 def read_table(text: str) -> Article:
-    """Comma, semicolon, tab or bar between the cells; the first row names the columns, unless it holds figures.
+    """Read a table with comma, semicolon, tab or bar as delimiter.
+
+    The first row names the columns, unless it holds figures.
 
     Raises:
         Unreadable: BROKEN when it is no table.
@@ -39,9 +41,9 @@ def read_table(text: str) -> Article:
 
 
 def add_rows(out: TextBuilder, rows: Iterable[Sequence[str]], *, headed: bool = False) -> None:
-    """Add rows as lines of `column: cell`. Empty cells are left out, and so are empty rows.
+    """Add rows as lines of `column: cell`. Empty cells and empty rows are left out.
 
-    The first row names the columns where it is marked as `headed`, or looks like names.
+    The first row names the columns if it is marked as `headed`, or looks like names.
     """
     columns: list[str] | None = None
     for row in rows:
@@ -58,8 +60,11 @@ def add_rows(out: TextBuilder, rows: Iterable[Sequence[str]], *, headed: bool = 
 
 
 def add_table(out: TextBuilder, rows: Iterable[Sequence[str]], *, headed: bool = False) -> None:
-    """Add a table of a document. Its first row names the columns where it is marked as `headed`, or where there are
-    three columns or more: one of two columns often holds a name and a value in each row. Other rows are their cells."""
+    """Add a table of a document.
+
+    Its first row names the columns if it is marked as `headed`, or if the table has three columns or more: a
+    table of two columns often holds a name and a value in each row. Other rows are written as their cells.
+    """
     table = list(rows)
     if len(table) > 1 and (headed or max(map(len, table)) >= _HEADED_FROM):
         add_rows(out, table, headed=headed)
@@ -76,7 +81,10 @@ def _line(columns: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def _names_columns(cells: Sequence[str]) -> bool:
-    """Column names are all there but perhaps the first, differ, and are no figures."""
+    """Whether cells look like column names.
+
+    Names are complete, except perhaps the first, differ, and are not figures.
+    """
     names = [cell for cell in cells if cell]
     return (
         len(names) >= max(1, len(cells) - 1)
@@ -87,7 +95,10 @@ def _names_columns(cells: Sequence[str]) -> bool:
 
 
 def _delimiter(text: str) -> str:
-    """The delimiter that splits the first rows into the same number of cells, and into the most."""
+    """Return the delimiter that splits the first rows most evenly.
+
+    It gives them an equal number of cells, and the most.
+    """
     head = list(islice(StringIO(text, newline="\n"), _LOOKED_AT))
 
     def fitness(delimiter: str) -> tuple[bool, int]:

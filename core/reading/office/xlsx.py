@@ -1,4 +1,4 @@
-"""Spreadsheets: the rows of an .xlsx as lines that name their columns, with the sheets as sections."""
+"""Spreadsheets: the rows of an .xlsx as lines with column names. The sheets are sections."""
 
 import re
 from collections.abc import Iterator
@@ -12,13 +12,15 @@ from core.reading.office.tables import MAX_COLUMNS, add_rows
 from core.reading.text_builder import TextBuilder
 
 _DATE_FORMATS = frozenset(map(str, (*range(14, 23), *range(45, 48))))
-"""The built-in number formats that show days and times (ECMA-376, 18.8.30)."""
+"""Built-in number formats of days and times (ECMA-376, 18.8.30)."""
 _QUOTED = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.')
 _COLUMN = re.compile(r"([A-Z]{1,3})\d+")
 
 
 def read_xlsx(body: bytes) -> Article:
-    """Values as they were last computed; empty cells and sheets are left out.
+    """Read an .xlsx, with the values as last computed.
+
+    Empty cells and sheets are left out.
 
     Raises:
         Unreadable: when it is damaged, locked, too large unpacked, or holds no text.
@@ -59,7 +61,7 @@ def _cell_text(cell: Any, strings: list[str], dates: set[int]) -> str:
 
 
 def _day(number: str) -> str:
-    """Days since the last one of 1899 as a date, with the time when there is one."""
+    """Return a spreadsheet's day number as a date, with any time. Day 0 is 30 December 1899."""
     try:
         moment = datetime(1899, 12, 30) + timedelta(days=float(number))
     except (ValueError, OverflowError):
@@ -74,13 +76,13 @@ def _strings(package: Package) -> list[str]:
 
 
 def _texts(element: Any) -> str:
-    """Its text without the reading aids of East Asian scripts."""
+    """Return an element's text without East Asian reading aids."""
     texts = (inner.text or "" for inner in element.iter("{*}t") if local(inner.getparent()) != "rPh")
     return "".join(texts)
 
 
 def _date_styles(package: Package) -> set[int]:
-    """The cell styles that show a number as a date."""
+    """Return the indexes of the cell styles that show dates."""
     if "xl/styles.xml" not in package:
         return set()
     root = package.part("xl/styles.xml")
@@ -94,7 +96,10 @@ def _date_styles(package: Package) -> set[int]:
 
 
 def _place(reference: str, otherwise: int) -> int:
-    """The column of a cell such as BC17, counted from 0."""
+    """Return the column index of a cell such as BC17, from 0.
+
+    `otherwise` is returned for another reference.
+    """
     column = _COLUMN.fullmatch(reference)
     if column is None:
         return otherwise
