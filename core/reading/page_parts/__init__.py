@@ -1,1 +1,1 @@
-"""Parts of an HTML page that are more than prose, found again in the text that an extractor took from it."""
+"""Parts of an HTML page other than prose, located in an extractor's text."""

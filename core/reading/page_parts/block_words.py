@@ -1,4 +1,4 @@
-"""The words of the blocks of a page, and what they say, as numbers."""
+"""The words of a page's blocks, and their subjects as numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SAYS = {
     "manual": "parameters returns example examples syntax deprecated install configuration api function default edit-this on-this",
     "specifications": "specifications specs dimensions weight material sku model features size-guide description ingredients",
 }  # fmt: skip
-"""Words and pairs of words that tell what a block is, by subject."""
+"""Words and pairs of words that reveal a block's subject."""
 _SAID: dict[str, int] = {}
 for _place, _text in enumerate(SAYS.values()):
     for _word in _text.split():
@@ -42,15 +42,18 @@ for _place, _text in enumerate(SAYS.values()):
 _MONEY = re.compile(r"[$€£¥₹] ?\d|\d ?[€£]")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MAX_WORDS = 60
-"""Words at the beginning of a block that are looked at for what it says."""
+"""Number of words at a block's beginning to look up."""
 WORDS = re.compile(r"\w+")
 SAID = len(SAYS) + 2
-"""Columns of what a block says: `SAYS`, an amount of money, a year."""
+"""Columns of a block's subjects: `SAYS`, an amount of money, a year."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockWords:
-    """The words of each block, and what they say, a row of `SAID` numbers (0 or 1) for each block."""
+    """The words of each block, and its subjects.
+
+    The subjects are a row of `SAID` numbers (0 or 1) for each block.
+    """
 
     words: list[list[str]]
     said: Matrix
@@ -75,5 +78,5 @@ class BlockWords:
 
 
 def bits(values: NDArray[np.int64], width: int) -> Matrix:
-    """The lowest bits of each value, a row for each: 0 or 1."""
+    """Return the lowest bits of each value as a row of 0 and 1."""
     return ((values[:, None] >> np.arange(width)) & 1).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Blocks of a page that a person has kept in its article, each at its place in the order of the page."""
+"""Blocks that a person keeps in a page's article. Each is inserted in the order of the page."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from core.reading.page_parts.structures import Span, html_structures, write_stru
 
 _STRUCTURES = frozenset({"pre", "table"})
 _LINE_CHARACTERS, _SIGN_CHARACTERS = 200, 40
-"""Characters of a line that are looked at, and letters and digits of it by which it is known again."""
+"""Characters of a line to read, and letters and digits that identify it."""
 
 
 def keep_blocks(
     html: str, text: str, structures: tuple[Span, ...], wanted: Sequence[str]
 ) -> tuple[str, tuple[Span, ...], tuple[tuple[int, int], ...]]:
-    """An article's text with the blocks of its page that have the wanted texts, its structures, and where the blocks are.
+    """Add blocks with the wanted texts to an article.
 
-    A text that the article has, or that is in no block of the page, changes nothing. What the page hides is looked
-    through last.
+    Returns the text, its structures, and the spans of the blocks. A text that the article has, or that is
+    missing on the page, changes nothing. Hidden blocks are searched last.
 
     Raises:
         Unreadable: when no parser reads the page.
@@ -60,7 +60,7 @@ def keep_blocks(
 
 
 def written_block(block: Block) -> tuple[str, tuple[Span, ...]]:
-    """The text of a block as articles have it, with its table or its code."""
+    """Return a block's text in the form of articles, with its table or code."""
     text = normalize(block.text)
     if block.element.tag not in _STRUCTURES:
         return text, ()
@@ -68,7 +68,7 @@ def written_block(block: Block) -> tuple[str, tuple[Span, ...]]:
 
 
 def _number(blocks: Sequence[Block], key: str) -> int | None:
-    """The shortest block that has a text; None where there is none."""
+    """Return the index of the shortest block with a text, or None."""
     having = (
         number
         for number, block in enumerate(blocks)
@@ -79,8 +79,11 @@ def _number(blocks: Sequence[Block], key: str) -> int | None:
 
 
 def _place(text: str, structures: Sequence[Span], blocks: Sequence[Block], number: int) -> int:
-    """Where a block belongs in the text: after the closest block before it that is a line of the text, else before the
-    closest one after it, else at the end; never within a table or code."""
+    """Return the offset at which a block belongs in the text.
+
+    It is after the closest earlier block that is a line of the text, else before the closest later block,
+    else at the end. It is never within a table or code.
+    """
     positions, lines = defaultdict[str, list[int]](list), defaultdict[str, list[tuple[int, int]]](list)
     for position, block in enumerate(blocks):
         positions[_sign(block.text)].append(position)
@@ -103,6 +106,6 @@ def _place(text: str, structures: Sequence[Span], blocks: Sequence[Block], numbe
 
 
 def _sign(text: str) -> str:
-    """The letters and digits by which a line of a page is known again in an article."""
+    """Return the letters and digits that identify a line of a page."""
     line = text.lstrip().partition("\n")[0][:_LINE_CHARACTERS]
     return "".join(filter(str.isalnum, line)).casefold()[:_SIGN_CHARACTERS]

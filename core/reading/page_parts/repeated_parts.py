@@ -1,5 +1,7 @@
-"""What a page repeats, posts and items, each of which is a section of the article: a post headed by its author and its
-day, an item by its title."""
+"""Repeated parts of a page: posts and items.
+
+Each is a section of the article. A post has its author and day as heading, an item its title.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +28,17 @@ _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _WITH_ITEMS = ("collection", "listing")
 _FIRST_TEXTS = 4
 _MIN_CHARACTERS, _MIN_TITLE = 12, 3
-"""Characters of a text, and of an item's title, by which a part is found in the article."""
+"""Characters of a text, and of an item's title, that locate a part in the article."""
 _FEWEST_ITEMS, _MOST_TITLED = 3, 0.8
-"""Items from which they are a list, and the share of the elements marked up alike that must be items."""
+"""Minimum items of a list, and their minimum share of the elements with equal markup."""
 _KEY = 40
-"""Characters at the beginning of a line by which it is found again."""
+"""Characters at the beginning of a line that identify it."""
 _MARKS, _NUMBERS = re.compile(r"[\W_]*"), re.compile("[0-9]+")
 
 
 @dataclass(slots=True, eq=False)
 class Part:
-    """A post or an item: its heading, and the beginnings of its texts by which it is found in an article."""
+    """A post or an item: its heading, and the beginnings of its texts. These locate it in an article."""
 
     around: Part | None = None
     title: str = ""
@@ -44,29 +46,32 @@ class Part:
     date: str = ""
     texts: list[str] = field(default_factory=list)
     before: Sequence[str] = ()
-    """Beginnings of what it has before the first text, in reverse order."""
+    """Beginnings of the blocks before the first text, in reverse order."""
     blocks: tuple[int, int] = (0, 0)
-    """Its first block on the page, and that after its last; of posts nothing."""
+    """The first block on the page, and the block after the last. Unused for posts."""
 
     @property
     def heading(self) -> str:
-        """Its title, or else its author and its day; empty where there are none."""
+        """The title, or else author and day, or ""."""
         return self.title or ", ".join(filter(None, (self.author, self.date)))
 
 
 Sections = tuple[tuple[int, str], ...]
 Lists = tuple[Sequence[Part], ...]
-"""Parts that are marked up alike, in their order; all lists of a page."""
+"""Parts with equal markup, in order, for all lists of a page."""
 
 
 def html_parts(tree: lxml.html.HtmlElement, blocks: Sequence[Block], kind: str) -> Lists:
-    """The items of a page that lists something, and the posts of any page."""
+    """Return the items of a listing page, and the posts of any page."""
     return (*(html_items(tree, blocks) if kind in _WITH_ITEMS else ()), *html_posts(tree, blocks))
 
 
 def html_posts(tree: lxml.html.HtmlElement, blocks: Sequence[Block]) -> Lists:
-    """The posts in a tree with these blocks: what schema.org's types or usual classes say are posts, if two or more
-    have an author or a day. The texts of one without them belong to the one around it."""
+    """Return the posts in a tree with these blocks.
+
+    schema.org's types or usual class names identify posts, if two or more have an author or a day. The texts
+    of a post without both belong to the post around it.
+    """
     posts: dict[Part, None] = {}
     nearest: dict[lxml.html.HtmlElement, Part] = {}
     for element in tree.iter():
@@ -79,7 +84,7 @@ def html_posts(tree: lxml.html.HtmlElement, blocks: Sequence[Block]) -> Lists:
         nearest[element] = around
         names = f"{classes} {element.get('itemprop') or ''}"
         if not around.author and _AUTHOR.search(names):
-            # A letter stands for a picture.
+            # A single letter replaces a picture.
             texts = (text for text in element.itertext() if len(text.strip()) > 1)
             around.author = clean_line(next(texts, element.get("content")), 60)
         if not around.date:
@@ -101,13 +106,16 @@ def html_posts(tree: lxml.html.HtmlElement, blocks: Sequence[Block]) -> Lists:
 
 @lru_cache(1_000)
 def _is_post(classes: str) -> bool:
-    """Whether usual names of classes say that an element is a post."""
+    """Whether usual class names identify an element as a post."""
     return _CLASS.search(classes) is not None
 
 
 def html_items(tree: lxml.html.HtmlElement, blocks: Sequence[Block]) -> Lists:
-    """The lists of items in a tree with these blocks: elements marked up alike, most of which have a heading or a link
-    that names them, a link, and a text beside it; or such titles, each followed by its text."""
+    """Return the lists of items in a tree with these blocks.
+
+    Items are elements with equal markup. Most of them have a naming heading or link, a link, and another
+    text. A list can also be such titles, each followed by its text.
+    """
     ranges = _ranges(tree, blocks)
     signatures = {element: _signature(element) for element in ranges}
     alike: dict[tuple[str, str], list[lxml.html.HtmlElement]] = defaultdict(list)
@@ -125,8 +133,10 @@ def html_items(tree: lxml.html.HtmlElement, blocks: Sequence[Block]) -> Lists:
 
 
 def part_sections(text: str, lists: Lists) -> Sections:
-    """Where the parts begin in a text, each with its heading; of a part that is not in it nothing. Where parts are in
-    each other, those of the list with the most parts in the text count."""
+    """Return the offsets and headings of the parts in a text.
+
+    Missing parts are left out. If lists overlap, the list with the most parts in the text counts.
+    """
     if not lists:
         return ()
     lines = _Lines(text)
@@ -143,7 +153,10 @@ def part_sections(text: str, lists: Lists) -> Sections:
 
 
 def with_parts(headings: Sections, parts: Sections) -> Sections:
-    """The sections of an article that has these headings and parts. A title at the head of its item is one section."""
+    """Return the sections of an article from its headings and parts.
+
+    A title at the beginning of its item is one section.
+    """
     sections: dict[int, str] = {}
     title = ""
     names = dict(parts)
@@ -170,7 +183,7 @@ class _Lines:
             offset += len(line) + 1
 
     def starts(self, parts: Sequence[Part]) -> Iterator[tuple[int, Part]]:
-        """The offsets of the lines with which parts begin, in their order."""
+        """Yield the offsets of the first lines of parts, in order."""
         done = 0
         for part in parts:
             for text in part.texts:
@@ -187,7 +200,10 @@ class _Lines:
 def _ranges(
     tree: lxml.html.HtmlElement, blocks: Sequence[Block]
 ) -> dict[lxml.html.HtmlElement, tuple[int, int]]:
-    """The elements that hold blocks, in their order, each with its first block and that after its last."""
+    """Return the elements with blocks, in order, and their block ranges.
+
+    A range has the first block and the block after the last.
+    """
     ranges: dict[lxml.html.HtmlElement, tuple[int, int]] = {}
     for number, block in enumerate(blocks):
         ranges[block.element] = ranges.get(block.element, (number, 0))[0], number + 1
@@ -207,8 +223,10 @@ def _items(
     ranges: Mapping[lxml.html.HtmlElement, tuple[int, int]],
     texts: Mapping[str, int],
 ) -> Iterator[tuple[int, int, int]]:
-    """The items among elements that are marked up alike: the first block of each, its title and the end. `texts` says
-    how often they have a text."""
+    """Yield the items among elements with equal markup.
+
+    An item is its first block, its title and its end. `texts` counts each text in the elements.
+    """
     widest = 1
     for element, following in zip_longest(elements, elements[1:]):
         first, end = ranges[element]
@@ -243,7 +261,7 @@ def _item(blocks: Sequence[Block], texts: Mapping[str, int], first: int, title: 
 
 
 def _names(block: Block) -> bool:
-    """Whether a block may be the title of an item: a link with a word."""
+    """Whether a block may be an item's title: a link with a word."""
     return (
         2 * block.linked >= len(block.text) >= _MIN_TITLE
         and re.search(r"[^\W\d_]{2}", block.text) is not None
@@ -251,12 +269,12 @@ def _names(block: Block) -> bool:
 
 
 def _signature(element: lxml.html.HtmlElement) -> str:
-    """The tag of an element with its first class, without numbers."""
+    """Return an element's tag and first class, without numbers."""
     names = (element.get("class") or "").split(None, 1)
     return f"{element.tag} {_NUMBERS.sub('', names[0]) if names else ''}"
 
 
 def _key(line: str) -> str:
-    """The beginning of the first line of a text, without marks of items or quotations before it."""
+    """Return the beginning of a text's first line. Item and quotation marks before it are removed."""
     first = normalize(line[:200]).partition("\n")[0]
     return first[_MARKS.match(first).end() :][:_KEY]  # type: ignore[union-attr]

@@ -1,4 +1,7 @@
-"""Tables and code of an HTML page, written into its article as those of other formats are, with their places."""
+"""Tables and code of an HTML page, written into its article.
+
+They get the form and the spans that other formats have.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +21,22 @@ from core.reading.text_builder import TextBuilder
 
 _MAX_STRUCTURES = 1_000
 _MAX_REPEATED, _MAX_SPANNED = 200, 300_000
-"""Characters of a cell, and of all of a table, that are written again in the rows or over the columns they span."""
+"""Maximum characters of a cell, and of a table, to repeat over spanned rows or columns."""
 _MAX_GROWTH, _SLACK = 2, 300
-"""Times its own characters, and characters more, that a table takes at most with the names of columns in its rows."""
+"""Limits on a table's growth by column names in its rows: a factor, and additional characters."""
 _LONGEST_CELL = 1_000
-"""Characters from which a cell is a part of the page, in a table without heads."""
+"""Characters above which a cell of a table without heads is a part of the page."""
 _PROSE_WORDS = 8
-"""Words from which a line of preformatted text reads as prose."""
+"""Words from which a line of preformatted text is prose."""
 _MIN_WORDS = 3
-"""Words below which a table is no more than a line of the page."""
+"""Words below which a table is only a line of the page."""
 _ANYWHERE, _MAX_TRIES = 12, 20
-"""Words from which a structure is found inside a line, too, and places at which it is looked for."""
+"""Words from which a structure is located inside a line too, and the number of tries."""
 _PARTS = frozenset({
     "article", "aside", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "main", "nav", "pre", "section",
     "table",
 })  # fmt: skip
-"""Elements whose being in cells makes a table with heads one of layout; lists may be in the cells of such a table."""
+"""Elements that turn a table with heads into a layout table. Cells of a data table may have lists."""
 _WORD, _COUNT = re.compile(r"\w+"), re.compile("[0-9]{1,6}")
 _LETTERS = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.;:!?)]*(?!\S)")
 
@@ -46,15 +49,15 @@ class Structure:
 
     kind: StructureKind
     words: tuple[str, ...]
-    """The words of each row as the page has them, a blank around each; those of code are one row."""
+    """The words of each row on the page, with a blank around each. Code is one row."""
     rows: tuple[tuple[str, ...], ...]
-    """The cells of each row by column; of code its text."""
+    """The cells of each row by column, or the text of code."""
     headed: int = 0
     """How many rows at the top name the columns."""
 
 
 def html_structures(tree: lxml.html.HtmlElement) -> tuple[Structure, ...]:
-    """The data tables and the code blocks in a tree, in their order: at most 1,000."""
+    """Return a tree's data tables and code blocks, in order. At most 1,000 are returned."""
     structures: list[Structure] = []
     outer: lxml.html.HtmlElement | None = None
     for element in tree.iter("table", "pre", "code"):
@@ -70,10 +73,10 @@ def html_structures(tree: lxml.html.HtmlElement) -> tuple[Structure, ...]:
 
 
 def write_structures(text: str, structures: Sequence[Structure]) -> tuple[str, tuple[Span, ...]]:
-    """The text with the structures in it written as those of other formats are, and where they are.
+    """Return the text with rewritten structures, and their spans.
 
-    A structure is found by its words, which extractors keep in their order. One of which the extractor left out a part
-    stays as it is.
+    Structures get the form of other formats. A structure is located by its words, which extractors keep in
+    order. An incomplete structure stays unchanged.
     """
     if not structures:
         return text, ()
@@ -97,7 +100,7 @@ def write_structures(text: str, structures: Sequence[Structure]) -> tuple[str, t
 
 
 class _Words:
-    """The words of a text, among which those of a structure are found with their place in it."""
+    """The words of a text, to locate structures by their words."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -106,8 +109,11 @@ class _Words:
         self._offsets = list(accumulate((end - start + 1 for start, end in self._words), initial=0))
 
     def place(self, structure: Structure, cursor: int) -> tuple[int, int, int] | None:
-        """The part of the text that has a structure's words, by lines if it is short, as offsets; and where its last
-        word is among the words. None where there is none after `cursor`, characters of the words."""
+        """Return the span of a structure's words, and the position of the last word.
+
+        The span consists of whole lines if the structure is short. Returns None without a match after
+        `cursor`, in characters of the words.
+        """
         words = f" {''.join(structure.words)}"
         if structure.kind is StructureKind.TABLE and words.count(" ") <= _MIN_WORDS:
             return None
@@ -122,8 +128,11 @@ class _Words:
         return None
 
     def _lines(self, begin: int, end: int, *, anywhere: bool) -> tuple[int, int] | None:
-        """Where the lines begin and end that have these words, with lines of marks such as brackets around them; if
-        they have other words too, `anywhere` the words."""
+        """Return the span of the lines with these words, or None.
+
+        Neighbouring lines of marks such as brackets are included. If the lines have other words too, the span
+        is of the words alone with `anywhere`.
+        """
         first, last = bisect_right(self._offsets, begin) - 1, bisect_right(self._offsets, end - 3) - 1
         (start, _), (_, stop) = self._words[first], self._words[last]
         ends = last + 1 == len(self._words)
@@ -135,7 +144,10 @@ class _Words:
 
 
 def _written(structure: Structure) -> str:
-    """Code, or the rows of a table by `add_table`, or as they are where the names of columns would be most of it."""
+    """Return code, or the rows of a table, as text.
+
+    The rows are written by `add_table`, or unchanged if column names would be most of the text.
+    """
     if structure.kind is StructureKind.CODE:
         return structure.rows[0][0]
     alone = [sum(map(bool, row)) < 2 for row in structure.rows]
@@ -158,7 +170,10 @@ def _written(structure: Structure) -> str:
 
 
 def _code(element: lxml.html.HtmlElement) -> Structure | None:
-    """Preformatted text that is code rather than prose or the numbers of lines; other code if it has lines."""
+    """Return the code block of an element, or None.
+
+    Preformatted prose and line numbers are not code. Other code must have several lines.
+    """
     text = normalize_code(spoken(element))
     if element.tag == "code" and ("\n" not in text or next(element.iterancestors("pre"), None) is not None):
         return None
@@ -171,7 +186,10 @@ def _code(element: lxml.html.HtmlElement) -> Structure | None:
 
 
 def _table(table: lxml.html.HtmlElement) -> Structure | None:
-    """A table of data: two rows and two columns or more, and no parts of the page in its cells."""
+    """Return a data table, or None.
+
+    It has two rows and two columns or more, and no parts of the page in its cells.
+    """
     marked = next(table.iter("th"), None) is not None
     if table.get("role") in ("presentation", "none") or (
         is_laid_out(table, _PARTS) if marked else is_laid_out(table)
@@ -195,7 +213,11 @@ def _table(table: lxml.html.HtmlElement) -> Structure | None:
 def _spread(
     rows: Sequence[Sequence[tuple[lxml.html.HtmlElement, str]]], headed: int
 ) -> Iterator[tuple[str, ...]]:
-    """The cells by column. A short one that spans rows is in each of them; one of the heads is in all its columns."""
+    """Yield the cells by column.
+
+    A short cell that spans rows is repeated in each row. A head that spans columns is repeated in each
+    column.
+    """
     below: dict[int, tuple[int, str]] = {}
     spanned = 0
     for number, row in enumerate(rows):
