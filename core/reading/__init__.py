@@ -15,27 +15,32 @@ from core.text.language import page_language
 _WITHOUT_LANGUAGE = ("application/json", file_types.SITEMAP)
 """Media types of data rather than of prose."""
 _MIN_CHARACTERS = 200
-"""Characters below which the fast extractor's text is not trusted, and the accurate one runs too."""
+"""Text extraction: a fetched document becomes an article.
+
+The functions are pure, and run in worker processes.
+"""
 _CARRIER = b"\xf3\xa0"
 """How characters that carry hidden words begin in UTF-8. Bytes are found a hundred times quicker than ranges."""
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
-"""A reference to one of them."""
+"""A reference to a character that carries hidden words."""
 
 EDITION = 13
 """Version of the extraction. A new one makes cached documents be extracted again."""
 
 
 def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Article:
-    """The article of a document: the text that its reader would see. `seconds` is CPU time of this thread.
+    """Extract the article of a document: its visible text.
+
+    `seconds` is CPU time of this thread.
 
     Raises:
-        Unreadable: when there is no article in it, with the kind of page that it is instead.
+        Unreadable: when the document has no article. The reason names the kind of page.
     """
     began = time.thread_time()
     article = _html(document, extractor) if document.media_type in file_types.HTML else _other(document)
     if not article.text:
         raise Unreadable(SkipReason.EMPTY, "there is no text in it")
-    # Here and not where pages are gathered: a worker can be killed, should a text ever take for ever.
+    # Done in the worker, which can be killed if a text takes for ever.
     marks = (*article.injection_signs, *injection_signs(article.text, article.hidden))[:MAX_SIGNS]
     hidden, seconds = spell_out_invisible(article.hidden), time.thread_time() - began
     return within_limits(replace(article, hidden=hidden, injection_signs=marks, seconds=seconds))
@@ -99,7 +104,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
 
 
 def _in_its_language(article: Article) -> Article:
-    """The article whose language is the declared one, with the language that its text tells."""
+    """Return the article with the language of its text. The declared language is kept too, if different."""
     language = page_language(article.language, article.text)
     return replace(
         article, language=language, declared_language=article.language if language != article.language else ""
@@ -113,16 +118,18 @@ def _invisible_words(html: str) -> str:
 
 
 def _marked(document: Document) -> bool:
-    """Whether a text is Markdown, by its type or its address."""
+    """Whether a text is Markdown, by its type or address."""
     path = document.url.partition("?")[0]
     return document.media_type == "text/markdown" or path.endswith((".md", ".markdown"))
 
 
 def _other(document: Document) -> Article:
-    """The article of what is no HTML. Readers are imported when first needed, so that a worker starts quickly.
+    """Extract the article of a document that is not HTML.
+
+    Readers are imported when first needed, so that a worker starts quickly.
 
     Raises:
-        Unreadable: as the readers, and UNSUPPORTED for any other media type.
+        Unreadable: the errors of the readers, and UNSUPPORTED for any other media type.
     """
     from core.reading import pdf, plain_text, sitemap
     from core.reading.office import docx, epub, opendocument, pptx, tables, xlsx

@@ -1,8 +1,9 @@
-"""A reading worker: documents in on stdin, articles out on stdout, one frame each, until stdin ends.
+"""A reading worker: documents from stdin, articles to stdout.
 
-A request has a JSON header and the document's body; `core.reading.replies` has the replies, the first of which tells
-what confines the worker. A header with a `page` asks for a picture of that page of a PDF instead of
-an article, one with a `missing` text for what kept it out of the article.
+It writes one frame per document until stdin ends. A request has a JSON header and the document's body.
+`core.reading.replies` has the replies. The first reply names the worker's confinement. A header with a `page`
+requests a picture of that page of a PDF instead of an article. A header with a `missing` text requests the
+reason that the article lacks the text.
 """
 
 import functools
@@ -24,7 +25,7 @@ from core.sandbox.process import lower_priority
 Read = Callable[[Document, Extractor], Article]
 
 _GRACE = 5
-"""Seconds after the parent's own limit at which the worker ends itself, should the parent be gone."""
+"""Seconds after the parent's limit when the worker ends itself. This matters if the parent is gone."""
 
 
 def main(megabytes: int, read: Read = extract, *, with_landlock: bool = True) -> None:
@@ -57,7 +58,7 @@ def _answer(work: Callable[[dict[str, Any], bytes], Reply], header: dict[str, An
         return Verdict(why.reason, why.detail)
     except (MemoryError, RecursionError) as error:
         return Verdict(SkipReason.CRASHED, _REASONS[type(error)], retire=True)
-    except Exception:  # whatever a parser throws, this page is the only one that pays for it
+    except Exception:  # any error of a parser costs only this page
         return Verdict(SkipReason.BROKEN, "an error in the parser")
 
 
@@ -87,7 +88,7 @@ _REASONS: dict[type[BaseException], str] = {
 
 
 def _warm_up() -> None:
-    """Read one small page, so that the parsers are loaded before the first request."""
+    """Read one small page, so that the first request finds the parsers loaded."""
     words = "Reading begins with a page that says nothing in particular. " * 8
     html = f"<html lang='en'><head><title>Warm-up</title></head><body><article><p>{words}</p></article></body></html>"
     for extractor in Extractor:

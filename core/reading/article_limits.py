@@ -1,4 +1,4 @@
-"""What an article may be: valid text, offsets within it, and bounds for everything. One place for all readers."""
+"""Limits of an article for all readers: valid text, offsets, and sizes."""
 
 from dataclasses import replace
 
@@ -14,14 +14,17 @@ MAX_SECTIONS = 20_000
 MAX_STRUCTURES = 20_000
 MAX_KEPT = 100
 SHORT_LIMIT = 400
-"""Characters of a title, a heading and every other text but the article's own."""
+"""Characters of a title, heading or any other text except the article's own."""
 SHORT_TEXTS = (
     "extractor", "title", "author", "date", "site", "language", "declared_language", "kind", "kind_reason", "left_out", "fallback",
 )  # fmt: skip
 
 
 def within_limits(article: Article) -> Article:
-    """The article cut to the limits, with � for what UTF-8 cannot hold. One within them all comes back equal."""
+    """Cut an article to the limits, with � for invalid characters.
+
+    An article within all limits is returned equal.
+    """
     text = encodable(article.text)[:MAX_CHARACTERS]
     length = len(text)
     cut = {name: encodable(getattr(article, name))[:SHORT_LIMIT] for name in SHORT_TEXTS}

@@ -1,4 +1,4 @@
-"""Media types of bodies and files, by header, name and first bytes; where they disagree, the bytes win."""
+"""Media types by header, name and first bytes. The bytes win if they disagree."""
 
 import re
 from email.message import Message
@@ -17,10 +17,10 @@ HTML = frozenset({"text/html", "application/xhtml+xml"})
 ZIP = "application/zip"
 PDF = "application/pdf"
 SITEMAP = "application/vnd.openquery.sitemap"
-"""A list of addresses for robots, plain or packed with gzip: read as one address a line."""
+"""A list of addresses for robots, plain or packed with gzip. It is read as one address per line."""
 
 DOCUMENTS = "a PDF, office file (.docx, .odt, .pptx, .xlsx), EPUB, HTML, Markdown, text or CSV file"
-"""What can be read, in words."""
+"""Readable formats, for messages."""
 
 _BY_NAME = {
     ".pdf": PDF,
@@ -88,20 +88,22 @@ _MAGIC = (
     (b"MM\x00*", "a TIFF image"),
 )
 _BINARY_MAGIC = ((b"MZ", "a program"), (b"BM", "a bitmap image"))
-"""First bytes that a text may have too: they count where what follows is no text."""
+"""First bytes that a text may have too. They count only before binary data."""
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x0e\x0f\x1a\x1b"))
 _MOST_CONTROLS = 0.02
-"""The share of control characters that a text may have, such as a stray NUL; random bytes have a tenth."""
+"""Share of control characters that a text may have, such as a stray NUL. Random bytes have a tenth."""
 # Possessive, for a comment could else end at any later "-->", and all ways to divide a row of them be tried.
 _HTML_START = re.compile(rb"(?is)(?:\s|<!--.*?-->|<\?xml[^>]*>)*+<(?:!doctype\s+html|html|head|body)\b")
 _XML_START = re.compile(rb"(?is)\s*<(?:\?xml|rss|feed|rdf:rdf)\b")
 
 
 def kind_of(name: str, body: bytes, declared: str = "") -> str:
-    """The media type to read a file as. `declared` is what a server said of it, where one did.
+    """Return the media type to read a file as.
+
+    `declared` is the type that a server sent, if any.
 
     Raises:
-        Unreadable: UNSUPPORTED, saying what it is instead; BROKEN when it is locked or a damaged zip; EMPTY.
+        Unreadable: UNSUPPORTED with the type found, BROKEN for a locked file or damaged zip, or EMPTY.
     """
     if not body.strip(b"\x00 \t\r\n"):
         raise Unreadable(SkipReason.EMPTY, "the file is empty")
@@ -117,13 +119,16 @@ def kind_of(name: str, body: bytes, declared: str = "") -> str:
     declared_type = _declared(declared) or _BY_NAME.get(suffix, "")
     try:
         detected = readable_type("text/plain" if declared_type == CSV else declared_type, None, body[:1024])
-    except Unreadable as why:  # which speaks of what a server sent
+    except Unreadable as why:  # its message is about a server's reply
         raise Unreadable(why.reason, why.detail.partition(" sent as ")[0]) from why
     return CSV if declared_type == CSV and detected == "text/plain" else detected
 
 
 def _declared(media_type: str) -> str:
-    """What a server said, where that is worth believing: many call everything plain text or just bytes."""
+    """Return a server's declared type if credible, or "".
+
+    Many servers call everything plain text or just bytes.
+    """
     if media_type in ("text/csv", "text/tab-separated-values"):
         return CSV
     return media_type if media_type in _BELIEVED else ""
@@ -141,7 +146,7 @@ def _packed_kind(body: bytes) -> str:
 
 
 def declared_type(content_type: str | None) -> tuple[str, str | None]:
-    """Media type in lower case without parameters, and the charset parameter as written."""
+    """Return the lower-case media type and the charset as written. The type has no parameters."""
     message = Message()
     message["content-type"] = re.sub(r"[^\x20-\x7e]", "", content_type or "")[:200]
     name = (content_type or "").partition(";")[0].strip().lower()
@@ -150,7 +155,9 @@ def declared_type(content_type: str | None) -> tuple[str, str | None]:
 
 
 def refuse_type(declared: str) -> None:
-    """Raise for a type that no first byte can redeem, so that its body is never read.
+    """Raise for a type that is unreadable whatever its first bytes.
+
+    Its body is then never read.
 
     Raises:
         Unreadable: UNSUPPORTED, naming the type.
@@ -160,10 +167,10 @@ def refuse_type(declared: str) -> None:
 
 
 def readable_type(declared: str, charset: str | None, head: bytes) -> str:
-    """The type to read the body as, from what the header says and how the body begins.
+    """Return the type to read a body as, from header and first bytes.
 
     Raises:
-        Unreadable: UNSUPPORTED, saying what the body is instead.
+        Unreadable: UNSUPPORTED, with the type found.
     """
     readable = _named_type(declared)
     if b"%PDF-" in head[:1024] and (

@@ -1,4 +1,7 @@
-"""Limits of a worker process: the address space of each kind of document, and no files, programs or core dumps."""
+"""Limits of a worker process: address space per kind of document, no files.
+
+Programs and core dumps are forbidden too.
+"""
 
 import contextlib
 
@@ -9,16 +12,20 @@ MEGABYTES = {
     "text/markdown": 320,
     "application/pdf": 400,
 }
-"""Address space for one document by media type, besides twice its size; others may use all that the worker has.
+"""Megabytes of address space for one document by media type, besides twice its size. Other types may use all
+of the worker's.
 
-A worker starts with 60 MB. Of 160 large pages of real sites the largest needs 103 MB, a table of 100,000 cells 235;
-of PDFs a book of 1,500 pages needs 100 MB, the picture of a page that was scanned at 600 dpi 250.
+A worker starts with 60 MB. Of 160 large pages of real sites the largest needs 103 MB, a table of 100,000
+cells 235 MB. Of PDFs a book of 1,500 pages needs 100 MB, the picture of a page scanned at 600 dpi 250 MB.
 """
 _DESCRIPTORS = 64
 
 
 def limit_process(megabytes: int) -> None:
-    """Bound for good the address space, descriptors, written files, processes and core dumps."""
+    """Permanently limit address space, descriptors, files, processes and core dumps.
+
+    The limit of files is on written bytes.
+    """
     try:
         import resource
     except ImportError:  # Windows
@@ -36,9 +43,9 @@ def limit_process(megabytes: int) -> None:
 
 
 def limit_request(media_type: str, size: int, megabytes: int) -> None:
-    """Bound the address space for a document of this type and size in bytes; never above `megabytes`.
+    """Limit the address space for a document of this type and size in bytes. It is never above `megabytes`.
 
-    It is a soft limit: the next document may have another one.
+    It is a soft limit: the next document may have another.
     """
     try:
         import resource

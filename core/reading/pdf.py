@@ -16,13 +16,15 @@ _MAX_HEADINGS = 5_000
 _BETWEEN_PAGES = "\n\n"
 _SENTENCE_END = re.compile(r"[.!?…:;。！？：；)\]»”\"']\s*$")
 _LINE_END = re.compile(r"[\x02\ufffe](?:\r?\n)?|\r\n?")
-"""pdfium puts one character for a hyphen and the line's end after it."""
+"""pdfium replaces a hyphen and its line end by one character."""
 _LIST_ITEM = re.compile(r"\s*(?:[-•*–·▪◦]|\(?\d{1,3}[.)]|[a-z]\))\s")
 _DATE = re.compile(r"D:((?:19|20)\d\d)(0[1-9]|1[0-2])?(0[1-9]|[12]\d|3[01])?")
 
 
 def read_pdf(body: bytes) -> Article:
-    """The document's text, pages apart by a blank line, `page_starts` saying where each one begins.
+    """Read a PDF's text, with a blank line between pages.
+
+    `page_starts` has the offset of each page.
 
     Raises:
         Unreadable: BROKEN when it cannot be opened, EMPTY when it has no text layer.
@@ -74,7 +76,10 @@ def open_pdf(body: bytes) -> Any:
 
 
 def unwrap_lines(text: str) -> str:
-    """Lines of a printed column as paragraphs: a line that is full and does not end a sentence goes on."""
+    """Join the lines of a printed column into paragraphs.
+
+    A full line that does not end a sentence continues in the next.
+    """
     lines = [line.strip() for line in _LINE_END.sub(_broken_word, text).split("\n")]
     widths = sorted(len(line) for line in lines if line)
     if not widths:
@@ -109,7 +114,7 @@ def _join_lines(before: str, line: str) -> str:
 
 
 def _page_text(document: object, number: int) -> str:
-    """The text of one page; a page that cannot be read is empty, since its neighbours may be fine."""
+    """Return the text of one page. An unreadable page gives "", because its neighbours may be fine."""
     import pypdfium2
 
     try:
@@ -123,7 +128,10 @@ def _page_text(document: object, number: int) -> str:
 
 
 def _headings(document: Any) -> list[tuple[int, str]]:
-    """The outline, as page numbers from 0 with the first heading that points there. A damaged one is none."""
+    """Return the outline: page numbers with their first heading.
+
+    Pages count from 0. A damaged outline gives an empty list.
+    """
     import pypdfium2
 
     headings: dict[int, str] = {}

@@ -9,12 +9,14 @@ from core.reading.pdf import open_pdf
 from core.text.sanitize import pluralize
 
 WIDEST = 2_000
-"""Pixels; and a picture is at most three times as high as this."""
+"""Maximum width in pixels. The height may be three times that."""
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def draw_page(body: bytes, number: int, width: int) -> bytes:
-    """The page with this number, counted from 1, as a PNG of at most this width in pixels.
+    """Draw a page as a PNG of at most `width` pixels.
+
+    Pages count from 1.
 
     Raises:
         Unreadable: BROKEN when the PDF cannot be opened or drawn, EMPTY when it has no such page.
@@ -36,7 +38,10 @@ def draw_page(body: bytes, number: int, width: int) -> bytes:
 
 
 def png(bitmap: Any) -> bytes:
-    """A bitmap of pdfium's, grey or of three colours, as a PNG (ISO/IEC 15948): rows unfiltered, deflated."""
+    """Return a pdfium bitmap, grey or RGB, as a PNG.
+
+    The format is ISO/IEC 15948, with unfiltered, deflated rows.
+    """
     kind = {1: 0, 3: 2}[bitmap.n_channels]
     length = bitmap.width * bitmap.n_channels
     pixels = memoryview(bitmap.buffer).cast("B")

@@ -1,4 +1,4 @@
-"""Text formats other than HTML: plain text, Markdown, JSON, feeds and other XML."""
+"""Text formats except HTML: plain text, Markdown, JSON, feeds and other XML."""
 
 import json
 import re
@@ -30,7 +30,7 @@ _BAR = re.compile(r"(?<!\\)\|")
 _NO_PARAGRAPH = re.compile(r"\s*(?:$|[-*+>|#]|\d{1,9}[.)]\s)")
 _MAX_HEADINGS = 5_000
 _TITLE_LEVEL = 2
-"""A document may be called by a heading of this level and above."""
+"""Lowest heading level that can name a document."""
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _FRONT_LINE = re.compile(
     r"^(title|author|date|lang|language)[^\S\n]*:[^\S\n]*[\"']?(.*?)[\"']?[^\S\n]*$", re.MULTILINE
@@ -40,14 +40,17 @@ _LONGEST_JSON_LINES = 50_000
 
 
 def read_text(text: str) -> Article:
-    """Plain text as it is, up to `MAX_CHARACTERS`."""
+    """Read plain text, up to `MAX_CHARACTERS`."""
     return Article(
         text=normalize(text[:MAX_CHARACTERS]), extractor="plain text", left_out=left_out(len(text))
     )
 
 
 def read_markdown(text: str) -> Article:
-    """Markdown stays as written, its headings are the sections; a title comes from its front matter or them."""
+    """Read Markdown as written. Its headings are sections.
+
+    The title is in the front matter or in a heading.
+    """
     length = len(text)
     text = text[:MAX_CHARACTERS].lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     front = _FRONT_MATTER.match(text)
@@ -69,8 +72,10 @@ def read_markdown(text: str) -> Article:
 
 
 def _structured(text: str) -> tuple[str, tuple[tuple[int, int, StructureKind], ...]]:
-    """Markdown as normalized text, and where its fenced code and its tables are. Code stays as it is written; rows
-    of a table get the names of their columns."""
+    """Return Markdown as normalized text, with its code and table spans.
+
+    Code is fenced, and stays as written. Table rows get the names of their columns.
+    """
     parts: list[str] = []
     structures: list[tuple[int, int, StructureKind]] = []
     length = 0
@@ -92,9 +97,10 @@ def _structured(text: str) -> tuple[str, tuple[tuple[int, int, StructureKind], .
 
 
 def _parts(lines: Sequence[str]) -> Iterator[tuple[StructureKind | None, list[str]]]:
-    """The lines of each code block with its fences, of each table, and of what is between them.
+    """Yield the lines of code blocks, tables, and the parts between.
 
-    A table is CommonMark's extension of GitHub: a row of heads, one of dashes, and rows up to a line without a bar.
+    A code block has its fences. A table is in GitHub's extension of CommonMark: a row of heads, a row of
+    dashes, and rows up to a line without a bar.
     """
     part: list[str] = []
     place = 0
@@ -126,7 +132,7 @@ def _is_delimiter_row(line: str) -> bool:
 
 
 def _closes(line: str, fence: str) -> bool:
-    """Whether a line closes a code block that this fence opened."""
+    """Whether a line closes a code block opened by this fence."""
     mark = _FENCE.match(line)
     return mark is not None and mark[1].startswith(fence) and not line[mark.end() :].strip()
 
@@ -137,10 +143,11 @@ def _cells(row: str) -> list[str]:
 
 
 def _headings(text: str) -> Iterator[tuple[int, int, str]]:
-    """Offset, level and words of each heading, both the `#` and the underlined kind; none inside code fences.
+    """Yield the offset, level and words of each heading.
 
-    CommonMark's rules for headings (0.31, sections 4.2 and 4.3), but for those inside quotes and lists, and
-    for underlined ones of several lines, of which the last one counts.
+    Both kinds count, with `#` and underlined, but not inside code fences. CommonMark's rules for headings
+    apply (0.31, sections 4.2 and 4.3), except inside quotes and lists, and for underlined headings of several
+    lines, which count with their last line.
     """
     fence, end, paragraph = "", 0, False
     before = 0
@@ -163,7 +170,9 @@ def _headings(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def read_json(text: str) -> Article:
-    """JSON as lines of `path: value`, objects of a list apart by a blank line.
+    """Read JSON as lines of `path: value`.
+
+    Blank lines separate the objects of a list.
 
     Raises:
         Unreadable: BROKEN when it is no JSON.
@@ -186,7 +195,9 @@ def read_json(text: str) -> Article:
 
 
 def read_xml(text: str) -> Article:
-    """A feed as its entries' titles and texts, any other XML as the text of its elements.
+    """Read a feed's entries, or any other XML's text.
+
+    Entries have titles and texts.
 
     Raises:
         Unreadable: BROKEN when it cannot be parsed.
@@ -219,7 +230,7 @@ def read_xml(text: str) -> Article:
 
 
 def _json_lines(root: Any) -> Iterator[str]:
-    """Depth first without recursion, since nesting is a stranger's choice."""
+    """Yield JSON as lines, depth first. It does not recurse, because hostile input may nest deeply."""
     stack: list[tuple[str, Any]] = [("", root)]
     while stack:
         path, value = stack.pop()
@@ -244,7 +255,7 @@ _GAP = object()
 
 
 def _xml_root(text: str) -> Any:
-    """Entities are never expanded, nothing is fetched, and damage is tolerated as feed readers do."""
+    """Parse XML without expanding entities or fetching anything. Damage is tolerated like in feed readers."""
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -269,7 +280,7 @@ def _name(element: Any) -> str:
 
 
 def _entry_texts(entry: Any) -> Iterator[str]:
-    """Title first, then the longest of the texts that an entry offers."""
+    """Yield an entry's title, then its longest text."""
     texts: dict[str, str] = {}
     for child in entry:
         name = _name(child)

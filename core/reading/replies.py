@@ -1,8 +1,9 @@
-"""Replies of a reading worker as frames: numbers in the head, texts in the body. Hostile input may have written one.
+"""Replies of a reading worker as frames, safe against hostile input. Each has numbers in the head, texts in
+the body.
 
-The head is a row of 32-bit numbers: the kind of reply, how many texts there are, the bytes of each, and then the
-numbers that the kind has. The body is the texts one after the other in UTF-8, or a PNG. So what a reply costs to read
-is a small multiple of its length, whatever is in it; formats with nesting or pickles would promise less.
+The head is a row of 32-bit numbers: the kind of reply, the number of texts, the bytes of each, and then the
+numbers of the kind. The body is the texts in sequence in UTF-8, or a PNG. So the cost of reading a reply is a
+small multiple of its length, whatever its content. Formats with nesting or pickles would guarantee less.
 """
 
 import struct
@@ -26,7 +27,11 @@ from core.sandbox.frames import Frame
 
 HEAD_LIMIT = 4 * (MAX_PAGES + 2 * MAX_SECTIONS + 3 * MAX_STRUCTURES + 2 * MAX_KEPT + 1_000)
 BODY_LIMIT = 8 * MAX_CHARACTERS
-"""Text has up to four bytes a character, and headings stand in it; a picture of the largest page has fewer pixels."""
+"""Bytes of the body.
+
+Text has up to four bytes a character, and includes the headings. A picture of the largest page has fewer
+pixels.
+"""
 _PNG = b"\x89PNG\r\n\x1a\n"
 _TEXTS = ("text", "hidden", *SHORT_TEXTS)
 _KINDS, _REASONS, _STRUCTURES = tuple(InjectionKind), tuple(SkipReason), tuple(StructureKind)
@@ -44,7 +49,7 @@ class _Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why a document cannot be read; `retire` when its worker should not be asked again."""
+    """Why a document cannot be read. `retire` means that its worker should not be used again."""
 
     reason: SkipReason
     detail: str
@@ -52,8 +57,11 @@ class Verdict:
 
 
 Reply = Confinement | Verdict | Article | Absence | bytes
-"""What a worker says: first what confines it, then for each document a verdict, an article, why a text is not in it, or a
-page as a PNG."""
+"""A worker's message.
+
+The first is its confinement. Then each document gives a verdict, an article, the reason for a missing text,
+or a page as a PNG.
+"""
 
 
 def packed_reply(reply: Reply) -> Frame:
@@ -94,10 +102,10 @@ def packed_reply(reply: Reply) -> Frame:
 
 
 def read_reply(head: bytes, body: bytes) -> Reply:
-    """The reply in a frame.
+    """Parse the reply in a frame.
 
     Raises:
-        ValueError: when it is none that a worker sends, or an article beyond the limits.
+        ValueError: when no worker sends such a reply, or an article is beyond the limits.
     """
     try:
         kind, count, *numbers = struct.unpack(f">{len(head) // 4}I", head)

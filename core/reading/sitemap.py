@@ -1,4 +1,4 @@
-"""Sitemaps (sitemaps.org): a site's list of its addresses, or of further such lists."""
+"""Sitemaps (sitemaps.org): a site's list of addresses, or of other sitemaps."""
 
 import re
 import zlib
@@ -8,15 +8,17 @@ from core.reading.normalization import clean_line
 from core.reading.office.safe_xml import local, xml_tree
 
 MAX_URLS = 50_000
-"""What the protocol allows in one file."""
+"""The protocol's limit for one file."""
 UNPACKED_LIMIT = 52_428_800
 """And how many bytes it may have."""
 LISTS, ADDRESSES = "sitemap of sitemaps", "sitemap"
-"""An article's `extractor`: what its addresses are those of."""
+"""Values of an article's `extractor`: the kind of its addresses."""
 
 
 def read_sitemap(body: bytes) -> Article:
-    """One address a line: those of pages, or of sitemaps, as `extractor` says.
+    """Read a sitemap as one address per line.
+
+    The `extractor` says whether they are pages or sitemaps.
 
     Raises:
         Unreadable: BROKEN when it is no sitemap, TOO_LARGE when it unpacks to more than the protocol allows.

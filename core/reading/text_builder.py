@@ -1,4 +1,4 @@
-"""Builds an article's text from blocks, with the offsets of its sections and pages."""
+"""A builder of an article's text from blocks. It records the offsets of sections and pages."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from core.reading.normalization import MAX_CHARACTERS, clean_line, left_out, nor
 
 
 class TextBuilder:
-    """Blocks apart by a blank line; rows of a table by a line's end. Offsets hold in the joined text."""
+    """Joins blocks by blank lines, and table rows by line ends. Offsets are in the joined text."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -42,11 +42,11 @@ class TextBuilder:
         self._after_row = row
 
     def row(self, cells: Iterable[str]) -> None:
-        """The next row of a table, without its empty cells."""
+        """Add the next row of a table, without its empty cells."""
         self.block(" | ".join(filter(None, (" ".join(cell.split()) for cell in cells))), row=True)
 
     def section(self, title: str) -> None:
-        """What follows stands under this heading. A heading with nothing under it gives way to the next."""
+        """Start a section with this heading. The next heading replaces a heading without text."""
         if (title := clean_line(title, 200)) and not self.full:
             if self._sections and self._sections[-1][0] == self._next_start:
                 self._sections.pop()
@@ -54,7 +54,7 @@ class TextBuilder:
             self._after_row = False
 
     def page(self) -> None:
-        """A page begins. One without text begins where the next one does."""
+        """Mark a page start. A page without text starts with the next page."""
         if not self.full:
             self._pages.append(self._next_start)
             self._after_row = False
@@ -62,7 +62,7 @@ class TextBuilder:
     def article(
         self, extractor: str, *, title: str = "", author: str = "", date: str = "", language: str = ""
     ) -> Article:
-        """The article of all blocks, sections and pages so far."""
+        """Return the article of all blocks, sections and pages until now."""
         text = "".join(self._pieces)
         return Article(
             text=text,
@@ -79,5 +79,5 @@ class TextBuilder:
 
     @property
     def _next_start(self) -> int:
-        """Where the next block will begin, were it a paragraph."""
+        """Where the next block would begin as a paragraph."""
         return self._length + (2 if self._pieces else 0)

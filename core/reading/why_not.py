@@ -1,4 +1,4 @@
-"""Why a text of a web page is not in its article: the first rule that removed it, in the order in which they run."""
+"""Why a text of a web page is missing in its article. The reason is the first rule that removed it."""
 
 from enum import StrEnum
 
@@ -23,12 +23,12 @@ class Absence(StrEnum):
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether the page has a block with the text, which a person can keep in its article."""
+        """Whether the page has a block with the text. A person can keep that block in its article."""
         return self in _BLOCKS
 
     @property
     def sentence(self) -> str:
-        """What it says of a text, and whether that cannot be kept."""
+        """The reason as a sentence, and whether the text cannot be kept."""
         more = "" if self.can_be_kept or self is Absence.PRESENT else " It cannot be kept."
         return f"{self[0].upper()}{self[1:]}.{more}"
 
@@ -40,8 +40,9 @@ _AROUND = frozenset({"aside", "footer", "form", "header", "nav"})
 
 
 def why_not_in_article(document: Document, text: str, extractor: Extractor = Extractor.ACCURATE) -> Absence:
-    """What kept a sentence of an HTML page out of the article that this extractor makes of it. White space, marks
-    and case do not count. Offline: `document` is the page as it was fetched.
+    """Return why a sentence is missing in this extractor's article.
+
+    White space, marks and case do not count. Nothing is fetched: `document` is the page as fetched earlier.
 
     Raises:
         Unreadable: when no parser reads the page.

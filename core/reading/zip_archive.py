@@ -12,26 +12,29 @@ from core.model import SkipReason, Unreadable
 
 MAX_ENTRIES = 20_000
 _LARGEST_LISTING = 8_000_000
-"""Bytes of the central directory, which is read as a whole."""
+"""Bytes of the central directory, which is read at once."""
 _STEP = 1 << 16
 _RATIO = 200
-"""How many times larger than packed a file may become. Text comes to 5, tables to 50, bombs to 1,000."""
+"""Maximum ratio of unpacked to packed bytes. Text reaches 5, tables 50, bombs 1,000."""
 _HARMLESS = 10_000_000
 """Unpacked bytes up to which the ratio does not count."""
 _END, _END_LENGTH = b"PK\x05\x06", 22
 _LOCATOR, _LOCATOR_LENGTH = b"PK\x06\x07", 20
-"""Just before the end, it leads to a table of contents of the large kind, whatever the end itself says."""
+"""A record before the end that points to a zip64 table of contents.
+
+It counts regardless of the end record.
+"""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Others are not unpacked in steps by Python, so their bombs would be noticed too late; nobody uses them here."""
+"""Python does not unpack other methods in steps, so it would notice bombs too late. Nobody uses them here."""
 _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, NotImplementedError, OSError)
-"""What `zipfile` raises about a zip that is not as it should be: ValueError also for names that are no text."""
+"""Errors of `zipfile` for a damaged zip. ValueError is raised for invalid names too."""
 
 
 class Archive:
-    """The files of a zip by name, unpacked one at a time. `limit` bounds the bytes of all of them together."""
+    """The files of a zip by name, unpacked one at a time. `limit` bounds their total bytes."""
 
     def __init__(self, content: bytes | IO[bytes], limit: int) -> None:
-        """Raises Unreadable: BROKEN when it is no zip, TOO_LARGE when it holds too many files."""
+        """Open a zip. Raises Unreadable: BROKEN when it is no zip, TOO_LARGE when it holds too many files."""
         file = BytesIO(content) if isinstance(content, bytes) else content
         _refuse_listing(file)
         try:
@@ -45,17 +48,17 @@ class Archive:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Files in the order of the zip's table of contents. Names are untrusted: never use one as a path."""
+        """Files in the order of the table of contents. Names are untrusted: never use one as a path."""
         return tuple(self._entries)
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """The bytes that each file declares to have, by its name. No more is unpacked by `open`."""
+        """Declared bytes of each file by name. `open` unpacks no more."""
         return {name: entry.file_size for name, entry in self._entries.items()}
 
     @property
     def over_limit(self) -> bool:
-        """Whether more has come out of it than it may hold in all."""
+        """Whether more was unpacked than the total limit."""
         return self._remaining < 0
 
     def __contains__(self, name: str) -> bool:
@@ -82,11 +85,12 @@ class Archive:
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        """A file as a stream, for what is not to be held in memory. The length that it declares counts against the
-        limits: no more is unpacked.
+        """Open a file as a stream, to avoid holding it in memory.
+
+        Its declared length counts against the limits, and no more is unpacked.
 
         Raises:
-            Unreadable: as `read`; BROKEN also while it is read.
+            Unreadable: for the reasons of `read`. BROKEN is also raised during reading.
         """
         entry = self._entry(name)
         self._remaining -= entry.file_size
@@ -103,7 +107,10 @@ class Archive:
             raise damaged from error
 
     def _entry(self, name: str) -> zipfile.ZipInfo:
-        """Raises Unreadable: when it is not there, locked, or packed in a way that is not read."""
+        """Return the entry of a file.
+
+        Raises Unreadable: when it is missing, locked, or packed by an unsupported method.
+        """
         entry = self._entries.get(name)
         if entry is None:
             raise Unreadable(SkipReason.BROKEN, f"{_printable(name)} is missing in it")
@@ -114,7 +121,10 @@ class Archive:
         return entry
 
     def _refuse(self, entry: zipfile.ZipInfo, length: int, limit: int | None) -> None:
-        """Raises Unreadable: TOO_LARGE by the bytes unpacked so far. Sizes that the archive declares are not trusted."""
+        """Refuse too many unpacked bytes. Raises Unreadable: TOO_LARGE.
+
+        Sizes that the archive declares are not trusted.
+        """
         if length > _HARMLESS and length > _RATIO * entry.compress_size:
             raise Unreadable(
                 SkipReason.TOO_LARGE, f"{_printable(entry.filename)} unpacks to over {_RATIO} times its size"
@@ -128,7 +138,7 @@ class Archive:
 
 
 def _refuse_listing(file: IO[bytes]) -> None:
-    """Refuse a table of contents that would fill the memory before a single file is unpacked."""
+    """Refuse a table of contents that would fill the memory. It is read before any file is unpacked."""
     file.seek(max(0, file.seek(0, SEEK_END) - _LOCATOR_LENGTH - _END_LENGTH - 0xFFFF))
     tail = file.read()
     end = tail.rfind(_END)
