@@ -33,8 +33,7 @@ _CAUTION = 0.9
 _LEAD, _DOUBT = 0.1, 1.5
 """Minimum gain in expected F1 for an article's blocks to replace trafilatura's text.
 
-The first is a constant. The second is a share of the scores' doubt, weighted by the chance that the page is
-an article.
+It is `_LEAD`, plus `_DOUBT` times the scores' doubt and the chance of the page's kind.
 """
 _MIN_CHARACTERS = 200
 """Characters of blocks below which a page of another kind is also read as an article."""

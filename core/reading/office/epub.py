@@ -71,7 +71,7 @@ def _book(package: Package) -> _Book:
     """Return the metadata, spine and contents of a book.
 
     Raises:
-        Unreadable: BROKEN when the book has no description of itself.
+        Unreadable: BROKEN when the book's description is missing, or names no chapters.
     """
     container = package.part("META-INF/container.xml", _LARGEST_PART)
     path = next((attribute(file, "full-path") for file in container.iter("{*}rootfile")), "")

@@ -32,7 +32,7 @@ class Tuning:
         self._drawn = self.job.run.last_complete if self.job is not None and not run.live else run
 
     def shown(self, run: Run) -> Run:
-        """Return the run with the shown ranking. A live run is returned unchanged."""
+        """Return the run with the shown ranking. A live run, or a run without a job, is returned unchanged."""
         return self._drawn if self.job is not None and not run.live else run
 
     def outdated(self, run: Run) -> bool:

@@ -69,7 +69,7 @@ def form() -> None:
 
 
 def _judge(chat: str) -> tuple[int, bytes]:
-    """Draw the judge's fields. Returns the judgements per sentence and the file of labelled claims."""
+    """Draw the judge's fields. Return the judgements per sentence and the file of labelled claims."""
     if not chat:
         st.caption("No chat model is connected, so nobody can judge: connect one under “Model and key”.")
         return 0, b""
