@@ -1,4 +1,7 @@
-"""Text extraction: a fetched document becomes an article. Pure functions, which run inside worker processes."""
+"""Text extraction: a fetched document becomes an article.
+
+The functions are pure, and run in worker processes.
+"""
 
 import re
 import time
@@ -15,10 +18,7 @@ from core.text.language import page_language
 _WITHOUT_LANGUAGE = ("application/json", file_types.SITEMAP)
 """Media types of data rather than of prose."""
 _MIN_CHARACTERS = 200
-"""Text extraction: a fetched document becomes an article.
-
-The functions are pure, and run in worker processes.
-"""
+"""Minimum characters of the fast extractor's text. Below this, the accurate extractor runs too."""
 _CARRIER = b"\xf3\xa0"
 """How characters that carry hidden words begin in UTF-8. Bytes are found a hundred times quicker than ranges."""
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")

@@ -54,7 +54,7 @@ def forget_collections() -> None:
     _example_questions.cache_clear()
 
 
-# Streamlit's own cache warns when created outside a server, and the server imports this module first.
+# Streamlit's own cache warns when created outside a server, and these caches are created on import.
 @ttl_cache(ttl=5)
 def _collections(registry: RunRegistry) -> tuple[str, ...]:
     with suppress(OpenQueryError):

@@ -73,7 +73,7 @@ def run_asked_again() -> Run | None:
 
 
 def asked_again(run: Run) -> None:
-    """Draw the state of a repeated question: live, failed, or done. A finished run has a link to its news."""
+    """Draw the state of a repeated question: live, failed, or done. A finished run has a link to the changes."""
     before, after = st.session_state[ASKED_AGAIN]
     question = one_line(run.question, 100)
     if run.live:

@@ -35,8 +35,8 @@ def draw_from_the_root() -> None:
 
 
 # --- log lines ----------------------------------------------------------------------------------------------
-# Upstream: no setting turns off the handler of each logger. `logger.messageFormat` cannot write JSON. Test:
-# tests/runtime/test_logs.py
+# Upstream: no setting turns off the handler of each logger. `logger.messageFormat` cannot write JSON.
+# Test: tests/runtime/test_logs.py
 
 
 def log_through_root() -> None:
@@ -65,7 +65,8 @@ def ignore_pages_folder() -> None:
 
 # --- reports of a script thread that has ended (decision 0038) ----------------------------------------------
 # Upstream: no issue is known. github.com/streamlit/streamlit/pull/4557 added the replacement of an ended
-# thread. Test: tests/pages/test_script_thread_order.py
+# thread.
+# Test: tests/pages/test_script_thread_order.py
 
 _create_scriptrunner = AppSession._create_scriptrunner
 
