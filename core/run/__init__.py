@@ -1,1 +1,1 @@
-"""A run as data: its events, the state they fold into, its JSON."""
+"""A run as data: its events, its state and its JSON."""

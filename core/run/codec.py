@@ -1,4 +1,4 @@
-"""JSON serialisation of events and runs. The reader refuses what the writer could not have written."""
+"""Write events and runs as JSON, and read them. The reader rejects values that the writer cannot have written."""
 
 import functools
 from collections.abc import Mapping
@@ -19,18 +19,21 @@ from core.run.upgrades import upgrade
 from core.text.sanitize import json_without_surrogates
 
 FORMAT, FORMAT_VERSION = "openquery-run", 6
-"""The header of an exported run. The version is raised when older readers could not read the new form."""
+"""Name and version of the export format. The version rises when older readers cannot read the new form."""
 
 READABLE_VERSIONS = (4, 5, FORMAT_VERSION)
 
 NOT_EXPORTED = frozenset({"before"})
-"""Fields of a run that are of no use once it is exported."""
+"""Fields of a run that an export leaves out."""
 DERIVED = "notices"
-"""What an exported run has beside the fields of a run. A reader makes it from them."""
+"""The field that an export adds. A reader ignores it, since it derives the value itself."""
 
 _EVENTS: dict[str, Any] = {kind.__name__: kind for kind in get_args(e.Event)}
 _WITH_ARRAYS = (e.Embedded, e.Indexed, e.Ranked)
-"""Events that orjson writes: long texts in a third of pydantic's time, and small dataclasses in twice the time."""
+"""Events that orjson writes.
+
+For long texts it takes a third of pydantic's time, for small dataclasses twice the time.
+"""
 
 
 @functools.cache
@@ -39,7 +42,9 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def event_to_json(event: e.Event) -> bytes:
-    """`{"event": <name>, …fields}` as UTF-8 JSON. Lone surrogates, which UTF-8 cannot encode, become �.
+    """Return an event as UTF-8 JSON: `{"event": <name>, …fields}`.
+
+    Lone surrogates, which UTF-8 cannot encode, become �.
 
     Raises:
         StoreFailed: when a value in it cannot be written as JSON.
@@ -57,7 +62,7 @@ def event_to_json(event: e.Event) -> bytes:
 
 
 def event_from_json(data: bytes) -> e.Event:
-    """The event that `event_to_json` wrote, in this or an earlier version.
+    """Return the event from current or earlier JSON.
 
     Raises:
         StoreFailed: when the bytes are not such an event.
@@ -73,7 +78,7 @@ def event_from_json(data: bytes) -> e.Event:
 
 
 def event_from_fields(fields: Any, context: Mapping[str, Any]) -> e.Event:
-    """The event of untrusted JSON that is parsed already. No value is converted.
+    """Return the event of parsed, untrusted JSON. Values are not converted.
 
     Raises:
         BadInput: when it is no event, with the name of the field.
@@ -94,13 +99,13 @@ def event_from_fields(fields: Any, context: Mapping[str, Any]) -> e.Event:
 
 
 def where_wrong(error: ValidationError, *names: str) -> str:
-    """The first field that is wrong, below `names`, and why. Its content is not repeated."""
+    """Describe the first invalid field, below `names`. Its content is not repeated."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     return f"{'.'.join(map(str, (*names, *fault['loc'])))}: {fault['msg']}"
 
 
 def without_vectors(event: e.Event) -> e.Event:
-    """The event without embedding vectors, which are most of its size."""
+    """Return the event without embedding vectors, which are most of its size."""
     match event:
         case e.Indexed(index=index):
             return e.Indexed(replace(index, vectors=None, question=None))
@@ -111,7 +116,7 @@ def without_vectors(event: e.Event) -> e.Event:
 
 
 def run_to_json(run: Run, *, vectors: bool = False) -> bytes:
-    """The whole run as JSON, for export. Embedding vectors, which are most of its size, only with `vectors`."""
+    """Return the whole run as JSON for export. `vectors`: include the embedding vectors, which are most of its size."""
     if not vectors and run.index is not None:
         run = replace(run, index=replace(run.index, vectors=None, question=None))
     fields = {"format": FORMAT, "version": FORMAT_VERSION}

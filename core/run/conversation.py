@@ -1,4 +1,4 @@
-"""Conversations: a question after another one, answered from the pages in hand, from new ones, or from both."""
+"""Conversations: follow-up questions and the runs before them."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -6,7 +6,7 @@ from core.model import AnswerFrom, Exchange, ModelUsage, Turn
 from core.run.state import Run
 
 GetRun = Callable[[str], Run | None]
-"""The run of an id; None when there is none."""
+"""Return the run with an id, or None if it does not exist."""
 
 
 def next_turn(
@@ -21,10 +21,10 @@ def next_turn(
     usage: Sequence[ModelUsage] = (),
     seconds: float = 0.0,
 ) -> Turn:
-    """The turn of a question that follows `earlier`; None: questions that were asked elsewhere.
+    """Return the turn of a question that follows `earlier`.
 
-    The other arguments are those of `Turn`. Passages that are sources of `earlier`, or of a turn before it, keep their
-    numbers.
+    `earlier` is None if the previous questions were asked elsewhere. The other arguments are fields of `Turn`. Passages
+    that are sources of `earlier`, or of a turn before it, keep their numbers.
     """
     numbers = {source.passage.id: source.number for source in earlier.sources} if earlier else {}
     return Turn(
@@ -44,12 +44,12 @@ def next_turn(
 
 
 def turn_number(run: Run) -> int:
-    """The place of the run in its conversation, from 1."""
+    """Return the run's position in its conversation, from 1."""
     return run.turn.number if run.turn else 1
 
 
 def turns_back_from(run: Run, get: GetRun) -> Iterator[Run]:
-    """The run and those that it follows, latest first. One that was deleted ends them."""
+    """Yield the run and its earlier turns, latest first. A deleted run ends the iteration."""
     earlier: Run | None = run
     while earlier is not None:
         yield earlier
@@ -57,12 +57,15 @@ def turns_back_from(run: Run, get: GetRun) -> Iterator[Run]:
 
 
 def turns_up_to(run: Run, get: GetRun) -> tuple[Run, ...]:
-    """The run and those that it follows, oldest first. One that was deleted ends the list."""
+    """Return the run and its earlier turns, oldest first. The list begins after the latest deleted run."""
     return tuple(turns_back_from(run, get))[::-1]
 
 
 def recent_turns(run: Run, get: GetRun, characters: int) -> tuple[Run, ...]:
-    """The latest of `turns_up_to` whose questions and answers fill so many characters. No others are loaded."""
+    """Return the latest turns that fill `characters` with text.
+
+    The text is their questions and answers. Earlier turns are not loaded.
+    """
     turns: list[Run] = []
     for turn in turns_back_from(run, get):
         turns.append(turn)
@@ -73,7 +76,7 @@ def recent_turns(run: Run, get: GetRun, characters: int) -> tuple[Run, ...]:
 
 
 def exchanges(turns: Sequence[Run]) -> tuple[Exchange, ...]:
-    """The questions of these runs with their answers."""
+    """Return the questions of these runs with their answers."""
     return tuple(
         Exchange(question=run.question, answer=run.answer.text if run.answer else "", origins=run.origins)
         for run in turns

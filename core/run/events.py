@@ -31,19 +31,19 @@ from core.run.step_events import StepEvent
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """The first event of a run: what is asked, with which knobs."""
+    """The first event of a run, with its question and knobs."""
 
     id: str
     question: str
     knobs: Knobs
     at: str  # ISO 8601, UTC
     turn: Turn | None = None  # of a follow-up question
-    client: ClientRequest | None = None  # what a chat client sent with it
+    client: ClientRequest | None = None  # sent by a chat client
 
 
 @dataclass(frozen=True, slots=True)
 class RunResumed:
-    """A run that had ended continues under these knobs: ranked again, answered again, or with further pages."""
+    """An ended run continues under these knobs: with a new ranking, a new answer, or further pages."""
 
     knobs: Knobs
 
@@ -57,14 +57,14 @@ class PhaseStarted:
 
 @dataclass(frozen=True, slots=True)
 class PhaseEnded:
-    """A phase has ended, however it ended."""
+    """A phase has ended, with or without a result."""
 
     phase: Phase
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something a person should know although the run goes on: a fallback, a partial failure."""
+    """A fallback or partial failure that does not end the run."""
 
     phase: Phase
     message: str
@@ -73,47 +73,47 @@ class Note:
 
 
 class Purpose(StrEnum):
-    """What a chat model is asked for."""
+    """The purpose of a request to a chat model."""
 
     PLAN = "plan"
     """Search queries, or the sub-questions of a report."""
     DECIDE = "decide"
     """The next steps of an agent."""
     VERDICT = "verdict"
-    """Whether the sources answer the question."""
+    """A verdict on whether the sources answer the question."""
     ANSWER = "answer"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelAsked:
-    """A chat model was sent a request, and its reply is awaited."""
+    """A request was sent to a chat model."""
 
     phase: Phase
     model: str
     purpose: Purpose = Purpose.ANSWER
-    silence: float | None = None  # seconds without any data after which it is given up; None: no limit
-    ends: float | None = None  # seconds after which the reply is awaited no longer; None: no limit
+    silence: float | None = None  # seconds without data before the request is given up, or None
+    ends: float | None = None  # seconds before the whole reply is given up, or None
 
 
 @dataclass(frozen=True, slots=True)
 class ModelHeard:
-    """The awaited chat model has sent a part of its reply, which may be reasoning. Told once a second at most."""
+    """The chat model has sent a part of its reply, possibly reasoning. Emitted at most once a second."""
 
     phase: Phase
 
 
 @dataclass(frozen=True, slots=True)
 class ModelThought:
-    """The awaited chat model has sent reasoning, which is no part of the answer."""
+    """The chat model has sent reasoning, which is not part of the answer."""
 
     phase: Phase
     text: str
-    takes_back: bool = False  # all that was written of the answer so far is a part of this reasoning
+    takes_back: bool = False  # the answer text until now belongs to the reasoning
 
 
 @dataclass(frozen=True, slots=True)
 class ModelUsed:
-    """A call of a model has ended, also one that was stopped or that broke off, and took these tokens."""
+    """A model call has ended, was stopped or broke off, with its token counts."""
 
     phase: Phase
     usage: ModelUsage
@@ -121,16 +121,19 @@ class ModelUsed:
 
 @dataclass(frozen=True, slots=True)
 class ModelRetry:
-    """A model server refused a request for now, or the connection was lost. A wait begins, then it is asked again."""
+    """A request to a model server waits before it is sent again.
+
+    The server refused it temporarily, or the connection was lost.
+    """
 
     phase: Phase
     retry: Retry
-    batch: int = 0  # the embedding batch that waits; 0: another request
+    batch: int = 0  # the waiting embedding batch, or 0 for another request
 
 
 @dataclass(frozen=True, slots=True)
 class QueryPlanned:
-    """A search query is known."""
+    """A search query was planned."""
 
     query: Query
 
@@ -152,7 +155,7 @@ class SearchAnswered:
 
 @dataclass(frozen=True, slots=True)
 class QueryFailed:
-    """A query has no answer; `message` says why."""
+    """A query failed, with the reason in `message`."""
 
     query: Query
     message: str
@@ -184,7 +187,7 @@ class PageRead:
 
 @dataclass(frozen=True, slots=True)
 class PageSkipped:
-    """A page was not read, with the reason."""
+    """A page was not read, for the reason in `skip`."""
 
     skip: Skip
 
@@ -207,19 +210,22 @@ class EmbedStarted:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """An embedding batch returned. `cosine[i]` is the cosine similarity of the passage with id `passages[i]` to the question."""
+    """An embedding batch has returned.
 
-    batch: int  # 0: of passages of the index that had waited
+    `cosine[i]` is the cosine similarity of the passage with id `passages[i]` to the question.
+    """
+
+    batch: int  # 0 for passages that were already in the index
     passages: tuple[str, ...]
     cosine: tuple[float, ...]
     reused: int  # how many of the vectors came from the cache
-    rows: Rows | None = None  # of the index, which now have these vectors; None: the index is still to come
+    rows: Rows | None = None  # index rows of these vectors, or None before the index exists
     vectors: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BatchFailed:
-    """A batch of texts has no vectors; `message` says why."""
+    """A batch of texts has no vectors, with the reason in `message`."""
 
     batch: int
     texts: int
@@ -229,9 +235,9 @@ class BatchFailed:
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """The passages are ready to be ranked. Those that are not in `rows` wait for their vectors; None: none waits."""
+    """The passages can be ranked. Rows missing in `rows` wait for their vectors. If `rows` is None, no row waits."""
 
-    index: Index  # its vectors are those of `rows`
+    index: Index  # its vectors belong to `rows`
     rows: Rows | None = None
 
 
@@ -247,7 +253,7 @@ class SourcesChosen:
     """The numbered sources of the answer that follows. A later ranking does not change them."""
 
     sources: tuple[Source, ...]
-    embedded: tuple[str, ...] = ()  # ids of the passages that had a vector by then; empty: none waited
+    embedded: tuple[str, ...] = ()  # ids of passages that had a vector by then, or empty if none waited
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,12 +292,12 @@ class RunDone:
 
 @dataclass(frozen=True, slots=True)
 class RunStopped:
-    """A person, or a client that went away, ended the run early."""
+    """A person or a disconnected client ended the run early."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFailed:
-    """The run ended without an answer: which part failed, and what to do."""
+    """The run ended without an answer, with the failed part and a hint."""
 
     part: str
     message: str
@@ -334,7 +340,7 @@ Event = (
     | RunFailed
 )
 
-Emit = Callable[[Event], None]  # how a stage reports an event: returns at once, and never raises
+Emit = Callable[[Event], None]  # reports an event of a stage, returns at once and never raises
 
 
 @dataclass(frozen=True, slots=True)

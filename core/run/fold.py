@@ -1,4 +1,4 @@
-"""Folding of many events into a run, at a cost that grows with the events and not with their square."""
+"""Fold many events into a run in linear time."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _APPENDED = ("queries", "fetching", "notes", "passages", "embed_faults")
 class Fold:
     """A run that grows by records. `run` is the immutable state after them.
 
-    `Run.apply` copies what it changes, since every state of a live run may be held by somebody. Here only the last state
-    is wanted, so mappings, the sums of tokens and the matrix of vectors are changed in place.
+    `Run.apply` copies the fields it changes, since callers may keep every state of a live run. A fold keeps only the
+    last state, so it changes mappings, token sums and the matrix of vectors in place.
     """
 
     def __init__(self, base: Run) -> None:
@@ -35,18 +35,18 @@ class Fold:
         own: dict[str, Any] = {name: Growing(getattr(run, name)) for name in _GROWING}
         self._run = replace(run, timeline=timeline, **own)
         self._more: dict[str, list[Any]] = {name: [] for name in _APPENDED}
-        """What comes after the values of these fields of the run."""
+        """Values to append to these fields of the run."""
         self._queries: set[Query] = set(run.queries)
         self._usage: dict[UsageKey, e.ModelUsed] = {}
         for used in run.model_usage:
             add_usage(self._usage, used)
         self._index: Index | None = None
-        """The index whose matrix is this fold's own."""
+        """The index whose matrix only this fold holds."""
         self._unmerged = False
 
     @property
     def run(self) -> Run:
-        """The run after the records so far. Further records leave it as it is."""
+        """Return the run after the records so far. Later records do not change it."""
         run = self._run
         fields: dict[str, Any] = {name: dict(getattr(run, name)) for name in _GROWING}
         fields |= {name: (*getattr(run, name), *more) for name, more in self._more.items()}
@@ -59,11 +59,14 @@ class Fold:
 
     @property
     def last(self) -> Run:
-        """The state after the latest record, to be looked at before the next one. What a `Fold` collects may be older."""
+        """The state after the latest record.
+
+        Read it before the next record. Fields that a `Fold` collects may be older.
+        """
         return self._run
 
     def apply(self, record: e.Record) -> None:
-        """Take in a record. Raises as `Run.apply`."""
+        """Apply a record. Raises the errors of `Run.apply`."""
         event = record.event
         match event:
             case e.ModelUsed():
@@ -81,7 +84,7 @@ class Fold:
             case e.BatchFailed():
                 self._more["embed_faults"].append(event)
             case e.RunResumed() | e.RunStopped() | e.RunFailed():
-                self._thaw(self.run.apply(record))  # the run before is kept, or comes back
+                self._thaw(self.run.apply(record))  # the previous run is kept or restored
                 return
             case _:
                 self._apply_whole(record)
@@ -113,6 +116,6 @@ class Fold:
 
 
 def with_merged_hits(run: Run) -> Run:
-    """Return the run with the hits of its replies, in the order of its queries."""
+    """Return the run with its replies' hits merged. The replies are taken in the order of the queries."""
     planned = [(query, run.replies[query]) for query in run.queries if query in run.replies]
     return replace(run, hits=merge_hits(planned, run.knobs.search))

@@ -10,11 +10,11 @@ _Value = TypeVar("_Value")
 
 
 class Growing(dict[_Key, _Value]):
-    """A mapping of a `Fold`, which nobody else holds and which therefore grows in place."""
+    """A mapping that grows in place, because only its `Fold` holds it."""
 
 
 def with_items(mapping: Mapping[_Key, _Value], more: Mapping[_Key, _Value]) -> Mapping[_Key, _Value]:
-    """Return the mapping with further items: itself if it is `Growing`, else a copy."""
+    """Return the mapping with the items of `more`. A `Growing` mapping is changed in place, any other is copied."""
     if isinstance(mapping, Growing):
         mapping.update(more)
         return mapping
@@ -22,7 +22,7 @@ def with_items(mapping: Mapping[_Key, _Value], more: Mapping[_Key, _Value]) -> M
 
 
 def without_item(mapping: Mapping[_Key, _Value], key: _Key) -> Mapping[_Key, _Value]:
-    """Return the mapping without a key: itself if it is `Growing` or lacks the key, else a copy."""
+    """Return the mapping without a key. A `Growing` mapping is changed in place, any other is copied."""
     if key not in mapping:
         return mapping
     if isinstance(mapping, Growing):

@@ -1,4 +1,4 @@
-"""Merging of the search results of all queries into hits, by reciprocal rank fusion."""
+"""Merge the search results of all queries by reciprocal rank fusion."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,15 +11,15 @@ RRF_K = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009)."""
 
 _STAND_INS = frozenset({Author.CONVERSATION, Author.AGENT})
-"""The authors of queries whose results are pages that the run has or wants, each of them."""
+"""Authors of queries whose results are all kept, because the run already chose these pages."""
 
 
 def merge_hits(answers: Sequence[tuple[Query, SearchReply]], knobs: SearchKnobs) -> tuple[Hit, ...]:
-    """One hit for each canonical key, best first by reciprocal rank fusion.
+    """Return one hit for each canonical key, best first by reciprocal rank fusion.
 
-    The score is the sum of 1 / (60 + rank) over the queries that found the address. Equal scores are ordered
-    by the first query that found it, then by its rank there. Address, title and snippet are those of the
-    best rank.
+    The score is the sum of 1 / (60 + rank) over the queries that found the address. Equal scores are ordered by the
+    first query that found it, then by its rank there. Address, title and snippet come from the result with the best
+    rank.
     """
     findings: dict[str, list[tuple[Query, Result]]] = {}
     for query, reply in answers:
@@ -33,7 +33,10 @@ def merge_hits(answers: Sequence[tuple[Query, SearchReply]], knobs: SearchKnobs)
 
 
 def _first_results(reply: SearchReply, limit: int) -> Iterator[tuple[str, Result]]:
-    """The best result of each address, in order of rank: at most `limit` of the web, and all of a collection."""
+    """Yield the best result of each address, in order of rank.
+
+    At most `limit` come from the web, and all from collections.
+    """
     seen_keys: set[str] = set()
     pages = 0
     for result in sorted(reply.results, key=lambda result: result.rank):
@@ -57,7 +60,7 @@ def _hit(key: str, occurrences: Sequence[tuple[Query, Result]]) -> Hit:
         found=tuple(
             HitOrigin(query=query.text, rank=row.rank, engines=row.engines) for query, row in occurrences
         ),
-        # fsum, because the order of the answers must not show in the last digit.
+        # fsum, so that the order of replies does not change the last digit.
         score=math.fsum(1 / (RRF_K + result.rank) for result in results),
         published=next((result.published for result in results if result.published), None),
         collection=best.collection,

@@ -1,4 +1,7 @@
-"""Validating import of an exported run: every field, and the consistency of its parts. The file is untrusted."""
+"""Validate and import an exported run.
+
+The file is untrusted, so every field and the consistency of its parts are checked.
+"""
 
 import functools
 import re
@@ -36,18 +39,18 @@ from core.run.upgrades import upgrade
 from core.text.lenient_json import count_values
 
 LIMIT = 50_000_000
-"""The largest document that is read, in bytes."""
+"""The largest document in bytes."""
 MOST_DIMENSIONS = 16_384
-"""The longest vector. The embedding models of today have up to 12,288 dimensions."""
+"""The largest vector length. Current embedding models have up to 12,288 dimensions."""
 LARGEST_COMPONENT = 1.01
-"""Of a unit vector, with room for rounding. Charts and maps compute with squares, which must not overflow."""
+"""The largest component of a unit vector, with room for rounding. Larger values could overflow in charts and maps."""
 FIRST_YEAR, LAST_YEAR = 2000, 2200
-"""Years of a start that every export can write, in any time zone."""
+"""The range of start years that every export can write in any time zone."""
 VALUES_LIMIT = 4_000_000
-"""Its values: 50 MB of empty arrays would take a gigabyte in memory."""
+"""The largest number of values. 50 MB of empty arrays would take a gigabyte of memory."""
 
 LONGEST = 1e9
-"""Seconds that a run may take: 30 years, so that each of its times is a date."""
+"""The longest run in seconds, 30 years. Each of its times is then a valid date."""
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _WEB = re.compile(r"https?://[^\s/]", re.IGNORECASE)
@@ -66,11 +69,11 @@ _LISTED: Mapping[str, Any] = {
     "pages": list[Page],
     "skips": list[Skip],
 }
-"""Fields that are lists in a document and mappings by key in a run."""
+"""Fields that are lists in a document and mappings in a run."""
 
 
 def run_from_json(data: bytes, context: Mapping[str, Any] | None = None) -> Run:
-    """The run that `core.run.codec.run_to_json` wrote. A run without an end is interrupted.
+    """Return the run from exported JSON. A run without an end is marked as interrupted.
 
     `context` has the arrays that are not in the document, see `core.model.arrays`.
 
@@ -112,7 +115,7 @@ def check_consistency(run: Run) -> None:
 
 
 def check_event(event: e.Event, run: Run) -> None:
-    """Check what an untrusted event has added to a run, at a cost that grows with the event.
+    """Check the consistency of an untrusted event's changes. The cost grows with the event, not with the run.
 
     Raises:
         BadInput: when the parts of the run do not fit together.
@@ -141,7 +144,7 @@ def _inconsistencies_of(event: e.Event, run: Run) -> Iterator[str]:
 
 
 def _read(name: str, value: Any, context: Mapping[str, Any] | None) -> Any:
-    """A field of the run.
+    """Return one field of the run.
 
     Raises:
         BadInput: when there is no such field, or it has another form; the message repeats nothing of its content.
@@ -215,7 +218,7 @@ def _inconsistencies(run: Run) -> Iterator[str]:
         passages += [*run.index.passages, *run.index.not_embedded]
         yield from _check_index(run.index)
     yield from _check_passages(passages, run)
-    # Not that its text is there: the page may have been read again, by another extractor, since the answer.
+    # The text is not compared: another extractor may have read the page again since the answer.
     sources = [*run.sources, *(source for section in run.sections for source in section.sources)]
     if not all(source.place.start >= 0 and source.place.page in run.pages for source in sources):
         yield "sources are not of its pages"
@@ -265,7 +268,7 @@ def _check_passages(passages: Iterable[Passage], run: Run) -> Iterator[str]:
 
 
 def _matches_page(passage: Passage, pages: Mapping[str, Page]) -> bool:
-    """Whether the passage is the text at its place in its page."""
+    """Whether the passage equals its page's text at that position."""
 
     def has(place: Place) -> bool:
         page = pages.get(place.page)
@@ -311,7 +314,7 @@ def _check_ranking(ranking: Ranking, index: Index | None) -> Iterator[str]:
 
 
 def _are_unit_like(array: NDArray[Any]) -> bool:
-    """Whether a vector, or each of several, may be of unit length: no component is larger."""
+    """Whether no component exceeds that of a unit vector."""
     return _are_floats(array, finite=True) and bool((np.abs(array) <= LARGEST_COMPONENT).all())
 
 

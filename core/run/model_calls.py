@@ -1,4 +1,4 @@
-"""The calls of the chat model of a run, folded from its events: when each was made, what it took and what it wrote."""
+"""The calls of a run's chat model, folded from its events."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ class ModelCall:
     purpose: e.Purpose
     start: float
     end: float | None = None
-    """When its reply ended, or None before that and for a request that was refused."""
+    """When the reply ended, or None if it has not ended or the request was refused."""
     tokens: Usage | None = None
     estimated: bool = False
-    """The server did not count the tokens."""
+    """Whether the tokens are an estimate, because the server did not count them."""
     part: str = ""
-    """The section of the report that it was for, or ""."""
+    """The report section that the call was for, or ""."""
     text: str = ""
-    """What came of the reply: queries or sub-questions by line, the reason of a decision, or the answer."""
+    """The text of the reply: queries or sub-questions by line, the reason of a decision, or the answer."""
     reasoning: str = ""
-    """The thoughts of the reply, or ""."""
+    """The reasoning of the reply, or ""."""
     written_from: int = 0
-    """Where its answer begins in the text of the run."""
+    """The offset of its answer in the text of the run."""
     decision: int | None = None
-    """The place of an agent's decision among those of the run, or None."""
+    """The index of the agent's decision in the run, or None."""
 
 
 _NEAR = 8
-"""The latest calls among which the one of an event is looked for: few are under way at once."""
+"""The number of latest calls to search for an event's call. Few calls run at once."""
 
 
 def folded_calls(run: Run, record: e.Record) -> tuple[ModelCall, ...]:
-    """The calls after an event of a run; `run` is the state before it."""
+    """Return the calls after an event of a run. `run` is the state before it."""
     match record.event:
         case e.ModelAsked(phase=phase, model=model, purpose=purpose):
             call = ModelCall(
@@ -90,14 +90,14 @@ def folded_calls(run: Run, record: e.Record) -> tuple[ModelCall, ...]:
             )
         case e.PhaseStarted(phase=Phase.ANSWER) | e.Answered() | p.SectionWritten() | p.SectionLeftOut():
             return _with_answer(run)
-        case e.Note(phase=Phase.ANSWER):  # an answer that follows is another one
+        case e.Note(phase=Phase.ANSWER):  # the next answer replaces this draft
             return _with_answer(run)
         case _:
             return run.calls
 
 
 def _with_answer(run: Run) -> tuple[ModelCall, ...]:
-    """The calls, the latest of which has what it wrote of the run's text."""
+    """Add the written text to the latest answer call."""
     return _changed(
         run.calls,
         lambda call: call.purpose is e.Purpose.ANSWER and not call.text and call is run.calls[-1],
@@ -110,7 +110,7 @@ def _changed(
     is_meant: Callable[[ModelCall], bool],
     change: Callable[[ModelCall], ModelCall],
 ) -> tuple[ModelCall, ...]:
-    """The calls with the latest one that is meant changed, if it is among the last few."""
+    """Change the latest call that `is_meant` accepts among the last few."""
     for place in range(len(calls) - 1, max(len(calls) - 1 - _NEAR, -1), -1):
         if is_meant(calls[place]):
             return (*calls[:place], change(calls[place]), *calls[place + 1 :])

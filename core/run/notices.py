@@ -1,4 +1,4 @@
-"""Notices of a run: the one list of fallbacks, partial failures and doubts that every interface shows."""
+"""Notices of a run: fallbacks, partial failures and doubts. Every interface shows this list."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from core.run.state import Run
 
 NAMED = 5
-"""How many engines, queries or numbers a notice names."""
+"""The most engines, queries or numbers that a notice names."""
 
 TIME_SKIPS = frozenset({SkipReason.CUT, SkipReason.DEADLINE, SkipReason.TIMEOUT})
-"""Skip reasons about time: another fetch may succeed."""
+"""Skip reasons about time, after which another fetch may succeed."""
 
 _ORDER = {phase: place for place, phase in enumerate(Phase)}
 
 
 def notices(run: Run) -> tuple[Notice, ...]:
-    """Fallbacks, losses and doubts of a run so far, in the order of its phases, each once.
+    """Return the notices of a run in phase order. Duplicates are dropped.
 
-    What the run failed with is `run.error` and not among them.
+    The error that ended the run is `run.error` and is not included.
     """
     unordered = (
         *_of_turn(run),
@@ -58,7 +58,10 @@ def notices(run: Run) -> tuple[Notice, ...]:
 
 
 def not_searched(unresponsive: Iterable[tuple[str, str]]) -> str:
-    """Engines, collections and sides of a search that did not answer, each with its reason; empty without any."""
+    """Name the searched sources that did not answer, or return "".
+
+    Sources are engines, collections and parts of a search.
+    """
     reasons = dict(unresponsive)
     listed = [
         f"{name} ({reason.rstrip('.')})" if reason else name for name, reason in sorted(reasons.items())
@@ -67,7 +70,7 @@ def not_searched(unresponsive: Iterable[tuple[str, str]]) -> str:
 
 
 def passage_embedder(run: Run) -> str:
-    """The name of the model that read every passage with a vector; empty where none has one."""
+    """Return the name of the passages' embedder, or ""."""
     index = run.index
     return embedder_name(index.embedder) if index is not None and index.vectors is not None else ""
 
@@ -112,12 +115,12 @@ def _of_search(run: Run) -> Iterator[Notice]:
             yield _warning(Phase.SEARCH, f"{failed}: {message}", hint)
     failed_search = run.error is not None and run.error.part == "search"
     unresponsive = not_searched(pair for reply in replies for pair in reply.unresponsive_engines)
-    if unresponsive and not failed_search:  # else the error names them
+    if unresponsive and not failed_search:  # otherwise the error names them
         yield _warning(Phase.SEARCH, unresponsive)
 
 
 def _of_reading(run: Run) -> Iterator[Notice]:
-    """How many search results were not read, once reading has ended. It is a warning where they are most of them."""
+    """Yield how many results were not read. Nothing is said before reading has ended. A majority makes it a warning."""
     reading = run.timeline.phases.get(Phase.READ)
     skips = run.skips.values()
     if not skips or reading is None or reading.end is None or (run.error and run.error.part == "read"):
@@ -135,7 +138,7 @@ def _of_reading(run: Run) -> Iterator[Notice]:
 
 
 def _of_kept_blocks(run: Run) -> Iterator[Notice]:
-    """The pages in whose articles a person has kept what the extractor had left out."""
+    """Yield notices for pages with manually kept blocks."""
     for page in run.pages.values():
         if count := len(page.article.kept):
             message = f"{pluralize(count, 'block')} kept by hand on “{one_line(page.title or page.url, 80)}”."
@@ -143,7 +146,7 @@ def _of_kept_blocks(run: Run) -> Iterator[Notice]:
 
 
 def left_out_notices(run: Run) -> Iterator[Notice]:
-    """Yield how many pages are without their texts, and whether the answer is left out too."""
+    """Yield notices about texts and answers left out."""
     if lacking := sum(page.lacks_text for page in run.pages.values()):
         yield _warning(
             Phase.READ,
@@ -163,8 +166,11 @@ def left_out_notices(run: Run) -> Iterator[Notice]:
 
 
 def _of_embedding(run: Run) -> Iterator[Notice]:
-    """Who read pages in another language than the question's. Passages without a vector, by reason: where none has one, all
-    are ranked by BM25, and a note says so."""
+    """Yield notices about embedding.
+
+    They name mixed languages, late vectors and passages without a vector. If no passage has a vector, BM25 ranks all of
+    them, and a note of the stage says so.
+    """
     if run.index is not None and run.index.vectors is not None and len(run.index.embedder_languages) > 1:
         question_language = dominant_language([run.question])
         languages = {page.article.language.lower()[:2] for page in run.pages.values()} - {
@@ -205,7 +211,7 @@ def _of_embedding(run: Run) -> Iterator[Notice]:
 
 
 def _of_sites(run: Run) -> Iterator[Notice]:
-    """The sites that a person allows or excludes, and that they leave no passage."""
+    """Yield site filters, and whether they leave no passage."""
     only, without = run.knobs.rank.only_domains, run.knobs.rank.without_domains
     allowed, excluded = domains(only), domains(without)
     if run.queries and (allowed or excluded):
@@ -232,7 +238,7 @@ def _of_sites(run: Run) -> Iterator[Notice]:
 
 
 def _of_sections(run: Run) -> Iterator[Notice]:
-    """Which sections of a report were not researched, and why."""
+    """Yield which report sections were not researched, and why."""
     reasons = [f"“{one_line(part.question, 80)}” ({part.reason})" for part in run.sections if part.reason]
     if reasons:
         count = f"{len(reasons)} of {pluralize(len(run.sections), 'sub-question')}"
@@ -244,8 +250,11 @@ def _of_sections(run: Run) -> Iterator[Notice]:
 
 
 def _of_answer(run: Run) -> Iterator[Notice]:
-    """Citations without a source, and of a complete answer figures that no cited source has."""
-    is_task = run.client is not None and run.client.task is not None  # it has no sources
+    """Yield doubts about the answer.
+
+    They concern unknown sources, snippets and unsupported figures. Figures are checked only in a complete answer.
+    """
+    is_task = run.client is not None and run.client.task is not None  # a task has no sources
     if run.answer is None or run.answer.kind is AnswerKind.NOT_FOUND or is_task:
         return
     has_snippets_only = run.pages and all(page.snippet_only for page in run.pages.values())
@@ -285,7 +294,7 @@ def _quoted(queries: Iterable[str]) -> str:
 
 
 def _some(names: Iterable[str], separator: str = ", ") -> str:
-    """The first `NAMED` of the names, and how many more there are."""
+    """Join the first `NAMED` names and the number of others."""
     listed = list(names)
     more = len(listed) - NAMED
     return separator.join(listed[:NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,8 +1,8 @@
-"""Which run wants a page, and what the page waits for: a context variable, by which adapters share out slots.
+"""The page that the current call works for, in a context variable.
 
-Slots at hosts and worker processes are shared by all runs of a process. The read stage names the run once for
-each page (`page_request`); whoever hands out slots asks who is calling (`current_request`). Calls outside of any
-run, such as ingests, count as one more run.
+Slots at hosts and worker processes are shared by all runs of a process. The read stage names the run once for each page
+(`page_request`), and adapters that share slots ask for the caller (`current_request`). Calls outside of any run, such
+as ingests, count as one more run.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 
 class Requester:
-    """One who wants pages: the reading of one run. Compared by identity."""
+    """The requester of pages, such as one run. Compared by identity."""
 
 
 @dataclass(slots=True)
@@ -21,7 +21,7 @@ class PageRequest:
 
     requester: Requester
     waited_for: str = ""
-    """What it waits for, or waited for when it was given up, in words; empty: for nothing but itself."""
+    """The reason why the page waits, or waited when it was given up. Empty if it waits only for itself."""
 
 
 _OUTSIDE_RUNS = Requester()
@@ -30,7 +30,7 @@ _current: ContextVar[PageRequest] = ContextVar("page_request")
 
 @contextmanager
 def page_request(requester: Requester) -> Iterator[PageRequest]:
-    """Calls inside, and tasks started inside, are for a page of this requester."""
+    """Mark the enclosed calls and tasks as this requester's. They work for one of its pages."""
     request = PageRequest(requester)
     token = _current.set(request)
     try:
@@ -40,5 +40,5 @@ def page_request(requester: Requester) -> Iterator[PageRequest]:
 
 
 def current_request() -> PageRequest:
-    """The page that the caller works for."""
+    """Return the page that the caller works for."""
     return _current.get(None) or PageRequest(_OUTSIDE_RUNS)

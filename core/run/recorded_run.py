@@ -1,4 +1,4 @@
-"""A run with the events that it was folded from: what a store holds of it, and what leaves it as a bundle."""
+"""A run with its events, as stored or exported in a bundle."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from core.run.state import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RecordedRun:
-    """A run that has ended or was interrupted, and how it came about."""
+    """An ended or interrupted run, with its events."""
 
     run: Run
     records: tuple[Record, ...] = ()
-    """In the order of their times; the first has `RunStarted` where there is no `base`."""
+    """Records in order of time. The first has `RunStarted` unless `base` is set."""
     base: Run | None = None
-    """The run before the first record: one that was imported without its events. None: the records are all of it."""
+    """The run before the first record, if it was imported without events, or None."""
     labels: tuple[Label, ...] = ()
-    """Of passages of its pages, to its question."""
+    """Relevance labels of passages for the run's question."""
 
     @classmethod
     def folded(
         cls, records: Iterable[Record], base: Run | None = None, labels: Iterable[Label] = ()
     ) -> RecordedRun:
-        """The run that these records make of `base`."""
+        """Return the run that these records make of `base`."""
         records = tuple(records)
         return cls(run=Run.from_records(records, base), records=records, base=base, labels=tuple(labels))
 
     def with_id(self, run_id: str) -> RecordedRun:
-        """The same run under another id."""
+        """Return the same run under another id."""
         first = self.records[0] if self.records else None
         records = self.records
         if first is not None and isinstance(first.event, RunStarted):

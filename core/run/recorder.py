@@ -1,4 +1,4 @@
-"""The event recorder of a run: timestamps each event, folds it into the run, and notifies the listener."""
+"""The event recorder of a run, which timestamps, folds and forwards each event."""
 
 import asyncio
 import time
@@ -9,16 +9,16 @@ from core.run.events import Event, Record
 from core.run.state import Run
 
 Listener = Callable[[Record, Run], None]
-"""Called with each record and the run after it. Returns at once and never raises."""
+"""Receives each record and the run after it. Returns at once and never raises."""
 
 
 class Recorder:
-    """Stages report through `emit`; `run` is the state after every event so far."""
+    """Recorder of the events of stages. `run` is the state after the latest event."""
 
     def __init__(
         self, listen: Listener | None = None, run: Run | None = None, *, timeless: bool = False
     ) -> None:
-        """`timeless`: events have the time at which `run` ended, for work that does not count as a part of it."""
+        """`timeless`: give events the end time of `run`. For work that does not count as part of the run."""
         self._listen, self._timeless = listen, timeless
         self.run = run or Run()
         self._began = time.perf_counter() - self.run.seconds
@@ -27,7 +27,7 @@ class Recorder:
         self._positions: dict[str, int] = {}
 
     def page_order(self, key: str) -> int:
-        """The 0-based position of a page's hit in the merged list; unknown pages come last."""
+        """Return the 0-based position of a page's hit in the merged list. Unknown pages come last."""
         if self._ordered_hits is not self.run.hits:
             self._ordered_hits = self.run.hits
             self._positions = {hit.key: n for n, hit in enumerate(self.run.hits)}
@@ -45,7 +45,7 @@ class Recorder:
                 reached.set_result(None)
 
     async def until(self, condition: Callable[[Run], bool]) -> None:
-        """Wait until an event has made the condition true of the run."""
+        """Wait until the run meets the condition after an event."""
         reached = asyncio.get_running_loop().create_future()
         self._expected.append((condition, reached))
         await reached

@@ -1,4 +1,4 @@
-"""A run's question, to be asked again."""
+"""Ask the question of a run again."""
 
 from dataclasses import dataclass, replace
 
@@ -9,12 +9,12 @@ from core.model import Author
 from core.run.state import Run
 
 NOT_SEARCHED = (Author.CONVERSATION, Author.AGENT)
-"""Authors of queries that stand for pages, and whose text was never sent to a search engine."""
+"""Authors of queries that were never sent to a search engine. They name pages instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat:
-    """What to give `core.pipeline.research`."""
+    """The arguments for `core.pipeline.research`."""
 
     question: str
     knobs: Knobs
@@ -22,11 +22,12 @@ class Repeat:
 
 
 def repeat(run: Run, question: str = "", knobs: Knobs | None = None) -> Repeat:
-    """The question of a run under its knobs, or another question or knobs, with every page fetched again.
+    """Return a question to be asked with fresh pages. It is the run's question under its knobs, unless others are
+    given.
 
-    The queries are those that the run searched, so that only what they find differs. They are written anew for another
-    question, by other knobs of the plan, by a method that decides on them as it goes, and for a follow-up that was
-    answered from pages of earlier questions alone.
+    The queries of the run are reused, so that only their results differ. New queries are planned for another question,
+    for other plan knobs, for a method that plans its queries step by step, and for a follow-up that was answered from
+    pages of earlier questions alone.
     """
     question, knobs = question.strip() or run.question, knobs or run.knobs
     same_plan = question == run.question and knobs.plan == run.knobs.plan

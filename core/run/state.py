@@ -1,4 +1,4 @@
-"""The state of a run, folded from its events. Everything that is shown, stored, compared or exported reads it."""
+"""The state of a run, folded from its events. Pages, stores, comparisons and exports read it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ __all__ = ["AnswerVersion", "Run", "RunStatus"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerVersion:
-    """An answer with the sources that it was written from and the check of its citations."""
+    """An answer with its sources and the check of its citations."""
 
     answer: Answer
     sources: tuple[Source, ...]
@@ -69,159 +69,164 @@ class Run:
     question: str = ""
     knobs: Knobs = field(default_factory=Knobs)
     started: str = ""
-    """ISO 8601, UTC."""
+    """The start time in ISO 8601, UTC."""
     turn: Turn | None = None
-    """Its place in a conversation; None: it is the first question of one."""
+    """The position in a conversation, or None for a first question."""
     client: ClientRequest | None = None
-    """What a chat client sent with the question; None: another face asked."""
+    """The request data of a chat client, or None if the question came from another interface."""
     status: RunStatus = RunStatus.RUNNING
     seconds: float = 0.0
-    """From the start of the run to its latest event."""
+    """Seconds from the start of the run to its latest event."""
     queries: tuple[Query, ...] = ()
     replies: Mapping[Query, SearchReply] = field(default_factory=dict)
     """The search results of each query."""
     search_faults: Mapping[Query, e.QueryFailed] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
-    """The results of all replies, merged by reciprocal rank fusion, best first."""
+    """The results of all replies by reciprocal rank fusion, best first."""
     fetching: tuple[str, ...] = ()
     """Keys of the hits whose fetch has begun."""
     pages: Mapping[str, Page] = field(default_factory=dict)
     """Pages by the key of their hit, in order of arrival."""
     skips: Mapping[str, Skip] = field(default_factory=dict)
-    """Why hits were not read, by key: hits without a page, and hits whose snippet replaces it."""
+    """Reasons why hits were not read, by key. These hits have no page, or a snippet replaces it."""
     passages: tuple[Passage, ...] = ()
-    """Passages in order of arrival. `index.passages` has them sorted, with identical ones merged."""
+    """Passages in order of arrival. `index.passages` has them sorted and without duplicates."""
     live_cosine: Mapping[str, float] = field(default_factory=dict)
-    """Cosine similarity to the question by passage id, filled as embedding batches return."""
+    """Cosine similarity to the question by passage id. Each embedding batch adds to it."""
     index: Index | None = None
     ranking: Ranking | None = None
     sources: tuple[Source, ...] = ()
     """The numbered sources of `answer`. A later ranking does not change them."""
     embedded_for_answer: tuple[str, ...] = ()
-    """Ids of the passages that had a vector when `sources` were chosen; empty: none waited for one."""
+    """Ids of the passages that had a vector when `sources` were chosen. Empty if none waited for a vector."""
     prompt: tuple[Message, ...] = ()
     text: str = ""
-    """The answer so far."""
+    """The answer text written until now."""
     answer: Answer | None = None
     check: CitationCheck = field(default_factory=CitationCheck)
     earlier_answers: tuple[AnswerVersion, ...] = ()
     """Answers given before `answer`, oldest first."""
     notes: tuple[e.Note, ...] = ()
-    """What its stages noted; `notices` has that and all else that a person should know."""
+    """Notes of the stages. `notices` adds everything else that a person should know."""
     model_usage: tuple[e.ModelUsed, ...] = ()
-    """The tokens of every call of a model for this run, earlier answers included: one sum a phase and model,
-    and one more where its provider states the cost of some calls only."""
+    """Token sums by phase and model, earlier answers included.
+
+    Calls whose provider states a cost have a separate sum.
+    """
     calls: tuple[ModelCall, ...] = ()
-    """The calls of its chat model in their order. Runs of earlier versions have none."""
+    """The chat model calls in order. Runs of earlier versions have none."""
     embed_faults: tuple[e.BatchFailed, ...] = ()
     decisions: tuple[ModelDecided, ...] = ()
-    """The replies of the chat model of an agent. Their calls, one after the other, are its `steps`."""
+    """The replies of an agent's chat model. Their tool calls, in order, are `steps`."""
     steps: tuple[Step, ...] = ()
     plan: p.PlanProposed | None = None
-    """Of a deep run: what waits, or has waited, for approval."""
+    """The plan of a deep run, whether approved or not."""
     sections: tuple[Section, ...] = ()
-    """Those of the report of a deep run whose plan is approved."""
+    """The report sections of a deep run with an approved plan."""
     part: str = ""
-    """The heading of the section that passages are being ranked for, or ""."""
+    """The heading of the section that is being ranked, or ""."""
     error: e.RunFailed | None = None
     vectors_reused: int = 0
     vectors_computed: int = 0
     timeline: Timeline = field(default_factory=Timeline)
     before: Run | None = None
-    """The run before the follow-up that is under way; None when none is. It is not exported."""
+    """The run before the current follow-up, or None. It is not exported."""
 
     @property
     def live(self) -> bool:
-        """Whether the run is queued or under way."""
+        """Whether the run is queued or running."""
         return self.status in (RunStatus.QUEUED, RunStatus.RUNNING)
 
     @property
     def waits_for_approval(self) -> bool:
-        """Whether it has a plan that nobody has approved."""
+        """Whether the run has a plan that is not approved."""
         return self.plan is not None and not self.sections
 
     @property
     def last_complete(self) -> Run:
-        """The latest run with a ranking: while a follow-up makes another one, the run before it, else the run itself."""
+        """The latest run with a ranking. Until a follow-up has a new ranking, this is the run before it."""
         if self.before is None or (self.ranking is not None and self.ranking is not self.before.ranking):
             return self
         return self.before
 
     @property
     def usage(self) -> Usage | None:
-        """Tokens and cost of the whole run on model servers; None when no server was asked."""
+        """Tokens and cost of the run on model servers. None if no server was asked."""
         billed = [used.usage.tokens for used in self.model_usage if not used.usage.local]
         return sum(billed[1:], billed[0]) if billed else None
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Fallbacks, losses and doubts of the run so far, in the order of its phases."""
+        """Return the notices of the run in phase order."""
         return notices(self)
 
     @property
     def backend(self) -> str:
-        """The search backend that answered, such as searxng; empty until one did."""
+        """The search backend that answered, such as searxng, or ""."""
         return next((reply.backend for reply in self.replies.values()), "")
 
     @property
     def reasoning(self) -> str:
-        """What the model thought before it wrote the latest answer, or ""."""
+        """The reasoning before the latest answer, or ""."""
         answers = (call for call in reversed(self.calls) if call.purpose is e.Purpose.ANSWER)
         return next((call.reasoning for call in answers), "")
 
     @property
     def origins(self) -> frozenset[str]:
-        """Where its texts come from: the names of collections, and `core.config.egress.PAGES` for any other page."""
+        """The collections of its pages. Pages of no collection add `core.config.egress.PAGES`."""
         return frozenset(map(collection_at_url, self.pages))
 
     @property
     def conversation(self) -> str:
-        """The id of the first run of its conversation, which is its own when it follows none."""
+        """The id of the conversation's first run, or the run's own id."""
         return (self.turn and self.turn.conversation) or self.id
 
     @property
     def written(self) -> str:
-        """The question as the person wrote it; `question` is what a follow-up was rewritten to."""
+        """The question as the person wrote it. `question` is the rewritten form of a follow-up."""
         return self.turn.written if self.turn else self.question
 
     @property
     def numbers(self) -> Mapping[str, int]:
-        """The source numbers that are taken by earlier turns, and by sections of the report, by passage id."""
+        """Taken source numbers by passage id. Earlier turns and report sections took them."""
         taken = dict(self.turn.numbers) if self.turn else {}
         return taken | {source.passage.id: source.number for part in self.sections for source in part.sources}
 
     @property
     def context_numbers(self) -> Mapping[int, int]:
-        """The source numbers of the passages in the context, by row of the index; none before there is a ranking."""
+        """Source numbers of the context's passages by index row. Empty before the ranking."""
         if self.index is None or self.ranking is None:
             return {}
         return context_numbers(self.ranking, self.index, self.numbers)
 
     @property
     def ranked_pages(self) -> tuple[Page, ...]:
-        """Pages in the order of their hits, without those whose texts are not here."""
+        """Pages with text, in the order of their hits."""
         return tuple(page for hit in self.hits if (page := self.pages.get(hit.key)) and not page.lacks_text)
 
     @property
     def lacks_texts(self) -> bool:
-        """Whether texts of its passages, or before there are any of its pages, were left out of a file."""
+        """Whether texts of its passages are missing.
+
+        They were left out of a file. Before it has passages, its pages count.
+        """
         keys = {passage.place.page for passage in self.passages} or self.pages.keys()
         return any(page.lacks_text for key in keys if (page := self.pages.get(key)))
 
     @property
     def full_pages(self) -> int:
-        """How many pages were read, without snippets that stand in for a page."""
+        """The number of pages read, without snippets."""
         return sum(not page.snippet_only for page in self.pages.values())
 
     def has_full_page(self, key: str) -> bool:
-        """Whether the page itself was read, not only the snippet of its hit."""
+        """Whether the page was read, and not only its snippet."""
         return key in self.pages and not self.pages[key].snippet_only
 
     @classmethod
     def from_records(cls, records: Iterable[e.Record], base: Run | None = None) -> Run:
-        """Fold records into a run, starting from `base` or from an empty run.
+        """Fold records into a run, starting from `base`.
 
-        A run that no record ends is interrupted.
+        Without `base`, the run starts empty. A run that no record ends is interrupted.
         """
         fold = Fold(base or cls())
         for record in records:
@@ -229,14 +234,14 @@ class Run:
         return fold.run.interrupted()
 
     def interrupted(self) -> Run:
-        """Return the run as interrupted, or as it is if it has ended."""
+        """Return an unended run as interrupted, others unchanged."""
         if not self.live:
             return self
         closed = replace(self, timeline=self.timeline.closed(self.seconds))
         return ended_early(closed, RunStatus.INTERRUPTED)
 
     def apply(self, record: e.Record) -> Run:
-        """The state after `record`."""
+        """Return the state after `record`."""
         timeline, calls = self.timeline.apply(record), folded_calls(self, record)
         run = replace(self, seconds=record.at, timeline=timeline, calls=calls)
         match record.event:
@@ -271,7 +276,7 @@ class Run:
                 run = replace(run, pages=with_items(run.pages, {page.key: page}))
                 return run if page.snippet_only else replace(run, skips=without_item(run.skips, page.key))
             case e.PageSkipped(skip=skip) if run.has_full_page(skip.key):
-                return run  # a second extractor failed: the page that was read stays
+                return run  # a failed second extractor does not discard the page
             case e.PageSkipped(skip=skip):
                 return replace(run, skips=with_items(run.skips, {skip.key: skip}))
             case e.PageChunked(passages=passages):
@@ -338,7 +343,7 @@ class Run:
         return replace(self, earlier_answers=(*self.earlier_answers, version), answer=None)
 
     def _without_answer_notes(self) -> Run:
-        """Drop what was noted of an answer that another one replaces. The notes of a report are those of its sections."""
+        """Drop notes about a replaced answer. The notes of a report belong to its sections and stay."""
         if self.before is None or self.sections:
             return self
         return replace(self, notes=tuple(note for note in self.notes if note.phase is not Phase.ANSWER))

@@ -1,4 +1,4 @@
-"""The steps of an agent: the events that they are made of, and the steps of a run folded from them."""
+"""The steps of an agent and the events that form them."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from core.model import ToolCall
 
 @dataclass(frozen=True, slots=True)
 class ModelDecided:
-    """The chat model of an agent has replied: the tools that it calls next, none when it has enough to answer from."""
+    """The chat model of an agent has replied with its next tool calls. No call means that it can answer."""
 
     text: str
-    """What it wrote beside the calls. It is shown as its reason, and is no answer."""
+    """The text of the reply. It is shown as the reason, and is not an answer."""
     calls: tuple[ToolCall, ...]
     tokens: int
-    """What the reply took, read and written."""
+    """Tokens of the reply, read and written."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:
-    """A call of a tool begins: the next one of the latest decision."""
+    """The next tool call of the latest decision begins."""
 
     number: int
-    """From 1, in the run."""
+    """The step number in the run, from 1."""
     tool: str
     arguments: str
-    """As the model wrote them: meant to be a JSON object."""
+    """The arguments as the model wrote them, normally a JSON object."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepEnded:
-    """A call of a tool has ended; `result` is what the model is told."""
+    """A tool call has ended. The model receives `result`."""
 
     number: int
     result: str
-    """Untrusted text, without what could end the tags around it."""
+    """Untrusted text, without strings that could close its tags."""
     boundary: str
     """The random string of these tags."""
     size: int = 0
-    """How many hits or passages are in the result."""
+    """The number of hits or passages in the result."""
     error: bool = False
-    """The tool was refused or failed; `result` says why."""
+    """Whether the tool was refused or failed. `result` gives the reason."""
 
 
 StepEvent = ModelDecided | StepStarted | StepEnded
@@ -49,7 +49,10 @@ StepEvent = ModelDecided | StepStarted | StepEnded
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One call of a tool by an agent. `end` is None while it is under way, in seconds since the run began as `start`."""
+    """One tool call by an agent.
+
+    `start` and `end` are seconds since the run began. `end` is None until the call ends.
+    """
 
     number: int
     tool: str
@@ -57,9 +60,9 @@ class Step:
     start: float
     end: float | None = None
     reason: str = ""
-    """What the model wrote when it called the tool."""
+    """The text of the model with the tool call."""
     tokens: int = 0
-    """Of the decision for it; where several calls were decided together, the first one has them."""
+    """Tokens of the decision. If it has several calls, the first step has them."""
     result: str = ""
     boundary: str = ""
     size: int = 0
@@ -72,7 +75,7 @@ def folded_steps(
     event: StepStarted | StepEnded,
     seconds: float,
 ) -> tuple[Step, ...]:
-    """The steps after an event of one, at `seconds` of the run's clock. A step that begins again replaces itself."""
+    """Return the steps after a step event. `seconds` is its time in the run. A restarted step replaces itself."""
     if isinstance(event, StepStarted):
         latest = decisions[-1] if decisions else ModelDecided("", (), 0)
         is_first = event.number == sum(len(decision.calls) for decision in decisions[:-1]) + 1

@@ -1,4 +1,4 @@
-"""The timeline of a run: spans of its phases, searches, fetches, extractions, embedding calls and waits."""
+"""The timeline of a run: phases, activities and waits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from core.text.sanitize import pluralize
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A time interval in seconds since the start of the run. `end` is None while it lasts."""
+    """A time interval in seconds since the start of the run. `end` is None until it ends."""
 
     start: float
     end: float | None = None
 
     def seconds(self, now: float) -> float:
-        """The length in seconds, up to `now` while it lasts."""
+        """Return the length in seconds, up to `now` if it has not ended."""
         return (now if self.end is None else self.end) - self.start
 
 
@@ -42,27 +42,27 @@ class Wait:
 
     phase: Phase
     activity: str
-    """The key of the activity that waits; empty for a request that is none."""
+    """The key of the waiting activity, or "" if the request has none."""
     server: str
     reason: str
     span: Span
 
     def ends(self) -> float:
-        """Seconds from the run's start to the end of the wait; to its start while it lasts."""
+        """Return the end time of the wait. It counts seconds since the run began. An open wait returns its start."""
         return self.span.start if self.span.end is None else self.span.end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitedReply:
-    """A reply of a chat model that has not ended. Times are seconds since the start of the run."""
+    """An unfinished reply of a chat model. Times are seconds since the start of the run."""
 
     model: str
     heard: float
-    """When the model was asked, or last sent something."""
+    """When the model was asked, or last sent data."""
     silence: float | None = None
-    """Seconds without any data after which it is given up, or None."""
+    """Seconds without data before the reply is given up, or None."""
     ends: float | None = None
-    """When it is awaited no longer, or None."""
+    """When the reply is given up, or None."""
 
     @property
     def gives_up(self) -> float | None:
@@ -73,19 +73,19 @@ class AwaitedReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """Spans by phase, one activity for each search, fetch, extraction and embedding call, and the waits in them."""
+    """Phase spans, activities and waits of a run. Each search, fetch, extraction and embedding call is an activity."""
 
     phases: Mapping[Phase, Span] = field(default_factory=dict)
     activities: Mapping[str, Activity] = field(default_factory=dict)
     """Activities by kind and subject, such as `search <query>`, in order of their starts."""
     waits: tuple[Wait, ...] = ()
     awaited: Mapping[Phase, AwaitedReply] = field(default_factory=dict)
-    """Replies of chat models that have not ended, by phase."""
+    """Unfinished replies of chat models, by phase."""
     resumed: float = 0.0
-    """When the latest work on the run began: the run itself, or its latest follow-up."""
+    """When the latest work began, for the run itself or its latest follow-up."""
 
     def apply(self, record: e.Record) -> Timeline:
-        """The timeline after `record`; unchanged when the event starts or ends nothing."""
+        """Return the timeline after `record`. Events that start or end nothing leave it unchanged."""
         seconds = record.at
         match record.event:
             case e.RunStarted() | e.RunResumed() | PlanApproved():
@@ -133,7 +133,7 @@ class Timeline:
                 fetched = self._end(f"fetch {key}", seconds)
                 return fetched._start(f"extract {key}", Phase.READ, "extract", label, seconds)
             case e.PageRead(page=page):
-                # Extraction may have queued for a worker: the span is the CPU time of the worker.
+                # Extraction may have waited for a worker, so the span is the CPU time of the worker.
                 start = seconds - page.article.seconds
                 return self._end(f"extract {page.key}", seconds, start=start)
             case e.PageSkipped(skip=skip):
@@ -151,7 +151,7 @@ class Timeline:
                 return self
 
     def closed(self, at: float) -> Timeline:
-        """The timeline with every open span ended at `at`."""
+        """Return the timeline with every open span ended at `at`."""
         ended = {
             key: replace(activity, span=replace(activity.span, end=at))
             for key, activity in self.activities.items()
@@ -166,11 +166,14 @@ class Timeline:
         )
 
     def silent(self, phase: Phase, now: float) -> float:
-        """Seconds since the awaited model of a phase was asked or last sent something; 0 if none is awaited."""
+        """Return seconds since the awaited model sent data.
+
+        The request counts as data. Returns 0 if no model is awaited.
+        """
         return max(now - self.awaited[phase].heard, 0.0) if phase in self.awaited else 0.0
 
     def waiting(self, phase: Phase, now: float) -> Wait | None:
-        """The wait of the phase under way that ends first; None when it waits for no other attempt."""
+        """Return the retry wait of a running phase that ends soonest, or None."""
         span = self.phases.get(phase)
         if span is None or span.end is not None:
             return None
@@ -180,7 +183,10 @@ class Timeline:
         return min(under_way, key=Wait.ends, default=None)
 
     def worked(self, phase: Phase, now: float) -> float:
-        """Seconds of a phase that has begun, without those in which it did nothing but wait for another attempt."""
+        """Return seconds of a started phase without idle waits.
+
+        Time counts as idle when the phase only waited to retry.
+        """
         span = self.phases[phase]
         waits = [wait for wait in self.waits if wait.phase is phase]
         if not waits:
@@ -198,7 +204,7 @@ class Timeline:
         return _length([whole]) - _length(idle)
 
     def waited(self, activity: str, now: float) -> float:
-        """Seconds that the activity with this key waited for another attempt."""
+        """Return seconds that an activity waited to be retried."""
         whole = _interval(self.activities[activity].span, now)
         waits = [_interval(wait.span, now) for wait in self.waits if wait.activity == activity]
         return _length([_clipped(wait, whole) for wait in waits])
@@ -228,7 +234,7 @@ class Timeline:
 
 
 def _cut(waits: tuple[Wait, ...], at: float, ended: Callable[[Wait], bool]) -> tuple[Wait, ...]:
-    """The waits, those of something that has ended until then at most."""
+    """Cut unfinished waits of ended work at `at`."""
     return tuple(
         replace(wait, span=replace(wait.span, end=at)) if ended(wait) and wait.ends() > at else wait
         for wait in waits
@@ -248,7 +254,7 @@ def _clipped(interval: _Interval, whole: _Interval) -> _Interval:
 
 
 def _without(interval: _Interval, holes: Iterable[_Interval]) -> list[_Interval]:
-    """What is left of an interval when others are taken out of it."""
+    """Return the parts of an interval outside of the holes."""
     remaining = []
     start, end = interval
     for first, last in sorted(holes):
@@ -261,7 +267,7 @@ def _without(interval: _Interval, holes: Iterable[_Interval]) -> list[_Interval]
 
 
 def _length(intervals: Iterable[_Interval]) -> float:
-    """Seconds that the intervals cover together; where they overlap counts once."""
+    """Return seconds that the intervals cover together. Overlaps count once."""
     covered, reached = 0.0, float("-inf")
     for start, end in sorted(intervals):
         covered += max(0.0, end - max(start, reached))

@@ -1,4 +1,4 @@
-"""The status of a run, and steps from one state to the next that several events share."""
+"""Run statuses, and state transitions shared by several events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RunStatus(StrEnum):
-    """How far a run is, or how it ended."""
+    """The progress or outcome of a run."""
 
     QUEUED = "queued"  # waits for a free slot
     RUNNING = "running"
@@ -27,7 +27,7 @@ class RunStatus(StrEnum):
     STOPPED = "stopped"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
-    """The process ended while the run was under way."""
+    """The process ended before the run did."""
 
 
 _RANKING_PHASES = frozenset({Phase.CHUNK, Phase.EMBED, Phase.RANK})
@@ -39,7 +39,10 @@ _ANSWER_FIELDS = ("sources", "embedded_for_answer", "prompt", "text", "answer", 
 
 
 def without_results_of(run: Run, phase: Phase) -> Run:
-    """The run without what an earlier pass of this phase produced. Pages stay: they are only added to."""
+    """Return the run without results of an earlier pass.
+
+    `phase` chooses the results. Pages stay, because they are only added to.
+    """
     match phase:
         case Phase.CHUNK:
             return replace(run, passages=())
@@ -54,23 +57,25 @@ def without_results_of(run: Run, phase: Phase) -> Run:
 
 
 def with_ranking_of(run: Run, other: Run) -> Run:
-    """The run with the passages, the ranking and the knobs of another state of it, and the spans of their phases."""
+    """Return the run with the ranking of `other`.
+
+    The passages, knobs and phase spans behind the ranking are taken too.
+    """
     spans = {p: s for p, s in run.timeline.phases.items() if p not in _RANKING_PHASES}
     spans |= {p: s for p, s in other.timeline.phases.items() if p in _RANKING_PHASES}
     return replace(_with_fields_of(run, other, _RANKING_FIELDS), timeline=replace(run.timeline, phases=spans))
 
 
 def with_answer_of(run: Run, other: Run) -> Run:
-    """The run with the answers of another state of it."""
+    """Return the run with the answers of `other`."""
     return _with_fields_of(run, other, _ANSWER_FIELDS)
 
 
 def ended_early(run: Run, status: RunStatus) -> Run:
-    """The run after work that was cut short.
+    """Return the run after work that was cut short.
 
-    A follow-up that has made no new ranking leaves the passages and the ranking of before, and one that has
-    written nothing leaves the answer of before. One that was stopped and leaves both also leaves the status of
-    before.
+    A follow-up without a new ranking restores the earlier passages and ranking. If it has written nothing, it restores
+    the earlier answer. A stopped follow-up that changes neither restores the earlier status too.
     """
     before, run = run.before, replace(run, status=status, before=None)
     if before is None:
@@ -87,7 +92,7 @@ def ended_early(run: Run, status: RunStatus) -> Run:
 
 
 def with_section(run: Run, event: SectionStarted | SectionWritten | SectionLeftOut, seconds: float) -> Run:
-    """The run after an event of one section of its report, whose text is that of the sections so far."""
+    """Return the run after an event of a report section. Its text is the report of the current sections."""
     sections = folded_sections(run.sections, event, seconds)
     if isinstance(event, SectionStarted):
         return replace(run, sections=sections, part=sections[event.number - 1].question)
@@ -95,11 +100,11 @@ def with_section(run: Run, event: SectionStarted | SectionWritten | SectionLeftO
 
 
 _MOST_BYTES = 500_000_000
-"""Of an index's vectors: far above what a run has."""
+"""The most bytes of an index's vectors, far above any real run."""
 
 
 def index_event(index: Index) -> Indexed:
-    """The event for an index, with the vectors that it has; `whole_index` makes the index of it."""
+    """Return the event for an index and its vectors. `whole_index` restores the index from it."""
     import numpy as np
 
     waiting = index.waiting
@@ -110,7 +115,7 @@ def index_event(index: Index) -> Indexed:
 
 
 def whole_index(event: Indexed) -> Index:
-    """The index of the event, with rows that are not numbers for passages that wait.
+    """Return the index of the event, with NaN rows for waiting passages.
 
     Raises:
         ValueError: when its parts do not fit together.
@@ -128,7 +133,7 @@ def whole_index(event: Indexed) -> Index:
 
 
 def with_batch(run: Run, batch: Embedded) -> Run:
-    """The run after a batch of embeddings. Raises as `Index.with_vectors`."""
+    """Return the run after a batch of embeddings. Raises the errors of `Index.with_vectors`."""
     if run.index is not None and batch.rows is not None and batch.vectors is not None:
         run = replace(run, index=run.index.with_vectors(batch.rows, batch.vectors))
     return replace(
@@ -143,14 +148,14 @@ UsageKey = tuple[Phase, str, bool, bool]
 
 
 def add_usage(sums: dict[UsageKey, ModelUsed], used: ModelUsed) -> None:
-    """Add a call to the sum of its phase and model. Costs that providers state stay apart."""
+    """Add a call to the sum of its phase and model. Calls whose provider states a cost have a separate sum."""
     usage = used.usage
     key = (used.phase, usage.model, usage.local, usage.tokens.cost is None)
     sums[key] = replace(used, usage=sums[key].usage + usage) if key in sums else used
 
 
 def usage_of(start: RunStarted) -> tuple[ModelUsed, ...]:
-    """What models took to find the question before its run began, which counts as planning it."""
+    """Return model usage from before the run began, counted as planning."""
     used = (*(start.turn.usage if start.turn else ()), *(start.client.usage if start.client else ()))
     return tuple(ModelUsed(Phase.PLAN, usage) for usage in used)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 EACH = "*"
-"""In a path: every item of a list."""
+"""The path part for every item of a list."""
 
 RENAMED_FIELDS: tuple[tuple[str, str], ...] = (
     ("page.article.suspicions", "injection_signs"),
@@ -27,11 +27,10 @@ RENAMED_FIELDS: tuple[tuple[str, str], ...] = (
 
 
 def upgrade(document: dict[str, Any]) -> dict[str, Any]:
-    """Bring an event or an exported run, as JSON, up to date in place, and return it.
+    """Update an event or run in JSON in place. Returns the same object.
 
     Fields are renamed. Digests of a text that was left out of a file become `text_left_out`, unless earlier versions
-    had fetched the whole text again. What has the current names is unchanged. Malformed parts are left for the reader
-    to refuse.
+    had fetched the whole text again. Current names are unchanged. Malformed parts are left for the reader to reject.
     """
     for path, name in RENAMED_FIELDS:
         parents, _, old = path.rpartition(".")
@@ -46,7 +45,7 @@ def upgrade(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _at(document: dict[str, Any], path: str) -> list[Any]:
-    """Return the values at a path, which is empty for the document itself."""
+    """Return the values at a path. An empty path means the document itself."""
     values: list[Any] = [document]
     for key in path.split(".") if path else ():
         if key == EACH:

@@ -1,1 +1,1 @@
-"""Reports of deep runs: the events of a plan and its sections, and the sections folded from them."""
+"""Reports of deep runs: events of plans and sections."""

@@ -1,4 +1,4 @@
-"""The events of a deep run: its plan, and the sections of its report."""
+"""The events of a deep run: its plan and report sections."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from core.model import Answer, Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What researching one sub-question takes, by an estimate."""
+    """The estimated cost of researching one sub-question."""
 
     tokens: int
-    """Of the chat model."""
+    """Tokens of the chat model."""
     seconds: float
     dollars: float | None = None
-    """None where the price of the model is unknown."""
+    """The price, or None if the model's price is unknown."""
     runs: int = 0
-    """The earlier runs that it goes by; 0: it follows from the knobs alone."""
+    """The number of earlier runs behind the estimate. With 0, it follows from the knobs alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanProposed:
-    """The first part of a deep run has ended: these sub-questions wait for approval. Nothing is searched before that."""
+    """A plan of sub-questions waits for approval. Nothing is searched before approval."""
 
     sub_questions: tuple[str, ...]
     estimate: Estimate
-    """Of each of them."""
+    """The estimate for each sub-question."""
     author: str = ""
-    """The identity of the model that wrote them; empty: the question itself is the plan."""
+    """The identity of the planning model. Empty if the plan is the question itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanApproved:
-    """A person has approved these sub-questions, in this order. Their research begins."""
+    """A person has approved these sub-questions in this order. Their research begins."""
 
     sub_questions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SectionStarted:
-    """The research of a section begins, the first one's or once more. `number` is from 1."""
+    """The research of a section begins or restarts. `number` is from 1."""
 
     number: int
 
@@ -52,14 +52,14 @@ class SectionWritten:
     number: int
     answer: Answer
     sources: tuple[Source, ...]
-    """What it was written from, with the numbers that they have in the whole report."""
+    """The sources of the section, numbered as in the whole report."""
     tokens: int
-    """What chat models read and wrote for it."""
+    """Tokens that chat models read and wrote for the section."""
 
 
 @dataclass(frozen=True, slots=True)
 class SectionLeftOut:
-    """A section could not be researched, and the run goes on without it."""
+    """A section could not be researched, and the run continues without it."""
 
     number: int
     reason: str
@@ -67,7 +67,7 @@ class SectionLeftOut:
 
 @dataclass(frozen=True, slots=True)
 class BriefStarted:
-    """No further section is researched. The answer in brief is begun."""
+    """The brief answer begins, and no further section is researched."""
 
 
 PlanEvent = PlanProposed | PlanApproved | SectionStarted | SectionWritten | SectionLeftOut | BriefStarted

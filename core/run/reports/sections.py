@@ -1,4 +1,4 @@
-"""The sections of a report, folded from their events, and the report as one text."""
+"""The sections of a report, and the report as one text."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from core.text.markdown.citations import without_citations
 _CODE_OR_HEADING = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|^(?=#{1,4} )", re.MULTILINE | re.DOTALL)
 
 IN_BRIEF = "In brief"
-"""The heading of the answer to the main question, which a report begins with."""
+"""The heading of the brief answer, which begins a report."""
 
 
 class SectionState(StrEnum):
-    """How far a section is."""
+    """The progress of a section."""
 
     WAITING = "waiting"
     RESEARCHING = "researching"
@@ -28,32 +28,32 @@ class SectionState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A section of a report: a sub-question with what is written about it. Times are in seconds since the run began."""
+    """A report section: a sub-question with its answer. Times are in seconds since the run began."""
 
     question: str
     state: SectionState = SectionState.WAITING
     answer: Answer | None = None
     sources: tuple[Source, ...] = ()
     reason: str = ""
-    """Why it was not researched."""
+    """The reason why it was not researched."""
     tokens: int = 0
     start: float = 0.0
     end: float | None = None
 
     @property
     def markdown(self) -> str:
-        """Its heading with its text, or with the reason why there is none. Headings in the text are below its own."""
+        """The heading with the text or reason. Headings in the text are lowered a level."""
         text = self.answer.text if self.answer else f"*Not researched: {self.reason}*"
         return heading(self.question) + _CODE_OR_HEADING.sub(lambda match: match[0] or "##", text)
 
 
 def heading(title: str) -> str:
-    """The heading of a section. A mark of a citation in it would be taken for one."""
+    """Return the heading of a section without citation marks. They would be parsed as citations."""
     return f"## {without_citations(title)}\n\n"
 
 
 def report(sections: Iterable[Section], brief: str = "") -> str:
-    """The sections that are written or left out as one text in Markdown, after the answer in brief."""
+    """Return the ended sections as Markdown, after the brief answer."""
     ended = (section.markdown for section in sections if section.answer or section.reason)
     return "\n\n".join([*([f"{heading(IN_BRIEF)}{brief}"] if brief else []), *ended])
 
@@ -63,7 +63,7 @@ def folded_sections(
     event: SectionStarted | SectionWritten | SectionLeftOut,
     seconds: float,
 ) -> tuple[Section, ...]:
-    """The sections after an event of one, at `seconds` of the run's clock."""
+    """Return the sections after a section event. `seconds` is its time in the run."""
     section = sections[event.number - 1]
     match event:
         case SectionStarted():
