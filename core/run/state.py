@@ -215,7 +215,7 @@ class Run:
 
     @property
     def full_pages(self) -> int:
-        """The number of pages read, without snippets."""
+        """The number of pages read, without snippets that replace pages."""
         return sum(not page.snippet_only for page in self.pages.values())
 
     def has_full_page(self, key: str) -> bool:

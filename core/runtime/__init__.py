@@ -1,1 +1,1 @@
-"""The process around the pipeline: the engine, the registry of runs, jobs, quotas, health and logs."""
+"""The process around the pipeline: engine, registry, jobs, quotas, health and logs."""

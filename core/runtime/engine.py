@@ -1,4 +1,4 @@
-"""Dependency wiring: settings become ports. Adapters are chosen here and in `core.runtime.choices`, nowhere else."""
+"""Wire settings into ports. Adapters are chosen only here and in `core.runtime.choices`."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from core.library.library import Library
 
 _CONNECTIONS = ("client", "models", "searchable", "collections", "web", "workers")
-"""The parts that hold connections or processes. Those that use others are closed before them."""
+"""The parts that hold connections or processes, users after the parts they use. They are closed in reverse."""
 
 
 class Engine(AbstractAsyncContextManager["Engine"]):
-    """What all runs of a process share: connections, extraction workers, caches and embedders.
+    """The connections, extraction workers, caches and embedders that all runs of a process share.
 
     Everything expensive starts on first use. All coroutines belong to one event loop.
     """
@@ -60,8 +60,11 @@ class Engine(AbstractAsyncContextManager["Engine"]):
     def __init__(
         self, settings: Settings, *, folders: Sequence[Path] = (), jobs: Workers | None = None
     ) -> None:
-        """`folders` are document folders that may be ingested, in addition to those of the settings; ingests read,
-        split and embed on `jobs`, which outlive the engine."""
+        """Create the engine without starting its parts.
+
+        `folders` are document folders that may be ingested, in addition to the folders of the settings. Ingests read,
+        split and embed on `jobs`, which outlive the engine.
+        """
         share_arenas()
         self.settings = settings
         self._jobs = jobs
@@ -85,14 +88,15 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         origins: Collection[str] = (),
         writes: bool = True,
     ) -> Ports:
-        """The ports of one run under these knobs, with the visitor's own servers and keys.
+        """Return the ports of one run for a visitor.
 
         Args:
-            knobs: those of the run, which say where it searches.
-            access: the visitor's.
-            run: the run so far, for a follow-up.
-            origins: where its texts come from, for one that searches nothing.
-            writes: whether a chat model may be asked to write. A ranking asks no model server, not even for its list.
+            knobs: the run's knobs, which choose where it searches.
+            access: the visitor's servers and keys.
+            run: the current run, for a follow-up.
+            origins: the origins of its texts, for a run that searches nothing.
+            writes: whether a chat model may be asked to write. A ranking asks no model server, not even for its
+                list.
 
         Raises:
             BadInput: when the visitor may not use a server or model of theirs here, or the egress policy refuses.
@@ -109,7 +113,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         chat, rerank = self.models.chat_client(server), self.models.reranker()
         for port in (chat, rerank if knobs.rank.rerank else None):
             if port is not None:
-                self.egress.withheld(port.host, origins)  # raises where the policy refuses
+                self.egress.withheld(port.host, origins)  # raises if the policy refuses
         return Ports(
             search=await self.searches.port(
                 knobs, embed, access, may_be_missing=run is not None and bool(run.pages)
@@ -130,9 +134,10 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         )
 
     async def embedder_of(self, run: Run, access: Access = NO_ACCESS) -> CachedEmbed:
-        """The embedder for texts that are compared with those of a run: that of its index, where it is one of ours now.
+        """Return the embedder that matches a run's vectors.
 
-        Raises as `Models.embedder`.
+        It is the multilingual embedder if that made the run's index, otherwise the current embedder for the run's
+        origins. Raises the errors of `Models.embedder`.
         """
         embed = await self.models.embedder(access, run.origins)
         across = self.models.across(embed)
@@ -148,22 +153,22 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         try:
             names = knobs.search.collections or await searchable.collections.names()
             withheld = [self.egress.withheld(port.host, names) for port in (chat, embed)]
-        except (BadInput, LibraryFailed):  # the policy refuses, or there is no database
+        except (BadInput, LibraryFailed):  # the policy refuses, or the database is missing
             return None
         return self.searches.library(knobs, embed, access) if set(names).difference(*withheld) else None
 
     async def origins(self, search: SearchKnobs, access: Access, run: Run | None = None) -> frozenset[str]:
-        """Where the texts of a run may come from: where it searches, and where it has some from."""
+        """Return the possible origins of a run's texts. They are where it searches and where its texts come from."""
         origins = searched_origins(search) | (run.origins if run else frozenset())
         if EVERY_COLLECTION in origins and self.egress.private:
-            with suppress(LibraryFailed):  # the search reports it; what is unknown stays private
+            with suppress(LibraryFailed):  # the search reports the error, and unknown names stay private
                 names = await self.searchable.for_visitor(access).collections.names()
                 origins = origins - {EVERY_COLLECTION} | set(names)
         return origins
 
     @cached_property
     def client(self) -> httpx.AsyncClient:
-        """The HTTP connection pool to named endpoints. It follows no redirects and uses no proxy."""
+        """The HTTP connection pool to configured servers. It follows no redirects and uses no proxy."""
         return httpx.AsyncClient(follow_redirects=False, trust_env=False)
 
     @cached_property
@@ -174,12 +179,12 @@ class Engine(AbstractAsyncContextManager["Engine"]):
 
     @cached_property
     def model_checks(self) -> ModelChecks:
-        """What tells whether the chat model answers."""
+        """The check whether the chat model answers."""
         return ModelChecks(self.models)
 
     @cached_property
     def searches(self) -> Searches:
-        """What searches the web and the library."""
+        """The searches of the web and the library."""
         return Searches(
             self.settings,
             self.admission,
@@ -190,7 +195,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
 
     @cached_property
     def collections(self) -> EdgeCollections | ServerCollections:
-        """The vector database: the operator's Qdrant server, else an embedded one below the data folder.
+        """The operator's vector database: a Qdrant server, or an embedded database in the data folder.
 
         Raises:
             BadInput: when the server's address or key cannot be one.
@@ -250,7 +255,10 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         )
 
     async def _library_embedder(self, access: Access | None, collection: str) -> Embed:
-        """The embedder of a collection, without the vector cache: a library's vectors are in its collections."""
+        """Return a collection's embedder without the vector cache.
+
+        The collections themselves hold a library's vectors.
+        """
         access = access or NO_ACCESS
         redact(access.api_key)
         embed = (await self.models.embedder(access, (collection,))).embed
@@ -262,13 +270,13 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         return embed_on(self._jobs, embed)
 
     async def warm(self) -> None:
-        """Start workers and models now, so that the first run does not wait for them."""
+        """Start workers and models before the first run."""
         demo = self.searches.demo_search("warm", SearchKnobs())
         await asyncio.gather(self.workers.start(), demo, self.models.warm())
 
     async def aclose(self) -> None:
-        """Write the caches to disk, and close every connection and process that was started."""
-        async with AsyncExitStack() as closing:  # which closes the last first, and all of them when one fails
+        """Write the caches to disk, and close started connections and processes."""
+        async with AsyncExitStack() as closing:  # closes in reverse order, and goes on after an error
             closing.callback(self.cache.close)
             for name in _CONNECTIONS:
                 if name in vars(self):

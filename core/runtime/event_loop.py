@@ -1,4 +1,4 @@
-"""Event loops: uvloop where there is one, and the background loop that runs and connections live on."""
+"""Event loops: uvloop where it is available, and the background loop of runs and connections."""
 
 import asyncio
 import math
@@ -14,7 +14,7 @@ from core.text.sanitize import pluralize
 
 T = TypeVar("T")
 
-if sys.platform == "win32":  # which uvloop does not support
+if sys.platform == "win32":  # uvloop does not support Windows
     from asyncio import new_event_loop as new_loop
 else:
     from uvloop import new_event_loop as new_loop
@@ -22,11 +22,11 @@ else:
 __all__ = ["BackgroundLoop", "BackgroundTask", "new_loop", "run_async"]
 
 POLL_SECONDS = 0.1
-"""Time between two calls of `meanwhile`, while a caller waits for a result."""
+"""Seconds between two calls of `meanwhile`, while a caller waits for a result."""
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` to its end on a new loop, as `asyncio.run` does."""
+    """Run `work` to its end on a new loop. Like `asyncio.run`, but with uvloop."""
     with asyncio.Runner(loop_factory=new_loop) as runner:
         return runner.run(work)
 
@@ -50,12 +50,12 @@ class BackgroundTask:
         loop.call_soon_threadsafe(start)
 
     def cancel(self) -> None:
-        """Cancel the task. Returns at once; `ended` is called when it has stopped."""
+        """Cancel the task without waiting for its end. `ended` is called after the task has stopped."""
         self._loop.call_soon_threadsafe(lambda: self._task and self._task.cancel())
 
 
 class BackgroundLoop:
-    """An event loop on a thread of its own. Every method may be called from any thread."""
+    """An event loop on a separate thread. Every method may be called from any thread."""
 
     def __init__(self) -> None:
         self._loop = new_loop()
@@ -65,15 +65,15 @@ class BackgroundLoop:
     def start(
         self, work: Coroutine[Any, Any, None], ended: Callable[[asyncio.Task[None]], None]
     ) -> BackgroundTask:
-        """Start `work`, and return at once. `ended` is called on the loop with the finished task."""
+        """Start `work` without waiting for its end. `ended` is called on the loop with the finished task."""
         return BackgroundTask(self._loop, work, ended)
 
     def call_soon(self, function: Callable[[], object]) -> None:
-        """Call a function on the loop. Returns at once."""
+        """Call a function on the loop, without waiting."""
         self._loop.call_soon_threadsafe(function)
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start `work`, and return its result to come. Cancelling that cancels the work."""
+        """Start `work`, and return a future of its result. Cancelling the future cancels the work."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def call(
@@ -83,12 +83,12 @@ class BackgroundLoop:
         timeout: float = math.inf,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> T:
-        """Await `work` on the loop, and return its result.
+        """Run `work` on the loop, and return its result.
 
         Args:
             work: the coroutine.
-            timeout: seconds, after which the coroutine is cancelled.
-            meanwhile: called ten times a second in the caller's thread. When it raises, `work` is cancelled.
+            timeout: seconds after which the coroutine is cancelled.
+            meanwhile: called ten times a second in the caller's thread. If it raises, `work` is cancelled.
 
         Raises:
             TookTooLong: when there is no result within `timeout`.
@@ -101,7 +101,7 @@ class BackgroundLoop:
                     break
                 meanwhile()
         finally:
-            result.cancel()  # no effect on a result that is there
+            result.cancel()  # no effect on a finished result
         if result.cancelled():
             raise TookTooLong(
                 f"There was no answer within {pluralize(timeout, 'second')}.",
@@ -110,7 +110,7 @@ class BackgroundLoop:
         return result.result()
 
     def close(self) -> None:
-        """Cancel what is still under way, stop the loop and end its thread."""
+        """Cancel unfinished work, stop the loop and end its thread."""
         self.submit(_cancel_all()).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -118,7 +118,7 @@ class BackgroundLoop:
 
 
 async def _cancel_all() -> None:
-    """Cancel the other tasks of this loop, and wait until they have ended."""
+    """Cancel the other tasks of this loop and await them."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()

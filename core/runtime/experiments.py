@@ -41,12 +41,12 @@ from core.storage.run_store import RunStore
 from core.text.sanitize import one_line
 
 FETCHED_MEGABYTES = 50.0
-"""The largest file."""
+"""The largest fetched file in megabytes."""
 _FETCH_SECONDS = 60.0
 
 
 async def fetched_file(engine: Engine, address: str) -> tuple[str, bytes]:
-    """The name and the bytes of a file of any kind at a public address.
+    """Fetch a file of any kind from a public address. Returns its name and bytes.
 
     Raises:
         BadInput: when it cannot be fetched or is too large.
@@ -63,9 +63,9 @@ async def fetched_file(engine: Engine, address: str) -> tuple[str, bytes]:
 
 
 NAME_LIMIT, NOTE_LIMIT = 80, 500
-"""Characters of an experiment's name and of its note."""
+"""The most characters of an experiment's name and note."""
 _NICENESS = 10
-"""A visitor's page goes before an experiment."""
+"""The niceness of experiments, which lets visitors' pages run first."""
 
 
 class Experiments(WorkFolders[Experiment]):
@@ -74,7 +74,7 @@ class Experiments(WorkFolders[Experiment]):
     def __init__(
         self, loop: BackgroundLoop, engine: Engine, folder: Path, store: RunStore, labels: LabelStore
     ) -> None:
-        """`folder` is the data folder; the labels of everybody are the data set `LABELS_NAME`."""
+        """`folder` is the data folder. The labels of all users are the data set `LABELS_NAME`."""
         super().__init__(loop, folder / "experiments")
         self._engine = engine
         folders = engine.settings.document_folders.split(",")
@@ -83,7 +83,7 @@ class Experiments(WorkFolders[Experiment]):
         self._progress: dict[str, SweepProgress] = {}
 
     def settings(self, swept: Mapping[str, Any], sample: int = 0, grid: bool = False) -> tuple[Knobs, ...]:
-        """The settings of a sweep, as `core.evaluation.sweep.settings` has them.
+        """Return the settings of a sweep. See `core.evaluation.sweep.settings`.
 
         Raises:
             BadInput: when a value cannot be tried, or needs a reranking model and none is connected.
@@ -98,8 +98,10 @@ class Experiments(WorkFolders[Experiment]):
         return self._engine.models.reranker() is not None
 
     def cost(self, summary: DataSetSummary, tried: Sequence[Knobs], processes: int = 0) -> SweepCost:
-        """What these settings will take over a data set, by so many processes as `start` has them. Raises as
-        `sweep_cost`."""
+        """Estimate the cost of settings over a data set.
+
+        `processes` means the same as for `start`. Raises the errors of `sweep_cost`.
+        """
         models = self._loop.call(sweep_models(self._engine, processes))
         return self._loop.call(sweep_cost(summary, tried, models))
 
@@ -114,13 +116,19 @@ class Experiments(WorkFolders[Experiment]):
         processes: int = 0,
         scheduler: str = "",
     ) -> str:
-        """Start an experiment, and return its id. It belongs to `user`, whose labels it takes; empty: to everybody. With a
-        `sample` it measures so many of the combinations, or with `grid` those of fewer values. It runs
-        in so many `processes` of this machine (1: in this one; 0: as the settings say), or on the workers of the Dask
-        cluster of a `scheduler`, which must be trusted as `DaskCluster` says.
+        """Start an experiment, and return its id.
+
+        Args:
+            data: the name of the data set.
+            swept: the values to try, by knob.
+            user: the owner, whose labels it uses. If empty, it belongs to everybody.
+            sample: the number of combinations to measure, 0 for all.
+            grid: whether the sample is a grid of fewer values.
+            processes: the number of processes on this machine. 1 means this process, 0 the number in the settings.
+            scheduler: the address of a Dask cluster to run on. It must be trusted, see `DaskCluster`.
 
         Raises:
-            BadInput: when there is no such data set, a value cannot be tried, or the user has an experiment under way.
+            BadInput: when the data set is missing, a value cannot be tried, or the user has a running experiment.
         """
         self.data.loader(data, user)
         if user and any(experiment.live and experiment.user == user for experiment in self.all()):
@@ -145,12 +153,15 @@ class Experiments(WorkFolders[Experiment]):
         return name
 
     def fetch(self, address: str) -> tuple[str, tuple[int, ...]]:
-        """Fetch a file as `fetched_file` does, and keep it as `AvailableDataSets.add` does; raises as both."""
+        """Fetch a file with `fetched_file`, and add it to the data sets.
+
+        Raises the errors of `fetched_file` and `AvailableDataSets.add`.
+        """
         name, body = self._loop.call(fetched_file(self._engine, address))
         return self.data.add({name: BytesIO(body)})
 
     def describe(self, name: str, given_name: str, note: str) -> None:
-        """Name an experiment, with a note of what it was for. An empty name takes the given one away.
+        """Give an experiment a name and a note of its purpose. An empty name removes the given name.
 
         Raises:
             OSError: when it cannot be written.
@@ -162,19 +173,19 @@ class Experiments(WorkFolders[Experiment]):
             atomic_write(path, json.dumps(plan | texts).encode())
 
     def resume(self, name: str) -> None:
-        """Continue an experiment that was stopped, has failed, or was interrupted with the process."""
+        """Continue a stopped, failed or interrupted experiment."""
         experiment = self.get(name)
         if experiment and not experiment.live:
             plan = json.loads((self._folder / name / PLAN).read_text("utf-8"))
             self._launch(name, partial(self._run, name=name, plan=plan))
 
     def get(self, name: str) -> Experiment | None:
-        """The experiment of this id; None when there is none."""
+        """Return the experiment of this id, or None."""
         path = self.path(name)
         return self._read(path) if path else None
 
     def results(self, name: str) -> Results | None:
-        """What an experiment has so far; None before its first setting.
+        """Return the current results of an experiment. None before its first setting has ended.
 
         Raises:
             BadInput: when its file is damaged.
@@ -187,11 +198,11 @@ class Experiments(WorkFolders[Experiment]):
             return None
 
     def _read(self, path: Path) -> Experiment | None:
-        """The experiment of a plan; None when the plan cannot be read."""
+        """Return the experiment of a plan, or None if the plan is unreadable."""
         try:
             plan = json.loads(path.read_text("utf-8"))
             work, progress = self._work.get(path.parent.name), self._progress.get(path.parent.name)
-            # Before what it may still write.
+            # Read the status before the results, which the work may still extend.
             status = work.status if work else self._status_elsewhere(path.parent.name, FILE)
             results = path.parent / FILE
             done = _lines(results, results.stat().st_size) - 1 if results.exists() else 0
@@ -246,7 +257,7 @@ class Experiments(WorkFolders[Experiment]):
 
 @lru_cache(maxsize=32)
 def _results(path: Path, size: int) -> Results:
-    """The results in a file of this size; files of results only grow."""
+    """Return the results of a file with this size. Result files only grow, so the size is a cache key."""
     return read_results(path.parent)
 
 

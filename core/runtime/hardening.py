@@ -1,4 +1,4 @@
-"""Protection of a program's own process against processes of the same user, such as a parser that was taken over."""
+"""Protect this process against other processes of the same user, such as a compromised parser."""
 
 import logging
 
@@ -10,9 +10,9 @@ log = logging.getLogger(__name__)
 
 
 def harden() -> None:
-    """Hide the memory of this process, and take the keys out of its environment. Later settings still have them.
+    """Hide this process's memory, and remove keys from its environment. Later settings still have the keys.
 
-    Called by programs and by the lifespans of our servers when they start, not on import: it concerns the whole
+    Programs and server lifespans call this when they start. It does not run on import, because it changes the whole
     process.
     """
     try:
@@ -23,7 +23,7 @@ def harden() -> None:
 
 
 def protection() -> Confinement:
-    """What of `harden` is in force for this process; `missing` is what is not, with the reason."""
+    """Return the protections of `harden` that are in force. `missing` lists the others with reasons."""
     hidden, withdrawn = "memory hidden from other processes of its user", "no keys in its environment"
     in_force, missing = [], []
     try:

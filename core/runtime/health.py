@@ -26,7 +26,7 @@ from core.text.display import embedder_name
 from core.text.sanitize import pluralize
 
 EGRESS = "Egress"
-"""The part that tells where texts go."""
+"""The part that reports where texts are sent."""
 PROBE_SECONDS = 8.0
 """Timeout of one probe."""
 
@@ -46,14 +46,14 @@ class ProbeState(StrEnum):
 
     WORKS = "works"
     PARTLY = "partly"
-    """It works, but not all that is set up."""
+    """The service works, but not all that is set up."""
     OFF = "off"
     BROKEN = "broken"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """The result of one health probe. `hint` says what to do."""
+    """The result of one health probe. `hint` suggests a remedy."""
 
     part: str
     state: ProbeState
@@ -73,9 +73,9 @@ async def probes(
 
     Args:
         engine: the services.
-        store: the history; None: it is not asked.
+        store: the history, or None to skip it.
         access: the visitor's own servers and keys.
-        collections: those that questions search by default; None: the operator's.
+        collections: the collections that questions search by default. If None, the operator's setting.
     """
     chosen = engine.settings.knobs["search.collections"] if collections is None else collections
     checks = (
@@ -100,7 +100,7 @@ async def probes(
 
 
 async def chat_works(engine: Engine, access: Access = NO_ACCESS) -> bool:
-    """Whether a chat model is connected, and its server answers within `PROBE_SECONDS`."""
+    """Whether a chat model is connected and answers in time. The limit is `PROBE_SECONDS`."""
     probe = await _probe("Chat model", lambda: _chat(engine, access))
     return probe.state is ProbeState.WORKS
 
@@ -182,10 +182,10 @@ async def _reranker(engine: Engine) -> ProbeReport:
 
 
 async def egress_report(engine: Engine, access: Access = NO_ACCESS) -> str:
-    """Which models off this machine are given the text of sources, and which text is withheld from hosted ones.
+    """Describe which texts are sent to models off this machine, and which are withheld.
 
     Raises:
-        OpenQueryError: as the choice of the models does.
+        OpenQueryError: when the choice of the models raises it.
     """
     chat, embed = (
         engine.models.chat_client(await engine.models.servers.chat_server(access)),
@@ -236,7 +236,7 @@ async def _qdrant(engine: Engine) -> ProbeReport:
 
 
 async def _collections(engine: Engine, access: Access, chosen: Sequence[str]) -> ProbeReport:
-    """Search what questions to the library search by default: a collection may be missing, or of another embedder."""
+    """Search the default collections of library questions. A collection may be missing, or have another embedder."""
     if not chosen and not await engine.collections.names():
         return ProbeState.OFF, "the library is empty", "Add documents to it, to ask them."
     knobs = SearchKnobs(origin=Origin.LIBRARY, collections=tuple(chosen), passages=1)

@@ -1,4 +1,4 @@
-"""Runs in memory, each with the work on it. Ended ones are evicted once they are stored."""
+"""Runs in memory, each with its job. Ended runs are evicted after they are stored."""
 
 import threading
 from dataclasses import replace
@@ -12,20 +12,22 @@ from core.storage.run_links import RunLinks, is_link
 from core.storage.run_store import RunStore
 
 IDLE_RUNS = 50
-"""Ended runs in memory. Older ones are read from the store when they are asked for."""
+"""The most ended runs in memory. Older runs are read from the store on request."""
 
 UNSAVED_RUNS = 200
-"""Ended runs in memory that could not be stored, at most. They are tried again when a write succeeds, when they
-are asked for, and at the end."""
+"""The most ended runs in memory that could not be stored.
+
+They are tried again when a write succeeds, on request, and at the end.
+"""
 
 LINKED_RUNS = 200
-"""Copies of runs in memory that links show. They share all but their ids with the runs."""
+"""The most linked copies of runs in memory. They share all data but the id with their runs."""
 
 
 def linked_copy(run: Run, link: str) -> Run:
-    """The run as a link shows it: the link stands for its id, and nothing leads to or tells of other turns.
+    """Return the copy of a run that a link shows.
 
-    Nor does it show what a chat client sent with the question.
+    Its id is the link. References to other turns and the data that a chat client sent with the question are removed.
     """
     turn = run.turn and replace(run.turn, conversation="", follows="", history=())
     before = run.before and linked_copy(run.before, link)
@@ -34,7 +36,7 @@ def linked_copy(run: Run, link: str) -> Run:
 
 
 class JobTable:
-    """The jobs of a process by the id of their run. Any thread may call."""
+    """The jobs of a process by run id. Any thread may call."""
 
     def __init__(self, store: RunStore, links: RunLinks) -> None:
         self._store = store
@@ -51,23 +53,23 @@ class JobTable:
             self._evict_idle()
 
     def remove(self, run_id: str) -> None:
-        """Drop the job of a run, if there is one."""
+        """Drop the job of a run, if it exists."""
         with self._lock:
             self._jobs.pop(run_id, None)
 
     def in_memory(self, run_id: str) -> Job | None:
-        """The job of a run of this process; None when there is none in memory."""
+        """Return the job of a run in memory, or None."""
         return self._jobs.get(run_id)
 
     def all(self) -> tuple[Job, ...]:
-        """The jobs in memory, in the order in which they came."""
+        """Return the jobs in memory, in order of arrival."""
         with self._lock:
             return tuple(self._jobs.values())
 
     def get(self, run_id: str) -> Job | None:
         """Return the job of a run in memory or in the store, or None.
 
-        Instead of an id, a link may be given: the job then has a copy of the run, and cannot be claimed.
+        `run_id` may be a link. The job then has a copy of the run, and cannot be claimed.
 
         Raises:
             StoreFailed: when the store cannot be read.
@@ -86,7 +88,7 @@ class JobTable:
             return None
         if (
             run.live
-        ):  # in another process: it cannot be continued or stopped here, and is read again next time
+        ):  # the run belongs to another process, which alone can continue or stop it, so it is not kept here
             remote = Job(run)
             remote.claim()
             return remote
@@ -96,9 +98,9 @@ class JobTable:
         return job
 
     def _linked_job(self, link: str) -> Job | None:
-        """Return the job of a link's copy of a run, or None if the link was taken back.
+        """Return the job of a link's copy of a run, or None for a revoked link.
 
-        The job stays the same until the run changes, so that its tuning goes on.
+        The job stays the same until the run changes, so that its tuning continues.
         """
         run_id = self._links.run_of(link)
         original = self.get(run_id) if run_id else None
@@ -114,10 +116,7 @@ class JobTable:
         return job
 
     def unsaved(self, run_id: str) -> str:
-        """Why the run is in memory only, in words for a person; empty when it is stored.
-
-        A run that has ended and is not stored is tried once more.
-        """
+        """Return why the run is in memory only, or "". An ended run that is not stored is tried once more."""
         self._store.flush()
         job = self._jobs.get(run_id)
         if job is None or not (reason := self._store.unsaved(run_id)):
@@ -129,7 +128,7 @@ class JobTable:
         return reason and f"This run is in memory only, and is lost when OpenQuery ends. {reason}"
 
     def save_unsaved(self) -> None:
-        """Queue all ended runs that could not be stored for storing once more."""
+        """Queue all ended, unsaved runs for storing again."""
         with self._lock:
             unsaved = self._unsaved()
         for run in unsaved:
@@ -140,7 +139,7 @@ class JobTable:
             return next(iter(self._unsaved()), None)
 
     def _unsaved(self) -> list[Run]:
-        """Return the ended runs that could not be stored, oldest first. The caller has the lock."""
+        """Return ended runs that could not be stored, oldest first. The caller has the lock."""
         idle = (job for job in self._jobs.values() if not job.live)
         return [job.run for job in idle if self._store.unsaved(job.run.id)]
 

@@ -20,13 +20,13 @@ from core.run.state import Run, RunStatus
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
 
 NO_QUEUE = nullcontext()
-"""For work that starts at once."""
+"""The queue for work that starts at once."""
 
 STOP_WAIT = 0.5
-"""Seconds to wait for cancelled work to end, so that the next drawing of a page already shows its end."""
+"""Seconds to wait for cancelled work to end, so that the next redraw of a page shows the end."""
 
 RunObserver = Callable[[Record | None, Run], None]
-"""Called on the loop with every event of a run and the run after it, and with None when work on it has ended."""
+"""Called on the loop with every event of a run and the run after it, and with None after work on it has ended."""
 
 
 class Job:
@@ -35,47 +35,47 @@ class Job:
     def __init__(self, run: Run, access: Access = NO_ACCESS, *, base: Run | None = None) -> None:
         self.run = run
         self.base = base or run
-        """The state of the run that the job was made for."""
+        """The run that the job was made for."""
         self.access = access
-        """The access of whoever asked for the latest work."""
+        """The access of the person who requested the latest work."""
         self.listen: Listener = self.update
-        """Called with the events of the work, and with its end where the work itself had not begun."""
+        """Receives events of the work, and the end event if the work never began."""
         self.observers: tuple[RunObserver, ...] = ()
         self.fills = False
-        """Whether the latest work was to embed passages that waited, which any other work ends."""
+        """Whether the latest work embeds waiting passages. Any other work ends it."""
         self.watched = 0.0
-        """When somebody last asked whether it is filled, on the monotonic clock."""
+        """When somebody last called `is_filling`, on the monotonic clock."""
         self.filled_nothing = False
-        """Whether the latest filling ended by itself, and as many passages wait as before."""
+        """Whether the latest filling ended by itself without embedding a passage."""
         self.quote = asyncio.Event()
-        """See `Ports.quote`; set on the loop."""
+        """Set on the loop to quote sources, see `Ports.quote`."""
         self.target_knobs = run.knobs
-        """The knobs that the run has once the work is done."""
+        """The knobs that the run has after the work."""
         self._given = run
         self._told = time.monotonic()
         """When `run` last changed."""
         self._task: BackgroundTask | None = None
         self._claimed = False
         self._changed = threading.Condition()
-        """Of `run` and of the claim."""
+        """Notified about changes of `run` and of the claim."""
 
     @property
     def live(self) -> bool:
-        """Whether the job is claimed or under way."""
+        """Whether the job is claimed or running."""
         return self._claimed
 
     @property
     def pending(self) -> bool:
-        """Whether the work is under way and has not yet set its result; what it prepares afterwards does not count."""
+        """Whether running work has not yet set its result. Later preparations of the work do not count."""
         return self.live and (self.run is self._given or self.run.live)
 
     @property
     def kept_before(self) -> bool:
-        """Whether the work was stopped and has left the run of before, which has other knobs."""
+        """Whether stopped work has left the earlier run, which has other knobs."""
         return not self.pending and self.run.error is None and self.run.knobs != self.target_knobs
 
     def claim(self, *, wait: float = STOP_WAIT, fills: bool = False) -> bool:
-        """Reserve the job for new work; False while other work on it is under way. Filling gives way to other work."""
+        """Reserve the job for new work. Returns False if other work continues. Filling yields to other work."""
         if self.fills and not fills:
             self.cancel()
         with self._changed:
@@ -85,33 +85,33 @@ class Job:
             return True
 
     def release(self) -> None:
-        """End a claim: the work has ended, or was never started."""
+        """End a claim, after the work or instead of it."""
         with self._changed:
             self._claimed = False
             self._changed.notify_all()
 
     def wait(self, seconds: float | None = STOP_WAIT) -> None:
-        """Wait for the work under way to end, at most so long; None: however long that is."""
+        """Wait for the work to end, at most `seconds`. With None, the wait has no limit."""
         with self._changed:
             self._changed.wait_for(lambda: not self._claimed, seconds)
 
     def wait_for_result(self, seconds: float) -> None:
-        """Wait until the work has its result, at most so long."""
+        """Wait until the work has its result, at most `seconds`."""
         with self._changed:
             self._changed.wait_for(lambda: not self.pending, seconds)
 
     def update(self, _record: Record, run: Run) -> None:
-        """A listener that keeps `run` up to date."""
+        """Update `run`, as a listener of the work."""
         with self._changed:
             self.run, self._told = run, time.monotonic()
             self._changed.notify_all()
 
     def clock(self) -> float:
-        """Seconds of the run's clock now, which stands still when it has ended."""
+        """Return the current seconds of the run's clock. It stops when the run has ended."""
         return self.run.seconds + (time.monotonic() - self._told if self.run.live else 0.0)
 
     def charging(self, charge: Listener) -> Listener:
-        """A listener that keeps `run` up to date and charges for every event."""
+        """Return a listener that updates `run` and charges for every event."""
 
         def listen(record: Record, run: Run) -> None:
             self.update(record, run)
@@ -125,7 +125,7 @@ class Job:
         work: Callable[[], Awaitable[object]],
         queue: AbstractAsyncContextManager[Any] = NO_QUEUE,
     ) -> None:
-        """Start `work` on a job that was claimed, once `queue` can be entered."""
+        """Start `work` on a claimed job, after entering `queue`."""
 
         async def queued() -> None:
             async with queue:
@@ -134,7 +134,7 @@ class Job:
         self._task = loop.start(queued(), self._ended)
 
     def cancel(self) -> None:
-        """Cancel the work under way. Returns at once; what the run has stays."""
+        """Cancel the running work without waiting for its end. The run keeps its results."""
         if self._task and self.live:
             self._task.cancel()
 
@@ -152,7 +152,7 @@ class Job:
             observe(None, self.run)
 
     def _end_early(self, end: e.RunStopped | e.RunFailed) -> None:
-        """Emit the end of a run whose task was cancelled or refused before the pipeline had begun."""
+        """Emit the end of a run that never entered the pipeline. Its task was cancelled or refused."""
         recorder = Recorder(self.listen, self.run)
         if not self.run.started:
             started = datetime.now(UTC).isoformat()
@@ -161,21 +161,23 @@ class Job:
 
 
 class LatestJobs:
-    """The latest job under each name, the least recently used evicted first. A job that is replaced or evicted is
-    cancelled. Any thread may call."""
+    """The latest job under each name.
+
+    A replaced job is cancelled, and so is the least recently used when it is evicted. Any thread may call.
+    """
 
     def __init__(self, most: int) -> None:
         self._jobs: LRUCache[str, Job] = LRUCache(most)
         self.lock = threading.RLock()
-        """For a caller that looks at a job before it puts another in its place."""
+        """For a caller that checks a job before replacing it."""
 
     def get(self, name: str) -> Job | None:
-        """The latest job of this name, under way or ended."""
+        """Return the latest job of this name, running or ended."""
         with self.lock:
             return self._jobs.get(name)
 
     def put(self, name: str, job: Job | None) -> None:
-        """Put a job in the place of the one of this name, or none."""
+        """Replace the job of this name, or remove it."""
         with self.lock:
             if (before := self._jobs.pop(name, None)) is not None:
                 before.cancel()
@@ -185,12 +187,12 @@ class LatestJobs:
                 self._jobs[name] = job
 
     def stop(self, name: str) -> None:
-        """Stop the work of this name, and wait a moment for its end; what it has stays."""
+        """Stop the work of this name, and wait briefly. Its results stay."""
         if job := self.get(name):
             job.cancel()
             job.wait()
 
     def all(self) -> tuple[Job, ...]:
-        """Every job in memory."""
+        """Return every job in memory."""
         with self.lock:
             return tuple(self._jobs.values())

@@ -1,7 +1,7 @@
-"""Structured logs: one line of JSON a record, with run ids, without secrets and page text.
+"""Structured logs: JSON lines with run ids, without secrets and page text.
 
-A run's line has its counts and durations. Its question, pages and answer are only in the store, where their
-owner can delete them.
+A run's line has its counts and durations. Its question, pages and answer are only in the store, where their owner can
+delete them.
 """
 
 import base64
@@ -23,14 +23,14 @@ from core.run.state import Run
 
 log = logging.getLogger("openquery.runs")
 SERVERS = ("streamlit", "uvicorn")
-"""Loggers of the servers, which write plain lines by themselves."""
+"""Loggers of the servers, which otherwise write plain lines."""
 
 REMOVED = "[removed]"
 MESSAGE_LIMIT = 300
-"""Characters of an exception's message: some quote their input, which may be a page."""
+"""The most characters of an exception's message, since some messages quote their input, which may be a page."""
 
 _SHORTEST_SECRET = 6
-"""Shorter values are not removed: they would garble every line."""
+"""Shorter values are not removed, because they would garble every line."""
 _SECRETS = 1_000
 _ONE_LINE = re.compile(r"\s+")
 # The usual forms of keys and passwords, for secrets that `redact` does not know.
@@ -43,7 +43,7 @@ _secrets: LRUCache[str, None] = LRUCache(_SECRETS)
 
 
 def redact(*secrets: SecretStr | str | None) -> None:
-    """Remove these secrets from every log line from now on. Each may be a comma-separated list."""
+    """Remove these secrets from all later log lines. Each may be a comma-separated list."""
     for secret in secrets:
         plain = secret.get_secret_value() if isinstance(secret, SecretStr) else secret or ""
         for value in (part.strip() for part in plain.split(",")):
@@ -52,7 +52,7 @@ def redact(*secrets: SecretStr | str | None) -> None:
 
 
 def redact_settings(settings: Settings) -> None:
-    """Remove every secret that the operator set from log lines."""
+    """Remove the operator's secrets from all later log lines."""
     values = (getattr(settings, name) for name in type(settings).model_fields)
     redact(*(value for value in values if isinstance(value, SecretStr)))
     if settings.searxng_password:
@@ -61,17 +61,17 @@ def redact_settings(settings: Settings) -> None:
 
 
 def redacted(text: str) -> str:
-    """`text` without any secret that `redact` was called with, and without what looks like a key."""
+    """Return `text` without known secrets and likely keys. Known secrets were passed to `redact`."""
     for secret in tuple(_secrets):
         text = text.replace(secret, REMOVED)
     return _LOOKS_SECRET.sub(lambda match: f"{next(filter(None, match.groups()), '')}{REMOVED}", text)
 
 
 class Redact(logging.Filter):
-    """Removes secrets from a record: from its message, arguments, exception and stack."""
+    """Removes secrets from message, arguments, exception and stack of a record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Remove secrets from a record; every record is kept."""
+        """Remove secrets from a record. Every record is kept."""
         try:
             message = record.getMessage()
         except (TypeError, ValueError):
@@ -89,7 +89,7 @@ class JsonLines(logging.Formatter):
     """Formats a record as one line of JSON: timestamp, level, logger, message, run and counts."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """A record as one line of JSON."""
+        """Return a record as one line of JSON."""
         fields: dict[str, object] = {
             "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
             + f".{int(record.msecs):03}Z",
@@ -106,9 +106,9 @@ class JsonLines(logging.Formatter):
 def configure(
     settings: Settings | None = None, *, level: int = logging.INFO, stream: TextIO | None = None
 ) -> None:
-    """Write every log line as JSON to `stream` (stderr), and redact what any other handler writes too.
+    """Write log lines as JSON to `stream` (stderr), and redact all handlers.
 
-    The lines of the servers and warnings are among them. Calling it again replaces what it did before.
+    Lines of the servers and warnings are included. A second call replaces the first.
     """
     if settings is not None:
         redact_settings(settings)
@@ -123,7 +123,7 @@ def configure(
     for handler in root.handlers:
         if not any(isinstance(log_filter, Redact) for log_filter in handler.filters):
             handler.addFilter(Redact())
-    for name in ("core", "openquery"):  # servers have levels of their own
+    for name in ("core", "openquery"):  # servers keep their levels
         logging.getLogger(name).setLevel(level)
     for name, logger in list(root.manager.loggerDict.items()):
         if isinstance(logger, logging.Logger) and name.partition(".")[0] in SERVERS:
@@ -132,7 +132,7 @@ def configure(
 
 
 def write_through_root(logger: logging.Logger) -> None:
-    """Replace a logger's own lines on the terminal by those of the root's handlers."""
+    """Replace a logger's terminal output with the root's."""
     for handler in logger.handlers[:]:
         if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
             logger.removeHandler(handler)
@@ -140,7 +140,7 @@ def write_through_root(logger: logging.Logger) -> None:
 
 
 def observe(record: Record | None, run: Run) -> None:
-    """Log the start of a run, each failure in it, and its end. An observer for `RunRegistry.observers`."""
+    """Log start, failures and end of a run. An observer for `RunRegistry.observers`."""
     match record.event if record else None:
         case e.RunStarted(knobs=knobs):
             _line(run, "run started", backend=knobs.search.backend.value, queries=knobs.plan.queries)
@@ -188,7 +188,7 @@ def _line(run: Run, message: str, *, level: int = logging.INFO, **fields: Any) -
 
 
 def _traceback(error: BaseException) -> str:
-    """The traceback of an exception and its causes, each with the beginning of its message."""
+    """Return the traceback of an exception and its causes. Messages are shortened."""
     parts: list[str] = []
     seen_errors: set[int] = set()
     current: BaseException | None = error

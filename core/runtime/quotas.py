@@ -1,4 +1,4 @@
-"""Quotas per person: runs an hour, and tokens and dollars a day."""
+"""Quotas per person: runs an hour, tokens and dollars a day."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from core.text.sanitize import pluralize
 
 HOUR, DAY = 3600.0, 86_400.0
 ACCOUNTS = 10_000
-"""Accounts kept in memory; the least recently used is evicted first."""
+"""The most accounts in memory. The least recently used is evicted first."""
 
 
 class Spent(NamedTuple):
-    """What calls of models took."""
+    """The tokens and dollars of model calls."""
 
     tokens: int = 0
     dollars: float = 0.0
-    """As far as it is known."""
+    """Dollars of calls with a known price."""
 
 
 FIRST_WORK = Spent(10_000, 0.1)
-"""What a piece of work is expected to take before any of its person has ended: a run of the defaults with some to spare."""
+"""The expected use of a person's first work: a run of the defaults with a margin."""
 _REMEMBERED = 20
-"""Pieces of work whose largest is expected of the next one."""
+"""The number of recent works. The next work is expected to use as much as their largest."""
 
 
 @dataclass(slots=True)
 class _Account:
-    """The usage of one person: when runs began, and what calls of models took, with the time of each."""
+    """The usage of one person: times of runs, and model calls with their times."""
 
     runs: deque[float] = field(default_factory=deque)
     calls: deque[tuple[float, Spent]] = field(default_factory=deque)
     under_way: set[Work] = field(default_factory=set)
     ended: deque[Spent] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
-    """What the latest pieces of work took, if they took anything."""
+    """The usage of recent works that used anything."""
 
 
 class Work:
-    """A piece of work that calls models: a run, a draft, a judgement, the answers of an experiment.
+    """Work that calls models: a run, a draft, a judgement, the answers of an experiment.
 
-    As a context manager it reserves what it is expected to take, and settles that at the end. `charge` counts its calls.
+    As a context manager it reserves its expected usage and settles at the end. `charge` counts its calls.
     """
 
     def __init__(self, quotas: Quotas, subject: str, expected_tokens: int = 0) -> None:
@@ -61,7 +61,7 @@ class Work:
         self._quotas, self._subject = quotas, subject
 
     def __enter__(self) -> Self:
-        """Raises LimitReached: when the budget of the day is used up, or reserved by other work."""
+        """Raise LimitReached if the daily budget is used up or reserved by other work."""
         self._quotas.begin(self._subject, self)
         return self
 
@@ -70,29 +70,30 @@ class Work:
 
     @property
     def outstanding(self) -> Spent:
-        """What is reserved and not spent yet."""
+        """The reserved amount that is not spent yet."""
         tokens, dollars = (
             max(0, most - spent) for most, spent in zip(self.reserved, self.spent, strict=True)
         )
         return Spent(int(tokens), dollars)
 
     def charge(self, event: Event) -> None:
-        """Count a call of a model, as `Quotas.charge`."""
+        """Count a model call with `Quotas.charge`."""
         self._quotas.charge(self._subject, event, self)
 
     def listen(self, record: Record, _run: Run) -> None:
-        """Count the calls of a run, as its listener."""
+        """Count the model calls of a run, as its listener."""
         self.charge(record.event)
 
 
 class Quotas:
-    """Sliding-window counts per subject: runs of the last hour, tokens and dollars of the last 24 hours. A limit of 0 is
-    none.
+    """Sliding-window usage counts per subject. A limit of 0 means none.
 
-    Tokens are those of chat, embedding and reranking models on servers; models inside OpenQuery cost nobody
-    anything. Dollars are those that providers state, else those of the price table; a model without a price counts
-    in tokens only. They are known when a call has ended, so work reserves an expected amount when it begins, and what
-    exceeds the limit by then is refused. Counts are in memory only. Any thread may call.
+    Runs count for an hour, tokens and dollars for 24 hours.
+
+    Tokens are counted for chat, embedding and reranking models on servers. Built-in models are free. Dollars are those
+    that providers state, otherwise prices of the table. A model without a price counts in tokens only. Both are known
+    after a call has ended, so work reserves an expected amount when it begins, and is refused if the limit is then
+    exceeded. Counts are in memory only. Any thread may call.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class Quotas:
 
     @classmethod
     def from_settings(cls, settings: Settings, prices: Callable[[], Prices]) -> Self:
-        """The quotas of a server with these settings."""
+        """Return the quotas of a server with these settings."""
         limits = settings.runs_per_hour, settings.tokens_per_day, settings.dollars_per_day
         return cls(*limits, prices=prices)
 
@@ -122,7 +123,7 @@ class Quotas:
         """Count a run that the subject is about to start.
 
         Raises:
-            LimitReached: when it would be one too many, or no tokens or dollars are left; nothing is counted then.
+            LimitReached: when a limit of runs, tokens or dollars is reached. Nothing is counted then.
         """
         with self._lock:
             account = self._account(subject)
@@ -137,7 +138,7 @@ class Quotas:
             account.runs.append(self._clock())
 
     def require_budget(self, subject: str) -> None:
-        """Refuse another answer when the subject has used up the tokens or dollars of the day.
+        """Refuse an answer without budget. The budget is the subject's tokens and dollars of the day.
 
         Raises:
             LimitReached: when none are left.
@@ -146,16 +147,16 @@ class Quotas:
             self._refuse_without_budget(self._account(subject))
 
     def spent(self, subject: str) -> Spent:
-        """What the subject has spent within the last 24 hours."""
+        """Return what the subject spent within 24 hours."""
         with self._lock:
             return _total([spent for _, spent in self._account(subject).calls])
 
     def work(self, subject: str, expected_tokens: int = 0) -> Work:
-        """Work of the subject that begins later. `expected_tokens`: a budget of its own, 0 if it has none."""
+        """Return work of the subject that begins later. `expected_tokens`: its token budget, 0 without a budget."""
         return Work(self, subject, expected_tokens)
 
     def begin(self, subject: str, work: Work) -> None:
-        """Reserve what the work is expected to take: as much as the largest of the latest, at most what is left.
+        """Reserve the expected usage of a work. It equals the largest recent work, limited to the remaining budget.
 
         Raises:
             LimitReached: when nothing is left.
@@ -182,7 +183,7 @@ class Quotas:
             account.under_way.add(work)
 
     def end(self, subject: str, work: Work) -> None:
-        """Settle the work: what it did not take is free again."""
+        """Settle the work and release its unused reservation."""
         with self._lock:
             account = self._account(subject)
             account.under_way.discard(work)
@@ -190,7 +191,7 @@ class Quotas:
                 account.ended.append(work.spent)
 
     def charge(self, subject: str, event: Event, work: Work | None = None) -> None:
-        """Count a call of a model that has ended, broken off or been stopped. Other events count nothing."""
+        """Count a model call that has ended, broken off or been stopped. Other events count nothing."""
         match event:
             case ModelUsed(usage=usage) if not usage.local:
                 dollars = (self._prices().cost(usage) or Cost(0)).dollars
@@ -201,7 +202,7 @@ class Quotas:
                         work.spent = _total([work.spent, spent])
 
     def meter(self, subject: str) -> Listener:
-        """A listener that counts each call of a model."""
+        """Return a listener that counts model calls."""
         return lambda record, _run: self.charge(subject, record.event)
 
     def _refuse_without_budget(self, account: _Account) -> None:
@@ -224,7 +225,7 @@ class Quotas:
             )
 
     def _account(self, subject: str) -> _Account:
-        """The subject's account without entries that are older than its windows."""
+        """Return the subject's account without expired entries."""
         account = self._accounts.setdefault(subject, _Account())
         current_time = self._clock()
         while account.runs and account.runs[0] <= current_time - HOUR:

@@ -42,7 +42,7 @@ from core.storage.run_store import RunStore
 from core.storage.run_summaries import RunSummary
 
 RUNS_IN_ESTIMATE = 20
-"""The latest runs that an estimate goes by."""
+"""The number of latest runs that an estimate uses."""
 
 
 class RunRegistry(StoredWork):
@@ -55,14 +55,14 @@ class RunRegistry(StoredWork):
         self.quotas = Quotas.from_settings(settings, self.engine.prices.read)
         self.observers = (logs.observe,)
         self.tag = self.store.tag
-        """Add a tag to stored runs, or remove it: `RunStore.tag`."""
+        """Add a tag to stored runs, or remove it, with `RunStore.tag`."""
         self.links = RunLinks(self.store)
         self._jobs = JobTable(self.store, self.links)
-        self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
+        self._slots = asyncio.Semaphore(settings.runs_at_once)  # in order of arrival
         self._filling = asyncio.Semaphore(1)
         self._loop = BackgroundLoop()
         self.call = self._loop.call
-        """Await a coroutine on the loop that owns the connections: `BackgroundLoop.call`."""
+        """Run a coroutine on the loop that owns the connections, with `BackgroundLoop.call`."""
         self.side_answers = SideAnswers(self._loop, self.engine, self.quotas, self._slots)
         self.conversations = Conversations(self._loop, self.engine, self.quotas, self.get)
         self.retuning = Retuning(self._loop, self.engine, self.quotas, self._jobs)
@@ -88,22 +88,22 @@ class RunRegistry(StoredWork):
         turn: Turn | None = None,
         client: ClientRequest | None = None,
     ) -> str:
-        """Start a run, and return its id, which cannot be guessed.
+        """Start a run, and return its unguessable id.
 
         Args:
-            question: what to answer; its words `site:` and `-site:` narrow the search.
+            question: the question. Its words `site:` and `-site:` narrow the search.
             knobs: the settings of the run.
-            access: the visitor's own servers and keys, and whose quotas the run counts against.
-            queries: what to search for, as in `research`.
+            access: the visitor's own servers and keys, and the quota subject of the run.
+            queries: the queries to search, see `research`.
             observer: called with every event of the run.
-            user: in whose history the run stands; empty for nobody's.
-            answers: the visitor's earlier answers, as in `Ports`. They are read and added to on the loop.
-            budget: the time after which the run answers with what it has.
-            client: what a chat client sent with the question.
-            turn: of a follow-up question, which is answered from the pages of the run that it follows, if it says so.
+            user: the owner of the history that lists the run, or empty.
+            answers: the visitor's earlier answers, see `Ports`. They are read and added to on the loop.
+            budget: the time after which the run answers from its current sources.
+            client: the request data of a chat client.
+            turn: the turn of a follow-up question, which may be answered from pages of the earlier run.
 
         Raises:
-            BadInput: when the question is empty or too long, or the run that it follows is gone.
+            BadInput: when the question is empty or too long, or the earlier run is gone.
             LimitReached: when a quota of the subject is used up.
         """
         question, knobs = within_typed_sites(checked_question(question), knobs)
@@ -139,7 +139,7 @@ class RunRegistry(StoredWork):
         return run_id
 
     def get(self, run_id: str) -> Run | None:
-        """The current state of the run, from memory or from the store; None when there is none of that id.
+        """Return the current run, from memory or store, or None.
 
         Raises:
             StoreFailed: when the store cannot be read.
@@ -148,27 +148,27 @@ class RunRegistry(StoredWork):
         return job.run if job else None
 
     def clock(self, run: Run) -> float | None:
-        """Seconds of a run's clock now; None for a live run of another process, or of a link."""
+        """Return seconds of a run's clock, or None. It is None for a live run of another process, or of a link."""
         job = self._jobs.in_memory(run.id)
         return run.seconds if not run.live else job.clock() if job and job.run.live else None
 
     def unsaved(self, run_id: str) -> str:
-        """Why the run would be gone if OpenQuery ended now, in words for a person; empty: it is stored.
-
-        One that has ended and is not stored is tried once more.
-        """
+        """Return why the run is in memory only, or "". An ended run that is not stored is tried once more."""
         return self._jobs.unsaved(run_id)
 
     def stop(self, run_id: str) -> None:
-        """Stop the run: what it has embedded is ranked, what it has written stays. Does nothing when it has ended."""
+        """Stop the run, keeping its results.
+
+        Embedded passages are ranked, and written text stays. Does nothing after the run has ended.
+        """
         if job := self._jobs.in_memory(run_id):
             job.cancel()
             job.wait()
 
     def read_more(self, run_id: str, keys: Iterable[str], access: Access = NO_ACCESS) -> None:
-        """Fetch skipped hits of a finished run, and rank them with the pages that it has.
+        """Fetch skipped hits of a finished run, and rank them with its pages.
 
-        Here and below `access` is that of the caller, who need not be the one who started the run.
+        `access` is the caller's in all follow-ups. The caller need not have started the run.
         """
         skipped_keys = tuple(keys)
         self._follow_up(run_id, lambda run: partial(followups.read_more, run, skipped_keys), access)
@@ -181,13 +181,13 @@ class RunRegistry(StoredWork):
         kept: Sequence[str] | None = None,
         access: Access = NO_ACCESS,
     ) -> None:
-        """Read one page of a finished run by another extractor or with other blocks kept, as `core.followups.read_as` does."""
+        """Read a page again, by another extractor or with other kept blocks. See `core.followups.read_as`."""
         self._follow_up(
             run_id, lambda run: partial(followups.read_as, run, key, extractor, kept=kept), access
         )
 
     def search_more(self, run_id: str, text: str, access: Access = NO_ACCESS) -> None:
-        """Search one more query for a finished run, and rank its new pages with those that it has.
+        """Search one more query for a finished run. Its new pages are ranked with the others.
 
         Raises:
             BadInput: when the query is empty, too long, or was searched already.
@@ -199,7 +199,7 @@ class RunRegistry(StoredWork):
         self._follow_up(run_id, bind, access)
 
     def answer_again(self, run_id: str, retuned: Run | None = None, access: Access = NO_ACCESS) -> None:
-        """Answer a run that has ended again, from the ranking of `retuned` when one is given.
+        """Answer an ended run again, optionally from the ranking of `retuned`.
 
         Raises:
             BadInput: when the run has no pages, or `retuned` ranks other pages than it now has.
@@ -219,24 +219,23 @@ class RunRegistry(StoredWork):
         self._follow_up(run_id, bind, access, knobs=retuned.knobs if retuned else None, answers=True)
 
     def queued(self) -> tuple[str, ...]:
-        """Ids of the runs that wait for a free slot, in order of arrival."""
+        """Return ids of runs waiting for a slot, in order of arrival."""
         return tuple(job.run.id for job in self._jobs.all() if job.run.status is RunStatus.QUEUED)
 
     def live_runs(self) -> int:
-        """The number of runs that are waiting or under way in this process."""
+        """Return the number of waiting and running runs. Runs of other processes do not count."""
         return sum(job.run.live for job in self._jobs.all())
 
     def history(
         self, limit: int = 100, user: str | None = None, conversation: str | None = None
     ) -> tuple[RunSummary, ...]:
-        """As `RunStore.history`."""
+        """Return stored runs, see `RunStore.history`."""
         return self.store.history(limit, user, conversation)
 
     def recorded(self, run_id: str, user: str = "") -> RecordedRun | None:
-        """Return a run with its events and its labels by `user`, or None.
+        """Return a run for export, with its events and labels by `user`, or None.
 
-        It is meant for export. A run under way is returned as interrupted now. One that could not be stored has no
-        events.
+        A live run is returned as if interrupted now. A run that could not be stored has no events.
 
         Raises:
             NotAllowed: when it is a read-only link.
@@ -249,16 +248,18 @@ class RunRegistry(StoredWork):
         recorded = None if self.store.unsaved(run_id) else self.store.recorded(run_id)
         recorded = recorded or RecordedRun.folded((), run)
         labels: tuple[Label, ...] = ()
-        with suppress(StoreFailed):  # without a store there are no labels, but there is a run to save
+        with suppress(StoreFailed):  # without a store, labels are missing, but the run can be exported
             labels = self.labels.of_all(run.question, self._label_user(user))
         return replace(
             recorded, labels=tuple(label for label in labels if label.place.page in recorded.run.pages)
         )
 
     def import_run(self, document: bytes | RecordedRun, user: str = "") -> str:
-        """Store an exported run, a bundle or JSON or what was read of one, under a new id, which is returned.
+        """Store an exported run under a new id, and return the id.
 
-        The labels of a bundle become labels of `user`, whose own label of the same text stays.
+        `document` is a bundle, JSON, or an already parsed run.
+
+        The labels of a bundle become labels of `user`. The user's existing label of the same text stays.
 
         Raises:
             BadInput: when the document is not an exported run, its parts are inconsistent, or its labels too many.
@@ -278,15 +279,15 @@ class RunRegistry(StoredWork):
         return run.id
 
     def _label_user(self, user: str) -> str:
-        """Whose labels this user sees: where the server is not shared, all have the same."""
+        """Return the owner of the labels that this user sees. On an unshared server, everybody has the same labels."""
         return user if self.settings.shared else ""
 
     def delete(self, run_id: str) -> None:
-        """Stop the run, and delete it from memory and store, with the links to it.
+        """Stop and delete a run with its links. It leaves memory and store.
 
         Raises:
-            NotAllowed: when it is a read-only link.
-            StoreFailed: when the deletion could not be committed; the run is then still there.
+            NotAllowed: when `run_id` is a read-only link.
+            StoreFailed: when the deletion could not be committed. The run then still exists.
         """
         refuse_link(run_id)
         self.stop(run_id)
@@ -294,7 +295,7 @@ class RunRegistry(StoredWork):
         self._jobs.remove(run_id)
 
     def close(self) -> None:
-        """Stop every run, close connections, workers and the store, end the loop."""
+        """Stop every run, close the engine and store, end the loop."""
         jobs = [*self._jobs.all(), *self.retuning.all(), *self.side_answers.all()]
         for job in jobs:
             job.cancel()

@@ -1,6 +1,6 @@
-"""Two rankings compared over the questions of stored runs, from the labels of one user.
+"""Compare two rankings over stored runs, from one user's labels.
 
-What a run is ranked and labelled like is kept in memory, so a new label costs its own question only.
+Rankings and grades of runs are kept in memory, so a new label costs only the work for its question.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,29 +22,32 @@ from core.storage.run_summaries import RunSummary
 from core.text.sanitize import folded_question
 
 KEPT = 5_000
-"""Samples in memory, and grades of as many runs; some ten passage ids each."""
+"""The most samples and run grades in memory, each with some ten passage ids."""
 
 Version = tuple[str, float]
-"""A run's id, and its seconds, which grow with every follow-up."""
+"""A run's id and its seconds, which grow with every follow-up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledRun:
-    """A run with the passages of its question that are sampled for labelling."""
+    """A run with its sampled passages for labelling."""
 
     run: str
     version: Version
     sample: Sample
-    """Under the folded question."""
+    """The sample, under the folded question."""
     orders: tuple[tuple[str, ...], tuple[str, ...]]
-    """The ids of the passages that either ranking has among its first, as the first and as the second one orders them."""
+    """The ids of passages among the first of either ranking, as ordered by the first and second ranking."""
 
 
 class RunComparisons:
-    """Every method may be called from any thread, and raises StoreFailed when the store cannot be read."""
+    """Compare rankings of stored runs.
+
+    Every method may be called from any thread, and raises StoreFailed when the store cannot be read.
+    """
 
     def __init__(self, load: Callable[[str], Run | None], labels: LabelStore) -> None:
-        """`load` reads a run by its id; a run that was read lately should take it no time."""
+        """`load` reads a run by its id. It should be fast for recently read runs."""
         self._load = load
         self._labels = labels
         self._samples: LRUCache[tuple[Version, RankKnobs, RankKnobs], SampledRun | None] = LRUCache(KEPT)
@@ -52,12 +55,12 @@ class RunComparisons:
         self._lock = Lock()
 
     def is_ready(self, summary: RunSummary, first: RankKnobs, second: RankKnobs) -> bool:
-        """Whether `sampled` takes no time."""
+        """Whether `sampled` has its result in memory."""
         with self._lock:
             return (_version(summary), first, second) in self._samples
 
     def sampled(self, summary: RunSummary, first: RankKnobs, second: RankKnobs) -> SampledRun | None:
-        """The run ranked under both settings, without a reranking model; None when it has no passages."""
+        """Return the run ranked under both settings, without a reranking model. None if it has no passages."""
         key = (_version(summary), first, second)
         with self._lock:
             if key in self._samples:
@@ -68,14 +71,16 @@ class RunComparisons:
         return sampled_run
 
     def compare(self, runs: Sequence[SampledRun], user: str = "") -> LabelVerdict:
-        """What the user's labels say about the two rankings, over these runs of different questions."""
+        """Compare the rankings of these runs by the user's labels. The runs have different questions."""
         return compare(in_random_order(run.sample for run in runs), self._grades_of(runs, user))
 
     def graded(
         self, run: SampledRun, user: str = "", unlabelled: str = ""
     ) -> tuple[GradedRanking, GradedRanking]:
-        """Both rankings of one question with the labels of the user; the passage of the id `unlabelled` counts as one
-        without a label."""
+        """Return both rankings of a run, graded by the user's labels.
+
+        The passage with the id `unlabelled` is treated as unlabelled.
+        """
         grades = self._graded(run, self._labels.of(run.sample.question, user))
         grades = {passage: grade for passage, grade in grades.items() if passage != unlabelled}
         first, second = (
@@ -84,7 +89,7 @@ class RunComparisons:
         return first, second
 
     def _grades_of(self, runs: Iterable[SampledRun], user: str) -> dict[str, Mapping[str, int]]:
-        """The grades of labelled passages by their id, by question."""
+        """Return the grades of labelled passages by id, by question."""
         by_question = self._labels.by_question(user)
         return {
             run.sample.question: self._graded(run, by_question[run.sample.question])
@@ -105,7 +110,7 @@ class RunComparisons:
         )
 
     def _graded(self, sampled_run: SampledRun, labels: tuple[Label, ...]) -> Mapping[str, int]:
-        """The grades of labelled passages of the run, by their ids."""
+        """Return the grades of labelled passages by id."""
         key = (sampled_run.version, labels)
         with self._lock:
             if key in self._grades:
@@ -122,7 +127,7 @@ class RunComparisons:
 
 
 def latest_runs(history: Iterable[RunSummary]) -> tuple[RunSummary, ...]:
-    """The first run of each question that has passages and is not under way. The history begins with the newest."""
+    """Return the latest ended run with passages of each question. `history` begins with the newest run."""
     latest: dict[str, RunSummary] = {}
     for summary in history:
         if summary.passages and summary.status not in ("queued", "running"):
@@ -135,6 +140,6 @@ def _version(summary: RunSummary) -> Version:
 
 
 def _first(run: Run, index: Index, knobs: RankKnobs) -> Sequence[str]:
-    """The ids of the first passages under these knobs."""
+    """Return the ids of the first ranked passages."""
     order = rank(run.question, index, knobs, run.pages).order
     return [index.passages[row].id for row in order[:DEPTH].tolist()]

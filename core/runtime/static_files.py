@@ -1,4 +1,4 @@
-"""Digests of the static files that the pages are served with, compared with those of the release."""
+"""Compare digests of the pages' static files with the release."""
 
 import hashlib
 from pathlib import Path
@@ -7,14 +7,14 @@ from core.config.settings import ROOT
 
 STATIC = ROOT / "static"
 DIGESTS = "SHA256SUMS"
-"""The file with a line `SHA-256 digest, two blanks, path` for every other file of the folder, as sha256sum writes it."""
+"""The file of digests, in the format of sha256sum. It has a line for every other file of the folder."""
 
 REINSTALL = "Install OpenQuery again: its files were changed, or not copied whole."
-"""What to do about altered files."""
+"""The remedy for altered files."""
 
 
 def altered_files(folder: Path = STATIC) -> tuple[str, ...]:
-    """Paths of the folder's files that are missing, changed, or without a digest in `SHA256SUMS`, sorted.
+    """Return sorted paths of missing, changed or unlisted files. `SHA256SUMS` lists the expected digests.
 
     Raises:
         OSError: when `SHA256SUMS` or a file cannot be read.

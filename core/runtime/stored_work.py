@@ -1,6 +1,7 @@
-"""Work on runs of the registry: its events are stored, counted against a quota and told to observers.
+"""Work on stored runs. Its events are stored, counted against a quota and sent to observers.
 
-A run that is planned or unfinished goes on at its step."""
+A planned or unfinished run continues at its step.
+"""
 
 import asyncio
 import math
@@ -34,11 +35,11 @@ from core.storage.run_links import is_link, refuse_link
 from core.storage.run_store import RunStore
 
 UNWATCHED_SECONDS = 30.0
-"""How long a run is filled after the last page that shows it was closed."""
+"""Seconds for which a run is filled after its last page was closed."""
 
 
 def own_budget(knobs: Knobs) -> int:
-    """The tokens that the run limits itself to, 0 if it does not: those of an agent and of a deep run."""
+    """Return the token budget of an agent or deep run. 0 for other runs, which have no budget."""
     return 0 if knobs.run.method is Method.PIPELINE else knobs.run.token_budget
 
 
@@ -47,22 +48,22 @@ FollowUp = Callable[[Ports, Listener], Awaitable[Run]]
 
 
 class StoredWork:
-    """What the registry's methods start work with. Every method may be called from any thread."""
+    """The base of the registry, which starts work. Every method may be called from any thread."""
 
     engine: Engine
     store: RunStore
     quotas: Quotas
     observers: tuple[RunObserver, ...]
-    """Called with the events of every run, but not of retuned ones, which are not stored."""
+    """Called with the events of every run, except retuned runs, which are not stored."""
     _jobs: JobTable
     _loop: BackgroundLoop
     _slots: asyncio.Semaphore
-    """By which runs wait for their turn."""
+    """Limits how many runs work at once."""
     _filling: asyncio.Semaphore
-    """By which one run is filled at a time."""
+    """Limits filling to one run at a time."""
 
     def require(self, caller: Caller, action: Action, run_id: str) -> None:
-        """Raises NotAllowed when the caller may not do this with the run, or names it by a read-only link."""
+        """Raise NotAllowed if the caller may not do this with the run. A read-only link is refused too."""
         refuse_link(run_id)
         caller.require(action, self.store.user(run_id))
 
@@ -76,12 +77,13 @@ class StoredWork:
         queue: AbstractAsyncContextManager[Any] = NO_QUEUE,
         answers: bool = False,
     ) -> bool:
-        """Start a follow-up of a finished run. False, and nothing happens, while other work on it is under way.
+        """Start a follow-up of a finished run. Returns False and does nothing if other work on it is running.
 
-        It waits until `queue` lets it in, and if it `answers` reserves what it may take of the limits of the day. `bind` gets the run once no other work can change it, and may refuse by raising.
+        The follow-up waits for `queue`. If it `answers`, it reserves its expected usage of the limits of the day.
+        `bind` gets the run when no other work can change it, and may refuse by raising.
 
         Raises:
-            BadInput: when there is no such run any more.
+            BadInput: when the run was deleted.
         """
         refuse_link(run_id)
         job = self._jobs.get(run_id)
@@ -110,10 +112,10 @@ class StoredWork:
         return True
 
     def complete(self, run_id: str, access: Access = NO_ACCESS) -> None:
-        """Embed the passages of an ended run that wait for their vectors, for somebody who looks at it.
+        """Embed waiting passages of an ended run while somebody views it.
 
-        Other work on the run ends it, and so does that nobody has asked `is_filling` for `UNWATCHED_SECONDS`. What is
-        embedded stays.
+        It ends when other work on the run starts, or when nobody has called `is_filling` for `UNWATCHED_SECONDS`.
+        Computed vectors stay.
         """
         job = None if is_link(run_id) else self._jobs.get(run_id)
         if job is None or job.run.live or job.live or job.filled_nothing or not is_incomplete(job.run):
@@ -137,7 +139,7 @@ class StoredWork:
             )
 
     def is_filling(self, run_id: str) -> bool:
-        """Whether passages of an ended run that waited are being embedded."""
+        """Whether waiting passages of an ended run are being embedded."""
         job = self._jobs.in_memory(run_id)
         if job is None or not (job.fills and job.live):
             return False
@@ -145,16 +147,16 @@ class StoredWork:
         return True
 
     def wait_for_vectors(self, run_id: str) -> None:
-        """Wait until no passage of the run waits for its vector, or the work that embeds them has ended."""
+        """Wait until all passages have vectors, or the embedding work ends."""
         if job := self._jobs.in_memory(run_id):
             job.watched = math.inf
             job.wait(None)
 
     def approve_plan(self, run_id: str, sub_questions: Sequence[str], access: Access = NO_ACCESS) -> None:
-        """Research these sub-questions of a planned run, once a slot is free.
+        """Research these sub-questions of a planned run. It waits for a free slot.
 
         Raises:
-            BadInput: as `approved_sub_questions` does, also when another tab has just approved them.
+            BadInput: when `approved_sub_questions` raises it, or another tab has just approved the plan.
             LimitReached: when the quota subject has used up its budget.
         """
 
@@ -169,10 +171,10 @@ class StoredWork:
             )
 
     def go_on(self, run_id: str, access: Access = NO_ACCESS) -> None:
-        """Go on with an unfinished run at its step, once a slot is free.
+        """Continue an unfinished run at its step. It waits for a free slot.
 
         Raises:
-            BadInput: when there is nothing to go on with.
+            BadInput: when the run has no unfinished step.
             LimitReached: when the quota subject has used up its budget.
         """
 
@@ -184,10 +186,10 @@ class StoredWork:
         self._follow_up(run_id, bind, access, queue=self._slots, answers=True)
 
     def quote(self, run_id: str, access: Access = NO_ACCESS) -> None:
-        """Quote the sources of a run: in place of the answer that its chat model writes, or of an ended run anew.
+        """Quote a run's sources instead of letting the model write. An ended run gets a new answer of quotations.
 
         Raises:
-            BadInput: when the run is under way and does not write its answer in this process, or has no pages.
+            BadInput: when the run is live but is not writing its answer in this process, or has no pages.
         """
         job = self._jobs.in_memory(run_id)
         if job is not None and writes_answer(job.run):
@@ -205,7 +207,10 @@ class StoredWork:
             )
 
     def _listener(self, job: Job, spending: Work, observer: RunObserver | None = None) -> Listener:
-        """A listener that stores every event, updates the job, charges the quota subject of `spending` and calls the observers."""
+        """Return a listener for the events of a run.
+
+        It stores every event, updates the job, charges the quota subject of `spending` and calls the observers.
+        """
         job.observers = (*self.observers, observer) if observer else self.observers
 
         def listen(record: Record, run: Run) -> None:
@@ -219,5 +224,5 @@ class StoredWork:
         return listen
 
     def _storing(self, ports: Ports, job: Job) -> Ports:
-        """The ports of a run whose events go to the store."""
+        """Return the ports of a run whose events are stored."""
         return replace(ports, stored=partial(asyncio.to_thread, self.store.flush), quote=job.quote)

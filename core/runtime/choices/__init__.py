@@ -1,1 +1,1 @@
-"""The choice of adapters for a run: models, searches, collections and workers, by the settings and by what a visitor brings."""
+"""Choose the adapters of a run from settings and visitors' input."""

@@ -1,4 +1,4 @@
-"""A bounded pool of clients whose connections close once they were evicted and nobody uses them."""
+"""A bounded pool of clients. An evicted client's connection closes after its last use."""
 
 import asyncio
 import weakref
@@ -12,17 +12,17 @@ C = TypeVar("C")
 
 
 class Connection(Protocol):
-    """What a client keeps open. It must not refer to the client."""
+    """The connection of a client. It must not refer to the client."""
 
     async def aclose(self) -> None:
         """Close the connections of the client."""
 
 
 class ClientPool(Generic[C]):
-    """Clients by key, least recently used evicted first. To be used from one event loop.
+    """A pool of clients by key that evicts the least recently used. All calls must come from one event loop.
 
-    A run may still use a client that was evicted. Its connection closes when the last reference is dropped,
-    on whichever thread that happens.
+    A run may still use an evicted client. Its connection closes when the last reference is dropped, on whichever thread
+    that happens.
     """
 
     def __init__(self, maxsize: int) -> None:
@@ -31,7 +31,7 @@ class ClientPool(Generic[C]):
         self._closing: set[asyncio.Task[None]] = set()
 
     def get(self, key: tuple[str, ...], connect: Callable[[], tuple[C, Connection]]) -> C:
-        """The client of this key; `connect` makes it, with its connection, when there is none."""
+        """Return the client of this key. If it is missing, `connect` makes it, with its connection."""
         if (client := self._clients.get(key)) is None:
             client, connection = connect()
             self._open.add(connection)
@@ -41,7 +41,7 @@ class ClientPool(Generic[C]):
         return client
 
     def _unused(self, loop: asyncio.AbstractEventLoop, connection: Connection) -> None:
-        with suppress(RuntimeError):  # the loop has ended, and `aclose` before it
+        with suppress(RuntimeError):  # the loop has ended, after `aclose`
             loop.call_soon_threadsafe(self._close, connection)
 
     def _close(self, connection: Connection) -> None:
@@ -52,7 +52,7 @@ class ClientPool(Generic[C]):
             task.add_done_callback(self._closing.discard)
 
     async def aclose(self) -> None:
-        """Close every connection, also of clients that are in use."""
+        """Close every connection, including those in use."""
         for connection in tuple(self._open):
             self._close(connection)
         self._clients.clear()

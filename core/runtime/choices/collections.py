@@ -1,4 +1,4 @@
-"""The choice of the collections that a run searches and reads."""
+"""Choose the collections that a run searches and reads."""
 
 from core.adapters.models.model_http import plain_key
 from core.adapters.qdrant.edge_collections import EdgeCollections
@@ -10,11 +10,11 @@ from core.library.session_files import SessionFiles
 from core.runtime.choices.client_pool import ClientPool
 
 QDRANT_CLIENTS = 64
-"""Clients of visitors' own Qdrant servers in the pool."""
+"""The most pooled clients of visitors' own Qdrant servers."""
 
 
 class VisitorCollections(SearchableCollections):
-    """The searchable collections of a pooled client of a visitor's own Qdrant server."""
+    """Searchable collections of a pooled client, on a visitor's own Qdrant server."""
 
     def __init__(self, client: ServerCollections) -> None:
         super().__init__(client)
@@ -22,7 +22,7 @@ class VisitorCollections(SearchableCollections):
 
 
 class CollectionChoice:
-    """The collections of the operator's vector database, of visitors' own Qdrant servers, and of session files."""
+    """The collections of the operator's database, visitors' servers and session files."""
 
     def __init__(
         self, settings: Settings, admission: Admission, database: EdgeCollections | ServerCollections
@@ -32,7 +32,9 @@ class CollectionChoice:
         self._visitors = ClientPool[VisitorCollections](QDRANT_CLIENTS)
 
     def for_visitor(self, access: Access) -> SearchableCollections:
-        """The collections that a visitor's questions search: their session's files, and their own Qdrant server's or the operator's.
+        """Return the collections that a visitor's questions search.
+
+        They are the session's files, and the collections of the visitor's own Qdrant server or the operator's database.
 
         Raises:
             BadInput: when the visitor's address may not be called, or address or key cannot be one.
@@ -43,7 +45,10 @@ class CollectionChoice:
         )
 
     def on_own_server(self, access: Access) -> VisitorCollections:
-        """The collections of the visitor's own Qdrant server, from the pool. Raises as above."""
+        """Return the collections of the visitor's own Qdrant server.
+
+        Its client is pooled. Raises the errors of `for_visitor`.
+        """
         self._admission.check_service(access.qdrant_url, self._settings.qdrant_url, "Qdrant", "QDRANT_URL")
 
         def connect() -> tuple[VisitorCollections, ServerCollections]:

@@ -1,4 +1,4 @@
-"""Where the documents of a large ingest are read, split and embedded: processes of this machine, or a Dask cluster."""
+"""Workers that read, split and embed the documents of large ingests: local processes or a Dask cluster."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ from core.library.add_document import DocumentRead, read_document
 from core.library.ingests import IngestTask
 
 CLUSTER = "the Dask cluster"
-"""What the workers on other machines are called where the egress policy keeps a text from them."""
+"""The name of workers on other machines in messages of the egress policy."""
 
 
 UNENCRYPTED = (
@@ -30,8 +30,10 @@ def is_encrypted(scheduler: str) -> bool:
 
 @asynccontextmanager
 async def ingest_workers(scheduler: str = "", count: int = 0) -> AsyncGenerator[Workers | None]:
-    """The workers for an ingest, of a Dask cluster by its address or so many processes of this machine, which end with the
-    block. None where neither argument asks for any.
+    """Yield the workers of an ingest, or None.
+
+    `scheduler` is the address of a Dask cluster, and `count` a number of processes of this machine, which end with the
+    block. The workers are None if both are unset.
 
     Raises:
         BadInput: when Dask is not installed.
@@ -47,24 +49,24 @@ async def ingest_workers(scheduler: str = "", count: int = 0) -> AsyncGenerator[
 
 
 class ReadOnWorkers:
-    """`read_document` as a job. Each worker has a confined process that parses for it."""
+    """`read_document` as a job on workers. Each worker has a confined process that parses for it."""
 
     def __init__(self, workers: Workers) -> None:
         self.count = workers.count
         self._workers = workers
 
     async def __call__(self, task: IngestTask, body: bytes, embedder: str, knobs: ChunkKnobs) -> DocumentRead:
-        """As `read_document`.
+        """Run `read_document` on a worker.
 
         Raises:
-            Unreadable: as there.
+            Unreadable: when `read_document` raises it.
             WorkersFailed: when the workers end.
         """
         return await run_job(self._workers, _read, task, body, embedder, knobs)
 
 
 class _Reader(threading.local):
-    """The event loop of a worker's thread, and the process that it asks: both stay from one job to the next."""
+    """The event loop and extraction process of a worker's thread. Both are kept between jobs."""
 
     def __init__(self) -> None:
         self.loop, self.extract = asyncio.Runner(), ExtractionPool(1)

@@ -1,4 +1,4 @@
-"""Whether a chat model answers: by its server's list, else by a request of one token."""
+"""Check whether a chat model answers, by its server's list or a request of one token."""
 
 import time
 from contextlib import aclosing
@@ -16,13 +16,13 @@ from core.runtime.choices.model_servers import UNNAMED_MODEL, ModelServer
 from core.runtime.choices.models import Models
 
 ANSWERED_SECONDS = 600.0
-"""How long a model that has answered a trial is not tried again: each costs a token."""
+"""Seconds before an answering model is tried again, since each trial costs a token."""
 _HELLO = (Message(role="user", content="Hello"),)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedModel:
-    """A model that answers. `tried` says what was asked of it; "" where its server lists it."""
+    """A model that answers. `tried` describes the trial request, and is "" if the server lists the model."""
 
     server: ModelServer
     offered: tuple[str, ...]
@@ -30,14 +30,14 @@ class CheckedModel:
 
 
 class ModelChecks:
-    """Checks models, and remembers those that have answered."""
+    """Checks models, and remembers the models that answered."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
         self._answered: LRUCache[tuple[str, ...], float] = LRUCache(256)
 
     async def check(self, access: Access = NO_ACCESS) -> CheckedModel | None:
-        """Return the chat model once it is known to answer; None where there is no model server.
+        """Return the chat model after checking that it answers, or None without a server.
 
         A list is a hint: a name that is not on it is tried. If only the listed name answers, later questions use it.
 
@@ -76,7 +76,7 @@ class ModelChecks:
         raise _no_model(server, offered, failure)
 
     async def _try(self, server: ModelServer) -> None:
-        """Ask for one token. Raises `ChatFailed` if none comes."""
+        """Ask for one token. Raises `ChatFailed` if the model sends none."""
         key = (*server_key(server.base_url, server.api_key), server.model)
         if time.monotonic() - self._answered.get(key, -ANSWERED_SECONDS) < ANSWERED_SECONDS:
             return
@@ -90,7 +90,7 @@ class ModelChecks:
 
 
 def _no_model(server: ModelServer, offered: tuple[str, ...], failure: ChatFailed | None) -> ChatFailed:
-    """The error for a model that was tried and did not answer."""
+    """Return the error for a model that did not answer."""
     if failure is None:
         return ChatFailed(f"{host_of(server.base_url)} offers no model.", hint="Name one.")
     if server.model == UNNAMED_MODEL and not offered:

@@ -1,6 +1,6 @@
-"""The choice of the chat model and of the embedding model: the visitor's, the operator's, or one of a local Ollama.
+"""Choose chat and embedding models: the visitor's, the operator's, or models of a local Ollama.
 
-No provider's address is a default: one is asked only where its key or its address was given.
+No provider's address is a default. A provider is asked only if its key or address was given.
 """
 
 import time
@@ -20,16 +20,16 @@ from core.runtime.choices.model_lists import LIST_SECONDS, ModelLists
 DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
 
 UNNAMED_MODEL = "default"
-"""The name for the model of a server that lists none: servers of one model take any name."""
+"""The model name for servers without a list. Servers of one model take any name."""
 
 _NAMES = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelServer:
-    """A model and its server, whose address is empty for the embedder inside OpenQuery.
+    """A model and its server. The address of the built-in embedder is empty.
 
-    `offered` are the models that the server lists; empty when it was not asked.
+    `offered` are the models that the server lists. It is empty if the server was not asked.
     """
 
     base_url: str
@@ -37,7 +37,7 @@ class ModelServer:
     model: str
     offered: tuple[str, ...] = ()
     file: ModelFile | None = None
-    """What serves the model, where it is a file on this machine."""
+    """The model's file, if it is served from this machine."""
 
 
 LOCAL_EMBEDDER = ModelServer(base_url="", api_key=None, model=LOCAL)
@@ -52,13 +52,13 @@ class ModelServers:
         self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
         self._lists = ModelLists()
         self._names: LRUCache[tuple[str, str], str] = LRUCache(_NAMES)
-        """Names that servers answer to, by server and the name that was given."""
+        """Names that servers answer to, by server and requested name."""
         self._files: dict[ModelUse, ModelFile] = {}
 
     async def chat_server(self, access: Access, *, ask: bool = True) -> ModelServer | None:
-        """The chat model to use: the visitor's, else the operator's, else a local server that answers.
+        """Return the visitor's chat model, the operator's, or a local server's.
 
-        Without `ask` no server is asked for its models: the name may then be empty.
+        Without `ask` no server is asked for its models, and the name may then be empty.
 
         Raises:
             BadInput: when the visitor may not use their server here, or their key does not tell which one it is for.
@@ -77,9 +77,10 @@ class ModelServers:
         return None
 
     async def embedding_server(self, access: Access = NO_ACCESS) -> ModelServer:
-        """The embedding model to use, whatever it is used for: the visitor's choice, else the operator's.
+        """Return the visitor's embedding model, or the operator's.
 
-        It is asked of the operator's embedding server, else of the server of the chat model.
+        The model is asked of the operator's embedding server, or of the chat model's server if no embedding server is
+        set.
 
         Raises:
             BadInput: when the visitor may not use their server or this model here.
@@ -105,12 +106,12 @@ class ModelServers:
         )
 
     def reranking_file(self) -> ModelFile | None:
-        """The file of the operator's reranking model, where it is one."""
+        """Return the file of the operator's reranking model, if it is a file."""
         server = self._file_server(ModelUse.RERANKING, self._settings.rerank_model)
         return server.file if server else None
 
     def _file_server(self, use: ModelUse, model: str) -> ModelServer | None:
-        """The operator's model file; None for any other model, since a visitor names no file of the server."""
+        """Return the operator's model file, or None for any other model. A visitor cannot name a file of the server."""
         settings = self._settings
         operators = {
             ModelUse.CHAT: settings.chat_model,
@@ -131,12 +132,12 @@ class ModelServers:
             await file.aclose()
 
     def _embedding_key(self, base_url: str) -> SecretStr | None:
-        """The key for the operator's embedding server: its own, else the one that is for the same host."""
+        """Return the key for the operator's embedding server: its configured key, or a key for the same host."""
         settings = self._settings
         if settings.embedding_api_key:
             return settings.embedding_api_key
         keys = {OPENROUTER: settings.openrouter_api_key}
-        if not settings.base_url:  # whose key it is otherwise
+        if not settings.base_url:  # otherwise this key belongs to `base_url`
             keys[OPENAI] = settings.openai_api_key
         if chat := self._named(NO_ACCESS):
             keys |= [chat]
@@ -144,7 +145,10 @@ class ModelServers:
         return next((key for server, key in keys.items() if key and host_of(server) == host), None)
 
     def _named(self, access: Access) -> tuple[str, SecretStr | None] | None:
-        """Address and key of the model server that the visitor names, else of the operator's; None without either."""
+        """Return address and key of the named model server, or None.
+
+        A server that the visitor names precedes the operator's.
+        """
         settings = self._settings
         if access.base_url or access.api_key:
             self._admission.check_model_server(access.base_url)
@@ -156,7 +160,7 @@ class ModelServers:
         return (OPENAI, settings.openai_api_key) if settings.openai_api_key else None
 
     async def _server(self, base_url: str, key: SecretStr | None, model: str, *, ask: bool) -> ModelServer:
-        """A named server. Without a model name: the server's default model, else the first that it lists."""
+        """Return a named server. Without a model name, its default model is used, or the first that it lists."""
         if model or (model := DEFAULT_MODEL.get(base_url, "")):
             name = self._names.get((base_url, model), model)
             return ModelServer(base_url=base_url, api_key=key, model=name)
@@ -171,7 +175,9 @@ class ModelServers:
         return ModelServer(base_url=base_url, api_key=key, model=model, offered=offered)
 
     async def offered(self, server: ModelServer, *, fresh: bool = False) -> tuple[str, ...]:
-        """The models that the server lists, or the file alone; `fresh` asks it again within the minute.
+        """Return the models that the server lists.
+
+        A model file is the only model of its server. `fresh` asks again within the minute.
 
         Raises:
             ChatFailed: when it cannot be asked, or has no list.
@@ -181,11 +187,11 @@ class ModelServers:
         return await self._lists.offered(server.base_url, server.api_key, fresh=fresh)
 
     def use_name(self, server: ModelServer, name: str) -> None:
-        """Have later questions to this server's model use another name, which is the one that it answers to."""
+        """Use another name in later requests for this model. `name` is the name that the server answers to."""
         self._names[server.base_url, server.model] = name
 
     def look_for_ollama(self) -> None:
-        """Have the local Ollama asked again if it listed no model the last time: it may have started since."""
+        """Ask the local Ollama again if it listed no model last time. It may have started since."""
         if not self._local_models[1]:
             self._local_models = (0.0, ())
 
@@ -194,7 +200,7 @@ class ModelServers:
         return f"{self._settings.ollama_url.rstrip('/')}/v1"
 
     async def _ollama_models(self) -> tuple[str, ...]:
-        """The chat models of a local Ollama; empty when it does not answer or is not to be looked for."""
+        """Return the chat models of a local Ollama. Empty if it does not answer or is disabled."""
         last_asked, offered = self._local_models
         if self._settings.ollama_url and (not last_asked or time.monotonic() - last_asked > LIST_SECONDS):
             offered = await list_local_models(self._settings.ollama_url)
@@ -203,10 +209,12 @@ class ModelServers:
 
 
 def _server_of_key(key: SecretStr | None) -> str:
-    """The server of a key that came without an address: OpenRouter's begin with sk-or-, OpenAI's with sk-.
+    """Return the server of a key given without an address.
+
+    Keys of OpenRouter begin with sk-or-, keys of OpenAI with sk-.
 
     Raises:
-        BadInput: for a key of neither.
+        BadInput: for any other key.
     """
     value = key.get_secret_value() if key else ""
     if value.startswith("sk-or-"):

@@ -1,4 +1,4 @@
-"""The choice of chat client, embedder and reranker for a run. Clients are shared by all runs of a process."""
+"""Choose the chat client, embedder and reranker of a run. All runs of a process share the clients."""
 
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import suppress
@@ -28,14 +28,14 @@ from core.runtime.choices.client_pool import ClientPool
 from core.runtime.choices.model_servers import LOCAL_EMBEDDER, ModelServer, ModelServers
 
 CHAT_CLIENTS = 64
-"""Chat clients in the pool, one for each server, key and model."""
+"""The most pooled chat clients, each for a server, key and model."""
 
 EMBEDDERS = 8
-"""Embedders in memory, one for each model, server and key, each with up to 40 MB of recent vectors."""
+"""The most embedders in memory, each for a model, server and key. Each keeps up to 40 MB of recent vectors."""
 
 
 class SharedChat:
-    """The `Chat` port over a pooled client. Runs refer to this, so the client can close when none does."""
+    """A `Chat` port over a pooled client. Runs refer to the port, so that the client can close after the last run."""
 
     def __init__(self, client: OpenAIChat) -> None:
         self.client = client
@@ -49,7 +49,7 @@ class SharedChat:
 
 
 class Models:
-    """The models that visitors' runs use: their own, the operator's, or those inside OpenQuery."""
+    """The models of visitors' runs: the visitor's, the operator's, or built-in ones."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Models:
         write_cache: WriteBehindCache,
         client: Callable[[], httpx.AsyncClient],
     ) -> None:
-        """`client` gives the HTTP connection pool, once a server is asked."""
+        """`client` returns the HTTP connection pool when a server is first asked."""
         self.servers = servers
         self._settings, self._egress = settings, egress
         self._write_cache, self._client = write_cache, client
@@ -67,7 +67,7 @@ class Models:
         self._chats = ClientPool[SharedChat](CHAT_CLIENTS)
 
     def chat_client(self, server: ModelServer | None) -> SharedChat | None:
-        """The chat client of a model server, from the pool; None without a server."""
+        """Return the pooled chat client of a model server. None without a server."""
         if server is None:
             return None
 
@@ -80,10 +80,10 @@ class Models:
         return self._chats.get((server.base_url, plain_key(server.api_key), server.model), connect)
 
     async def embedding_model(self, access: Access, origins: Collection[str]) -> tuple[ModelServer, str]:
-        """The embedding model for texts of these origins, and why it is not the one that was chosen, if it is not.
+        """Return the embedding model for texts of these origins, and why it replaces another.
 
-        Where the egress policy withholds a text from the chosen one, it is the local one. Raises as
-        `ModelServers.embedding_server`, and BadInput where the policy refuses.
+        If the egress policy withholds a text from the chosen model, the local model is used. Raises the errors of
+        `ModelServers.embedding_server`, and BadInput if the policy refuses.
         """
         chosen = await self.servers.embedding_server(access)
         host = host_of(chosen.base_url) if chosen.base_url else IN_PROCESS
@@ -95,7 +95,7 @@ class Models:
         return chosen, ""
 
     async def embedder(self, access: Access = NO_ACCESS, origins: Collection[str] = ()) -> CachedEmbed:
-        """The embedder for texts of these origins, with the vector cache. Raises as `embedding_model`."""
+        """Return the embedder for these origins, with the vector cache. Raises the errors of `embedding_model`."""
         chosen, _ = await self.embedding_model(access, origins)
         name = (chosen.model, chosen.base_url, plain_key(chosen.api_key))
         if (embedder := self._embedders.get(name)) is None:
@@ -109,16 +109,19 @@ class Models:
         return embedder
 
     def across(self, embedder: CachedEmbed) -> CachedEmbed | None:
-        """The embedder for questions and pages in different languages, beside the local one; None beside any other."""
+        """Return the multilingual embedder for the local one, or None.
+
+        It is used if questions and pages are in different languages.
+        """
         return self.multilingual if isinstance(embedder.embed, MiniLM) else None
 
     @cached_property
     def multilingual(self) -> CachedEmbed:
-        """The embedder of many languages, which is loaded on first use."""
+        """The multilingual embedder, which is loaded on first use."""
         return CachedEmbed(MultilingualUSE(), self._write_cache)
 
     async def judge_client(self, run: Run, access: Access) -> SharedChat | None:
-        """The chat model to judge the answer of a run by its sources; None without one.
+        """Return the chat model that judges a run's answer. None if no model is connected.
 
         Raises:
             BadInput: also when the egress policy withholds a source from it.
@@ -129,7 +132,7 @@ class Models:
         return chat
 
     def reranker(self) -> Rerank | None:
-        """The operator's reranking model; None when none is set."""
+        """Return the operator's reranking model, or None."""
         if self._settings.rerank_model == LOCAL and not self._settings.rerank_url:
             return self._local_reranker
         return self._reranker if self._settings.rerank_url or self.servers.reranking_file() else None
@@ -158,18 +161,21 @@ class Models:
         )
 
     async def warm(self) -> None:
-        """Load the local embedder, and prepare the operator's chat client unless a server has to be asked for its models."""
+        """Load the local embedder, and prepare the operator's chat client.
+
+        The client is skipped if its server must be asked for models.
+        """
         settings = self._settings
         if settings.embedding_model == LOCAL:
             await (await self.embedder()).warm()
         key = settings.openrouter_api_key or settings.openai_api_key
         is_known = settings.chat_model if settings.base_url else key
         if is_known and (chat := self.chat_client(await self.servers.chat_server(NO_ACCESS))):
-            with suppress(ChatFailed):  # the first question reports it
+            with suppress(ChatFailed):  # the first question reports the error
                 await chat.client.warm()
 
     async def aclose(self) -> None:
-        """Close the chat clients and the local embedder, and end the processes of model files."""
+        """Close chat clients and local models, and end model file processes."""
         await self._chats.aclose()
         await self.servers.aclose()
         loaded = [self.multilingual] if "multilingual" in vars(self) else []

@@ -1,4 +1,4 @@
-"""The choice of the search for a run: the web by one of its backends, the library, or both."""
+"""Choose the search of a run: web, library, or both."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ from core.runtime.choices.collections import CollectionChoice
 
 
 class _MissingSearch:
-    """A search that is not connected here, of a run that has its pages from elsewhere."""
+    """A missing search, for a run with pages from elsewhere."""
 
     identity = ""
 
@@ -30,12 +30,12 @@ class _MissingSearch:
         self._error = error
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """Raises SearchFailed: always."""
+        """Raise SearchFailed always."""
         raise self._error
 
 
 class Searches:
-    """The searches that visitors' runs use: a SearXNG of theirs or the operator's, ddgs, the demo library, collections."""
+    """The searches of visitors' runs: SearXNG, ddgs, the demo library and collections."""
 
     def __init__(
         self,
@@ -45,7 +45,10 @@ class Searches:
         client: Callable[[], httpx.AsyncClient],
         multilingual: Callable[[], Embed],
     ) -> None:
-        """`client` gives the HTTP connection pool, once a server is asked, `multilingual` an embedder for the demo library."""
+        """Set the services. They are created on first use.
+
+        `client` returns the HTTP connection pool, and `multilingual` an embedder for the demo library.
+        """
         self._settings, self._admission = settings, admission
         self._collections, self._client = collections, client
         self.demo_search = DemoSearch(HANDBOOK, multilingual)
@@ -55,10 +58,10 @@ class Searches:
     async def port(
         self, knobs: Knobs, embed: CachedEmbed, access: Access = NO_ACCESS, *, may_be_missing: bool = False
     ) -> Search:
-        """The search over the web, the library, or both, as `knobs.search.origin` says.
+        """Return the search that `knobs.search.origin` chooses.
 
         Raises:
-            SearchFailed: when no SearXNG is connected; with `may_be_missing` only once something is searched.
+            SearchFailed: when no SearXNG is connected. With `may_be_missing`, the search raises it when it is used.
         """
         origin = knobs.search.origin
         library = self.library(knobs, embed, access)
@@ -76,13 +79,13 @@ class Searches:
         return web if origin is Origin.WEB else WebAndLibrary(web, library)
 
     def library(self, knobs: Knobs, embed: CachedEmbed, access: Access = NO_ACCESS) -> LibrarySearch:
-        """The search over the visitor's collections."""
+        """Return the search over the visitor's collections."""
         return LibrarySearch(self._collections.for_visitor(access), embed, knobs.rank.top_k)
 
     async def resolve_backend(self, backend: Backend, access: Access = NO_ACCESS) -> Backend:
-        """The backend that is asked: `auto` is the connected SearXNG; without one, ddgs or the demo library.
+        """Resolve `auto` to a backend. It means the connected SearXNG, or without it ddgs or the demo library.
 
-        A SearXNG that somebody connected is never replaced because it fails.
+        A failing SearXNG is never replaced, because somebody connected it on purpose.
         """
         if backend is not Backend.AUTO:
             return backend
@@ -91,7 +94,7 @@ class Searches:
         return await self._default.choose()
 
     def alternative_backends(self, run: Run, access: Access = NO_ACCESS) -> tuple[Backend, ...]:
-        """What may be searched instead where the search of a run failed or found nothing, for a person to choose."""
+        """Return other backends to offer after a failed or empty search."""
         knobs, connected = run.knobs.search, bool(self.searxng_url(access))
         failed = next((backend for backend in Backend if backend == run.backend), knobs.backend)
         if failed is Backend.AUTO:
@@ -104,11 +107,11 @@ class Searches:
         )
 
     def searxng_url(self, access: Access = NO_ACCESS) -> str:
-        """The address of the visitor's SearXNG, else of the operator's; empty when none is connected."""
+        """Return the visitor's SearXNG address, or the operator's, or ""."""
         return access.searxng_url or self._settings.searxng_url
 
     def web_search(self, backend: Backend, access: Access = NO_ACCESS) -> Search:
-        """The `Search` port of a backend; `auto` must be resolved before."""
+        """Return the search of a backend, which must not be `auto`."""
         match backend:
             case Backend.SEARXNG:
                 return self.searxng(access)
@@ -120,7 +123,7 @@ class Searches:
                 raise ValueError("auto names no backend: resolve it first")
 
     def searxng(self, access: Access = NO_ACCESS) -> SearxNG:
-        """The visitor's own SearXNG, else the operator's, each with its own credentials only.
+        """Return the visitor's SearXNG, or the operator's, with its own credentials only.
 
         Raises:
             BadInput: when the visitor's address may not be called, or is not an address.

@@ -1,4 +1,4 @@
-"""Where a sweep runs: in this process when it is small, in processes of this machine, or on a Dask cluster."""
+"""Choose the workers of a sweep: this process, local processes, or a Dask cluster."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ from core.ports import Rerank
 from core.runtime.engine import Engine
 
 WORTH_PROCESSES = 1_000_000
-"""Passages that are ranked, times questions and settings, from which on processes are started.
+"""The fewest ranked passages that justify processes. Each question and setting counts.
 
 A ranking takes 2 to 4 µs a passage, so this many take 2 to 4 s in one thread. Starting a process takes 0.4 s.
 """
@@ -31,8 +31,10 @@ A ranking takes 2 to 4 µs a passage, so this many take 2 to 4 s in one thread. 
 async def sweep_workers(
     data: DataSet, tried: Sequence[Knobs], scheduler: str = "", *, count: int = 0, niceness: int = 0
 ) -> AsyncGenerator[Workers]:
-    """The workers for a sweep: of the Dask cluster of a `scheduler`, else so many processes of this machine (0: one a core),
-    which give way to others by `niceness`, from 0 to 19, and end with the block.
+    """Yield the workers of a sweep.
+
+    They belong to the Dask cluster of `scheduler`, or are `count` processes of this machine (0: one per core). These
+    yield to other processes by `niceness`, from 0 to 19, and end with the block.
 
     Raises:
         BadInput: when Dask is not installed, or a document of the data set cannot be used.
@@ -51,12 +53,13 @@ async def sweep_workers(
 
 
 async def data_embedder(engine: Engine, data: DataSet) -> CachedEmbed:
-    """The operator's embedder for a data set, or the multilingual one, as in runs, where its questions and documents are in
-    different languages.
+    """Return the operator's embedder for a data set, or the multilingual one.
+
+    The multilingual embedder is used if questions and documents are in different languages, as in runs.
 
     Raises:
-        BadInput: as `reads_data_across`.
-        EmbedFailed: as `Models.embedder`.
+        BadInput: when `reads_data_across` raises it.
+        EmbedFailed: when `Models.embedder` raises it.
     """
     embed = await engine.models.embedder(origins=data.origins)
     across = engine.models.across(embed)
@@ -65,14 +68,17 @@ async def data_embedder(engine: Engine, data: DataSet) -> CachedEmbed:
 
 
 def sweep_embedder(embed: CachedEmbed, engine: Engine, workers: Workers) -> CachedEmbed:
-    """The embedder, with the vector cache of this machine; on a cluster the local model runs there."""
+    """Return the embedder with this machine's vector cache. The local model runs on the cluster if one is used."""
     if isinstance(workers, DaskCluster):
         return CachedEmbed(embed_on(workers, embed.embed), engine.write_cache)
     return embed
 
 
 async def sweep_models(engine: Engine, processes: int = 0) -> SweepModels:
-    """The operator's models and so many processes, by which a sweep is estimated. Raises as `Models.embedder`."""
+    """Return the models and processes that a sweep estimate needs.
+
+    The models are the operator's. Raises the errors of `Models.embedder`.
+    """
     embed = await engine.models.embedder(origins=(PAGES,))
     return SweepModels(
         embed=embed.embed,
@@ -84,10 +90,10 @@ async def sweep_models(engine: Engine, processes: int = 0) -> SweepModels:
 
 
 def sweep_reranker(engine: Engine, tried: Sequence[Knobs], data: DataSet) -> Rerank | None:
-    """The operator's reranking model, for settings that ask for one.
+    """Return the operator's reranking model for settings that need it.
 
     Raises:
-        BadInput: when they do and there is none, or the egress policy withholds the data set from it.
+        BadInput: when the model is missing, or the egress policy withholds the data set from it.
     """
     reranker = engine.models.reranker()
     require_reranker(tried, reranker)
@@ -97,5 +103,5 @@ def sweep_reranker(engine: Engine, tried: Sequence[Knobs], data: DataSet) -> Rer
 
 
 def _rankings(data: DataSet, tried: Sequence[Knobs]) -> float:
-    """About how many passages are ranked, each time counted."""
+    """Estimate the passages to rank, counting each ranking."""
     return len(data.questions) * sum(data.contents().characters / knobs.chunk.size for knobs in tried)

@@ -1,1 +1,1 @@
-"""Work beside runs: drafts of follow-up questions, rankings under other knobs, answers that no run keeps."""
+"""Work outside of runs: drafts of follow-up questions, retuned rankings and temporary answers."""

@@ -1,4 +1,4 @@
-"""Evaluations of answers in the background, one after another: a data set's questions answered, measured and judged."""
+"""Evaluations of answers in the background: answer, measure and judge the questions of a data set."""
 
 import asyncio
 import json
@@ -44,16 +44,16 @@ from core.stages.metered_models import MeteredChat
 from core.storage.atomic_write import atomic_write
 
 LABELS = "labels.csv"
-"""The claims that people have labelled, in the folder of an evaluation."""
+"""The file with labelled claims in an evaluation's folder."""
 MOST_REPEATS = 20
-"""How often a claim can be judged."""
+"""The most times that a claim can be judged."""
 
 
 class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
     """Start, stop, continue and look up evaluations of answers. Every method may be called from any thread."""
 
     def __init__(self, loop: BackgroundLoop, engine: Engine, data: AvailableDataSets, quotas: Quotas) -> None:
-        """Evaluations are kept in the data folder of the engine, whose models are used."""
+        """Keep evaluations in the engine's data folder. The engine's models are used."""
         super().__init__(loop, engine.settings.folder / "answers")
         self._engine, self._data, self._quotas = engine, data, quotas
 
@@ -70,15 +70,15 @@ class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
 
         Args:
             data: the name of the data set.
-            knobs: the setting, of which the groups `CHANGED` count; None: the defaults.
-            access: the chat model, key and quotas of whoever starts it, which are not stored.
-            repeats: how often the chat model judges each sentence; 0: not at all.
-            labels: a CSV file of labelled claims, as `read_labels` takes it; empty: there are none.
+            knobs: the setting, reduced to the groups `CHANGED`. If None, the defaults.
+            access: the chat model, key and quotas of the person who starts it. They are not stored.
+            repeats: the number of times that the chat model judges each sentence, 0 for no judging.
+            labels: a CSV file of labelled claims for `read_labels`, or empty.
 
         Raises:
-            BadInput: when there is no such data set, or the labels cannot be used.
+            BadInput: when the data set is missing, or the labels cannot be used.
             LimitReached: when the quota subject has used up its budget.
-            OSError: when it cannot be written.
+            OSError: when the evaluation cannot be written.
         """
         self._quotas.require_budget(access.quota_subject)
         default, chosen = Knobs(), knobs or Knobs()
@@ -96,8 +96,11 @@ class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
         return name
 
     def judge(self, name: str, access: Access = NO_ACCESS, *, repeats: int, labels: bytes = b"") -> None:
-        """Have the answers of an evaluation that has ended judged; they stay. The arguments and errors are those of
-        `start`; labels of before stay where none are given."""
+        """Judge the answers of an ended evaluation.
+
+        The answers stay, and earlier labels stay if none are given. Takes the arguments and raises the errors of
+        `start`.
+        """
         evaluation = self.get(name)
         if evaluation and not evaluation.live:
             self._quotas.require_budget(access.quota_subject)
@@ -105,7 +108,7 @@ class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
             self.resume(name, access)
 
     def resume(self, name: str, access: Access = NO_ACCESS) -> None:
-        """Continue an evaluation that was stopped or interrupted, and ask again what failed; what is answered stays.
+        """Continue a stopped or interrupted evaluation, and repeat failed questions. Existing answers stay.
 
         Raises:
             LimitReached: when the quota subject has used up its budget.
@@ -116,13 +119,13 @@ class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
             self._launch(name, lambda work: self._run(work, self._folder / name, evaluation.plan, access))
 
     def get(self, name: str) -> AnswerEvaluation | None:
-        """The evaluation of this id; None when there is none.
+        """Return the evaluation of this id, or None.
 
         Raises:
             BadInput: when its answers are damaged.
         """
         work = self._work.get(name)
-        # Before what it may still write.
+        # Read the status before the answers, which the work may still extend.
         status = work.status if work else self._status_elsewhere(name, FILE) or ExperimentStatus.STOPPED
         stored, file = self.path(name), self.path(name, FILE)
         answers = _latest(file.parent) if file else None
@@ -183,13 +186,13 @@ class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
 
 
 async def answering_ports(engine: Engine, setting: Knobs, data: DataSet, access: Access = NO_ACCESS) -> Ports:
-    """The models that answer the questions of a data set. Nothing is searched, so no search engine is looked for.
+    """Return the models that answer a data set's questions. Nothing is searched, so no search engine is looked for.
 
     Raises:
-        BadInput: as `Engine.ports`; also when the setting needs a reranking model and there is none, or the egress
-            policy withholds the data set from a model.
-        ChatFailed: as `Engine.ports`.
-        EmbedFailed: as `Engine.ports`.
+        BadInput: when `Engine.ports` raises it, a needed reranking model is missing, or the egress policy withholds
+            the data set from a model.
+        ChatFailed: when `Engine.ports` raises it.
+        EmbedFailed: when `Engine.ports` raises it.
     """
     sweep_reranker(engine, [setting], data)
     knobs = replace(setting, search=replace(setting.search, backend=Backend.DEMO))
@@ -201,7 +204,7 @@ async def answering_ports(engine: Engine, setting: Knobs, data: DataSet, access:
 
 
 def answers_folder(folder: Path, data: DataSet, setting: Knobs, ports: Ports) -> AnswersFolder:
-    """The folder of the answers that these models give, as `AnswersFolder` begins or continues it."""
+    """Begin or continue the folder of these models' answers."""
     return AnswersFolder(
         folder,
         data,
@@ -212,7 +215,7 @@ def answers_folder(folder: Path, data: DataSet, setting: Knobs, ports: Ports) ->
 
 
 def _keep(folder: Path, plan: AnswerPlan, labels: bytes) -> None:
-    """Write a plan into its folder, and labels if they can be used; else nothing is changed."""
+    """Write a plan and valid labels into its folder. Unusable labels change nothing."""
     if not 0 <= plan.repeats <= MOST_REPEATS:
         raise BadInput(f"A claim can be judged 1 to {MOST_REPEATS} times.", hint="Choose another number.")
     if labels:
@@ -230,7 +233,7 @@ def _keep(folder: Path, plan: AnswerPlan, labels: bytes) -> None:
 
 
 def _latest(folder: Path) -> Answers | None:
-    """The answers in a folder; None before the first."""
+    """Return the answers in a folder, or None before the first."""
     states = tuple(
         (path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (0, 0)
         for path in (folder / FILE, folder / JUDGED)
@@ -240,5 +243,5 @@ def _latest(folder: Path) -> Answers | None:
 
 @lru_cache(maxsize=32)
 def _answers(folder: Path, _states: tuple[tuple[int, int], ...]) -> Answers:
-    """The answers in files of these sizes, written at these times."""
+    """Return answers of files with these sizes and times."""
     return read_answers(folder)

@@ -1,4 +1,4 @@
-"""Conversations: follow-up questions of stored runs, drafted on the background loop before they are asked."""
+"""Draft follow-up questions of stored runs on the background loop."""
 
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
@@ -28,7 +28,7 @@ T = TypeVar("T")
 class Conversations:
     """Drafts of follow-up questions. Any thread may call.
 
-    A draft is asked by `registry.start(draft.question, knobs, turn=draft.turn)`.
+    `registry.start(draft.question, knobs, turn=draft.turn)` asks a draft.
     """
 
     def __init__(self, loop: BackgroundLoop, engine: Engine, quotas: Quotas, get: GetRun) -> None:
@@ -38,11 +38,11 @@ class Conversations:
         self._get = get
 
     def followed(self, run_id: str) -> Run:
-        """The run that a question follows.
+        """Return the run that a question follows.
 
         Raises:
-            BadInput: when there is none of that id.
-            NotAllowed: when it is a read-only link.
+            BadInput: when no run has that id.
+            NotAllowed: when `run_id` is a read-only link.
         """
         refuse_link(run_id)
         if run := self._get(run_id):
@@ -52,11 +52,11 @@ class Conversations:
     def draft(self, run_id: str, written: str, access: Access = NO_ACCESS) -> Future[FollowUpDraft]:
         """Start to draft a follow-up of a run. Its result may be polled, or awaited with `asyncio.wrap_future`.
 
-        The pages of that run are in hand; the runs before it are the history of the question as it was `written`.
+        The pages of that run can be used. The runs before it are the history of the question as it was `written`.
 
         Raises:
-            BadInput: when the question is empty or too long, or the run is not there or has not ended. The future
-                raises it where the egress policy refuses a model.
+            BadInput: when the question is empty or too long, or the run is missing or live. The future raises it if
+                the egress policy refuses a model.
             LimitReached: when the quota subject has no tokens left.
         """
         earlier = self.followed(run_id)
@@ -81,16 +81,16 @@ class Conversations:
         follows: str = "",
         budget: TimeBudget = UNLIMITED,
     ) -> Future[FollowUpDraft]:
-        """As `draft`, after exchanges that a client or a session has kept.
+        """Draft a follow-up of exchanges that a client or session keeps.
 
         Args:
             history: the exchanges, oldest first.
-            written, access: as there.
-            knobs, budget: those of the run to come.
-            follows: the run of the latest exchange. Where it is gone, or none is named, no page is in hand.
+            written, access: the same as for `draft`.
+            knobs, budget: the knobs and time budget of the next run.
+            follows: the run of the latest exchange. If it is gone or not named, no pages can be reused.
 
         Raises:
-            BadInput, LimitReached: as there.
+            BadInput, LimitReached: when `draft` would raise them.
         """
         earlier = self._get(follows) if follows else None
 
@@ -110,10 +110,10 @@ class Conversations:
         *,
         budget: TimeBudget = UNLIMITED,
     ) -> Future[tuple[str, ClientRequest]]:
-        """Start to find a question for the message of a chat client that asks none.
+        """Start to condense a chat client's message into a question. The message itself asks none.
 
         Returns:
-            The question, and the request with a note and the tokens that it took.
+            The question, and the request with a note and its token usage.
 
         Raises:
             LimitReached: when the quota subject has no tokens left.
@@ -135,10 +135,10 @@ class Conversations:
         return self._charged(condensed, access)
 
     def write_next_questions(self, run_id: str, access: Access = NO_ACCESS) -> Future[tuple[str, ...]]:
-        """Start to have the chat model write what may be asked next, from the pages in hand and only from those.
+        """Start to write next questions with the chat model. It uses only pages of the run.
 
         Raises:
-            BadInput: when the run is not there, or has no ranking. The future raises it where the egress policy refuses.
+            BadInput: when the run is missing, or has no ranking. The future raises it if the egress policy refuses.
             LimitReached: when the quota subject has no tokens left.
         """
         run = self.followed(run_id)
@@ -163,7 +163,7 @@ class Conversations:
         return self._charged(drafted, access)
 
     def _charged(self, work: Callable[[Emit], Coroutine[Any, Any, T]], access: Access) -> Future[T]:
-        """Start work whose calls of models count against a quota, if that has anything left."""
+        """Start work whose model calls count against a quota. The quota must have budget left."""
         self._quotas.require_budget(access.quota_subject)
 
         async def charged() -> T:

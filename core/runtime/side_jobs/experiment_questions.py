@@ -1,4 +1,4 @@
-"""Questions of experiments as runs, ranked on the data set itself."""
+"""Questions of experiments as runs, ranked on the data set."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from core.runtime.event_loop import BackgroundLoop
 class ExperimentQuestions:
     """Ranks questions again under settings of their experiment. Any thread may call.
 
-    The data set of the experiment that was asked for last is kept, with its passages and vectors.
+    The data set of the latest experiment is kept, with its passages and vectors.
     """
 
     def __init__(
@@ -34,12 +34,13 @@ class ExperimentQuestions:
     def runs(
         self, experiment: str, question: str, settings: Sequence[str]
     ) -> tuple[Question, tuple[RecordedRun, ...]]:
-        """A question of the experiment's data set, both by their ids, and the question as a run under each of these settings,
-        by their names.
+        """Return a question of an experiment, and its run under each setting.
+
+        `experiment` and `question` are ids, and `settings` are names.
 
         Raises:
-            BadInput: when the data set is gone, has no such question any more, cannot be used, or is too large.
-            EmbedFailed: when something has no vector.
+            BadInput: when the data set is gone, lacks the question, cannot be used, or is too large.
+            EmbedFailed: when a text has no vector.
         """
         return self._loop.call(self._ranked(experiment, question, settings))
 

@@ -1,4 +1,4 @@
-"""Test questions drafted in the background. The drafts of each source stay until the process ends, for every tab."""
+"""Test questions drafted in the background. All tabs share the drafts of a source until the process ends."""
 
 import asyncio
 from collections.abc import Sequence
@@ -30,9 +30,9 @@ from core.runtime.quotas import Quotas
 from core.stages.streams import map_concurrently, stream
 
 MOST_PASSAGES = 20_000
-"""Passages of a collection that questions are drafted from, and among which they are ranked."""
+"""The most passages of a collection to draft questions from and to rank."""
 FAILURES = 3
-"""Calls of a model that may fail before no further passage is tried."""
+"""The failed model calls after which drafting stops."""
 _SCROLL, _AT_ONCE = 1_000, 4
 
 
@@ -42,17 +42,17 @@ class Drafts:
 
     material: Material = field(default_factory=lambda: ({}, ()))
     by_passage: dict[str, Draft] = field(default_factory=dict)
-    """In the order in which they came, by the passage's id."""
+    """Drafts by passage id, in order of arrival."""
     work: Future[None] | None = None
 
     @property
     def approved(self) -> int:
-        """How many a person has approved."""
+        """The number of drafts that a person has approved."""
         return sum(draft.approved is True for draft in self.all)
 
     @property
     def all(self) -> list[Draft]:
-        """The drafts that there are now, in the order in which they came."""
+        """The current drafts, in order of arrival."""
         return list(self.by_passage.values())
 
 
@@ -72,17 +72,19 @@ class QuestionDrafting:
         self._drafts: dict[str, Drafts] = {}
 
     def of(self, source: str) -> Drafts:
-        """The drafts of a source, which grow while questions are being drafted."""
+        """Return the drafts of a source. They grow while questions are being drafted."""
         return self._drafts.setdefault(source, Drafts())
 
     def start(
         self, source: str, run_ids: Sequence[str], count: int, access: Access = NO_ACCESS
     ) -> Future[None]:
-        """Draft so many further questions, each as it comes. Raises LimitReached when the quota subject has no tokens left.
+        """Draft `count` more questions, adding each when it is written.
 
-        The future raises BadInput where there is nothing to draft from or the egress policy refuses, LibraryFailed, and
-        ChatFailed when the model did not answer for a passage, at the end or after `FAILURES` of them.
-        The runs are the source where that is empty.
+        Raises LimitReached when the quota subject has no tokens left.
+
+        The future raises BadInput if the source has no material or the egress policy refuses, LibraryFailed, and
+        ChatFailed if the model failed for a passage, at the end or after `FAILURES` failures. If `source` is empty, the
+        runs are the source.
         """
         drafts = self.of(source)
 
@@ -128,23 +130,23 @@ class QuestionDrafting:
         return drafts.work
 
     def decide(self, source: str, passage: str, approved: bool | None) -> None:
-        """Approve the draft of a passage, drop it, or take that back (None). Does nothing where there is none."""
+        """Approve the draft of a passage, reject it, or undo that (None). Does nothing without a draft."""
         drafts = self.of(source).by_passage
         if passage in drafts:
             drafts[passage] = replace(drafts[passage], approved=approved)
 
     def edit(self, source: str, passage: str, question: str) -> None:
-        """Give the draft of a passage other words, which are checked again."""
+        """Reword the draft of a passage, and check it again."""
         drafts = self.of(source)
         earlier = drafts.by_passage[passage]
         drafts.by_passage[passage] = checked_draft(earlier.passage, question, earlier.author, drafts.material)
 
     def save(self, source: str, name: str) -> str:
-        """Keep the approved questions as a data set, and return its name.
+        """Save the approved questions as a data set, and return its name.
 
         Raises:
-            BadInput: when none is approved.
-            OSError: when it cannot be written.
+            BadInput: when no question is approved.
+            OSError: when the data set cannot be written.
         """
         drafts = self.of(source)
         if not drafts.approved:

@@ -1,4 +1,4 @@
-"""A stored run ranked under other knobs, or answered by another model, for one browser session: the run does not change."""
+"""Rank a stored run under other knobs, or answer it by another model, for one session. The run does not change."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,11 +20,11 @@ from core.runtime.quotas import Quotas
 from core.stages.ranking.bm25 import bm25_index
 
 RETUNED_RUNS = 50
-"""Retuned runs in memory, one a session."""
+"""The most retuned runs in memory, one per session."""
 
 
 UNRESERVED = nullcontext()
-"""For work that writes no answer."""
+"""The reservation of work that writes no answer."""
 
 
 def start_job(
@@ -38,9 +38,10 @@ def start_job(
     reserved: AbstractContextManager[object] = UNRESERVED,
     writes: bool = True,
 ) -> None:
-    """Start work on a job with the ports of its knobs, once `queue` lets it in. Pages of `earlier` are in hand.
+    """Start work on a job with the ports of its knobs, after entering `queue`. Pages of `earlier` can be reused.
 
-    Without `writes` no model server is asked for anything but vectors and reranking. `reserved` is entered when the work begins, and refuses it if a limit of the day is reached by then.
+    Without `writes`, model servers are asked only for vectors and reranking. `reserved` is entered when the work
+    begins, and refuses it if a limit of the day is then reached.
     """
 
     async def with_ports() -> None:
@@ -48,7 +49,7 @@ def start_job(
             ports = await engine.ports(job.target_knobs, job.access, earlier or job.run, writes=writes)
             run = await work(ports)
         if run.index is not None:
-            # The visitor may next choose BM25, which is then ready.
+            # Prepare BM25, which the visitor may choose next.
             await asyncio.to_thread(bm25_index, run.index.passages, run.pages)
 
     job.start(loop, with_ports, queue)
@@ -57,8 +58,8 @@ def start_job(
 class Retuning(LatestJobs):
     """The latest retuned run of each session.
 
-    A job that was stopped has the ranking of before, or a new one that is there, and is not started again by a call of
-    `start` with the same knobs.
+    A stopped job has the earlier ranking, or a new ranking that was complete. A call of `start` with the same knobs
+    does not restart it.
     """
 
     def __init__(self, loop: BackgroundLoop, engine: Engine, quotas: Quotas, jobs: JobTable) -> None:
@@ -68,18 +69,18 @@ class Retuning(LatestJobs):
     def start(self, session_id: str, run_id: str, knobs: Knobs, access: Access = NO_ACCESS) -> Job | None:
         """Rank the run under other passage, embedding and ranking knobs.
 
-        A call with the same knobs returns the same job until the run has changed; a call with other knobs cancels
-        the session's unfinished job.
+        A call with the same knobs returns the same job until the run has changed. A call with other knobs cancels the
+        session's unfinished job.
 
         Args:
-            session_id: the browser session that the result is for.
+            session_id: the browser session that sees the result.
             run_id: the run.
-            knobs: of which `chunk`, `embed` and `rank` are used.
-            access: the visitor's. When it names an embedding model, the passages are embedded by that; tokens of new
-                embeddings count against its quota.
+            knobs: the knobs, of which `chunk`, `embed` and `rank` are used.
+            access: the visitor's access. If it names an embedding model, that model embeds the passages. Tokens of
+                new embeddings count against its quota.
 
         Returns:
-            The job, which is the run's own when nothing differs; None when there is no such run.
+            The job, which is the run's job when nothing differs, or None if the run does not exist.
         """
         original = self._runs.get(run_id)
         if original is None or original.run.live:
@@ -94,7 +95,7 @@ class Retuning(LatestJobs):
             if run.knobs == knobs and not access.embedding_model:
                 self.put(session_id, None)
                 return original
-            # Start from the session's latest result: when only the ranking changes, its index is reused.
+            # Start from the session's latest result, because its index is reused when only the ranking changes.
             start = same.run if same and same.run.status is RunStatus.DONE else run
             job = Job(start, access, base=run)
             job.target_knobs = knobs
@@ -114,11 +115,11 @@ class Retuning(LatestJobs):
 
 
 SIDE_ANSWERS = 100
-"""Answers kept in memory; the least recently used is evicted first."""
+"""The most answers in memory. The least recently used is evicted first."""
 
 
 class SideAnswers(LatestJobs):
-    """The latest side answer under each name, such as that of its session."""
+    """The latest side answer under each name, such as a session's."""
 
     def __init__(
         self, loop: BackgroundLoop, engine: Engine, quotas: Quotas, slots: asyncio.Semaphore
@@ -127,7 +128,7 @@ class SideAnswers(LatestJobs):
         self._loop, self._engine, self._quotas, self._slots = loop, engine, quotas, slots
 
     def answer(self, name: str, ranked: Run, access: Access = NO_ACCESS) -> Job:
-        """Start an answer from the ranking of `ranked`. An earlier one of this name is cancelled.
+        """Start an answer from the ranking of `ranked`. An earlier answer of this name is cancelled.
 
         Raises:
             LimitReached: when the quota subject has used up a budget of the day.

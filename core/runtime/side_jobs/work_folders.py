@@ -1,4 +1,4 @@
-"""Work in the background that fills a folder each, so it can be stopped, continued later, deleted and restored."""
+"""Background work that fills a folder, so it can be stopped, continued, deleted and restored."""
 
 import asyncio
 import logging
@@ -26,20 +26,20 @@ _ID = re.compile(r"[\w-]+")
 
 @dataclass(slots=True)
 class Work:
-    """What this process works on, or has ended with a reason."""
+    """Running or ended work of this process."""
 
     status: ExperimentStatus = ExperimentStatus.QUEUED
     error: str = ""
-    """Why it failed, in words for a person."""
+    """The reason why it failed, for a person."""
     task: BackgroundTask | None = None
     began: float = 0.0
-    """When its first step began, by the monotonic clock; 0 before that."""
+    """When its first step began, by the monotonic clock, or 0."""
     done_before: int = 0
-    """Steps that an earlier process, or an earlier start, had done."""
+    """Steps that were done before this start."""
     ended: threading.Event = field(default_factory=threading.Event)
 
     def seconds_left(self, done: int, steps: int) -> float | None:
-        """About how long it will take when `done` of its `steps` are; None where that is not known."""
+        """Estimate the remaining seconds after `done` of `steps`. None if no step has ended since the start."""
         since = done - self.done_before
         if self.status is not ExperimentStatus.RUNNING or since < 1:
             return None
@@ -50,7 +50,7 @@ K = TypeVar("K", bound=KeptWork)
 
 
 class WorkFolders(ABC, Generic[K]):
-    """Folders with a plan each, and the work on them, one after another. Every method may be called from any thread."""
+    """Folders with plans, and the work on them in turn. Every method may be called from any thread."""
 
     def __init__(self, loop: BackgroundLoop, folder: Path) -> None:
         self._loop, self._folder = loop, folder
@@ -60,10 +60,10 @@ class WorkFolders(ABC, Generic[K]):
 
     @abstractmethod
     def get(self, name: str) -> K | None:
-        """What the folder of this name says; None when there is none."""
+        """Return the stored work of this name, or None."""
 
     def all(self) -> tuple[K, ...]:
-        """What can be read of every folder, newest first."""
+        """Return the readable stored works, newest first."""
         every = []
         for path in self._folder.glob("*"):
             with suppress(BadInput, OSError, ValueError, KeyError, TypeError):
@@ -71,12 +71,12 @@ class WorkFolders(ABC, Generic[K]):
         return tuple(sorted(filter(None, every), key=lambda kept: kept.started, reverse=True))
 
     def path(self, name: str, file: str = PLAN) -> Path | None:
-        """A file in the folder of this name; None when there is none."""
+        """Return a file in the folder of this name, or None."""
         path = self._folder / name / file
         return path if _ID.fullmatch(name) and path.is_file() else None
 
     def stop(self, name: str, seconds: float = 5.0) -> None:
-        """Stop the work, and wait at most so long for its end; what is there stays.
+        """Stop the work, and wait at most `seconds` for its end. Its results stay.
 
         Raises:
             BadInput: when another process works on it.
@@ -101,31 +101,31 @@ class WorkFolders(ABC, Generic[K]):
             (self._folder / name).rename(self._deleted / name)
 
     def _status_elsewhere(self, name: str, records: str) -> ExperimentStatus | None:
-        """Return RUNNING if another process writes the records of the folder, else None."""
+        """Return RUNNING if another process writes the folder's records. Otherwise None."""
         return ExperimentStatus.RUNNING if is_being_written(self._folder / name / records) else None
 
     def is_restorable(self, name: str) -> bool:
-        """Whether it was deleted and can be restored."""
+        """Whether the deleted folder can be restored."""
         return bool(_ID.fullmatch(name)) and (self._deleted / name).is_dir()
 
     def restore(self, name: str) -> None:
-        """Undo a deletion. Does nothing when it cannot be restored."""
+        """Undo a deletion, if the folder can be restored."""
         if self.is_restorable(name):
             (self._deleted / name).rename(self._folder / name)
 
     def close(self) -> None:
-        """Stop all, and remove what was deleted."""
+        """Stop all work, and remove deleted folders for good."""
         for name in tuple(self._work):
             self.stop(name)
         self._purge()
 
     def _purge(self) -> None:
-        """Remove what was deleted for good."""
+        """Remove deleted folders for good."""
         if self._deleted.exists():
             shutil.rmtree(self._deleted)
 
     def _launch(self, name: str, run: Callable[[Work], Coroutine[Any, Any, None]]) -> None:
-        """Start work on a folder; how it ends stands in its `Work`."""
+        """Start work on a folder. Its `Work` receives the outcome."""
         work = self._work[name] = Work()
 
         def ended(task: asyncio.Task[None]) -> None:
