@@ -1,1 +1,1 @@
-"""The run store, presets, migrations, process locks and atomic writes."""
+"""The run store, presets, migrations, locks and atomic writes."""

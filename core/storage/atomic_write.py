@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import IO
 
 UNFINISHED = ".part"
-"""The suffix of files that are being written, or were when a process was killed."""
+"""The suffix of unfinished files. A killed process may leave them behind."""
 
 
 def atomic_write(path: Path, body: bytes) -> None:
-    """Write or replace a file atomically: a reader sees the old bytes or the new ones, never a part.
+    """Write or replace a file atomically. A reader sees the old bytes or the new bytes, never a part.
 
     Missing folders are created with mode 0700.
 
     Raises:
-        OSError: when it cannot be written; the old file is then unchanged.
+        OSError: when it cannot be written. The old file is then unchanged.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with replacing(path) as file:
@@ -26,7 +26,7 @@ def atomic_write(path: Path, body: bytes) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes the place of `path` at the end; after an exception there is what was before.
+    """Yield a file that replaces `path` when it is complete. An exception keeps the old file.
 
     Raises:
         OSError: when it cannot be written.

@@ -1,4 +1,4 @@
-"""Labels of passages: one table of the run store, in which each user has labels of their own for each question."""
+"""Labels of passages, a table of the run store. Each user labels each question separately."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from core.text.digest import text_digest
 from core.text.sanitize import encodable, folded_question
 
 LABEL_LIMIT = 5_000
-"""Labels of one user for one question."""
+"""The most labels of one user for one question."""
 PERSON = "person "
-"""Begins the user of somebody who gave a name, on a server where all see each other's labels. It is stored as it is."""
+"""The prefix of users who gave a name, on a server where everybody sees all labels. It is stored unhashed."""
 _COLUMNS = "page, start, end, digest, text, grade"
 
 
@@ -33,21 +33,24 @@ class LabelledQuestion:
     """A question with labelled passages."""
 
     question: str
-    """As it was asked when it was labelled last."""
+    """The question as it was asked at the latest labelling."""
     runs: tuple[str, ...]
     """Ids of the runs in which passages were labelled."""
     labels: int
 
 
 class LabelStore:
-    """The labels in a run store. Every method may be called from any thread, and raises StoreFailed when the store
-    cannot be used. A question is the same in upper and lower case."""
+    """The labels in a run store.
+
+    Every method may be called from any thread, and raises StoreFailed when the store cannot be used. Questions that
+    differ only in case are the same.
+    """
 
     def __init__(self, store: RunStore) -> None:
         self._store = store
 
     def of(self, question: str, user: str = "") -> tuple[Label, ...]:
-        """The user's labels of a question, from all runs."""
+        """Return the user's labels of a question, from all runs."""
         rows = self._rows(
             f"SELECT {_COLUMNS} FROM labels WHERE user = ? AND folded_question = ?",  # noqa: S608 - our own names
             _owner(user),
@@ -56,7 +59,10 @@ class LabelStore:
         return tuple(map(_label, rows))
 
     def of_all(self, question: str, user: str = "") -> tuple[Label, ...]:
-        """As `of`; for nobody those of all who gave a name too, of a range that several labelled the highest grade."""
+        """Return the labels of a question, like `of`.
+
+        If `user` is empty, labels of people who gave a name are included, with the highest grade of each range.
+        """
         best: dict[Place, Label] = {}
         for label in (label for person in self.people(user) for label in self.of(question, person)):
             if label.place not in best or label.grade > best[label.place].grade:
@@ -64,14 +70,14 @@ class LabelStore:
         return tuple(best.values())
 
     def people(self, user: str = "") -> tuple[str, ...]:
-        """The user; where that is nobody, also all who gave a name and have labels, in alphabetical order."""
+        """Return the user. If `user` is empty, everybody who labels under a name follows in alphabetical order."""
         if user:
             return (user,)
         rows = self._rows("SELECT DISTINCT user FROM labels WHERE user LIKE ? ORDER BY user", f"{PERSON}%")
         return ("", *(name for (name,) in rows))
 
     def twice(self, user: str, other: str) -> tuple[LabelledTwice, ...]:
-        """What both have labelled, by question and place."""
+        """Return texts that both users labelled, by question and place."""
         rows = self._rows(
             "SELECT a.question, a.text, a.grade, b.grade FROM labels a JOIN labels b "
             "USING (folded_question, page, start, end) WHERE a.user = ? AND b.user = ? "
@@ -85,7 +91,7 @@ class LabelStore:
         )
 
     def by_question(self, user: str = "") -> dict[str, tuple[Label, ...]]:
-        """All labels of the user, by the folded question."""
+        """Return all labels of the user, by folded question."""
         by_question: defaultdict[str, list[Label]] = defaultdict(list)
         query = f"SELECT folded_question, {_COLUMNS} FROM labels WHERE user = ?"  # noqa: S608 - our own names
         for question, *row in self._rows(query, _owner(user)):
@@ -93,11 +99,11 @@ class LabelStore:
         return {question: tuple(labels) for question, labels in by_question.items()}
 
     def add(self, question: str, run: str, *labels: Label, user: str = "") -> None:
-        """Add labels that were made in a run, or change the grades of ranges that are labelled already.
+        """Add labels made in a run, or change their grades.
 
         Raises:
-            BadInput: when the question has too many.
-            NotAllowed: when the run is named by a read-only link.
+            BadInput: when the question has too many labels.
+            NotAllowed: when `run` is a read-only link.
         """
         refuse_link(run)
         with self._store.transaction("The label was not saved") as db:
@@ -129,7 +135,7 @@ class LabelStore:
                 )
 
     def remove(self, question: str, *places: Place, user: str = "") -> None:
-        """Remove the labels of exactly these ranges; nothing happens where there is none."""
+        """Remove the labels of exactly these ranges. Ranges without a label are ignored."""
         with self._store.transaction("The label was not removed") as db:
             db.executemany(
                 "DELETE FROM labels WHERE user = ? AND folded_question = ? AND page = ? AND start = ? AND end = ?",
@@ -140,7 +146,7 @@ class LabelStore:
             )
 
     def questions(self, user: str = "") -> tuple[LabelledQuestion, ...]:
-        """The user's labelled questions, in alphabetical order."""
+        """Return the user's labelled questions, in alphabetical order."""
         rows = self._rows(
             "SELECT max(question), group_concat(DISTINCT run), count(*) FROM labels WHERE user = ? "
             "GROUP BY folded_question ORDER BY folded_question",

@@ -1,4 +1,4 @@
-"""Schema migrations of SQLite files: all steps in one transaction, after a backup."""
+"""Migrate the schema of SQLite files in one transaction, after a backup."""
 
 import logging
 import os
@@ -21,15 +21,15 @@ _SUFFIXES = ("", "-wal", "-shm")
 
 
 class UnsupportedFile(StoreFailed):
-    """The file was written by a version of OpenQuery whose files this one does not read. It was not changed."""
+    """The file belongs to an unsupported version of OpenQuery. It was not changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
     """The tables of a database.
 
-    `tables` is the SQL that creates them as they were in `version`, the first that is read; `steps[n]` is the SQL that
-    leads from version `version + n` to the next.
+    `tables` is the SQL that creates the tables of `version`, the first supported version. `steps[n]` is the SQL that
+    migrates version `version + n` to the next.
     """
 
     version: int
@@ -45,12 +45,12 @@ class Schema:
 def migrate(path: Path, schema: Schema) -> None:
     """Create the database, or migrate it to the latest version.
 
-    A backup of a database that is migrated, `<name>.v<version>.bak`, is written first. All steps are one transaction.
-    Several processes may call this at once.
+    A backup of the old database, `<name>.v<version>.bak`, is written first. All steps are one transaction. Several
+    processes may call this at once.
 
     Raises:
-        UnsupportedFile: when it is of a newer version, or of one before the first that is read.
-        sqlite3.Error, OSError: when it cannot be read, copied or changed; it is then unchanged.
+        UnsupportedFile: when its version is newer, or older than the first supported version.
+        sqlite3.Error, OSError: when it cannot be read, copied or changed. It is then unchanged.
     """
     make_private(path)
     latest, version = schema.latest, version_of(path)
@@ -68,8 +68,8 @@ def migrate(path: Path, schema: Schema) -> None:
         return
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as db:
         use_write_ahead_log(db)
-        with write_transaction(db):  # nobody else writes, so what is copied is what is changed
-            version = db.execute("PRAGMA user_version").fetchone()[0]  # another process may have been quicker
+        with write_transaction(db):  # the backup equals the migrated data, because nobody else can write
+            version = db.execute("PRAGMA user_version").fetchone()[0]  # another process may have migrated it
             if 0 < version < latest:
                 copy = path.with_name(f"{path.name}.v{version}.bak")
                 _copy(path, copy)
@@ -82,21 +82,24 @@ def migrate(path: Path, schema: Schema) -> None:
 
 @contextmanager
 def write_transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """One write transaction, which excludes those of other connections and processes. `db` is in autocommit mode."""
+    """Run one write transaction, excluding other writers.
+
+    Other connections and processes wait. `db` is in autocommit mode.
+    """
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
     except BaseException:
-        if db.in_transaction:  # SQLite itself ends it when the disk is full
+        if db.in_transaction:  # SQLite rolls back by itself when the disk is full
             db.execute("ROLLBACK")
         raise
     db.execute("COMMIT")
 
 
 def make_private(path: Path) -> None:
-    """Create the database if it is not there, and let nobody but its owner read or write it.
+    """Restrict a database to its owner, creating it if missing.
 
-    SQLite gives the files that it puts beside it the same rights, whatever the umask is.
+    SQLite gives its log files the same rights, independent of the umask.
 
     Raises:
         OSError: when it cannot be created.
@@ -104,17 +107,17 @@ def make_private(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
-        # Not by a descriptor: closing one would release the locks that SQLite holds on the file in this process.
+        # By path and not by descriptor, because closing a descriptor would release SQLite's locks on the file.
         for suffix in _SUFFIXES:
-            with suppress(OSError):  # it is not there, or belongs to somebody else
+            with suppress(OSError):  # the file is missing, or another user owns it
                 path.with_name(path.name + suffix).chmod(0o600)
 
 
 def use_write_ahead_log(db: sqlite3.Connection) -> None:
-    """Switch the database to write-ahead logging, once no other connection holds a lock.
+    """Switch to write-ahead logging when no other connection holds a lock.
 
-    SQLite's own busy timeout does not apply to this switch: it fails at once when two processes open a new
-    file at the same moment.
+    SQLite's busy timeout does not apply to this switch. It fails at once if two processes open a new file at the same
+    moment.
 
     Raises:
         sqlite3.OperationalError: when the file is still locked after `BUSY_SECONDS`.
@@ -132,18 +135,18 @@ def use_write_ahead_log(db: sqlite3.Connection) -> None:
 
 
 def version_of(path: Path) -> int:
-    """The schema version of the file, 0 when it does not exist. Nothing is changed.
+    """Return the schema version of the file, or 0. It is 0 if the file is missing or empty. Nothing is changed.
 
     Raises:
-        sqlite3.Error: when it is not a database.
+        sqlite3.Error: when the file is not a database.
     """
     if not path.exists() or not path.stat().st_size:
         return 0
-    # Not by mode=ro: that fails while another process, as the last one, removes the write-ahead log.
+    # Without mode=ro, which fails while another process removes the write-ahead log on closing.
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as db:
         db.execute(
             "SELECT count(*) FROM sqlite_master"
-        ).fetchone()  # the version alone is read from any header
+        ).fetchone()  # `user_version` alone is read from any header
         version: int = db.execute("PRAGMA user_version").fetchone()[0]
         return version
 
@@ -164,7 +167,7 @@ def rename_damaged(path: Path) -> Path:
 
 
 def _copy(path: Path, copy: Path) -> None:
-    """A backup by SQLite, which includes the write-ahead log, renamed into place when it is complete."""
+    """Back up a database with its write-ahead log. The copy is renamed into place when it is complete."""
     partial = copy.with_name(f"{copy.name}.{os.getpid()}")
     os.close(os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600))
     try:

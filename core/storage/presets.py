@@ -1,4 +1,4 @@
-"""Presets: knobs under a name, one table of the run store."""
+"""Presets: named knobs, a table of the run store."""
 
 import json
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from core.text.digest import text_digest
 from core.text.sanitize import encodable
 
 NAME_LIMIT = 60
-"""Characters."""
+"""The most characters of a name."""
 PRESET_LIMIT = 100
-"""Presets of one user."""
+"""The most presets of one user."""
 _KNOBS = TypeAdapter(Knobs)
 
 
@@ -28,24 +28,24 @@ class Preset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedPresets:
-    """A user's presets, sorted by name, and a message for each entry that cannot be used."""
+    """A user's presets, sorted by name. `problems` has a message for each unusable entry."""
 
     presets: tuple[Preset, ...]
     problems: tuple[str, ...]
 
     def get(self, name: str) -> Preset | None:
-        """The preset of exactly this name."""
+        """Return the preset of exactly this name, or None."""
         return next((preset for preset in self.presets if preset.name == name), None)
 
 
 class Presets:
-    """The presets in a run store. Users are told apart by a digest. Every method may be called from any thread."""
+    """The presets in a run store. Users are stored as digests. Every method may be called from any thread."""
 
     def __init__(self, store: RunStore) -> None:
         self._store = store
 
     def all(self, user: str = "") -> SavedPresets:
-        """The user's presets. An entry that cannot be used is reported and does not affect the others."""
+        """Return the user's presets. An unusable entry is reported and does not affect the others."""
         try:
             with self._store.transaction("They cannot be read") as db:
                 rows = db.execute(
@@ -63,7 +63,7 @@ class Presets:
         return SavedPresets(presets=tuple(presets), problems=tuple(problems))
 
     def save(self, name: str, knobs: Knobs, user: str = "") -> Preset:
-        """Save knobs under a name. A preset of that name, in upper or lower case, is replaced.
+        """Save knobs under a name. A preset whose name differs only in case is replaced.
 
         Raises:
             BadInput: when the name cannot be used, or there are too many presets.
@@ -89,7 +89,7 @@ class Presets:
         """Give a preset another name.
 
         Raises:
-            BadInput: when there is no such preset, the new name cannot be used, or another preset has it.
+            BadInput: when the preset is missing, the new name cannot be used, or another preset has it.
             StoreFailed: when it cannot be written.
         """
         preset = self.all(user).get(name)
@@ -110,7 +110,7 @@ class Presets:
         return renamed
 
     def delete(self, name: str, user: str = "") -> None:
-        """Delete a preset; nothing happens when there is none of that name.
+        """Delete a preset. A missing preset is ignored.
 
         Raises:
             StoreFailed: when the store cannot be written.
@@ -122,7 +122,7 @@ class Presets:
 
 
 def checked_name(name: str) -> str:
-    """A preset's name on one line.
+    """Return a preset's name on one line.
 
     Raises:
         BadInput: when it is empty or too long.
@@ -136,5 +136,5 @@ def checked_name(name: str) -> str:
 
 
 def _folded(name: str) -> str:
-    """The key of a preset: names that differ in case only are one."""
+    """Return the key of a preset, which ignores case."""
     return encodable(name).casefold()

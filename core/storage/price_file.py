@@ -1,4 +1,4 @@
-"""The operator's price table: `prices.csv` in the data folder, in place of the one that comes with OpenQuery."""
+"""The operator's price table: `prices.csv` in the data folder. It replaces the shipped table."""
 
 import functools
 from collections.abc import Iterable
@@ -12,18 +12,21 @@ from core.storage.atomic_write import atomic_write
 
 PRICES = "prices.csv"
 MOST_BYTES = 1_000_000
-"""The largest price table that is read."""
+"""The most bytes of a price table that is read."""
 
 
 class PriceFile:
-    """The price table below a data folder. It may be edited while the server runs; any thread may call."""
+    """The price table in a data folder. It may be edited while the server runs. Any thread may call."""
 
     def __init__(self, folder: Path, policy: EgressPolicy) -> None:
         self.path = folder / PRICES
         self._policy = policy
 
     def read(self) -> Prices:
-        """The operator's prices; those of OpenQuery where there are none, or, with the problem, none that can be read."""
+        """Return the operator's prices, or the shipped prices.
+
+        If the file is unreadable, the shipped prices have a `problem`.
+        """
         try:
             state = self.path.stat()
         except FileNotFoundError:
@@ -47,7 +50,7 @@ class PriceFile:
             raise disk_failure(error) from error
 
     def delete(self) -> None:
-        """Go back to the prices that come with OpenQuery.
+        """Restore the prices that come with OpenQuery.
 
         Raises:
             StoreFailed: when the file cannot be deleted.
@@ -60,7 +63,7 @@ class PriceFile:
 
 @functools.lru_cache(8)
 def _prices(path: Path, changed: int, size: int, policy: EgressPolicy) -> Prices:
-    """The prices in a file; `changed` and `size` tell one state of the file from another."""
+    """Return the prices in a file. `changed` and `size` are cache keys for the state of the file."""
     try:
         if size > MOST_BYTES:
             raise BadInput(f"The price table has more than {MOST_BYTES // 1000:,} KB.", hint="Use patterns.")

@@ -1,6 +1,6 @@
-"""Process liveness on a shared folder: each process locks a file of its own for as long as it runs.
+"""Process liveness on a shared folder. Each process holds a lock on its own file.
 
-The operating system releases the lock however the process ends: no renewal, no clock, no reusable process number.
+The operating system releases the lock at any kind of exit, so no renewal, clock or process number is needed.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from pathlib import Path
 SUFFIX = ".lease"
 
 LOCKS = find_spec("fcntl") is not None
-"""Whether the system has such locks. Without them, every process that left a file counts as alive."""
+"""Whether the system has such locks. Without locks, every process that left a file counts as alive."""
 
 
 class ProcessLock:
@@ -22,7 +22,7 @@ class ProcessLock:
         self.folder = folder
         self.name = secrets.token_hex(8)
         self._path = folder / f"{self.name}{SUFFIX}"
-        # Locked before it gets its name, so that no other process sees it unlocked.
+        # Lock the file before naming it, so that no other process sees it unlocked.
         unnamed = folder / f"{self.name}.new"
         self._file = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         if LOCKS:
@@ -36,7 +36,7 @@ class ProcessLock:
         return name == self.name or (name.isalnum() and _is_held(self.folder / f"{name}{SUFFIX}"))
 
     def sweep(self) -> None:
-        """Delete the files of processes that are gone."""
+        """Delete the files of ended processes."""
         for path in self.folder.glob(f"*{SUFFIX}"):
             if path != self._path and not _is_held(path):
                 path.unlink(missing_ok=True)
@@ -49,9 +49,9 @@ class ProcessLock:
 
 
 def lock_file(descriptor: int, *, shared: bool = False) -> bool:
-    """Lock an open file until it is closed; False when another process has it locked.
+    """Lock an open file until it is closed. Returns False if another process has it locked.
 
-    On a system without such locks it is always True.
+    On a system without such locks it always returns True.
     """
     if not LOCKS:
         return True
@@ -65,7 +65,7 @@ def lock_file(descriptor: int, *, shared: bool = False) -> bool:
 
 
 def locked(path: Path, flags: int = os.O_RDWR, *, shared: bool = False) -> int | None:
-    """A descriptor that keeps the file locked until it is closed; None when another process has it locked.
+    """Open and lock a file until its descriptor is closed. Returns None if another process has it locked.
 
     Raises:
         OSError: when the file cannot be opened with these flags.
@@ -78,9 +78,9 @@ def locked(path: Path, flags: int = os.O_RDWR, *, shared: bool = False) -> int |
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process has the file locked; False if there is no such file."""
+    """Whether a process has the file locked. False if the file is missing."""
     try:
-        file = locked(path, os.O_RDONLY, shared=True)  # two processes that check at once see the same
+        file = locked(path, os.O_RDONLY, shared=True)  # two checks may run at once
     except FileNotFoundError:
         return False
     if file is not None:

@@ -1,4 +1,4 @@
-"""Read-only links to runs: one table of the run store, which has the digests of links and not the links."""
+"""Read-only links to runs, a table of the run store. It has digests of links, not the links."""
 
 import hashlib
 import re
@@ -10,30 +10,30 @@ from core.errors import BadInput, NotAllowed
 from core.storage.run_store import RunStore
 
 LINK_LIMIT = 100
-"""Links of one run."""
+"""The most links of one run."""
 _PREFIX = "link-"
 _RANDOM_BYTES = 24
 _LINK = re.compile(rf"{_PREFIX}[A-Za-z0-9_-]{{32}}")
-"""Longer than the id of any run."""
+"""The form of links, which are longer than any run id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLink:
-    """A link that has not been taken back."""
+    """A link that is not revoked."""
 
     id: str
-    """Names it to the owner of the run. It opens nothing."""
+    """The name of the link for the owner of the run. It opens nothing."""
     made: str
-    """When, in ISO 8601."""
+    """The time of creation in ISO 8601."""
 
 
 def is_link(run_id: str) -> bool:
-    """Whether this is no id of a run, but a read-only link to one, which stands where the id does."""
+    """Whether this is a read-only link in place of a run id."""
     return _LINK.fullmatch(run_id) is not None
 
 
 def refuse_link(run_id: str) -> None:
-    """Raises NotAllowed when this is a link: through it a run is looked at and tuned, and nothing else."""
+    """Raise NotAllowed if this is a link. A link allows only viewing and tuning."""
     if is_link(run_id):
         raise NotAllowed(
             "This is a read-only link: the run can be looked at and tuned, not changed, labelled, continued or exported.",
@@ -42,14 +42,17 @@ def refuse_link(run_id: str) -> None:
 
 
 class RunLinks:
-    """The links in a run store. Every method may be called from any thread, and raises StoreFailed when the store cannot
-    be used. Each look-up reads the file, so a link that is taken back is so in every process that uses it."""
+    """The links in a run store.
+
+    Every method may be called from any thread, and raises StoreFailed when the store cannot be used. Each look-up reads
+    the file, so a revoked link is invalid in every process.
+    """
 
     def __init__(self, store: RunStore) -> None:
         self._store = store
 
     def make(self, run_id: str) -> tuple[str, RunLink]:
-        """A new link to a stored run: the link, which cannot be had again, and what the owner's list has of it.
+        """Create a link to a stored run. Returns the link, which is not stored, and its entry in the owner's list.
 
         Raises:
             BadInput: when the run is not stored, or has too many links.
@@ -67,7 +70,7 @@ class RunLinks:
         return link, RunLink(id=digest[:16], made=created)
 
     def of(self, run_id: str) -> tuple[RunLink, ...]:
-        """The links to a run, oldest first."""
+        """Return the links to a run, oldest first."""
         with self._store.transaction("The links cannot be read") as db:
             rows = db.execute(
                 "SELECT substr(digest, 1, 16), made FROM run_links WHERE run = ? ORDER BY made", (run_id,)
@@ -75,13 +78,13 @@ class RunLinks:
         return tuple(RunLink(id=link_id, made=created) for link_id, created in rows)
 
     def run_of(self, link: str) -> str:
-        """The id of the run that the link leads to; empty: to none, or not any more."""
+        """Return the id of the link's run, or "". It is "" for an unknown or revoked link."""
         with self._store.transaction("The link cannot be read") as db:
             row = db.execute("SELECT run FROM run_links WHERE digest = ?", (_digest(link),)).fetchone()
         return str(row[0]) if row else ""
 
     def take_back(self, run_id: str, link_id: str) -> bool:
-        """Take back the link of this run with this `RunLink.id`; False when there is none."""
+        """Revoke the run's link with this `RunLink.id`. Returns False if it does not exist."""
         with self._store.transaction("The link was not taken back") as db:
             return bool(
                 db.execute(

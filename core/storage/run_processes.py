@@ -1,4 +1,4 @@
-"""The processes that share a data folder: which of them a live run is under way in, and what is new there."""
+"""The processes that share a data folder, and live runs of other processes."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from core.storage.process_lock import ProcessLock
 from core.storage.run_summaries import RunSummary
 
 REMOTE_RUNS = 100
-"""Live runs of other processes that are kept in memory, so that only new events are read."""
+"""The most live runs of other processes in memory, so that only new events are read."""
 
 _LIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
 _OTHER_PROCESS = Note(
@@ -26,7 +26,7 @@ _OTHER_PROCESS = Note(
 
 @dataclass(frozen=True, slots=True)
 class RemoteRun:
-    """The events read so far of a live run of another process; `shown` is the run with a note about that."""
+    """A live run of another process and the number of events read. `shown` is the run with a note about the process."""
 
     events: int
     run: Run
@@ -37,23 +37,23 @@ _UNREAD = RemoteRun(0, Run(), Run())
 
 
 class RunProcesses:
-    """The processes of a data folder. Each is known by the name of its lock file."""
+    """The processes of a data folder, named by their lock files."""
 
     def __init__(self, folder: Path) -> None:
         self._lock = ProcessLock(folder)
         self._live_here: set[str] = set()
-        """Live runs that are recorded as under way in this process."""
+        """Live runs that are recorded for this process."""
         self._remote_runs: LRUCache[str, RemoteRun] = LRUCache(REMOTE_RUNS)
 
     def mark_interrupted(self, db: sqlite3.Connection) -> None:
-        """Mark live runs whose process is gone as interrupted."""
+        """Mark live runs whose process has ended as interrupted."""
         live_runs = db.execute(
             "SELECT id, (SELECT process FROM run_processes WHERE run = id) FROM runs WHERE status IN (?, ?)",
             _LIVE,
         ).fetchall()
         for run_id, process in live_runs:
             if not self.is_elsewhere(process):
-                # Its process may have ended it since, and then closed.
+                # The process may have ended the run and then itself.
                 db.execute(
                     "UPDATE runs SET status = ? WHERE id = ? AND status IN (?, ?)",
                     (RunStatus.INTERRUPTED, run_id, *_LIVE),
@@ -62,7 +62,10 @@ class RunProcesses:
         self._lock.sweep()
 
     def recorded(self, run: Run) -> tuple[str, tuple[str, ...]] | None:
-        """The SQL that records whether this process works on the run, with its values; None when that is recorded."""
+        """Return SQL that records this process for a run, or None.
+
+        The SQL comes with its values, and is None if the run is already recorded. An ended run is removed.
+        """
         if not run.live:
             self._live_here.discard(run.id)
             return "DELETE FROM run_processes WHERE run = ?", (run.id,)
@@ -72,15 +75,15 @@ class RunProcesses:
         return "INSERT OR REPLACE INTO run_processes VALUES (?, ?)", (run.id, self._lock.name)
 
     def is_elsewhere(self, process: str | None) -> bool:
-        """Whether `process` is another one that is alive."""
+        """Whether `process` is another running process."""
         return bool(process and process != self._lock.name and self._lock.is_alive(process))
 
     def remote(self, run_id: str) -> RemoteRun:
-        """What was read so far of a live run of another process."""
+        """Return the events read of another process's live run."""
         return self._remote_runs.get(run_id, _UNREAD)
 
     def follow(self, run_id: str, base: Run, records: Sequence[Record]) -> Run:
-        """The live run of another process with its new events; the same object as before when there are none."""
+        """Return another process's live run with new events. Without new events, it is the same object as before."""
         before = self.remote(run_id)
         if not records and before.events:
             return before.shown
@@ -92,11 +95,11 @@ class RunProcesses:
         return shown_run
 
     def forget(self, run_id: str) -> None:
-        """Forget what was read of a run of another process: it has ended, or was deleted."""
+        """Forget another process's run, which has ended or was deleted."""
         self._remote_runs.pop(run_id, None)
 
     def current(self, summary: RunSummary, process: str | None) -> RunSummary:
-        """The summary of a run that is live in `process`, by what has become of that process."""
+        """Correct a run's summary by the state of `process`. The run may be live there, or interrupted by its end."""
         if self.is_elsewhere(process):
             return replace(summary, elsewhere=True)
         interrupted = summary.status in _LIVE and process != self._lock.name

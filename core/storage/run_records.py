@@ -1,4 +1,4 @@
-"""The events of stored runs, and the documents of runs that begin with one: two tables of the run store."""
+"""The events of stored runs, and the documents of imported runs. Both are tables of the run store."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ def append(db: sqlite3.Connection, run_id: str, first: int, *records: Record) ->
 
 
 def write(db: sqlite3.Connection, recorded: RecordedRun) -> None:
-    """Write a run anew, as a whole. A base that is too long to be read again is written without its vectors."""
+    """Replace a stored run as a whole. A base that would be too large to read is written without its vectors."""
     for statement in run_schema.CLEAR_RUN:
         db.execute(statement, (recorded.run.id,))
     run_summaries.write_summary(db, recorded.run, insert=True)
@@ -37,7 +37,9 @@ def write(db: sqlite3.Connection, recorded: RecordedRun) -> None:
 
 
 def read(db: sqlite3.Connection, run_id: str, first: int = 0) -> tuple[list[Record], Run | None]:
-    """The records of a run from number `first`, and what the run was before its first record, if anything.
+    """Return a run's records from number `first`, and its base.
+
+    The base is the run before its first record, or None.
 
     Raises:
         StoreFailed: when an event cannot be read.

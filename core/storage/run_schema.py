@@ -5,11 +5,12 @@ from core.storage.migrations import Schema
 RUNS = "runs.sqlite"
 """The name of the file in the data folder."""
 
-# runs: `conversation` is the id of the first run of a conversation, `follows` that of the run before; both empty in rows
-# of version 5; `model_usage` is JSON, and NULL in rows of versions 5 and 6. run_users: in whose history a run stands. run_processes: where a live run is under way. imported_runs: the exported
-# JSON that a run begins with. presets and labels: `user` is a digest, empty for everybody. labels: how relevant a range
-# of a page's text is to a question; `run` has the page as it was labelled, `digest` stands for the page's text. run_links:
-# `digest` stands for a link that leads to the run.
+# runs: `conversation` is the id of the first run of a conversation, and `follows` the id of the previous run. Both are
+# empty in rows of version 5. `model_usage` is JSON, and NULL in rows of versions 5 and 6. run_users: the user whose
+# history has a run. run_processes: the process of a live run. imported_runs: the exported JSON that a run begins with.
+# presets and labels: `user` is a digest, empty for everybody. labels: the relevance of a text range to a question.
+# `run` has the page as it was labelled, `digest` identifies the page's text. run_links: `digest` identifies a link to
+# the run.
 SCHEMA = Schema(
     version=5,
     tables="""CREATE TABLE runs (
@@ -65,4 +66,4 @@ CLEAR_RUN = (
     "DELETE FROM run_processes WHERE run = ?",
     "DELETE FROM imported_runs WHERE run = ?",
 )
-"""What an ended run that is stored anew, as a whole, must not leave behind."""
+"""Statements that remove the parts of an ended run before it is stored again as a whole."""

@@ -1,8 +1,8 @@
-"""The run store: the events of every run in SQLite, appended as they happen by one writer thread.
+"""The run store: the events of every run in SQLite, appended by one writer thread.
 
-A run whose process was killed is read back as interrupted, with every event that was written. When an event
-cannot be written (a full disk), the later events of that run are dropped too, so that what is stored of a run
-is always a prefix of it.
+A run whose process was killed is read back as interrupted, with every event that was written. If an event cannot be
+written (a full disk), the later events of that run are dropped too, so that the stored events are always a prefix of
+the run.
 """
 
 import logging
@@ -31,27 +31,27 @@ _SET_USER = "INSERT OR REPLACE INTO run_users VALUES (?, ?)"
 
 
 class _Database(NamedTuple):
-    """What writes to the file, and who else does."""
+    """The writer of the file, and its processes."""
 
     writer: RunWriter
     processes: RunProcesses
 
 
 class RunStore:
-    """Append-only storage of run events. Several processes may share the file; any thread may call."""
+    """Append-only storage of run events. Several processes may share the file. Any thread may call."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._unusable = self._notice = ""
         self._next_numbers: dict[str, int] = {}
         self._deleted: set[str] = set()
-        """Deleted runs: a late event of one must not bring it back."""
+        """Deleted runs. A late event must not restore them."""
         self._users: LRUCache[str, str] = LRUCache(REMEMBERED_USERS)
-        """Of runs of this process, for one that has to be stored as a whole."""
+        """The users of this process's runs, for storing a run as a whole."""
         self._database: _Database | None = None
-        """None when the file cannot be used, or was closed."""
+        """None if the file cannot be used, or was closed."""
         self.next_unsaved: Callable[[], Run | None] = lambda: None
-        """Returns an ended run that could not be stored. It is stored once a write succeeds again."""
+        """Returns an ended run that could not be stored. It is stored after a write succeeds again."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
@@ -78,11 +78,11 @@ class RunStore:
 
     @property
     def problem(self) -> str:
-        """Why runs are not being saved; else what happened to a damaged file; else empty."""
+        """The reason why runs are not saved, the fate of a damaged file, or ""."""
         return self._unusable or (self._database.writer.problem if self._database else "") or self._notice
 
     def append(self, run: Run, record: Record) -> None:
-        """Queue an event for writing, with the run after it, and return at once. `flush` waits until it is on disk."""
+        """Queue an event for writing, with the run after it. `flush` waits until it is on disk."""
         if self._database is None or run.id in self._deleted:
             return
         writer, processes = self._database
@@ -96,7 +96,7 @@ class RunStore:
 
         def write(db: sqlite3.Connection) -> None:
             if not run_summaries.write_summary(db, run, insert=not number):
-                return  # another process has deleted it
+                return  # another process has deleted the run
             if process:
                 db.execute(*process)
             run_records.append(db, run.id, number, record)
@@ -104,12 +104,14 @@ class RunStore:
         writer.put(run.id, write)
 
     def save(self, run: Run) -> None:
-        """Queue an ended run for storing as a whole, with its vectors if it has any: one that was imported without
-        its events, or whose events could not be written when they happened."""
+        """Queue an ended run for storing as a whole.
+
+        Its vectors are included. The run was imported without events, or its events could not be written in time.
+        """
         self.save_recorded(RecordedRun(run=run, base=run))
 
     def save_recorded(self, recorded: RecordedRun) -> None:
-        """Queue an ended run for storing as a whole, with its events."""
+        """Queue an ended run for storing as a whole. Its events are included."""
         run = recorded.run
         user = self._users.get(run.id)
         if recorded.records:
@@ -133,7 +135,7 @@ class RunStore:
         return self.problem or f"Its events could not be written to {self.path}."
 
     def load(self, run_id: str) -> Run | None:
-        """The stored run, or None. One that is under way in another process is live, and says so in a note.
+        """Return the stored run, or None. A run of another process may be live, with a note.
 
         Raises:
             StoreFailed: when its events cannot be read.
@@ -145,7 +147,7 @@ class RunStore:
         before = processes.remote(run_id)
         with self._reading() as db:
             records, stored_base = run_records.read(db, run_id, first=before.events)
-            # Read after the events: they may lack the end of a run whose process ended it meanwhile.
+            # Read the process after the events, which may lack an end that was written meanwhile.
             process = db.execute("SELECT process FROM run_processes WHERE run = ?", (run_id,)).fetchone()
         base = before.run if before.events else stored_base or before.run
         if not records and base.id == "":
@@ -174,7 +176,7 @@ class RunStore:
         self._put(lambda db: db.execute(_SET_USER, (run_id, user)))
 
     def user(self, run_id: str) -> str:
-        """In whose history the run is; empty: nobody's.
+        """Return the user whose history has the run, or "".
 
         Raises:
             StoreFailed: when the file cannot be read.
@@ -189,7 +191,9 @@ class RunStore:
     def history(
         self, limit: int, user: str | None = None, conversation: str | None = None
     ) -> tuple[RunSummary, ...]:
-        """Stored runs, newest first: those of one user, or all; the turns of one conversation, or all.
+        """Return summaries of stored runs, newest first.
+
+        `user` and `conversation` select the runs of one user and the turns of one conversation.
 
         Raises:
             StoreFailed: when the file cannot be read.
@@ -203,7 +207,7 @@ class RunStore:
         return tuple(processes.current(run_summaries.summary(columns), process) for *columns, process in rows)
 
     def tag(self, run_ids: Iterable[str], tag: str, *, remove: bool = False) -> None:
-        """Add a tag to these runs, or remove it from them.
+        """Add a tag to these runs, or remove it.
 
         Raises:
             BadInput: when the tag is empty or too long.
@@ -218,10 +222,10 @@ class RunStore:
         self._put(write)
 
     def delete(self, run_id: str) -> None:
-        """Delete the run, after everything that was appended to it so far. It is deleted when this returns.
+        """Delete the run after its queued events. It is deleted when this returns.
 
         Raises:
-            StoreFailed: when the deletion could not be committed; the run is then still stored.
+            StoreFailed: when the deletion could not be committed. The run is then still stored.
         """
 
         def delete(db: sqlite3.Connection) -> None:
@@ -242,14 +246,14 @@ class RunStore:
         self._next_numbers.pop(run_id, None)
 
     def is_deleted(self, run_id: str) -> bool:
-        """Whether a run of this process is stored no more, because another process has deleted it."""
+        """Whether another process has deleted a run of this process."""
         if self._database is None or self._is_stored(run_id):
             return False
-        self.flush()  # its first event may have been queued
+        self.flush()  # its first event may still be queued
         return not self.unsaved(run_id) and not self._is_stored(run_id)
 
     def _is_stored(self, run_id: str) -> bool:
-        """Whether the run is in the file; True if the file cannot be read."""
+        """Whether the run is in the file. True if the file cannot be read."""
         try:
             with closing(self._connect()) as db:
                 return bool(db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone())
@@ -257,12 +261,12 @@ class RunStore:
             return True
 
     def flush(self) -> None:
-        """Wait until everything appended so far is on disk."""
+        """Wait until everything appended is on disk."""
         if self._database:
             self._database.writer.flush()
 
     def close(self) -> None:
-        """Write what is queued, and release the file."""
+        """Write queued events, and release the file."""
         if self._database:
             writer, processes = self._database
             writer.close()
@@ -271,10 +275,10 @@ class RunStore:
 
     @contextmanager
     def transaction(self, failed: str) -> Iterator[sqlite3.Connection]:
-        """A transaction on another table of the same file.
+        """Yield a transaction on another table of the file.
 
         Args:
-            failed: the beginning of the message when it fails, such as "The preset was not saved".
+            failed: the beginning of the error message, such as "The preset was not saved".
 
         Raises:
             StoreFailed: when the file cannot be used.
@@ -303,7 +307,7 @@ class RunStore:
             self.save(run)
 
     def _put(self, change: Change, whole_run: str = NO_RUN) -> None:
-        """Queue a change, if the file can be used; one that stores the whole of a run with its id."""
+        """Queue a change, if the file can be used. A change that stores the whole of a run names its id."""
         if self._database:
             self._database.writer.put(whole_run, change, whole=bool(whole_run))
 

@@ -1,4 +1,4 @@
-"""Summaries of stored runs: the columns of `runs` from which the history is listed without reading any run."""
+"""Summaries of stored runs: the columns of `runs` that the history lists. No run is read for them."""
 
 import functools
 import json
@@ -28,8 +28,10 @@ LIST = """SELECT id, question, started, status, seconds, knobs, pages, passages,
     FROM runs WHERE (?1 IS NULL OR id IN (SELECT run FROM run_users WHERE user = ?1))
     AND (?3 IS NULL OR id = ?3 OR conversation = ?3)
     ORDER BY started DESC LIMIT ?2"""
-"""The latest runs of one user, or of all, and of one conversation: what `summary` takes, and then the process of a
-live run."""
+"""The latest runs of a user or conversation, or of all.
+
+The last column is the process of a live run, and `summary` takes the others.
+"""
 
 _KNOBS = TypeAdapter(Knobs)
 _MODEL_USAGE = TypeAdapter(tuple[ModelUsed, ...])
@@ -45,27 +47,27 @@ class RunSummary:
     status: RunStatus
     seconds: float
     elsewhere: bool = False
-    """Under way in another process that uses the same data folder."""
+    """Whether another process that uses the same data folder works on the run."""
     knobs: Knobs | None = None
-    """None when this version does not know one of them."""
+    """None if this version does not know one of the knobs."""
     pages: int = 0
     passages: int = 0
     sources: int = 0
     conversation: str = ""
-    """The id of the first run of its conversation; its own when it follows none."""
+    """The id of the conversation's first run, or the run's own id."""
     follows: str = ""
-    """The id of the run before it in the conversation; empty: none."""
+    """The id of the previous run in the conversation, or ""."""
     turns: int = 1
-    """How many runs its conversation has."""
+    """The number of runs in the conversation."""
     usage: Usage | None = None
-    """Tokens and cost, as providers state it, on model servers; None when no server was asked."""
+    """Tokens and stated cost on model servers, or None if no server was asked."""
     model_usage: tuple[ModelUsed, ...] = ()
-    """As `Run.model_usage`; empty for a run that an earlier version stored."""
+    """The usage by call, see `Run.model_usage`. Empty for a run that an earlier version stored."""
     tags: tuple[str, ...] = ()
 
 
 def write_summary(db: sqlite3.Connection, run: Run, *, insert: bool = False) -> bool:
-    """Update the summary of a run, or insert it. False when there is none to update: the run was deleted."""
+    """Update the summary of a run, or insert it. Returns False if the run to update was deleted."""
     row = _row(run)
     if insert:
         columns = ", ".join(row)
@@ -81,7 +83,7 @@ def write_summary(db: sqlite3.Connection, run: Run, *, insert: bool = False) -> 
 
 
 def summary(row: Sequence[Any]) -> RunSummary:
-    """The summary in a row of `LIST`, without its process."""
+    """Return the summary in a row of `LIST`, without its process."""
     run_id, question, started, status, seconds, knobs, pages, passages, sources, *rest, tags = row
     conversation, follows, turns, prompt_tokens, completion_tokens, cost, model_usage = rest
     usage = (
@@ -109,7 +111,7 @@ def summary(row: Sequence[Any]) -> RunSummary:
 
 
 def _status(text: str) -> RunStatus:
-    """The status in a row. A word of another version is a run that did not end in a way that is known here."""
+    """Return the status in a row. An unknown word of another version means interrupted."""
     try:
         return RunStatus(text)
     except ValueError:
@@ -117,7 +119,7 @@ def _status(text: str) -> RunStatus:
 
 
 def checked_tag(tag: str) -> str:
-    """A tag on one line.
+    """Return a tag on one line.
 
     Raises:
         BadInput: when it is empty or too long.
@@ -131,7 +133,7 @@ def checked_tag(tag: str) -> str:
 
 
 def add_tag(db: sqlite3.Connection, run_id: str, tag: str) -> None:
-    """Tag a run. A tag that it has already, in upper or lower case, stays as it is."""
+    """Tag a run. An existing tag that differs only in case is kept."""
     db.execute(
         "INSERT OR IGNORE INTO run_tags (run, folded_tag, tag) SELECT id, ?, ? FROM runs WHERE id = ?",
         (tag.casefold(), tag, run_id),
@@ -139,7 +141,7 @@ def add_tag(db: sqlite3.Connection, run_id: str, tag: str) -> None:
 
 
 def remove_tag(db: sqlite3.Connection, run_id: str, tag: str) -> None:
-    """Remove a tag from a run, in upper or lower case."""
+    """Remove a tag from a run, ignoring case."""
     db.execute("DELETE FROM run_tags WHERE run = ? AND folded_tag = ?", (run_id, tag.casefold()))
 
 
@@ -166,13 +168,16 @@ def _row(run: Run) -> dict[str, str | int | float | None]:
 
 @functools.lru_cache(256)
 def _knobs_json(knobs: Knobs) -> str:
-    """Cached: a summary is written at every event."""
+    """Return knobs as JSON. Cached, since a summary is written at every event."""
     return json.dumps(_KNOBS.dump_python(knobs, mode="json"))
 
 
 @functools.lru_cache(1024)
 def _knobs(knobs_json: str) -> Knobs | None:
-    """The knobs in a summary; None when this version does not know them. Cached: most runs share a few."""
+    """Return the knobs in a summary, or None.
+
+    They are None if this version does not know them. Cached, since most runs share a few.
+    """
     try:
         return Knobs.parse(json.loads(knobs_json))
     except (BadInput, ValueError, TypeError):
@@ -181,13 +186,13 @@ def _knobs(knobs_json: str) -> Knobs | None:
 
 @functools.lru_cache(256)
 def _model_usage_json(model_usage: tuple[ModelUsed, ...]) -> str:
-    """Cached as `_knobs_json`."""
+    """Return usage as JSON. Cached, since a summary is written at every event."""
     return _MODEL_USAGE.dump_json(model_usage).decode()
 
 
 @functools.lru_cache(1024)
 def _model_usage(text: str) -> tuple[ModelUsed, ...]:
-    """The usage in a summary; empty when this version cannot read it. Cached: the history is read again and again."""
+    """Return the usage in a summary. Empty if this version cannot read it. Cached, since the history is read often."""
     try:
         return _MODEL_USAGE.validate_json(text)
     except ValidationError:

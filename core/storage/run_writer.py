@@ -21,21 +21,23 @@ Change = Callable[[sqlite3.Connection], object]
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """A queued change to a run. One with `NO_RUN` is made even after changes to a run have failed, and so is one
-    that stores the `whole` run anew."""
+    """A queued change to a run.
+
+    After a failure, changes to the run are dropped, except with `NO_RUN` or if the `whole` run is stored again.
+    """
 
     run: str
     change: Change
     whole: bool = False
     committed: Future[None] | None = None
-    """Is resolved when the change is on disk, or has failed."""
+    """Resolved when the change is on disk or has failed."""
 
 
 class RunWriter:
     """Makes changes in the order in which they are queued.
 
-    After a change to a run fails, later changes to it are dropped, so that what is stored of it has no gaps, until
-    the whole of it could be stored.
+    After a change to a run fails, later changes to it are dropped, so that the stored run has no gaps, until the whole
+    run could be stored.
     """
 
     def __init__(
@@ -44,12 +46,15 @@ class RunWriter:
         connect: Callable[[], sqlite3.Connection],
         written: Callable[[], object] = lambda: None,
     ) -> None:
-        """`written` is called after a change was made while changes to other runs have failed: there may be room now."""
+        """`written` is called after a successful change if changes to other runs have failed.
+
+        The disk may have space again.
+        """
         self._path = path
         self._connect = connect
         self._written = written
         self.problem = ""
-        """Why the latest change failed; empty when it succeeded."""
+        """The reason why the latest change failed, or ""."""
         self._db: sqlite3.Connection | None = None
         self._failed_runs: set[str] = set()
         """Runs with an event that could not be written."""
@@ -58,32 +63,32 @@ class RunWriter:
         self._thread.start()
 
     def put(self, run_id: str, change: Change, *, whole: bool = False) -> None:
-        """Queue a change, and return at once. `whole`: it stores all of the run."""
+        """Queue a change. `whole`: the change stores all of the run."""
         self._queue.put(_Write(run_id, change, whole))
 
     def commit(self, change: Change) -> None:
-        """Make a change after everything queued so far, and wait until it is committed.
+        """Make a change after all queued changes, and await its commit.
 
         Raises:
-            Exception: what SQLite or the change raised; nothing was changed then.
+            Exception: the error of SQLite or of the change. Nothing was changed then.
         """
         committed: Future[None] = Future()
         self._queue.put(_Write(NO_RUN, change, committed=committed))
         committed.result()
 
     def failed(self, run_id: str) -> bool:
-        """Whether a change to the run could not be made, and the whole run was not stored since."""
+        """Whether a change to the run failed, and the whole run was not stored since."""
         return run_id in self._failed_runs
 
     def flush(self) -> None:
-        """Wait until everything queued so far is on disk."""
+        """Wait until everything queued is on disk."""
         if self._thread.is_alive():
             flushed = threading.Event()
             self._queue.put(flushed)
             flushed.wait()
 
     def close(self) -> None:
-        """Write what is queued, and end the thread."""
+        """Write queued changes, and end the thread."""
         self._queue.put(None)
         self._thread.join()
 
@@ -95,7 +100,7 @@ class RunWriter:
 
     def _work(self) -> None:
         closing = False
-        while not (closing and self._queue.empty()):  # what is written last may queue runs that wait for room
+        while not (closing and self._queue.empty()):  # the last write may queue failed runs again
             batch = [self._queue.get()]
             while not self._queue.empty():
                 batch.append(self._queue.get())
@@ -118,12 +123,12 @@ class RunWriter:
             for write in writes:
                 write.change(self._db)
             self._db.commit()
-        except Exception as error:  # of any kind: all other runs depend on this thread
+        except Exception as error:  # any error, because all other runs depend on this thread
             if self._db is not None:
                 with contextlib.suppress(sqlite3.Error):
                     self._db.rollback()
             if len(writes) > 1:
-                for write in writes:  # one of them may have failed the whole batch
+                for write in writes:  # one write may have failed the whole batch
                     self._commit([write])
                 return
             self._failed_runs |= {write.run for write in writes} - {NO_RUN}
@@ -142,7 +147,7 @@ class RunWriter:
 
 
 def not_saved_message(path: Path, error: Exception) -> str:
-    """What is shown when runs cannot be written to `path`."""
+    """Return the message for runs that cannot be written to `path`."""
     return f"Runs are not being saved: {error}. {storage_hint(path, error)}"
 
 
@@ -150,7 +155,7 @@ _IN_USE = frozenset((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED))
 
 
 def storage_hint(path: Path, error: Exception) -> str:
-    """Return what to do about an error of the file at `path`."""
+    """Return advice about an error of the file at `path`."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _IN_USE:
         return f"Another process keeps {path.name} locked; try again in a moment."

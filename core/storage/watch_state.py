@@ -1,4 +1,4 @@
-"""What `openquery watch` knows of its questions between two asks: a small JSON file, replaced as a whole."""
+"""The state of `openquery watch` between runs: a small JSON file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ LIMIT = 10_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedQuestion:
-    """A question with the settings that it is asked under."""
+    """A question with its settings."""
 
     question: str
     knobs: Knobs
@@ -23,15 +23,15 @@ class WatchedQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionState:
-    """Where a watched question stands."""
+    """The state of a watched question."""
 
     watched: WatchedQuestion
     run: str
-    """The id of the run that later ones are compared with."""
+    """The id of the run that later runs are compared with."""
     earlier: str = ""
-    """The id of the run before the latest change that was told; empty before the first."""
+    """The id of the run before the latest reported change, or "" before the first."""
     asked: AwareDatetime | None = None
-    """When it was last asked without a failure."""
+    """The time of the latest request without a failure."""
     noise: tuple[tuple[float, ...], ...] = ()
     """The change scores of repeats against `run`, oldest first."""
 
@@ -40,10 +40,10 @@ _STATES = TypeAdapter(tuple[QuestionState, ...])
 
 
 def read_states(path: Path) -> dict[WatchedQuestion, QuestionState]:
-    """The states in a file; none when there is no file.
+    """Return the states in a file. Empty if the file is missing.
 
     Raises:
-        BadInput: when the file is no such state.
+        BadInput: when the file has another format.
         OSError: when it cannot be read.
     """
     if not path.exists():
@@ -65,6 +65,6 @@ def write_states(path: Path, states: dict[WatchedQuestion, QuestionState]) -> No
     """Replace the file.
 
     Raises:
-        OSError: when it cannot be written; the old file is then unchanged.
+        OSError: when it cannot be written. The old file is then unchanged.
     """
     atomic_write(path, _STATES.dump_json(tuple(states.values()), indent=1))
