@@ -1,1 +1,1 @@
-"""Runs as files that leave: a bundle, one HTML file, documents, tables, bibliographies."""
+"""Runs as exported files: bundle, HTML, documents, tables, bibliographies."""

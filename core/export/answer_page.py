@@ -1,4 +1,4 @@
-"""The answer as an HTML page to be printed or pasted: no script, no image, nothing is loaded."""
+"""The answer as an HTML page for printing or pasting. It has no script and loads nothing."""
 
 import html
 from collections import Counter
@@ -19,7 +19,7 @@ _STYLE = (
 
 
 def answer_page(run: Run, prices: Prices) -> bytes:
-    """`answer_document` as HTML, whose citations are links to their sources."""
+    """Return `answer_document` as HTML with linked citations."""
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
     tokens = parser.parse(answer_document(run, prices))
     counts: Counter[str] = Counter()

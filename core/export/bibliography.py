@@ -1,7 +1,7 @@
-"""References in the forms of reference managers: BibTeX (biblatex), RIS and CSL-JSON, each as UTF-8.
+"""References for reference managers: BibTeX (biblatex), RIS and CSL-JSON, each as UTF-8.
 
-The forms are those of the biblatex manual, of Research Information Systems' format specification, and of the
-schema of the Citation Style Language.
+The forms follow the biblatex manual, Research Information Systems' format specification, and the schema of the Citation
+Style Language.
 """
 
 import re
@@ -24,23 +24,23 @@ _TEX_MARK = re.compile(r"[\\{}~^$&#%_]")
 
 
 def bibtex(entries: Iterable[Reference]) -> bytes:
-    """An `@online` entry for each reference."""
+    """Return an `@online` entry for each reference."""
     return "\n".join(map(_bibtex_entry, entries)).encode()
 
 
 def ris(entries: Iterable[Reference]) -> bytes:
-    """An `ELEC` record for each reference."""
+    """Return an `ELEC` record for each reference."""
     return "".join(f"{tag}  - {value}\r\n" for entry in entries for tag, value in _ris_lines(entry)).encode()
 
 
 def csl_json(entries: Iterable[Reference]) -> bytes:
-    """A list with an item for each reference."""
+    """Return a JSON list with an item for each reference."""
     return orjson.dumps([_csl_item(entry) for entry in entries], option=orjson.OPT_INDENT_2)
 
 
 def _bibtex_entry(entry: Reference) -> str:
     fields = {
-        "title": f"{{{_tex(entry.title)}}}",  # in braces twice: as it is written, upper and lower case too
+        "title": f"{{{_tex(entry.title)}}}",  # double braces keep upper and lower case
         "author": " and ".join(f"{{{_tex(author)}}}" for author in entry.authors),
         "organization": _tex(entry.container),
         "date": _iso(entry.issued),
@@ -95,10 +95,10 @@ def _iso(date: tuple[int, ...]) -> str:
 
 
 def _tex(text: str) -> str:
-    """`text` as literal words in a field of BibTeX, whose braces have to be balanced."""
+    """Escape `text` for a BibTeX field with balanced braces."""
     return _TEX_MARK.sub(lambda mark: _TEX[mark[0]], text)
 
 
 def _address(url: str) -> str:
-    """The address without what ends a field or a line."""
+    """Return the address without characters that end a field or line."""
     return quote(url, safe="!#$%&'()*+,-./:;=?@[]_~|", errors="replace")

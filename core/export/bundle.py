@@ -1,5 +1,8 @@
-"""A run as one zip, a bundle: its events with their times, page texts, vectors and labels, and a manifest with the
-SHA-256 of each part. docs/sharing.md describes its parts. A bundle that is read is untrusted."""
+"""A run as one zip, a bundle.
+
+It has the run's events with their times, page texts, vectors, labels, and a manifest with the SHA-256 of each part.
+docs/sharing.md describes its parts. A bundle that is read is untrusted.
+"""
 
 import hashlib
 import io
@@ -28,27 +31,27 @@ from core.run.state import Run
 from core.text.lenient_json import count_values
 
 FORMAT, VERSION = "openquery-bundle", 1
-"""The header of a bundle. The version is raised when older readers could not read the new form."""
+"""The format and version of a bundle. The version rises when older readers cannot read the new form."""
 MANIFEST, BASE, EVENTS, LABELS = "manifest.json", "run.json", "events.jsonl", "labels.json"
 _EARLIER_SIGNATURE, _EARLIER_DESCRIPTION = "signature.json", "ro-crate-metadata.json"
-"""Names of files that earlier versions wrote and this one ignores. No manifest lists the signature."""
+"""Names of files that earlier versions wrote and this version ignores. No manifest lists the signature."""
 UNPACKED_LIMIT = 200_000_000
-"""Bytes of all parts together, and of what they come to in the run."""
+"""The most bytes of all parts together, and of the arrays and texts restored from them."""
 _HARMLESS = 20_000_000
-"""Bytes that any bundle may come to in the run, however small it is."""
+"""The bytes that any bundle may restore in the run, even a small bundle."""
 _MEMORY = 2
-"""How many times its unpacked size a larger bundle may come to in the run."""
+"""The ratio of restored to unpacked bytes that a larger bundle may reach."""
 _SECONDS_PER_MB = 1.5
-"""CPU time for a megabyte of an unpacked bundle. Runs take less than 0.1."""
+"""CPU seconds for a megabyte of an unpacked bundle. Runs take less than 0.1."""
 VALUES_ALLOWED = 100_000
 _VALUE_BYTES = 8
-"""Bytes of a bundle for each further value in its events. Runs have 20 and more."""
+"""The bytes of a bundle that allow another value in its events. Runs have 20 and more."""
 EVENTS_LIMIT = 50_000
 TEXT_LIMIT = 1_000_000
-"""Characters of all streamed answers: each piece copies what came before it in its answer."""
+"""The most characters of all streamed answers, since each piece copies the earlier text of its answer."""
 _MANIFEST_LIMIT = 5_000_000
 _DATE = (1980, 1, 1, 0, 0, 0)
-"""Of every part, so that the same run is the same bytes."""
+"""The date of every part, so that the same run gives the same bytes."""
 _ZIP = b"PK"
 _HINT = "Export the run again as .zip, and leave the file as it is."
 
@@ -56,7 +59,7 @@ _LABELS = TypeAdapter(tuple[Label, ...])
 
 
 def to_bundle(recorded: RecordedRun) -> bytes:
-    """The bundle of a run.
+    """Return the bundle of a run.
 
     Raises:
         BadInput: when the run is larger than a bundle may be.
@@ -93,10 +96,10 @@ def to_bundle(recorded: RecordedRun) -> bytes:
 
 
 def from_bundle(data: bytes) -> RecordedRun:
-    """The run that `to_bundle` wrote. A run without an end is interrupted.
+    """Return the run of a bundle. A run without an end is marked as interrupted.
 
     Raises:
-        BadInput: when it is no bundle, is damaged, was changed, or comes from a newer version.
+        BadInput: when it is not a bundle, is damaged, was changed, or comes from a newer version.
     """
     if len(data) > LIMIT:
         raise BadInput(f"The bundle has {len(data):,} bytes; the limit is {LIMIT:,}.", hint=_HINT)
@@ -119,7 +122,7 @@ def from_bundle(data: bytes) -> RecordedRun:
         )
         records = tuple(_records(documents.pop(EVENTS).splitlines(), reader, effort))
         if any(_matrix_bytes(record.event) > most for record in records):
-            # An interrupted run: most of its passages wait for vectors, and so may those of an attack.
+            # Most passages of an interrupted run wait for vectors, which an attack could imitate to use memory.
             records = tuple(e.Record(record.at, without_vectors(record.event)) for record in records)
         run = _folded(records, base, effort)
         labels = _labels(documents[LABELS], run)
@@ -131,7 +134,10 @@ def from_bundle(data: bytes) -> RecordedRun:
 
 
 def recorded_run(document: bytes) -> RecordedRun:
-    """The run in an exported file: a bundle, or the JSON of a run, which has no events. Raises as `from_bundle`."""
+    """Return the run in an exported bundle or JSON file.
+
+    A run from JSON has no events. Raises the errors of `from_bundle`.
+    """
     if document.startswith(_ZIP):
         return from_bundle(document)
     run = run_from_json(document)
@@ -139,7 +145,7 @@ def recorded_run(document: bytes) -> RecordedRun:
 
 
 def run_of_bundle(document: bytes) -> str:
-    """The id of the run that a file says to be a bundle of; empty when it is none. Its parts are not looked at."""
+    """Return the run id in a bundle's manifest, or "". The parts are not checked."""
     try:
         return str(
             _manifest(Archive(document, UNPACKED_LIMIT).read(MANIFEST, _MANIFEST_LIMIT)).get("run", "")
@@ -149,7 +155,7 @@ def run_of_bundle(document: bytes) -> str:
 
 
 def _listed(parts: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
-    """What the manifest says of each part."""
+    """Return the manifest's entry of each part."""
     return {
         name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         for name, content in parts.items()
@@ -157,7 +163,7 @@ def _listed(parts: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
 
 
 def _checked_parts(data: bytes) -> dict[str, bytes]:
-    """Return the parts of a bundle after comparing them with its manifest, without ignored files."""
+    """Return a bundle's parts after comparison with its manifest. Ignored files are left out."""
     try:
         archive = Archive(data, UNPACKED_LIMIT)
         if MANIFEST not in archive:
@@ -192,20 +198,20 @@ def _manifest(document: bytes) -> dict[str, Any]:
 
 
 class Effort:
-    """The CPU time that this thread may spend on a bundle: as much as runs of its size take, several times over."""
+    """The CPU time that this thread may spend on a bundle. It is several times what runs of this size take."""
 
     def __init__(self, size: int, clock: Callable[[], float] = time.thread_time) -> None:
         self._clock = clock
         self._end = clock() + 1.0 + _SECONDS_PER_MB * size / 1e6
 
     def check(self) -> None:
-        """Raises BadInput: when it is spent."""
+        """Raise BadInput if the time is spent."""
         if self._clock() > self._end:
             raise BadInput("The bundle takes more work to read than any run of its size.")
 
 
 def _records(lines: Iterable[bytes], reader: PartsReader, effort: Effort) -> Iterator[e.Record]:
-    """Raises BadInput: when a line is no event with its time."""
+    """Yield the records of lines. Raises BadInput when a line is not an event with its time."""
     for line in lines:
         effort.check()
         fields = reader.restored(line)
@@ -226,7 +232,7 @@ def _records(lines: Iterable[bytes], reader: PartsReader, effort: Effort) -> Ite
 
 
 def _matrix_bytes(event: e.Event) -> int:
-    """The bytes of the matrix of an index, with the rows that wait."""
+    """Return the bytes of an index's matrix, with waiting rows."""
     match event:
         case e.Indexed(index=index) if index.question is not None:
             return 4 * len(index.passages) * index.question.size
@@ -235,7 +241,7 @@ def _matrix_bytes(event: e.Event) -> int:
 
 
 def _refuse_size(records: Iterable[e.Record]) -> None:
-    """Raises BadInput: when there are more events or answers than a bundle may have."""
+    """Raise BadInput if events or answers exceed a bundle's limits."""
     pieces = [
         len(record.event.text) if isinstance(record.event, e.TokensWritten | e.ModelThought) else 0
         for record in records
@@ -249,10 +255,10 @@ def _refuse_size(records: Iterable[e.Record]) -> None:
 
 
 def _folded(records: tuple[e.Record, ...], base: Run | None, effort: Effort) -> Run:
-    """The run that the records make of `base`, when it is consistent there and wherever it could be shown before.
+    """Fold the records onto `base`, checking consistency. Every state that pages could show is checked.
 
     Raises:
-        BadInput: when it is not.
+        BadInput: when a state is inconsistent.
     """
     _refuse_size(records)
     starts = [isinstance(record.event, e.RunStarted) for record in records]
@@ -274,7 +280,7 @@ def _folded(records: tuple[e.Record, ...], base: Run | None, effort: Effort) -> 
 
 
 def _labels(document: bytes, run: Run) -> tuple[Label, ...]:
-    """Raises BadInput: when they are no labels of the run."""
+    """Return the labels of the run. Raises BadInput when they are invalid."""
     try:
         labels = _LABELS.validate_json(document, strict=True)
     except ValidationError as error:

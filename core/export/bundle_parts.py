@@ -1,7 +1,7 @@
-"""Page texts and vectors as parts of their own, so that a bundle has each of them once.
+"""Page texts and vectors as separate parts, so that a bundle has each of them once.
 
-In the JSON of a bundle a page's text and the array of a run's vectors are replaced by `{"part": name}`, and a passage
-has no text: its place says what it is.
+In the JSON of a bundle a page's text and the array of a run's vectors are replaced by `{"part": name}`. A passage has
+no text, since its place identifies it.
 """
 
 import base64
@@ -25,16 +25,16 @@ PAGES, VECTORS = "pages", "vectors"
 
 
 class PartsWriter:
-    """Moves texts and vectors out of JSON. `parts` has them by their names."""
+    """Moves texts and vectors out of JSON. `parts` has them by name."""
 
     def __init__(self) -> None:
         self.parts: dict[str, bytes] = {}
         self._names: defaultdict[str, dict[bytes, str]] = defaultdict(dict)
         self._texts: dict[str, str] = {}
-        """The latest text of each page, by its key."""
+        """The latest text of each page, by page key."""
 
     def shortened(self, document: bytes) -> bytes:
-        """The JSON of an event or a run, without what is a part now."""
+        """Return the JSON of an event or a run without its parts."""
         return orjson.dumps(self._shortened(orjson.loads(document)))
 
     def _shortened(self, value: Any) -> Any:
@@ -69,9 +69,9 @@ class PartsReader:
     """Puts texts back into JSON, and has the arrays of vectors. The JSON and the parts are untrusted."""
 
     def __init__(self, parts: Mapping[str, bytes], limit: int) -> None:
-        """`limit` bounds the bytes that are put back: a part may be named, and a passage cut, many times.
+        """`limit` bounds the restored bytes. Parts may be named, and passages cut, many times.
 
-        A passage that was cut before costs nothing, since `shared` makes it the same.
+        A passage that was cut before costs nothing, since `shared` reuses it.
         """
         self._parts = parts
         self.unused = set(parts)
@@ -81,13 +81,13 @@ class PartsReader:
         self._cut: set[tuple[str, int, int]] = set()
         self._passages: dict[Passage, Passage] = {}
         self.context = {ARRAYS: self._array}
-        """For the validation of what is restored."""
+        """The validation context for restored values."""
 
     def restored(self, document: bytes) -> Any:
-        """The parsed JSON that `PartsWriter.shortened` was given, with `{"part": name}` for vectors.
+        """Return the parsed JSON with texts restored. Vectors stay `{"part": name}`.
 
         Raises:
-            BadInput: when a part is missing or is not what it should be, or a passage is not in its page.
+            BadInput: when a part is missing or has the wrong kind, or a passage is not in its page.
         """
         try:
             return self._restored(orjson.loads(document))
@@ -97,7 +97,7 @@ class PartsReader:
             raise BadInput("The bundle has JSON that is nested too deep.") from error
 
     def shared(self, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
-        """The passages, each the same object as an equal one of before."""
+        """Return the passages, replaced by equal earlier objects."""
         return tuple(self._passages.setdefault(passage, passage) for passage in passages)
 
     def _array(self, name: str) -> NDArray[np.float32]:
@@ -140,10 +140,10 @@ class PartsReader:
 
 
 def _array(npy: bytes) -> NDArray[np.float32]:
-    """A matrix in NumPy's format, over the same bytes.
+    """Return a matrix in NumPy's format, without a copy.
 
     Raises:
-        BadInput: when it is no such file, or has more or fewer values than it says.
+        BadInput: when the format is wrong, or the number of values differs from the header.
     """
     file = io.BytesIO(npy)
     try:

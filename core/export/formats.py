@@ -1,4 +1,4 @@
-"""The files that a run can leave as, by their endings: the one table of the command line, the pages and the HTTP API."""
+"""The export formats of a run by file ending. Command line, pages and HTTP API use this table."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -22,23 +22,23 @@ from core.text.sanitize import encodable
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A form of a run as a file."""
+    """A file format of a run."""
 
     title: str
     media_type: str
     write: Callable[[RecordedRun, Prices], bytes]
-    """Raises `BadInput` when the run has nothing of this kind."""
+    """Raises `BadInput` if the run has nothing of this kind."""
     available: Callable[[Run], bool] = lambda run: True
     """Whether the run has something of this kind."""
 
 
 def _of_run(write: Callable[[Run], bytes]) -> Callable[[RecordedRun, Prices], bytes]:
-    """What writes the state of a run alone."""
+    """Return a writer that needs only the run's state."""
     return lambda recorded, _: write(recorded.run)
 
 
 def _of_references(write: Callable[[Iterable[Reference]], bytes]) -> Callable[[RecordedRun, Prices], bytes]:
-    """What writes the sources of a run for a bibliography."""
+    """Return a writer for the run's sources as references."""
     return lambda recorded, _: write(references(recorded.run))
 
 
@@ -100,14 +100,14 @@ FORMATS: Mapping[str, Format] = {
         _has_sources,
     ),
 }
-"""By the ending of the file's name. Where one ending ends another, the longer one counts."""
+"""Formats by file ending. If several endings match, the longest counts."""
 
 
 def ending_of(name: str) -> str:
-    """The ending of a file's name that says its format.
+    """Return the ending of a file name that identifies its format.
 
     Raises:
-        BadInput: when there is no such format.
+        BadInput: when no format has such an ending.
     """
     endings = [ending for ending in FORMATS if name.lower().endswith(ending)]
     if not endings:
@@ -119,7 +119,7 @@ def ending_of(name: str) -> str:
 
 
 def formats_of(run: Run) -> dict[str, Format]:
-    """The formats that this run can be exported as, by their endings."""
+    """Return the formats available for this run, by ending."""
     return {ending: form for ending, form in FORMATS.items() if form.available(run)}
 
 

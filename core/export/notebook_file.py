@@ -1,6 +1,6 @@
-"""A run as a Jupyter notebook that opens the bundle beside it, shows each phase, and tunes the ranking again.
+"""A run as a Jupyter notebook that opens its bundle, shows each phase, and tunes the ranking.
 
-Nothing of the run but its question and its id is in it, so that nothing of a page can be Markdown, HTML or code there.
+The notebook has only the question and id of the run, so that no text of a page can act as Markdown, HTML or code.
 """
 
 import re
@@ -16,7 +16,10 @@ _NOT_WORD = re.compile(r"[^\w ]")
 
 
 def notebook_file(run: Run) -> bytes:
-    """The notebook, in version 4.5 of the format, without outputs. Cells of what the run does not have are left out."""
+    """Return the notebook, without outputs.
+
+    It has version 4.5 of the format, and no cells for missing parts of the run.
+    """
     cells: list[dict[str, Any]] = [
         {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": source}
         | ({"outputs": [], "execution_count": None} if kind == "code" else {})
@@ -29,7 +32,7 @@ def notebook_file(run: Run) -> bytes:
 
 
 def _cells(run: Run) -> Iterator[tuple[str, str]]:
-    """Kind and source of each cell."""
+    """Yield kind and source of each cell."""
     yield (
         "markdown",
         f"# {_literal(run.question)}\n\nA run of OpenQuery. The first cell opens it from its bundle, a `.zip` in the "
@@ -74,7 +77,7 @@ def _cells(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _literal(text: str) -> str:
-    """One line of words in which nothing is Markdown, HTML or mathematics."""
+    """Escape a text to one line without Markdown, HTML or mathematics."""
     return _NOT_WORD.sub(lambda mark: f"&#{ord(mark[0])};", one_line(encodable(text), 1000)).replace(
         "_", "&#95;"
     )

@@ -1,8 +1,10 @@
-"""A run as one HTML file that needs no server and no network: data, script, style, fonts and page, each with its digest.
+"""A run as one HTML file that needs no server and no network.
 
-Nothing of a run is HTML in it. Data are JSON without `<`, which the script draws as elements and text nodes after
-it has compared every part with the manifest. The file's own policy lets a browser run and apply the parts with these
-digests and load nothing.
+It has data, script, style, fonts and page, each with its digest.
+
+Data of a run are never HTML. They are JSON without `<`, which the script draws as elements and text nodes after it has
+compared every part with the manifest. The file's policy lets a browser run and apply only the parts with these digests,
+and load nothing.
 """
 
 import base64
@@ -35,15 +37,15 @@ SCRIPTS = (
 )
 _PART = re.compile(rb'(<(?:script|style)[^>]* id="part-([a-z]+)">)(.*?)(</(?:script|style)>)', re.DOTALL)
 _DOCTYPE, _NODES = "<!doctype html>\n", "html HTML"
-"""What stands before the document's element, and the names of the nodes of such a document."""
+"""The text before the document's element, and the names of its nodes."""
 FONTS = {"Inter": "inter-latin.woff2", "Source Serif 4": "source-serif-4-latin.woff2"}
 
 
 def one_file(run: Run, *, full_texts: bool = True) -> str:
-    """The HTML file of a run, in whatever state it is.
+    """Return the HTML file of a run in any state.
 
-    Without `full_texts` it holds of the pages only the passages of the context and what stands around them; the
-    others are still ranked, but cannot be read.
+    Without `full_texts`, page texts are reduced to the passages of the context and their surroundings. The other
+    passages are still ranked, but cannot be read.
     """
     styles = {"style": _style(), "fonts": _fonts()}
     data = {name: _json(value) for name, value in run_parts(run, full_texts=full_texts).items()}
@@ -63,7 +65,7 @@ def one_file(run: Run, *, full_texts: bool = True) -> str:
 
 
 def _document(title: str, policy: str, parts: Mapping[str, str]) -> str:
-    """The HTML with these parts. It is written as a browser writes it, for the script compares all of it as that."""
+    """Return the HTML with these parts. It is serialized as in a browser, because the script compares all of it."""
     question = escape(title, quote=False)
     styles = "\n".join(f'<style id="part-{name}">{parts[name]}</style>' for name in ("style", "fonts"))
     blocks = "\n".join(
@@ -96,18 +98,18 @@ def _title(question: str) -> str:
 
 
 def is_one_file(document: bytes) -> bool:
-    """Whether a document is meant to be the HTML file of a run."""
+    """Whether a document looks like the HTML file of a run."""
     return document.startswith(b"<!doctype html>")
 
 
 def check_file(html: bytes) -> None:
     """Compare every byte of a run's HTML file with its manifest.
 
-    The file checks itself too, but whoever changes a file can change that check with it. A signature, which earlier
-    versions wrote, is not checked.
+    The file checks itself too, but a forger of the file can also change that check. Signatures of earlier versions are
+    not checked.
 
     Raises:
-        BadInput: when it is no such file, or was changed.
+        BadInput: when it is another kind of file, or was changed.
     """
     parts = {name.decode(): text for _, name, text, _ in _PART.findall(html)}
     document = parts.pop("manifest", b"")
@@ -136,7 +138,7 @@ def _policy(script: str, *styles: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON that no text in it can end: `<` is escaped, and with it every tag and comment."""
+    """Return JSON that contains no tag or comment, because `<` is escaped."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 

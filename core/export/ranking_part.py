@@ -1,4 +1,4 @@
-"""What ranks a run again outside of the server: its scores against the question, its vectors, and the rules' constants."""
+"""The data to rank a run again outside of the server: scores, vectors and constants of the rules."""
 
 from dataclasses import asdict
 from typing import Any
@@ -19,16 +19,18 @@ from core.stages.ranking.near_duplicates import clusters
 from core.text.domains import host_of
 
 _SHARES = (0.5, 0.5 * UNSUPPORTED_LANGUAGE_WEIGHT, 0.0, 1.0)
-"""What `cosine_share` makes of a weight of 0.5: itself, less, none of it, everything. The script counts them from 0."""
+"""Results of `cosine_share` for a weight of 0.5: unchanged, reduced, none, all. The script numbers them from 0."""
 
 
 def ranking_part(run: Run) -> dict[str, Any] | None:
-    """The part `ranking` of a run in one file, from which `ranking.js` ranks as `core.stages.rank` does; None without a ranking.
+    """Return the part `ranking` of a run, or None without a ranking.
 
-    Passages are rows, pages numbers of `pages`. Scores are the server's own, to the bit. Vectors, which
-    diversity alone needs, are whole numbers of 16 bits, to be multiplied by `unit`: for components within one range
-    that is more exact than float16. `length` counts the characters of a passage that is stripped, as the
-    shortest passage is measured.
+    From it, `ranking.js` ranks like `core.stages.rank`.
+
+    Passages are rows, and pages are numbers of `pages`. Scores equal the server's scores to the bit. Vectors, which
+    only diversity needs, are 16-bit integers to be multiplied by `unit`: for components within one range that is more
+    exact than float16. `length` counts the characters of the stripped passage, because the shortest passage is measured
+    so.
     """
     index, ranking = run.index, run.ranking
     if index is None or ranking is None:
@@ -57,7 +59,7 @@ def ranking_part(run: Run) -> dict[str, Any] | None:
 
 
 def _fixed_point(vectors: NDArray[np.float32] | None) -> tuple[NDArray[np.int16] | None, float]:
-    """Components as steps from -32,767 to 32,767, and the size of a step; what is not a number is 0."""
+    """Return components as 16-bit steps, and the step size. Values that are not numbers become 0."""
     if vectors is None or not vectors.size:
         return None, 0.0
     finite = np.nan_to_num(vectors)
@@ -66,7 +68,7 @@ def _fixed_point(vectors: NDArray[np.float32] | None) -> tuple[NDArray[np.int16]
 
 
 def page_keys(passages: tuple[Passage, ...]) -> tuple[str, ...]:
-    """The keys of the passages' pages, each once, in the order of their first passages."""
+    """Return the distinct page keys in order of their first passages."""
     return tuple(dict.fromkeys(passage.place.page for passage in passages))
 
 

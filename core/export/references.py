@@ -1,4 +1,4 @@
-"""The pages behind an answer as references: one for each page, with its authors, dates and the numbers of its sources."""
+"""The cited pages of an answer as references, with authors, dates and source numbers."""
 
 import re
 from dataclasses import dataclass
@@ -19,24 +19,24 @@ class Reference:
     """A page as a reference. Texts are untrusted, and on one line."""
 
     key: str
-    """Lower-case letters, digits and hyphens: none other has it in the run."""
+    """Lower-case letters, digits and hyphens, unique in the run."""
     title: str
     authors: tuple[str, ...]
     container: str
     """The name of the site, or the collection of a document."""
     url: str
-    """Empty for a document of a collection."""
+    """The address, or "" for a document of a collection."""
     language: str
     issued: tuple[int, ...]
-    """Year, month and day, as far as they are known."""
+    """The known ones of year, month and day."""
     accessed: tuple[int, ...]
-    """Year, month and day in UTC on which the run was asked; empty where that is unknown."""
+    """Year, month and day in UTC of the question, or empty if unknown."""
     numbers: tuple[int, ...]
-    """Those of its sources in the answer."""
+    """The numbers of its sources in the answer."""
 
 
 def references(run: Run) -> tuple[Reference, ...]:
-    """The pages of the answer's sources, in the order of their numbers.
+    """Return the pages of the answer's sources, by source number.
 
     Raises:
         BadInput: when the run has no sources.

@@ -1,4 +1,4 @@
-"""A run that happens again: its events at their original times, faster or slower, halting where a phase begins."""
+"""Replay the events of a run at their times, at any speed, with halts at phases."""
 
 import asyncio
 import math
@@ -13,14 +13,17 @@ from core.run.recorded_run import RecordedRun
 from core.run.state import Run, RunStatus
 
 TICK = 0.05
-"""The longest sleep in seconds, so that `play` shows at once."""
+"""The longest sleep in seconds, so that `play` takes effect at once."""
 _EXACT = 1e-6
-"""Seconds below which two times are the same: sums of a clock's readings are rounded."""
+"""The difference in seconds below which two times are equal, because clock readings are rounded."""
 
 
 class Playhead:
-    """Where a replay stands: a position in seconds since the run began, which moves `speed` times as fast as the clock,
-    and halts at each of `halts`, and when it is paused, until `play` is called."""
+    """The position of a replay in seconds since the run began.
+
+    It moves `speed` times as fast as the clock. It halts at each of `halts`, and when it is paused, until `play` is
+    called.
+    """
 
     def __init__(
         self, *, speed: float = 1.0, halts: Iterable[float] = (), clock: Callable[[], float] = time.monotonic
@@ -37,34 +40,37 @@ class Playhead:
 
     @property
     def halted(self) -> bool:
-        """Whether it stands still until `play` is called."""
+        """Whether the replay halts until `play` is called."""
         return self._paused or self.position == self._next_halt
 
     @property
     def speed(self) -> float:
-        """How many seconds of the run pass in one."""
+        """Seconds of the run per second of the clock."""
         return self._speed
 
     def play(self) -> None:
-        """Go on from the position."""
+        """Continue from the position."""
         self._hold(paused=False)
 
     def skip_to(self, position: float) -> None:
-        """Go on from a later position at once."""
+        """Continue from a later position at once."""
         self._start, self._since = max(self.position, position), self._clock()
 
     def pause(self) -> None:
-        """Stand still at the position."""
+        """Pause at the position."""
         self._hold(paused=True)
 
     def change(self, *, speed: float | None = None, halts: Iterable[float] | None = None) -> None:
-        """Go on at another speed or with other halts; where it stands still, it does so until `play` is called."""
+        """Change speed or halts. A halted replay stays halted until `play` is called."""
         self._hold(paused=self.halted)
         self._speed = self._speed if speed is None else speed
         self._halts = self._halts if halts is None else sorted(halts)
 
     def seconds_until(self, position: float) -> float:
-        """Seconds of the clock until it is there, 0 when it is; infinite when it halts before."""
+        """Return seconds of the clock until `position` is reached.
+
+        It is 0 when reached, and infinite if a halt precedes it.
+        """
         if (distance := position - self.position) <= _EXACT:
             return 0.0
         return math.inf if self._paused or self._next_halt < position else distance / self._speed
@@ -74,12 +80,12 @@ class Playhead:
 
     @property
     def _next_halt(self) -> float:
-        """The first halt after the position from which it moves."""
+        """The first halt after the start of the current movement."""
         return next((halt for halt in self._halts if halt > self._start), math.inf)
 
 
 class Replay:
-    """A recorded run as far as a playhead is.
+    """A recorded run up to the position of a playhead.
 
     Raises:
         BadInput: when the run has no events.
@@ -93,7 +99,7 @@ class Replay:
             )
         self.recorded, self.playhead = recorded, playhead
         self._run, self._next = recorded.base or Run(), 0
-        if recorded.base:  # what it was before its first event took its time unrecorded
+        if recorded.base:  # the time before the first event has no records
             playhead.skip_to(recorded.base.seconds)
 
     @property
@@ -103,18 +109,18 @@ class Replay:
 
     @property
     def seconds_until_next(self) -> float:
-        """Seconds of the clock until the next event happens; infinite when the playhead halts before."""
+        """Seconds of the clock until the next event, infinite if a halt precedes it."""
         return self.playhead.seconds_until(self.recorded.records[self._next].at)
 
     def due(self) -> Iterator[tuple[Record, Run]]:
-        """Each record that the playhead has reached and that has not happened yet, with the run after it."""
+        """Yield each new record up to the playhead, with the run after it."""
         while not self.ended and self.seconds_until_next == 0:
             record = self.recorded.records[self._next]
             self._run, self._next = self._run.apply(record), self._next + 1
             yield record, self._run
 
     def current(self) -> Run:
-        """The run where the playhead is. It is under way until its last event, also where it ended and went on."""
+        """Return the run at the playhead. It is running until its last event, even if it ended and was continued."""
         for _ in self.due():
             pass
         return self._run if self.ended else replace(self._run, status=RunStatus.RUNNING)
@@ -123,7 +129,7 @@ class Replay:
 async def replay(
     recorded: RecordedRun, playhead: Playhead, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 ) -> AsyncGenerator[tuple[Record, Run]]:
-    """Each record of a run once the playhead is there, with the run after it.
+    """Yield each record of a run at its time, with the run after it.
 
     Raises:
         BadInput: when the run has no events.
@@ -137,7 +143,7 @@ async def replay(
 
 
 def phase_starts(recorded: RecordedRun, phases: Collection[Phase]) -> tuple[float, ...]:
-    """The times at which these phases began, each once for every time it did."""
+    """Return all times at which these phases began."""
     return tuple(
         record.at
         for record in recorded.records

@@ -1,4 +1,4 @@
-"""A run as the values that one HTML file shows: what was asked, done, found and answered."""
+"""The values that one HTML file of a run shows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -24,15 +24,15 @@ from core.text.markdown.safe_markdown import web_address
 from core.text.sanitize import json_without_surrogates, one_line, plural
 
 SURROUNDINGS = 800
-"""Characters on each side of a passage of the context that stay when full texts are left out."""
+"""The most characters on each side of a context passage that stay when full texts are left out."""
 
 
 def run_parts(run: Run, *, full_texts: bool = True) -> dict[str, Any]:
-    """The parts of the file by name, as JSON values; those of the ranking are None for a run without one.
+    """Return the parts of the file by name, as JSON values.
 
-    `texts` has the pages with pieces of their text, each with its offset, and the places of the passages by row.
-    Offsets count characters as Python does. Without `full_texts` the pieces are the passages of the context with
-    `SURROUNDINGS`.
+    The parts of the ranking are None for a run without a ranking. `texts` has the pages with pieces of their text, each
+    with its offset, and the places of the passages by row. Offsets count characters of Python. Without `full_texts` the
+    pieces are the passages of the context with `SURROUNDINGS`.
     """
     ranking = ranking_part(run)
     parts = {
@@ -87,7 +87,10 @@ def _run(run: Run, *, full_texts: bool) -> dict[str, Any]:
 
 
 def _sections(run: Run) -> Iterator[dict[str, Any]]:
-    """The sub-questions of a deep run with what became of each; of a plan that nobody has approved, themselves alone."""
+    """Yield the sub-questions of a deep run with their outcomes.
+
+    A plan that nobody has approved has only sub-questions.
+    """
     for section in run.sections:
         is_interrupted = section.state is SectionState.RESEARCHING and not run.live
         yield {
@@ -102,7 +105,7 @@ def _sections(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _facts(run: Run) -> Iterator[tuple[str, str]]:
-    """Figures of the answer with what they count; the last one, without a figure, names its author and time."""
+    """Yield figures of the answer with their units. The last item has no figure, and names author and time."""
     if (version := partial_version(run)) is None:
         return
     stats, seconds = answer_stats(version), answer_seconds(run)
@@ -120,7 +123,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _numbers(run: Run) -> list[tuple[int, int]]:
-    """Rows of the index with their source numbers: those of the answer, else those that an answer would have."""
+    """Return index rows with source numbers. They are the answer's numbers, or the numbers that an answer would use."""
     if run.index is None:
         return []
     rows = {passage.id: row for row, passage in enumerate(run.index.passages)}
@@ -159,7 +162,7 @@ def _texts(run: Run, *, full_texts: bool) -> dict[str, Any]:
 
 
 def _pieces(run: Run, key: str, places: list[Place]) -> Iterator[tuple[int, str]]:
-    """What stays of a page around these places: offsets and texts. Where two of them meet, they are one."""
+    """Yield offsets and texts of a page around these places. Overlapping pieces are merged."""
     text = run.pages[key].text
     spans: list[tuple[int, int]] = []
     for place in sorted(places, key=lambda place: place.start):

@@ -21,8 +21,11 @@ _NUMBERS = ("rank", "source", "start", "end")
 
 
 def passages_csv(run: Run) -> bytes:
-    """A row a passage, best first, as UTF-8 with a byte order mark. A text that a spreadsheet would run as a formula begins
-    with an apostrophe. Raises as `_columns`."""
+    """Return a row for each passage as CSV, best first.
+
+    The text is UTF-8 with a byte order mark. Cells that a spreadsheet would run as formulas begin with an apostrophe.
+    Raises the errors of `_columns`.
+    """
     columns = _columns(run)
     file = io.StringIO(newline="")
     writer = csv.writer(file)
@@ -32,8 +35,10 @@ def passages_csv(run: Run) -> bytes:
 
 
 def passages_parquet(run: Run) -> bytes:
-    """The same rows as Parquet, with the passage's unit vector in `vector` where the run has vectors. Raises as `_columns`,
-    and as `_parquet`."""
+    """Return the passages as Parquet, like `passages_csv`.
+
+    The column `vector` has the unit vector, if the run has vectors. Raises the errors of `_columns` and `_parquet`.
+    """
     vectors = None
     if run.index is not None and run.index.vectors is not None and run.ranking is not None:
         vectors = run.index.vectors[run.ranking.order]
@@ -41,18 +46,20 @@ def passages_parquet(run: Run) -> bytes:
 
 
 def hits_parquet(run: Run) -> bytes:
-    """The rows of `hit_columns` as Parquet. Raises as `_parquet`."""
+    """Return the rows of `hit_columns` as Parquet. Raises the errors of `_parquet`."""
     return _parquet(hit_columns(run))
 
 
 def pages_parquet(run: Run) -> bytes:
-    """The rows of `page_columns` as Parquet. Raises as `_parquet`."""
+    """Return the rows of `page_columns` as Parquet. Raises the errors of `_parquet`."""
     return _parquet(page_columns(run))
 
 
 def passage_columns(run: Run) -> dict[str, list[Any]]:
-    """The columns of the table by their names, without rows before there is a ranking. `source` is the number in the
-    context, or None; `start` and `end` are where the passage stands in the text of its page."""
+    """Return the passage columns by name, empty without a ranking.
+
+    `source` is the number in the context, or None. `start` and `end` are the passage's offsets in the text of its page.
+    """
     rows = ranked_passages(run)
     places = [run.index.passages[row.row].place for row in rows] if run.index else []
     return {
@@ -74,7 +81,7 @@ def passage_columns(run: Run) -> dict[str, list[Any]]:
 
 
 def hit_columns(run: Run) -> dict[str, list[Any]]:
-    """A row a hit in their merged order, with the queries that found it and what became of it."""
+    """Return hit columns in merged order. They include the queries that found each hit, and its outcome."""
     rows = hit_progress(run)
     return {
         "place": [row.place for row in rows],
@@ -92,7 +99,7 @@ def hit_columns(run: Run) -> dict[str, list[Any]]:
 
 
 def page_columns(run: Run) -> dict[str, list[Any]]:
-    """A row a page that was read, in the order of the hits, with its extractor, length and passages."""
+    """Return columns of the read pages, in order of hits. They include extractor, length and number of passages."""
     counts = Counter(passage.place.page for passage in (run.index.passages if run.index else ()))
     pages = ({page.key: page for page in run.ranked_pages} | dict(run.pages)).values()
     return {
@@ -109,7 +116,7 @@ def page_columns(run: Run) -> dict[str, list[Any]]:
 
 
 def _columns(run: Run) -> Mapping[str, Sequence[Any]]:
-    """Raises BadInput: when the run has no ranked passages."""
+    """Return the passage columns. Raises BadInput when the run has no ranked passages."""
     columns = passage_columns(run)
     if not columns["rank"]:
         raise BadInput("This run has no ranked passages.", hint="Export it as .json or .zip.")
@@ -117,7 +124,7 @@ def _columns(run: Run) -> Mapping[str, Sequence[Any]]:
 
 
 def _parquet(columns: Mapping[str, Sequence[Any]], vectors: NDArray[np.float32] | None = None) -> bytes:
-    """Raises BadInput: when there are no rows, or pyarrow is not installed."""
+    """Return a table as Parquet. Raises BadInput when it has no rows, or pyarrow is not installed."""
     try:
         import pyarrow as pa
         from pyarrow import parquet

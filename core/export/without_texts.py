@@ -1,4 +1,4 @@
-"""A run without the texts of its pages, for those who may not pass the texts on."""
+"""A run without the texts of its pages, for people who may not pass the texts on."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +13,7 @@ from core.run.recorded_run import RecordedRun
 
 Json = dict[str, Any]
 _EMPTIED: Json = {"hidden": "", "injection_signs": [], "sections": [], "structures": [], "metadata": {}}
-"""Other fields of an article that hold words of a page."""
+"""Other fields of an article with words of a page."""
 
 
 def filling(start: int, end: int) -> str:
@@ -26,7 +26,7 @@ def without_texts(recorded: RecordedRun) -> RecordedRun:
 
     Dropped are texts of pages and passages, snippets, prompts, reasoning of models, results of an agent's tools,
     headings, earlier exchanges, whole messages of chat clients, vectors (texts can be guessed from them), and answers
-    that are not all a model's own. Titles and addresses stay.
+    that a model did not write alone. Titles and addresses stay.
     """
     base = orjson.loads(run_to_json(recorded.base)) if recorded.base else None
     events = [orjson.loads(event_to_json(without_vectors(record.event))) for record in recorded.records]
@@ -71,11 +71,11 @@ def _emptied(value: Any, answers_stay: bool) -> Any:
 
 
 def _without_words(value: Json, answers_stay: bool) -> Json:
-    """Return an object, told by its fields, without what it quotes."""
+    """Return an object without the words it quotes. Its fields identify its kind."""
     match value:
         case {"snippet": str()}:
             return {**value, "snippet": ""}
-        case {"event": "ModelThought"}:  # thoughts repeat what their model has read
+        case {"event": "ModelThought"}:  # reasoning repeats what the model has read
             return {**value, "text": ""}
         case {"purpose": str(), "reasoning": str(), "written_from": _}:
             return {**value, "reasoning": ""}
@@ -99,7 +99,7 @@ def _without_words(value: Json, answers_stay: bool) -> Json:
 
 
 def _objects(value: Any) -> Iterator[Json]:
-    """Every object in a JSON value."""
+    """Yield every object in a JSON value."""
     if isinstance(value, dict):
         yield value
     if isinstance(value, dict | list):
