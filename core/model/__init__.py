@@ -1,4 +1,4 @@
-"""The values of a run. All are frozen; web text in them is untrusted and plain, never markup."""
+"""The values of a run. All are frozen. Web text in them is untrusted and plain, never markup."""
 
 from core.model.answers import Answer, AnswerKind, Citation, CitationCheck, Sentence
 from core.model.arrays import Floats, Rows, array_to_json

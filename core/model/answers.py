@@ -1,4 +1,4 @@
-"""What was answered: the answer and its citations."""
+"""The answer and its citations."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -8,19 +8,19 @@ from core.model.usage import Usage
 
 
 class AnswerKind(StrEnum):
-    """Who wrote the answer."""
+    """The author of the answer."""
 
     WRITTEN = "written"
-    """The chat model, from the sources."""
+    """Written by the chat model from the sources."""
     EXTRACTIVE = "extractive"
     """Sentences quoted from the sources, because no chat model is connected."""
     NOT_FOUND = "nothing"
-    """Nobody: the sources do not hold an answer."""
+    """No answer, because the sources do not hold it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What was written about a question, and by whom."""
+    """The answer to a question, and its author."""
 
     kind: AnswerKind
     text: str
@@ -28,14 +28,14 @@ class Answer:
     usage: Usage | None = None
     finish: str | None = None
     complete: bool = True
-    """False when the stream broke or was stopped; `text` is then what came."""
+    """False if the stream broke or was stopped. `text` is then incomplete."""
     cached: bool = False
     """Whether the model wrote it for an earlier run, from the same sources. No tokens were used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """A mark such as [2] at `answer.text[start:end]`. `known` is False when no source has that number."""
+    """A mark such as [2] at `answer.text[start:end]`. `known` is False if no source has that number."""
 
     number: int
     start: int
@@ -45,21 +45,21 @@ class Citation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence of the answer at `answer.text[start:end]`, with the known numbers that it cites.
+    """A sentence of the answer with the known numbers that it cites. It is at `answer.text[start:end]`.
 
-    What counts as one, and what `text` leaves out of the answer's Markdown, `core.text.markdown.cited_sentences` says.
+    `core.text.markdown.cited_sentences` defines sentences, and the Markdown that `text` leaves out.
     """
 
     start: int
     end: int
     cites: tuple[int, ...]
     text: str = ""
-    """Its words, without marks of Markdown and of citations."""
+    """The words, without marks of Markdown and of citations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitationCheck:
-    """The answer's citations, resolved against the numbers that exist."""
+    """The answer's citations, resolved against the existing numbers."""
 
     citations: tuple[Citation, ...] = ()
     sentences: tuple[Sentence, ...] = ()
@@ -68,10 +68,10 @@ class CitationCheck:
 
     @property
     def citation_counts(self) -> Counter[int]:
-        """How many sentences cite each source. A sentence with several marks of one source cites it once."""
+        """The number of citing sentences for each source. A sentence with several marks of one source cites it once."""
         return Counter(number for sentence in self.sentences for number in sentence.cites)
 
     @property
     def unknown(self) -> tuple[int, ...]:
-        """Numbers that are cited and that no source has, each once, ascending."""
+        """The distinct cited numbers without a source, ascending."""
         return tuple(sorted({mark.number for mark in self.citations if not mark.known}))

@@ -1,4 +1,4 @@
-"""Arrays that go to JSON and back bit for bit, and come back read-only."""
+"""Convert arrays to JSON and back bit for bit. Restored arrays are read-only."""
 
 from __future__ import annotations
 
@@ -9,23 +9,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import ValidationInfo
 
-# numpy, pydantic and pybase64 are imported where they are used: reading processes hold no arrays, and these would be
-# a third of the memory of each.
+# numpy, pydantic and pybase64 are imported inside functions, because extraction processes hold no arrays, and these
+# packages would be a third of the memory of each.
 
 
 def array_to_json(array: NDArray[Any]) -> dict[str, Any]:
-    """`{"dtype", "shape", "base64"}`: exact, and a quarter of the size of the numbers written out."""
+    """Return an array as `{"dtype", "shape", "base64"}`.
+
+    This is exact, and a quarter of the size of decimal numbers.
+    """
     import numpy as np
     import pybase64
 
     data = pybase64.b64encode_as_string(
         np.ascontiguousarray(array).data
-    )  # without a copy of the array as bytes
+    )  # without copying the array to bytes
     return {"dtype": str(array.dtype), "shape": list(array.shape), "base64": data}
 
 
 ARRAYS = "arrays"
-"""The key of the validation context for a function that returns the array of a name, for `{"part": name}`."""
+"""The validation context's key for a function that returns an array by name, for `{"part": name}`."""
 
 
 def _array_from_json(value: Any, info: ValidationInfo) -> NDArray[Any]:
@@ -43,7 +46,7 @@ def _array_from_json(value: Any, info: ValidationInfo) -> NDArray[Any]:
 
 
 class _AsJson:
-    """Tells pydantic to read and write an array as `array_to_json` does."""
+    """Tells pydantic to write arrays with `array_to_json` and to read that form."""
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> Any:
         from pydantic_core import core_schema

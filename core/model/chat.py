@@ -1,8 +1,8 @@
-# ruff: noqa: TRY004  # what was sent is wrong in one way, whatever its type
-"""What is said to models and what they say: messages, tools and streamed replies, with OpenAI's JSON form.
+# ruff: noqa: TRY004  # invalid requests raise ValueError, whatever the type of the value
+"""Messages to models and their replies: messages, tools and streamed chunks, with OpenAI's JSON form.
 
-`to_json` gives what OpenAI's chat completions API has for a value; `from_json` reads it, and raises `ValueError`
-for anything else.
+`to_json` returns the form of OpenAI's chat completions API. `from_json` reads it, and raises `ValueError` for anything
+else.
 """
 
 import re
@@ -37,12 +37,12 @@ class ToolFunction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDefinition:
-    """A tool that is offered to a model; every tool is a function."""
+    """A tool that is offered to a model. Every tool is a function."""
 
     function: ToolFunction
 
     def to_json(self) -> dict[str, Any]:
-        """As an entry of `tools` in a chat request."""
+        """Return an entry of `tools` for a chat request."""
         function = self.function
         description = {"description": function.description} if function.description else {}
         return {
@@ -55,7 +55,7 @@ class ToolDefinition:
         """Read an entry of `tools`.
 
         Raises:
-            ValueError: with what it lacks.
+            ValueError: when parts are missing. The message names them.
         """
         function = _function_of(value)
         name, description = function.get("name"), function.get("description") or ""
@@ -67,7 +67,7 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionCall:
-    """A call as the model wrote it: `arguments` is meant to be a JSON object, and may be anything."""
+    """A function call written by a model. `arguments` should be a JSON object, but may be any text."""
 
     name: str
     arguments: str = "{}"
@@ -79,7 +79,7 @@ class FunctionCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A model's request to call a function. The result goes back in a `Message` of role tool with the same id."""
+    """A model's request to call a function. The result is sent in a `Message` of role tool with the same id."""
 
     id: str
     function: FunctionCall
@@ -89,7 +89,7 @@ class ToolCall:
             raise ValueError("a tool call needs an id")
 
     def to_json(self) -> dict[str, Any]:
-        """As an entry of `tool_calls` in a message."""
+        """Return an entry of `tool_calls` for a message."""
         function = {"name": self.function.name, "arguments": self.function.arguments}
         return {"id": self.id, "type": "function", "function": function}
 
@@ -98,7 +98,7 @@ class ToolCall:
         """Read an entry of `tool_calls`.
 
         Raises:
-            ValueError: with what it lacks.
+            ValueError: when parts are missing. The message names them.
         """
         function = _function_of(value)
         call_id, name, arguments = value.get("id"), function.get("name"), function.get("arguments")
@@ -108,7 +108,7 @@ class ToolCall:
 
 
 def _function_of(value: Any) -> dict[str, Any]:
-    """The function of a tool's or tool call's JSON."""
+    """Return the function of a tool's or tool call's JSON."""
     function = value.get("function") if isinstance(value, dict) else None
     if not isinstance(function, dict) or value.get("type", "function") != "function":
         raise ValueError("a tool is an object with type function and a function")
@@ -122,8 +122,8 @@ def _function_of(value: Any) -> dict[str, Any]:
 class Message:
     """One message of a conversation.
 
-    Only an assistant calls tools, and only a tool's message answers a call, by `tool_call_id`. Content that is
-    null in JSON is empty here.
+    Only an assistant calls tools, and only a tool's message answers a call, by `tool_call_id`. Null content in JSON is
+    "" here.
     """
 
     role: Role
@@ -140,7 +140,7 @@ class Message:
             raise ValueError("a tool's message has a tool_call_id, and no other has")
 
     def to_json(self) -> dict[str, Any]:
-        """As an entry of `messages` in a chat request."""
+        """Return an entry of `messages` for a chat request."""
         message: dict[str, Any] = {"role": self.role, "content": self.content}
         if self.tool_calls:
             message["content"] = self.content or None
@@ -154,7 +154,7 @@ class Message:
         """Read an entry of `messages`.
 
         Raises:
-            ValueError: with what is wrong with it.
+            ValueError: when the entry is invalid. The message says why.
         """
         if not isinstance(value, dict):
             raise ValueError("a message is an object")
@@ -170,7 +170,7 @@ class Message:
 
 
 def content_text(content: Any) -> str:
-    """The text of a message's content, which may be a list of parts; empty where there is none."""
+    """Return the text of a message's content, or "". The content may be a list of parts."""
     if isinstance(content, list):
         return "".join(content_text(part.get("text")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
@@ -181,10 +181,10 @@ def content_text(content: Any) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamChunk:
-    """A piece of a streamed reply: text, reasoning or one whole tool call; the last has `finish` and maybe `usage`.
+    """A piece of a streamed reply: text, reasoning or a whole tool call. The last piece has `finish` and maybe `usage`.
 
-    One with `retry` comes before a wait: the request is sent again, and nothing of the reply has come yet. An empty
-    chunk tells that a part of the reply has come which is held back.
+    A chunk with `retry` precedes a wait. The request is then sent again, before any part of the reply has come. An
+    empty chunk reports that a held-back part of the reply has come.
     """
 
     text_delta: str = ""
@@ -194,16 +194,16 @@ class StreamChunk:
     usage: Usage | None = None
     retry: Retry | None = None
     takes_back: bool = False
-    """All text so far was reasoning, and `reasoning_delta` has it: the answer begins after it."""
+    """Whether all earlier text was reasoning. `reasoning_delta` repeats it, and the answer begins after it."""
     skipped: int = 0
-    """Frames of the reply that carried nothing, in the last chunk."""
+    """The number of empty frames in the reply, in the last chunk."""
     cut: str = ""
-    """Why the reply was ended from this side, in words that follow "The answer"; `finish` is then `length`."""
+    """The reason why OpenQuery ended the reply, to follow "The answer". `finish` is then `length`."""
 
 
 @dataclass(slots=True)
 class ReplyText:
-    """The text and the reasoning of a reply, joined from its chunks."""
+    """The joined text and reasoning of a reply's chunks."""
 
     text: str = ""
     reasoning: str = ""

@@ -8,7 +8,7 @@ from core.model.usage import ModelUsage
 
 
 class ClientTaskKind(StrEnum):
-    """Kinds of tasks that chat clients set, beside the person's questions."""
+    """Kinds of tasks that chat clients set, besides the person's questions."""
 
     TITLE = "title"
     TAGS = "tags"
@@ -17,12 +17,12 @@ class ClientTaskKind(StrEnum):
     QUERIES = "queries"
     """Search queries for the client's own search."""
     QUESTION = "question"
-    """The last question, rewritten so that it stands alone."""
+    """The last question, rewritten as a standalone question."""
     COMPLETION = "completion"
     """The rest of a text that the person is typing."""
     SUMMARY = "summary"
     OTHER = "other"
-    """Such as an emoji or a prompt for an image."""
+    """Any other task, such as an emoji or a prompt for an image."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class ClientRequest:
     reply: str | None = None
     """The reply to a task without a chat model, or None."""
     origins: frozenset[str] = frozenset()
-    """Origins of the texts that a task may quote, as `Run.origins`."""
+    """Origins of the texts that a task may quote, see `Run.origins`."""
     notes: tuple[str, ...] = ()
     """Notes for a person on how the request was read."""
     usage: tuple[ModelUsage, ...] = ()

@@ -1,4 +1,4 @@
-"""Conversations: exchanges, and the place of a question in one."""
+"""Conversations: exchanges, and the position of a question."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,19 +9,19 @@ from core.model.usage import ModelUsage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """A question and its answer. The answer may quote pages, so its text is untrusted; it may be empty."""
+    """A question and its answer. The answer may quote pages, so its text is untrusted. It may be empty."""
 
     question: str
     answer: str
     origins: frozenset[str] = frozenset()
-    """Where the texts come from that the answer may quote, as `Run.origins`."""
+    """The origins of texts that the answer may quote, see `Run.origins`."""
 
 
 class AnswerFrom(StrEnum):
-    """What a follow-up question is answered from."""
+    """The pages that may answer a follow-up question."""
 
     PAGES = "pages"
-    """The pages in hand: those that earlier questions of the conversation have read. Nothing is searched or fetched."""
+    """Pages that earlier questions of the conversation have read. Nothing is searched or fetched."""
     SEARCH = "search"
     """New pages alone."""
     BOTH = "both"
@@ -29,32 +29,32 @@ class AnswerFrom(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What makes a run a follow-up: the run before it, and what it takes over from the conversation.
+    """The position of a follow-up run in its conversation.
 
     The run's question is the standalone question, which was derived from `written`. The first question of a
     conversation has no turn.
     """
 
     conversation: str
-    """The id of the run with the first question; empty: this run, which follows questions that were asked elsewhere."""
+    """The id of the first run, or "" for this run after questions that were asked elsewhere."""
     follows: str
-    """The id of the run before it; empty: the question before it was asked elsewhere."""
+    """The id of the previous run, or "" if the previous question was asked elsewhere."""
     number: int
     """The first question is number 1."""
     written: str
     """The question as the person wrote it."""
     answer_from: AnswerFrom
     author: str = ""
-    """The identity of the model that rewrote it; empty: no model did."""
+    """The identity of the model that rewrote the question, or ""."""
     coverage: float | None = None
-    """How far the pages in hand cover the question, from 0 to 1; None where that was not measured."""
+    """The share of the question that known pages cover, from 0 to 1, or None if unmeasured."""
     history: tuple[Exchange, ...] = ()
-    """Exchanges before it that are given to the model that answers, oldest first."""
+    """Earlier exchanges for the answering model, oldest first."""
     numbers: Mapping[str, int] = field(default_factory=dict)
-    """The source numbers of the conversation so far, by passage id. A passage keeps its number."""
+    """The source numbers of earlier turns, by passage id. A passage keeps its number."""
     notes: tuple[str, ...] = ()
-    """What a person should know of how the question was rewritten and its coverage measured."""
+    """Notes for a person on rewriting the question and measuring its coverage."""
     seconds: float = 0.0
-    """What rewriting it took; 0 in runs of earlier versions."""
+    """Seconds of rewriting the question, or 0 in runs of earlier versions."""
     usage: tuple[ModelUsage, ...] = ()
-    """What the models took that did so, which counts in the run."""
+    """Usage of the rewriting and measuring models, which counts in the run."""

@@ -1,4 +1,4 @@
-"""What was searched and found: queries, results, hits with their lineage."""
+"""Queries, search results, and hits with their origins."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,25 +21,25 @@ class Phase(StrEnum):
 
 
 class Author(StrEnum):
-    """Who wrote a query."""
+    """The author of a query."""
 
     MODEL = "model"
     QUESTION = "question"
     PERSON = "person"
     CONVERSATION = "conversation"
-    """Nobody: the query stands for the pages of earlier turns, which are its results."""
+    """No author. The query's results are the pages of earlier turns."""
     AGENT = "agent"
-    """Nobody: the query stands for the addresses that an agent opened by itself, which are its results."""
+    """No author. The query's results are the addresses that an agent opened by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A search query, and who wrote it."""
+    """A search query with its author."""
 
     text: str
     author: Author
     library: bool = False
-    """Whether an agent searched the library for it, and nothing else."""
+    """Whether an agent searched only the library for it."""
 
 
 # --- search -----------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One row of one search reply, as the backend gave it. `rank` counts from 1."""
+    """One row of a search reply from the backend. `rank` counts from 1."""
 
     url: str
     title: str
@@ -56,14 +56,14 @@ class Result:
     engines: tuple[str, ...] = ()
     published: str | None = None
     collection: str = ""
-    """The collection that it is a passage of; empty for a page of the web."""
+    """The collection of a passage, or "" for a page of the web."""
     similarity: float | None = None
-    """The cosine similarity that the vector database gave; None for a page of the web."""
+    """The cosine similarity by the vector database, or None for a page of the web."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchReply:
-    """What one query found. `unresponsive_engines` names engines that did not answer, with the reason they gave.
+    """The reply to one query. `unresponsive_engines` names engines that did not answer, with their reasons.
 
     `unknown_engines` names engines and categories of the knobs that the backend does not have.
     """
@@ -72,19 +72,19 @@ class SearchReply:
     results: tuple[Result, ...]
     unresponsive_engines: tuple[tuple[str, str], ...] = ()
     usage: ModelUsage | None = None
-    """What embedding the query took, where collections were searched."""
+    """The usage of embedding the query, if collections were searched."""
     unknown_engines: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
-    """What the search engine itself answers, in words."""
+    """Answers of the search engine itself."""
     corrections: tuple[str, ...] = ()
-    """The query in other spelling, as the search engine corrects it."""
+    """Corrected spellings of the query by the search engine."""
     suggestions: tuple[str, ...] = ()
     """Other queries that the search engine suggests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitOrigin:
-    """One line of a hit's lineage: which query found it, at which rank, through which engines."""
+    """The origin of a hit: query, rank and engines."""
 
     query: str
     rank: int
@@ -93,7 +93,7 @@ class HitOrigin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One address, however many queries found it. `key` is its canonical form and its name in the run."""
+    """A found address, with all queries that found it. `key` is its canonical form and its name in the run."""
 
     key: str
     url: str
@@ -104,14 +104,14 @@ class Hit:
     """Reciprocal rank fusion over the queries that found it."""
     published: str | None = None
     collection: str = ""
-    """The collection that it is a passage of; empty for a page of the web."""
+    """The collection of a passage, or "" for a page of the web."""
     similarity: float | None = None
-    """The highest cosine similarity that the vector database gave; None for a page of the web."""
+    """The highest cosine similarity by the vector database, or None for a page of the web."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skip:
-    """A hit that was not read, and why."""
+    """A hit that was not read, with the reason."""
 
     key: str
     url: str

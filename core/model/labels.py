@@ -1,4 +1,4 @@
-"""Labels: how relevant a range of a page's text is to a question."""
+"""Labels: the relevance of text ranges to a question."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -7,7 +7,7 @@ from core.model.passages import Place
 
 
 class Grade(IntEnum):
-    """How relevant a text is. The number is its gain in nDCG."""
+    """The relevance of a text. The number is its gain in nDCG."""
 
     NOT_RELEVANT = 0
     PARTLY = 1
@@ -16,10 +16,10 @@ class Grade(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """The grade of `text`, which stood at `place` when it was labelled."""
+    """The grade of `text`, which was at `place` when it was labelled."""
 
     place: Place
     digest: str
-    """Of the page's whole text."""
+    """The digest of the page's whole text."""
     text: str
     grade: Grade

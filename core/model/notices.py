@@ -1,4 +1,4 @@
-"""What a person should know of how an answer was made."""
+"""Notices for a person about how an answer was made."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,14 +6,14 @@ from enum import StrEnum
 from core.model.hits import Phase
 
 CAVEAT = "These sources may not answer this."
-"""How a warning begins under which a doubtful answer stands; the reason follows."""
+"""The beginning of the warning above a doubtful answer. The reason follows."""
 
 QUOTED = "sentences of the sources are quoted"
-"""In each note, in either case, that says why sentences are quoted although a chat model is connected."""
+"""The phrase, in either case, in each note on why sentences are quoted despite a connected chat model."""
 
 
 class Severity(StrEnum):
-    """How much a notice matters to whoever reads the answer."""
+    """The importance of a notice to readers of the answer."""
 
     INFO = "info"
     """How the answer was made, such as by quoting because no chat model is connected."""
@@ -23,17 +23,17 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """A fallback, a loss or a doubt. As text it is one line, which begins with "Warning:" where it is one."""
+    """A fallback, loss or doubt. Its text is one line, and begins with "Warning:" if it is a warning."""
 
     phase: Phase
     severity: Severity
     message: str
     hint: str = ""
-    """What to do about it."""
+    """Advice about it."""
 
     @property
     def is_caveat(self) -> bool:
-        """Whether it stands above the answer, as a doubt of the whole of it."""
+        """Whether it doubts the whole answer, above which it is shown."""
         return self.message.startswith(CAVEAT)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What was read, or why it was not: documents, articles, pages, skips."""
+"""Documents, articles, pages and skips: the results of reading."""
 
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ _NAMES_OF_PARTS = {
     "listing": ("listing", "items"),
     "product": ("product", "reviews"),
 }
-"""What a kind of page is called beside the number of its parts, and what these are."""
+"""The name of each page kind with counted parts, and the name of its parts."""
 
 
 class Extractor(StrEnum):
-    """How the article of a page is told from the rest of it."""
+    """The method that separates the article from the rest of a page."""
 
     ACCURATE = "accurate"
     FAST = "fast"
@@ -29,14 +29,14 @@ class Extractor(StrEnum):
 
 
 class StructureKind(StrEnum):
-    """What a part of an article is that is no prose."""
+    """The kind of an article's part that is not prose."""
 
     TABLE = "table"
     CODE = "code"
 
 
 class SkipReason(StrEnum):
-    """Why a page is not among the articles."""
+    """The reason why a page is not among the articles."""
 
     TIMEOUT = "timed out"
     DEADLINE = "phase deadline"
@@ -58,11 +58,14 @@ class SkipReason(StrEnum):
 
 
 CAPTCHA = "the page asks for a captcha"
-"""The detail of a page that is only shown to people."""
+"""The detail of a page that only people may see."""
 
 
 class Unreadable(OpenQueryError):
-    """A page that cannot be fetched or read, and why. Raised by the `Web` and `Extract` ports; the page is skipped."""
+    """A page that cannot be fetched or read, with the reason.
+
+    The `Web` and `Extract` ports raise it, and the page is skipped.
+    """
 
     part = "read"
     exit_code = 4
@@ -75,9 +78,9 @@ class Unreadable(OpenQueryError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A fetched body, decoded from its transfer coding and nothing else.
+    """A fetched body after transfer decoding.
 
-    `media_type` is lower case without parameters; `charset` is the header's own, unverified.
+    `media_type` is lower case without parameters. `charset` comes from the header, unverified.
     """
 
     url: str
@@ -87,14 +90,14 @@ class Document:
     charset: str | None
     body: bytes
     max_age: float = 0.0
-    """Seconds for which the server lets this body be used again."""
+    """Seconds for which the server allows reuse of this body."""
     from_cache: bool = False
     kept: tuple[str, ...] = ()
-    """Texts whose blocks a person wants in its article, whatever an extractor takes; of HTML only."""
+    """Texts whose blocks a person wants in the article, independent of the extractor. For HTML only."""
 
 
 class InjectionKind(StrEnum):
-    """What a page may be trying on the model that reads it."""
+    """A possible attack of a page on the model that reads it."""
 
     OVERRIDE = "tells a model to ignore its instructions"
     ROLE = "imitates the marks of a chat"
@@ -112,11 +115,11 @@ class InjectionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectionSign:
-    """Words of a page that look like orders to a model, at `text[start:end]`, or in its article's `hidden`.
+    """Words of a page that look like orders to a model. They are at `text[start:end]`, or in its article's `hidden`.
 
-    Offsets in what was hidden count all of it, though `hidden` keeps only the beginning. A hint for a
-    person, never a filter. `strong` is False where the words are quoted or talked about, or honest pages
-    write them too; what was hidden is always strong.
+    Offsets in hidden text count all of it, though `hidden` keeps only the beginning. A sign is a hint for a person,
+    never a filter. `strong` is False if the words are quoted or talked about, or honest pages write them too. Signs in
+    hidden text are always strong.
     """
 
     kind: InjectionKind
@@ -128,28 +131,28 @@ class InjectionSign:
 
 
 FILLING = "░"
-"""The character that replaces those of a text that was left out of a file, with some blanks between."""
+"""The character that replaces text left out of a file, with some blanks between."""
 TEXT_LEFT_OUT = "The text was left out of this file."
-"""The sentence that a face shows in place of such a text."""
+"""The sentence that is displayed in place of such a text."""
 GET_TEXTS = "Ask the sender for a file with the texts, or ask the question again."
 """The hint of errors and notices about such texts."""
 
 
 def is_left_out(text: str) -> bool:
-    """Whether a text was left out of a file, so that `text` is nothing but filling characters."""
+    """Whether a text was left out of a file. `text` then has only filling characters."""
     return FILLING in text and not text.strip(f"{FILLING} ")
 
 
 def readable(text: str) -> str:
-    """Return a text for display, or the sentence that it was left out of the file."""
+    """Return a text for display. A text that was left out of the file is replaced by a sentence."""
     return TEXT_LEFT_OUT if is_left_out(text) else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Article:
-    """What a reader would see. Text is NFC, with paragraphs separated by a blank line.
+    """The text that a reader of a document sees. It is NFC, with paragraphs separated by a blank line.
 
-    `page_starts` are the offsets in `text` at which the pages of a paged document begin; empty elsewhere.
+    `page_starts` are the offsets in `text` at which the pages of a paged document begin. Other documents have none.
     """
 
     text: str
@@ -160,46 +163,52 @@ class Article:
     site: str = ""
     language: str = ""
     declared_language: str = ""
-    """The language that the page declares, where its text is in another; empty: nothing contradicts."""
+    """The language that the page declares if its text is in another, or ""."""
     page_starts: tuple[int, ...] = ()
     first_page: int = 1
     """The number of the page that `page_starts` begins with."""
     sections: tuple[tuple[int, str], ...] = ()
-    """The offsets in `text` at which chapters or other headed parts begin, each with its heading, in order."""
+    """Offsets in `text` of chapters or other headed parts, each with its heading, in order."""
     structures: tuple[tuple[int, int, StructureKind], ...] = ()
-    """The tables and the code in `text`, as offsets of the beginning and the end, in order and apart."""
+    """Start and end offsets in `text` of tables and code, in order and without overlaps."""
     kept: tuple[tuple[int, int], ...] = ()
-    """The blocks in `text` that a person has kept in it, as such offsets; its extractor had left them out."""
+    """Start and end offsets in `text` of blocks that the extractor removed and a person kept."""
     left_out: str = ""
-    """What of the document was not read because it is too long, in words; empty: nothing."""
+    """Describes the part of a long document that was not read, or ""."""
     fallback: str = ""
-    """Why another extractor than the chosen one made it, in words; empty: the chosen one did."""
+    """The reason why another extractor replaced the chosen extractor, or ""."""
     kind: str = ""
-    """What kind of page it is on: article, collection, documentation, forum, listing, product or service; empty: unknown."""
+    """The kind of its page: article, collection, documentation, forum, listing, product or service.
+
+    Empty if unknown.
+    """
     kind_reason: str = ""
-    """The signs on the page by which its kind was told, and the scores by which its text was chosen, in words."""
+    """The signs that identified the page's kind, and the scores that selected its text, for a person."""
     parts: int = 0
-    """How many `sections` are posts, comments or items of the page."""
+    """The number of `sections` that are posts, comments or items of the page."""
     hidden: str = ""
-    """The beginning of what the page held out of its readers' sight. It is no part of `text`."""
+    """The beginning of the text that the page hid from readers. It is not part of `text`."""
     injection_signs: tuple[InjectionSign, ...] = ()
-    """What in it looks like orders to a model."""
+    """Text that looks like orders to a model."""
     seconds: float = 0.0
     """CPU seconds of the extraction."""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """What a collection stores with a passage, as it was written: JSON values. Empty for a page of the web."""
+    """The metadata that a collection stores with a passage, as JSON values. Empty for a page of the web."""
     text_left_out: bool = False
     """Whether the text was left out of a file. `text` then has as many filling characters."""
 
     @property
     def kind_and_parts(self) -> str:
-        """Its kind with the number of its parts: "forum thread, 14 posts"; empty where the kind is unknown."""
+        """The kind with the number of parts, such as "forum thread, 14 posts", or ""."""
         name, parts = _NAMES_OF_PARTS.get(self.kind, ("", ""))
         return f"{name}, {self.parts:,} {parts}" if name and self.parts > 1 else self.kind
 
     @property
     def structures_in_order(self) -> bool:
-        """Whether no structure is empty, overlaps another or is outside of the text; nor any block that was kept."""
+        """Whether structures and kept blocks are ordered, non-empty and disjoint.
+
+        They must be inside of the text too.
+        """
         structures = [(start, end) for start, end, _ in self.structures]
         for spans in (structures, self.kept):
             ends = (0, *(offset for span in spans for offset in span), len(self.text))
@@ -209,7 +218,7 @@ class Article:
 
     @property
     def kept_texts(self) -> tuple[str, ...]:
-        """The texts of the blocks that a person has kept in it."""
+        """The texts of the blocks that a person kept."""
         return tuple(self.text[start:end] for start, end in self.kept)
 
     def page_at(self, offset: int) -> int | None:
@@ -225,7 +234,7 @@ class Article:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A hit that was read. `key` is its hit's; passages slice `article.text`."""
+    """A hit that was read. `key` is the hit's key. Passages slice `article.text`."""
 
     key: str
     url: str
@@ -236,9 +245,9 @@ class Page:
     size: int = 0
     """Bytes of the decoded body."""
     seconds: float = 0.0
-    """From the start of the fetch to the last byte."""
+    """Seconds from the start of the fetch to the last byte."""
     snippet_only: bool = False
-    """True when nothing could be fetched and the search engine's snippet stands in for the page."""
+    """Whether a search engine's snippet replaces the page, because nothing could be fetched."""
     from_cache: bool = False
 
     @property
@@ -248,12 +257,12 @@ class Page:
 
     @property
     def lacks_text(self) -> bool:
-        """Whether the text was left out of the file that the page came in."""
+        """Whether the text was left out of an imported file."""
         return self.article.text_left_out
 
     @property
     def document(self) -> str:
-        """What names its document: its own key, or for a passage of a collection that of the document it is from."""
+        """The key of its document. For a collection's passage, it identifies the document that has the passage."""
         reference = passage_at_url(self.key)
         digest = self.article.metadata.get("document")
         document = document_key(digest if isinstance(digest, str) else "", self.article.site)
@@ -261,10 +270,10 @@ class Page:
 
     @property
     def injection_signs(self) -> tuple[InjectionSign, ...]:
-        """What in it looks like orders to a model: a hint, by which nothing is left out."""
+        """Text that looks like orders to a model. The signs are hints and remove nothing."""
         return self.article.injection_signs
 
     @property
     def has_strong_sign(self) -> bool:
-        """Whether a person should look at it before believing an answer that rests on it."""
+        """Whether a person should check it before trusting the answer."""
         return any(mark.strong for mark in self.injection_signs)

@@ -1,4 +1,4 @@
-"""URLs of library passages, by which a run finds and reads them as it does web pages."""
+"""URLs of library passages, so that a run finds and reads them like web pages."""
 
 import re
 from urllib.parse import quote, unquote, urlsplit
@@ -10,30 +10,35 @@ _PASSAGE_URL = re.compile(rf"https://{re.escape(LIBRARY_HOST)}/([^/?#]+)/([^/?#]
 
 
 def passage_url(collection: str, passage: str) -> str:
-    """The URL of the passage with this id in this collection."""
+    """Return the URL of a collection's passage by its id."""
     return f"https://{LIBRARY_HOST}/{quote(collection, safe='')}/{quote(passage, safe='')}"
 
 
 def document_url(collection: str, source: str) -> str:
-    """The URL of a document without an address of its own, by its collection or data set and its source, such as the name
-    of its file."""
+    """Return the URL of a document without an address.
+
+    `collection` may be a data set, and `source` the name of a file.
+    """
     return f"https://{LIBRARY_HOST}/{quote(collection, safe='')}?source={quote(source, safe='')}"
 
 
 def passage_at_url(url: str) -> tuple[str, str] | None:
-    """The collection and the id in a passage's URL; None for any other URL."""
+    """Return collection and id in a passage's URL, or None."""
     match = _PASSAGE_URL.fullmatch(url)
     return (unquote(match[1]), unquote(match[2])) if match else None
 
 
 def collection_at_url(url: str) -> str:
-    """The collection in a passage's URL; empty for any other URL."""
+    """Return the collection in a passage's URL, or ""."""
     return (passage_at_url(url) or ("", ""))[0]
 
 
 def site(url: str) -> str:
-    """The host without `www.`; for a passage's URL, the name of its collection, and for a document without an address of
-    its own that of its collection or data set."""
+    """Return the host without `www.`, or a collection's name.
+
+    A passage's URL gives the name of its collection, and the URL of a document without an address gives its collection
+    or data set.
+    """
     if reference := passage_at_url(url):
         return f"library: {reference[0]}"
     try:

@@ -1,4 +1,4 @@
-"""What was ranked: passages in their places, the index, the ranking, the numbered sources."""
+"""Passages with their places, the index, the ranking and the numbered sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.model.arrays import Floats, Rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a passage stands: `page.text[start:end]` of the page with this key."""
+    """The position of a passage: `page.text[start:end]` of the page with this key."""
 
     page: str
     start: int
@@ -20,7 +20,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A slice of a page. `also` lists the other places where the very same text stands."""
+    """A slice of a page. `also` lists other places with the same text."""
 
     text: str
     place: Place
@@ -28,7 +28,7 @@ class Passage:
 
     @property
     def id(self) -> str:
-        """The page and the place in it, which no other passage of a run has."""
+        """The page and the place in it, unique in a run."""
         return f"{self.place.page}#{self.place.start}-{self.place.end}"
 
 
@@ -36,10 +36,9 @@ class Passage:
 class Index:
     """Passages with their vectors: row i of `vectors` is passage i, unit length, float32, read-only.
 
-    `question` is the question's unit vector. Both are None when no vectors could be had; ranking is then
-    by BM25 alone. `not_embedded` are passages without a vector, whose embedding failed or was
-    stopped: they take no part in the ranking. Passages that are still to be embedded wait: their rows are not numbers,
-    and they are ranked by their words.
+    `question` is the question's unit vector. Both are None if vectors were unavailable. BM25 alone then ranks.
+    `not_embedded` are passages without a vector, whose embedding failed or was stopped. They are not ranked. Passages
+    that wait for embedding have rows of NaN, and are ranked by their words.
     """
 
     passages: tuple[Passage, ...]
@@ -48,22 +47,22 @@ class Index:
     embedder: str
     not_embedded: tuple[Passage, ...] = ()
     embedder_languages: tuple[str, ...] = ()
-    """ISO 639-1 codes of the languages that the embedder was made for; empty: it does not state any."""
+    """ISO 639-1 codes of the embedder's languages. Empty if it states none."""
 
     @property
     def waiting(self) -> Rows:
-        """The rows of passages that are still to be embedded, in order; none where no vectors could be had."""
+        """The rows of passages that wait for embedding, in order. Empty if the index has no vectors."""
         import numpy as np
 
         missing = np.zeros(0, np.bool_) if self.vectors is None else np.isnan(self.vectors[:, :1]).any(axis=1)
         return np.flatnonzero(missing)
 
     def with_vectors(self, rows: Rows, vectors: Floats) -> Index:
-        """The index with these vectors in these rows: a copy.
+        """Return a copy with these vectors in these rows.
 
         Raises:
-            ValueError: when the index has no vectors, or these are of another width.
-            IndexError: when there is no such row.
+            ValueError: when the index has no vectors, or these have another width.
+            IndexError: when a row does not exist.
         """
         filled = self.writable()
         filled.fill(rows, vectors)
@@ -72,11 +71,11 @@ class Index:
         return filled
 
     def writable(self) -> Index:
-        """A copy whose matrix can be changed by `fill`."""
+        """Return a copy whose matrix `fill` can change."""
         return self if self.vectors is None else replace(self, vectors=self.vectors.copy())
 
     def fill(self, rows: Rows, vectors: Floats) -> None:
-        """Put these vectors into these rows of a writable matrix. Raises as `with_vectors`."""
+        """Put these vectors into these rows of a writable matrix. Raises the errors of `with_vectors`."""
         if self.vectors is None or vectors.shape != (len(rows), self.vectors.shape[1]):
             raise ValueError("The vectors are not those of the index.")
         self.vectors[rows] = vectors
@@ -86,16 +85,16 @@ class Index:
 class Ranking:
     """The ranking of an index. Every array is aligned with the index's passages.
 
-    `order` holds row numbers, best first. `context` holds the rows that became sources, in their order;
-    `context_numbers` gives their numbers. Scores are raw: cosine from -1 to 1, BM25 from 0 up, fused a weighted sum of
-    reciprocal ranks, rerank whatever the reranking model gives (not a number where it was not asked);
-    an array is None when its score was not computed.
+    `order` holds row numbers, best first. `context` holds the rows that became sources, in their order, and
+    `context_numbers` returns their numbers. Scores are raw: cosine from -1 to 1, BM25 from 0 up, fused a weighted sum
+    of reciprocal ranks, rerank the output of the reranking model (NaN for passages it did not score). An array is None
+    if its score was not computed.
     """
 
     order: Rows
     context: tuple[int, ...]
     strategy: str
-    """The strategy that ordered the passages, which is bm25 when vectors could not be had."""
+    """The strategy that ordered the passages, which is bm25 if vectors were unavailable."""
     cosine: Floats | None = None
     bm25: Floats | None = None
     fused: Floats | None = None
@@ -103,11 +102,11 @@ class Ranking:
     reranker: str = ""
     """The identity of the model behind `rerank`."""
     diverse: Floats | None = None
-    """Maximal marginal relevance at the moment a passage was picked; not a number beyond the best 200."""
+    """Maximal marginal relevance when a passage was picked. NaN beyond the best 200."""
 
     @property
     def deciding(self) -> tuple[str, Floats | None]:
-        """The name of the score that `order` falls by, and that score by row; rows without one come last."""
+        """The name of the score behind `order`, and the score by row. Rows without a score come last."""
         if self.diverse is not None:
             return "marginal relevance", self.diverse
         by_name = {"cosine": self.cosine, "bm25": self.bm25, "fused": self.fused, "rerank": self.rerank}
@@ -118,8 +117,8 @@ class Ranking:
 class Source:
     """A numbered source of the answer: one passage with its page's title and address. Numbers start at 1.
 
-    What the answer is written from is `text`, which stands at `place` in the page: the passage, with the text around
-    it where the knobs ask for that.
+    The answer is written from `text`, which is at `place` in the page. It is the passage, with surrounding text if the
+    knobs request it.
     """
 
     number: int
@@ -128,38 +127,38 @@ class Source:
     url: str
     site: str = ""
     before: str = ""
-    """The text right before the passage that belongs to the source."""
+    """The source's text right before the passage."""
     after: str = ""
-    """The text right after it."""
+    """The source's text right after the passage."""
     snippet_only: bool = False
-    """Whether the text is the snippet of a search engine, since the page could not be read."""
+    """Whether the text is the snippet of a search engine, because the page could not be read."""
 
     @property
     def text(self) -> str:
-        """The passage with what stands before and after it on its page."""
+        """The passage with its surrounding text."""
         return f"{self.before}{self.passage.text}{self.after}"
 
     @property
     def place(self) -> Place:
-        """Where `text` lies on its page."""
+        """The position of `text` on its page."""
         own = self.passage.place
         return Place(page=own.page, start=own.start - len(self.before), end=own.end + len(self.after))
 
 
 def source_numbers(sources: Iterable[Source]) -> frozenset[int]:
-    """The numbers that an answer from these sources may cite."""
+    """Return the numbers that an answer may cite."""
     return frozenset(source.number for source in sources)
 
 
 def snippet_numbers(sources: Iterable[Source]) -> frozenset[int]:
-    """The numbers of sources of which only a search engine's snippet is known."""
+    """Return the numbers of sources that are only snippets."""
     return frozenset(source.number for source in sources if source.snippet_only)
 
 
 def context_numbers(ranking: Ranking, index: Index, taken: Mapping[str, int]) -> dict[int, int]:
-    """The source numbers of the context, by row of the index, in its order.
+    """Return the context's source numbers by index row, in order.
 
-    A passage in `taken`, source numbers by passage id, keeps its number; the others get the next free ones.
+    A passage in `taken`, source numbers by passage id, keeps its number. The others get the next free numbers.
     """
     free = count(max(taken.values(), default=0) + 1)
     return {row: taken.get(index.passages[row].id) or next(free) for row in ranking.context}

@@ -1,4 +1,4 @@
-"""Tokens and dollars: what calls of models took, with OpenAI's JSON form."""
+"""Tokens and dollars of model calls, with OpenAI's JSON form."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from core.model.arrays import Floats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of one or more calls; `cost` in US dollars where the provider states it.
+    """Tokens of one or more calls. `cost` is in US dollars if the provider states it.
 
-    `total_tokens` is at least the sum of the other two, which it is by default. Providers that do not list
-    reasoning under completion tokens have a larger one.
+    `total_tokens` is at least the sum of the other two, which is its default. It is larger for providers that do not
+    count reasoning as completion tokens.
     """
 
     prompt_tokens: int
@@ -32,7 +32,7 @@ class Usage:
             raise ValueError("total_tokens is less than prompt_tokens and completion_tokens together")
 
     def __add__(self, other: Usage) -> Usage:
-        """The tokens of both. A cost that only one of them states is that one's."""
+        """Add tokens and costs. If only one side states a cost, the sum has that cost."""
         costs = [cost for cost in (self.cost, other.cost) if cost is not None]
         return Usage(
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
@@ -42,7 +42,7 @@ class Usage:
         )
 
     def to_json(self) -> dict[str, int]:
-        """Tokens as OpenAI's `usage` names them."""
+        """Return tokens under the names of OpenAI's `usage`."""
         return {
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
@@ -51,7 +51,10 @@ class Usage:
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        """Servers differ in what they count: what is missing follows from the rest, a total that is too low is the sum."""
+        """Read `usage`, completing what servers leave out.
+
+        A missing count follows from the others, and a total below their sum is replaced by the sum.
+        """
         if not isinstance(value, dict):
             raise ValueError("usage is an object")  # noqa: TRY004  # one kind of error for what was sent
         prompt, completion, total = (
@@ -81,19 +84,19 @@ def _dollars(value: Any) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUsage:
-    """The tokens that calls of one model took."""
+    """The tokens that calls of one model used."""
 
     model: str
     """The identity of the model."""
     tokens: Usage
     local: bool = False
-    """The model runs in this process: nobody is billed, so its tokens are in no total and under no limit."""
+    """Whether the model runs in this process. Its tokens cost nothing, and count in no total and no limit."""
     estimated: bool = False
-    """The server counted nothing, or was stopped before it could: from the lengths of the texts."""
+    """Whether tokens are estimated from text lengths, because the server did not count them or was stopped."""
     calls: int = 1
 
     def __add__(self, other: ModelUsage) -> ModelUsage:
-        """The tokens of further calls of the same model."""
+        """Add the tokens of other calls of the same model."""
         return ModelUsage(
             model=self.model,
             tokens=self.tokens + other.tokens,
@@ -104,17 +107,17 @@ class ModelUsage:
 
 
 class Embeddings(NamedTuple):
-    """What an embedder gave for some texts: unit vectors, shape (texts, dimensions), and what they took."""
+    """Unit vectors of an embedder, shape (texts, dimensions), and their usage."""
 
     vectors: Floats
     reused: int = 0
-    """How many of the vectors were cached."""
+    """The number of vectors from the cache."""
     usage: ModelUsage | None = None
-    """None where no model was asked."""
+    """The usage, or None if no model was asked."""
 
 
 class RerankScores(NamedTuple):
-    """What a reranking model gave for some texts: a score for each, and what they took where its server tells."""
+    """Scores of a reranking model, one for each text, and their usage if the server states it."""
 
     scores: Floats
     usage: ModelUsage | None = None
