@@ -1,10 +1,9 @@
 """Prompt-injection detection: orders to a model, imitated chat roles, hidden characters.
 
-It finds what ordinary attackers write, and marks it for a person to look at. It is no filter: nothing is
-removed because of it, and a page without a sign may still try. Its recall and its false alarms are measured
-in docs/security/injection.md.
+It finds typical attacks and marks them for a person to check. It is no filter: nothing is removed because of it, and a
+page without a sign may still attack. docs/security/injection.md has its measured recall and false alarms.
 
-Pure, and linear in the length of the text: rules with bounded gaps are tried near their anchors only.
+Pure, and linear in the length of the text, since rules with bounded gaps are tried only near their anchors.
 """
 
 from dataclasses import replace
@@ -27,7 +26,7 @@ __all__ = [
 ]
 
 EDITION = 4
-"""Version of the rules and of their signs in articles. A new one makes cached articles be checked again."""
+"""Version of the rules and of their signs in articles. A new version makes cached articles be checked again."""
 MAX_SIGNS = 20
 """The most signs of one page."""
 MAX_CHARACTERS = 2_000_000
@@ -35,11 +34,11 @@ MAX_CHARACTERS = 2_000_000
 
 
 def injection_signs(text: str, hidden: str = "") -> tuple[InjectionSign, ...]:
-    """Signs of prompt injection in `text`, and in the text that its page hid from the reader.
+    """Return signs of prompt injection in visible and hidden text.
 
-    Offsets of signs with `hidden` set count in `hidden`, those of others in `text`; signs are sorted by
-    them, hidden ones first, at most `MAX_SIGNS`. A sign is `strong` unless the words are quoted or talked
-    about, or honest pages write them too. Signs in hidden text are strong.
+    Offsets of signs with `hidden` set count in `hidden`, others in `text`. Signs are sorted by offset, hidden signs
+    first, at most `MAX_SIGNS`. A sign is `strong` unless the words are quoted or talked about, or honest pages write
+    them too. Signs in hidden text are strong.
     """
     visible_signs = _found(text[:MAX_CHARACTERS])
     unseen = (replace(sign, hidden=True, strong=True) for sign in _found(hidden[:MAX_CHARACTERS]))
@@ -62,7 +61,7 @@ def _found(text: str) -> tuple[InjectionSign, ...]:
 
 
 def _without_overlaps(signs: list[InjectionSign]) -> tuple[InjectionSign, ...]:
-    """In order of their offsets; of those that overlap, the strongest and longest."""
+    """Return signs by offset, without overlaps. The strongest and longest of overlapping signs is kept."""
     merged: list[InjectionSign] = []
     for candidate in sorted(signs, key=lambda candidate: (candidate.start, -candidate.end)):
         if merged and candidate.start < merged[-1].end:

@@ -1,4 +1,7 @@
-"""Structured data that names another product, or another price, than the page shows: what is visible wins."""
+"""Structured data that contradicts the visible page.
+
+It concerns product names and prices, and the visible text is trusted more.
+"""
 
 import re
 from collections.abc import Sequence
@@ -11,12 +14,15 @@ _AMOUNT = re.compile(
 _CENTS = re.compile(r"^(.*?)(?:[.,](\d\d?))?[.,]?$")
 _MORE_ZEROS = re.compile(r"(?<=\.\d\d)0+$")
 _FEWEST_WORDS = 2
-"""Words from which a name can be told from another."""
+"""The fewest words of a name that can be compared."""
 
 
 def contradictions(name: str, prices: Sequence[str], visible: str) -> tuple[InjectionSign, ...]:
-    """A weak sign with what structured data declares and the visible text contradicts, if anything: a name of which most
-    words are nowhere in the text, prices none of which is among its amounts of money. Its offsets count in its quote."""
+    """Return a weak sign if structured data contradicts the visible text.
+
+    A name contradicts if most of its words are missing in the text, and prices if none is among the text's amounts of
+    money. Offsets of the sign count in its quote.
+    """
     declared = []
     name_words = set(re.findall(r"\w+", name.casefold()))
     if len(name_words) >= _FEWEST_WORDS:
@@ -31,6 +37,6 @@ def contradictions(name: str, prices: Sequence[str], visible: str) -> tuple[Inje
 
 
 def _cents(amount: str) -> str:
-    """The digits of an amount with two decimals: 129900 for "1,299" and for "1.299,00"."""
+    """Return an amount in cents as digits. "1,299" and "1.299,00" give 129900."""
     whole, decimals = _CENTS.findall(amount)[0]
     return f"{re.sub(r'[^0-9]', '', whole).lstrip('0')}{decimals:0<2}"

@@ -1,4 +1,7 @@
-"""Encoded orders: base64, base32, hexadecimal, binary, escapes, spaced letters, reversed text, ROT13, leetspeak."""
+"""Find encoded orders: codes, escapes, spaced letters, reversed text, ROT13, leetspeak.
+
+The codes are base64, base32, hexadecimal and binary.
+"""
 
 import base64
 import binascii
@@ -23,28 +26,28 @@ _BLOB = re.compile(
     r"|(?P<escapes>(?:\\u00[0-9a-fA-F]{2}){12,2000}|(?:\\x[0-9a-fA-F]{2}){12,2000}|(?:%[0-9a-fA-F]{2}){12,2000}|(?:&\#\d{2,3};){12,2000})"
     r"|(?P<spaced>(?:\b[a-zA-Z][ ._-]){11,400}[a-zA-Z]\b)"
 )
-# Only these two may have white space inside; everything else stands in one long word. What they begin with
-# is written out, for that lets the pattern engine pass over all other characters.
+# Only these two may contain white space. All others are one long word. Their beginnings are written out, which lets the
+# pattern engine skip all other characters.
 _BITS_APART = re.compile(r"[01][01]{7}[ ,]?[01]{8}")
 _LETTERS_APART = re.compile(r"[ ._-][a-zA-Z](?:[ ._-][a-zA-Z]){4}[ ._-]")
 _LONG = 20
 _PERCENT = re.compile("%[0-9a-fA-F]{2}")
 _LEAST_PERCENT, _APART = 2, 60
-"""Escapes that a stretch of text must have to be decoded, and the most characters between two of them."""
+"""The fewest escapes of a stretch that is decoded, and the most characters between two of them."""
 _BACKWARDS = re.compile(
     r"(?:snoitcurtsni|stpmorp?|tpmorp metsys|selur)\b.{0,60}?\b(?:erongi|drag?ersid|tegrof|laever)"
 )
 _ROT13 = re.compile(r"\b(?:vtaber|qvfertneq|sbetrg)\b.{0,40}?\b(?:vafgehpgvbaf?|ehyrf|cebzcgf?)\b")
 _TURNED_LETTERS = ("snoitcurtsni", "tpmorp", "selur", "vafgehpgvba", "cebzcg", "ehyrf")
 _LEET = str.maketrans("0134578@$", "oieastbas")
-# The digit first: it is rare, and a pattern is tried only where its first character may be.
+# The digit leads because it is rare, and the engine tries a pattern only at its first character.
 _DIGIT_BEFORE = re.compile(r"[0-9@$][a-z]")
 _DIGIT_BESIDE = re.compile(r"(?<=[a-z])[0-9@$]|[0-9@$](?=[a-z])")
 _LEAST_DIGITS = 3
 
 
 def find_encoded(text: str, folded: Folded) -> Iterator[InjectionSign]:
-    """Signs of orders in any of these encodings."""
+    """Yield signs of orders in any of these encodings."""
     for number, blob in enumerate(_blobs(text)):
         if number == _MAX_BLOBS:
             break
@@ -72,7 +75,7 @@ def _is_order(words: str) -> bool:
 
 
 def _blobs(text: str) -> Iterator[re.Match[str]]:
-    """Stretches that may be code, in order."""
+    """Yield stretches that may be code, in order."""
     if _BITS_APART.search(text) or _LETTERS_APART.search(text):
         yield from _BLOB.finditer(text)
         return
@@ -84,7 +87,7 @@ def _blobs(text: str) -> Iterator[re.Match[str]]:
 
 
 def _escaped(text: str) -> Iterator[tuple[int, int]]:
-    """Stretches with characters written as in addresses, with the words around them."""
+    """Yield stretches with percent escapes and the words around them."""
     stretch: list[int] = []
     for place in (*(match.start() for match in _PERCENT.finditer(text)), len(text) + _APART + 1):
         if stretch and place - stretch[-1] > _APART:
@@ -95,7 +98,7 @@ def _escaped(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _in_leetspeak(text: str, folded: Folded) -> Iterator[InjectionSign]:
-    """Orders with digits for letters: 1gn0r3 4ll pr3v10u5 1n57ruc710n5."""
+    """Yield signs of orders with digits for letters: 1gn0r3 4ll pr3v10u5 1n57ruc710n5."""
     if not _has_leetspeak(folded.text):
         return
     letters = folded.text.translate(_LEET)
@@ -111,7 +114,7 @@ def _in_leetspeak(text: str, folded: Folded) -> Iterator[InjectionSign]:
 
 
 def _has_leetspeak(text: str) -> bool:
-    """Whether as many digits as orders need stand next to letters, within the length of an order."""
+    """Whether enough digits for an order are next to letters. They must be within the length of an order."""
     if not any("a" <= text[match.start() - 1] <= "z" for match in _DIGIT_BEFORE.finditer(text, 1)):
         return False
     places = [digit.start() for digit in _DIGIT_BESIDE.finditer(text)]
@@ -121,7 +124,7 @@ def _has_leetspeak(text: str) -> bool:
 
 
 def _decoded(kind: str, blob: str) -> str:
-    """What a stretch of code spells, empty when it is no text."""
+    """Decode a stretch of code, or return "" if it is not text."""
     try:
         match kind:
             case "hex":

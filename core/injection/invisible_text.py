@@ -1,4 +1,7 @@
-"""Invisible characters: words in tag characters and variation selectors, runs of zero width, bidirectional overrides."""
+"""Find invisible characters that may carry words.
+
+They are tag characters, variation selectors, runs of zero width and bidirectional overrides.
+"""
 
 import re
 from collections.abc import Iterator
@@ -15,22 +18,22 @@ _OVERRIDE = re.compile("[\u202d\u202e]")
 
 
 def invisible_words(text: str) -> str:
-    """The runs of invisible characters in `text` that carry words: tag characters, variation selectors.
+    """Return the runs of invisible characters that carry words. They are tag characters and variation selectors.
 
-    Flags such as 🏴󠁧󠁢󠁳󠁣󠁴󠁿 use tag characters honestly and are left aside.
+    Flags such as 🏴󠁧󠁢󠁳󠁣󠁴󠁿 use tag characters honestly and are skipped.
     """
     return "\n".join(text[start:end] for start, end, _ in _invisible_runs(text))
 
 
 def spell_out_invisible(text: str) -> str:
-    """`text` with the words that invisible characters carry in their place."""
+    """Replace invisible characters by the words they carry."""
     for start, end, word in reversed(_invisible_runs(text)):
         text = f"{text[:start]}{word}{text[end:]}"
     return text
 
 
 def find_invisible(text: str) -> Iterator[InjectionSign]:
-    """Signs of runs of invisible characters, and of the first bidirectional override."""
+    """Yield signs of invisible characters and bidirectional overrides. Only the first override counts."""
     if text.isascii() or not UNSEEN.search("".join(set(text))):
         return
     for start, end, word in _invisible_runs(text):
@@ -47,7 +50,7 @@ def find_invisible(text: str) -> Iterator[InjectionSign]:
 
 
 def _invisible_runs(text: str) -> list[tuple[int, int, str]]:
-    """Runs of characters that carry hidden words, each with what it spells, in the order of the text."""
+    """Return invisible runs with their decoded words, in order."""
     return sorted((*_tag_runs(text), *_selector_runs(text), *_zero_width_runs(text)))
 
 
@@ -70,7 +73,7 @@ def _zero_width_runs(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def readable(data: bytes) -> str:
-    """ASCII text, or nothing when the bytes are anything else."""
+    """Return bytes as ASCII text, or "" for other data."""
     text = data.decode("ascii", errors="ignore")
     letters = sum(c.isalpha() or c.isspace() for c in text)
     return text if len(text) >= 10 and len(text) >= 0.95 * len(data) and letters >= 0.7 * len(text) else ""

@@ -1,4 +1,4 @@
-"""Rule matching near anchors only, which bounds the work for any text."""
+"""Match rules only near anchors, which bounds the work for any text."""
 
 import functools
 import re
@@ -10,13 +10,13 @@ from core.text.sanitize import one_line
 
 QUOTE_LENGTH = 160
 REACH = 260
-"""Characters before and after an anchor in which its rule is tried; no match is longer."""
+"""The most characters around an anchor that its rule searches. No match is longer."""
 _MAX_PLACES = 400
-"""Places of one rule that are tried."""
+"""The most places that are tried for one rule."""
 
 
 def match_rules(folded: str) -> Iterator[tuple[Rule, int, int, bool]]:
-    """Each match of a rule in folded text: the rule, start, end, and whether the words are quoted or described."""
+    """Yield rule, start, end and quotedness of each match. A match is quoted if its words are quoted or described."""
     places = MatchSpans(folded)
     for rule in rules():
         for low, high in places.around(rule.anchors):
@@ -25,27 +25,27 @@ def match_rules(folded: str) -> Iterator[tuple[Rule, int, int, bool]]:
 
 
 _SHORT_WORD = "ai"
-"""The one anchor that most texts hold inside other words."""
-# The letters first, so that the pattern engine can leap from one place that has them to the next.
+"""The only anchor that most texts contain inside other words."""
+# The letters lead, so that the pattern engine can skip to their next occurrence.
 _AS_A_WORD = re.compile(r"ai\b(?<!\wai)")
 
 
 class MatchSpans:
-    """Where anchors stand in a text. Rules share anchors, and each is looked for once."""
+    """The positions of anchors in a text. Rules share anchors, so each anchor is searched once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        # A word that the text repeats has to be searched only once to tell that an anchor is nowhere.
+        # Distinct words suffice to check that an anchor is absent, and are fewer than the text's words.
         self._words = "\n".join(set(text.split(" ")))
         self._parts: dict[str, bool] = {}
         self._known: dict[str, list[int]] = {}
 
     def around(self, anchors: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-        """Stretches of text around the anchors, in order and apart from each other."""
+        """Yield disjoint stretches around the anchors, in order."""
         present = [anchor for anchor, part in _with_longest_part(anchors) if self._has(part)]
         low = high = 0
         for place in sorted(place for anchor in present for place in self._of(anchor)):
-            # After each find a reach was passed over, so a stretch has to cover that too.
+            # After each find a reach was skipped, so a stretch has to cover that too.
             begin, end = max(0, place - REACH), min(len(self._text), place + 2 * REACH)
             if begin > high:
                 if high:
@@ -91,7 +91,7 @@ _ABOUT = re.compile(
 
 
 def _is_quoted(folded: str, start: int, end: int) -> bool:
-    """Whether the words at this place are quoted or described, and no orders themselves."""
+    """Whether the words are quoted or described, not orders."""
     before = folded[max(0, start - 300) : start]
     paragraph = before[before.rfind("\n\n") + 1 :]
     inside = paragraph.count('"') % 2 == 1 and '"' in folded[end - 1 : end + 300]
@@ -101,7 +101,7 @@ def _is_quoted(folded: str, start: int, end: int) -> bool:
 
 
 def sign(text: str, kind: InjectionKind, start: int, end: int, *, strong: bool) -> InjectionSign:
-    """The sign of injection that lies at [start, end) of `text`, with the words that it quotes."""
+    """Return the sign at [start, end) of `text`, with its quote."""
     return InjectionSign(
         kind=kind, start=start, end=end, quote=one_line(text[start:end], QUOTE_LENGTH), strong=strong
     )

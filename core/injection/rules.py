@@ -1,7 +1,7 @@
-"""The rules of `patterns.toml`, compiled: what orders to a language model look like in folded text.
+"""The compiled rules of `patterns.toml`. They match orders to a language model in folded text.
 
-Every gap is bounded, so a rule takes the same time at each place where it is tried, and it is tried only
-near one of its anchors: strings of which each match holds at least one, "ai" as a word.
+Every gap is bounded, so a rule takes the same time at each place. It is tried only near its anchors. Each match
+contains at least one anchor, "ai" as a word.
 """
 
 import functools
@@ -18,7 +18,7 @@ _PART = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`weak` rules match what honest pages write too; alone they are worth a look, not a warning."""
+    """A rule with its anchors. `weak` rules match text of honest pages too, so alone they cause no warning."""
 
     kind: InjectionKind
     anchors: tuple[str, ...]
@@ -28,7 +28,7 @@ class Rule:
 
 @functools.cache
 def rules() -> tuple[Rule, ...]:
-    """All rules. Read and compiled on first use."""
+    """Return all rules. They are read and compiled on first use."""
     data = tomllib.loads(_PATTERNS.read_text("utf-8"))
     parts: dict[str, str] = data["parts"]
     return tuple(

@@ -1,4 +1,4 @@
-"""Normalization before matching: lower case, compatibility forms, look-alike letters, straight quotes."""
+"""Normalize text for matching: lower case, compatibility forms, look-alike letters, straight quotes."""
 
 import re
 import unicodedata
@@ -20,25 +20,28 @@ _MIXED = re.compile(r"[a-z][\u0370-\u052f]|[\u0370-\u052f][a-z]")
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u052f]")
 _WORD = re.compile(r"\w+")
 _FEW_FORMS = 24
-"""Characters that are quicker replaced one after the other than looked up for each place."""
+"""The most forms to replace one by one. A lookup per character is faster for more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Normalized text. `origin[i]` is the offset of its character i in the original, None when they are the same."""
+    """Normalized text. `origin[i]` is the offset of its character i in the original, None if offsets are equal."""
 
     text: str
     origin: Sequence[int] | None = None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where [start, end) of the folded text lies in the original."""
+        """Return the original offsets of [start, end) of the folded text."""
         if self.origin is None:
             return start, end
         return self.origin[start], self.origin[end - 1] + 1
 
 
 def fold(text: str) -> Folded:
-    """Lower case, compatibility forms as plain letters, unseen characters left out, quotes straight."""
+    """Normalize a text for rule matching.
+
+    Letters become lower case and plain, quotes straight, and unseen characters are removed.
+    """
     if text.isascii():
         return Folded(text.lower())
     origin = None
@@ -53,7 +56,7 @@ def fold(text: str) -> Folded:
 
 
 def _replace_forms(text: str, characters: set[str]) -> str:
-    """The text, which is made of these characters, with each one's plain form in its place."""
+    """Replace characters by their plain forms. `characters` are the distinct characters of `text`."""
     forms = {c: form for c in characters if not c.isascii() and (form := _plain_form(c)) != c}
     if len(forms) > _FEW_FORMS or any(form in forms for form in forms.values()):
         return text.translate({ord(c): form for c, form in forms.items()})
@@ -63,7 +66,7 @@ def _replace_forms(text: str, characters: set[str]) -> str:
 
 
 def _plain_form(character: str) -> str:
-    """One character's compatibility form in lower case, where that is one character too."""
+    """Return a character's plain form in lower case. The form is a single character."""
     if sign := _SIGNS.get(character):
         return sign
     form = unicodedata.normalize("NFKC", character).lower()
