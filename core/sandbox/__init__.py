@@ -1,4 +1,4 @@
-"""Confinement of worker processes that read foreign bytes, without privileges and as far as the system offers it.
+"""Confine worker processes that read foreign bytes, without privileges, as far as the system allows.
 
 Standard library alone, because it runs before anything else in a worker (decision 0032).
 """
@@ -14,7 +14,7 @@ from core.sandbox import landlock, seccomp
 from core.sandbox.process import close_descriptors, drop_capabilities, hide_memory
 
 PACKAGE = Path(__file__).resolve().parents[1]
-"""The folder of the package that this is a part of. Its parent is not readable: it may have a `.env`."""
+"""The folder of this module's package. Its parent is not readable, because it may have a `.env`."""
 _LIBRARIES = (
     "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/nix/store",
 )  # fmt: skip
@@ -23,7 +23,7 @@ _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What confines a process, in words; `missing` is what the system does not offer, with the reason."""
+    """The protections of a process as texts. `missing` lists the unavailable protections with reasons."""
 
     in_force: tuple[str, ...]
     missing: tuple[str, ...] = ()
@@ -36,11 +36,11 @@ def confine(
     writable: Path | None = None,
     with_landlock: bool = True,
 ) -> Confinement:
-    """Confine this process for the rest of its life, as far as the system offers it. Call it before threads start.
+    """Confine this process permanently, as far as the system allows. Call it before threads start.
 
-    All descriptors but the first three and those to `keep` are closed; its memory is hidden; it has no
-    privileges, no network, and starts no programs. It reads Python's own files and `readable`, and writes nothing,
-    or below `writable` alone. Without Landlock, as on older kernels, it reads whatever its user may.
+    All descriptors except the first three and `keep` are closed. Its memory is hidden. It has no privileges, no
+    network, and starts no programs. It reads only Python's files and `readable`, and writes only below `writable`, if
+    given. Without Landlock, as on older kernels, it reads all files of its user.
     """
     close_descriptors(keep)
     files = (*_python_files(), *readable)
@@ -72,7 +72,7 @@ def confine(
 
 
 def _python_files() -> list[Path]:
-    """Where this interpreter's modules and libraries are, and this package."""
+    """Return the paths of this interpreter and package."""
     prefixes = {Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
     entries = {Path(entry).resolve() for entry in sys.path if entry}
     folders = [path for path in entries if _installed(path, prefixes)]
@@ -80,14 +80,17 @@ def _python_files() -> list[Path]:
 
 
 def _installed(path: Path, prefixes: set[Path]) -> bool:
-    """Whether a folder of the search path has installed modules: a checkout may hold anything besides them."""
+    """Whether a folder of the search path has installed modules.
+
+    A checkout is excluded, because it may hold other files.
+    """
     return path.name in ("site-packages", "dist-packages") or any(
         path.is_relative_to(prefix / part) for prefix in prefixes for part in ("lib", "lib64", "Lib", "DLLs")
     )
 
 
 def _loaded_libraries() -> set[Path]:
-    """The folders of the shared libraries in use, which may be anywhere."""
+    """Return the folders of loaded shared libraries. They may be anywhere."""
     with suppress(OSError):
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
         paths = {Path(line.split(None, 5)[5]) for line in maps.splitlines() if ".so" in line and "/" in line}

@@ -1,4 +1,4 @@
-"""Frames over the pipes between a program and its worker processes: two parts of bytes, after the length of each."""
+"""Frames over the pipes between a program and its workers: two parts of bytes, after their lengths."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ _SMALL = 1_000_000
 
 
 def packed(head: bytes, body: bytes = b"") -> list[bytes]:
-    """The pieces of a frame in order: a small frame is one, which wakes its reader once, a large one is not copied."""
+    """Return the pieces of a frame in order.
+
+    A small frame is one piece, which wakes its reader once. A large body is not copied.
+    """
     lengths = _LENGTHS.pack(len(head), len(body))
     return [lengths + head + body] if len(body) < _SMALL else [lengths + head, body]
 
 
 def reply_stream() -> BinaryIO:
-    """The stream for a worker's frames: its standard output, in whose place standard error stands from now on.
+    """Return a worker's frame stream, its original standard output.
 
-    So what a library prints does not get between frames.
+    Standard output becomes standard error, so that prints of libraries do not corrupt frames.
     """
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -38,7 +41,10 @@ def write_frame(stream: BinaryIO, head: bytes, body: bytes = b"") -> None:
 
 
 def read_frame(stream: BinaryIO) -> Frame | None:
-    """The next frame; None where the stream has ended. For what our own program writes: nothing bounds its length."""
+    """Return the next frame, or None at the end.
+
+    Only for streams of our own programs, since its length is unlimited.
+    """
     lengths = _read(stream, _LENGTHS.size)
     if lengths is None:
         return None
@@ -47,10 +53,10 @@ def read_frame(stream: BinaryIO) -> Frame | None:
 
 
 async def receive_frame(pipe: asyncio.StreamReader, head_limit: int, body_limit: int) -> Frame:
-    """The next frame of a worker process, whose parts have at most so many bytes.
+    """Return the next frame of a worker, within size limits.
 
     Raises:
-        ValueError: when it announces more, before any of that is read.
+        ValueError: when the announced size exceeds `head_limit` or `body_limit`, before the parts are read.
         asyncio.IncompleteReadError: when the pipe ends.
     """
     head, body = _LENGTHS.unpack(await pipe.readexactly(_LENGTHS.size))
@@ -60,7 +66,7 @@ async def receive_frame(pipe: asyncio.StreamReader, head_limit: int, body_limit:
 
 
 def _read(stream: BinaryIO, length: int) -> bytes | None:
-    """Exactly so many bytes, also of an unbuffered stream; None where it ends before."""
+    """Read exactly `length` bytes, or return None. The stream may be unbuffered, and None means that it ended early."""
     pieces, missing = [], length
     while missing:
         piece = stream.read(min(missing, 1 << 20))

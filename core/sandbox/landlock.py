@@ -1,4 +1,6 @@
-"""Landlock, the Linux kernel's access control for processes without privileges: which files may be opened.
+"""Restrict which files may be opened, by Landlock.
+
+Landlock is the Linux kernel's access control for processes without privileges.
 
 The calls and structures are described in https://docs.kernel.org/userspace-api/landlock.html.
 """
@@ -15,14 +17,14 @@ from core.sandbox.linux import call, system_call
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 """The numbers of the system calls, which are the same on all architectures."""
 _VERSION = 1
-"""A flag of the first call, which then replies the version of the interface."""
+"""A flag of the first call that requests the version of the interface."""
 _BENEATH = 1
 _NO_NEW_PRIVILEGES = 38
 
 _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 1, 1 << 2, 1 << 3
 _TRUNCATE, _IOCTL_DEVICE = 1 << 14, 1 << 15
 _FILE_RIGHTS = 0b111 | _TRUNCATE | _IOCTL_DEVICE
-"""Rights that a file can have; the others are those of folders."""
+"""Rights to files. The other rights apply to folders."""
 _RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 """All rights to files, by the version that introduced the last of them."""
 _TCP = 0b11
@@ -31,7 +33,7 @@ _SCOPES = 0b11
 
 
 def version() -> int:
-    """The version of the kernel's interface.
+    """Return the version of the kernel's interface.
 
     Raises:
         OSError: when the kernel does not offer Landlock.
@@ -40,13 +42,14 @@ def version() -> int:
 
 
 def restrict(readable: Iterable[Path], writable: Iterable[Path] = ()) -> int:
-    """Allow this thread, and what it starts, only these files and folders from now on; the interface's version.
+    """Restrict this thread to these files and folders, permanently.
 
-    TCP, and signals to other processes, are denied where the version knows them. What does not exist is left
-    out. Nothing can be allowed again.
+    Later threads and programs of this thread are restricted too. Returns the interface's version.
+
+    TCP, and signals to other processes, are denied if the version supports it. Missing paths are skipped.
 
     Raises:
-        OSError: when the kernel does not offer Landlock; nothing is restricted then.
+        OSError: when the kernel does not offer Landlock. Nothing is restricted then.
     """
     offered = version()
     rights = _RIGHTS[max(version for version in _RIGHTS if version <= offered)]

@@ -1,4 +1,4 @@
-"""What a process can give up by itself: inherited descriptors, privileges, being read by others, memory and priority."""
+"""Restrictions and limits of the current process: descriptors, privileges, hidden memory, priority."""
 
 import contextlib
 import ctypes
@@ -13,22 +13,22 @@ from core.sandbox.linux import LINUX, call, libc
 _IS_DUMPABLE, _DUMPABLE = 3, 4
 _CAPABILITIES_VERSION = 0x20080522
 _READ_ANY, _WRITE_ANY = 0b0100, 0b1111
-"""CAP_DAC_READ_SEARCH; and besides it CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_FOWNER."""
+"""CAP_DAC_READ_SEARCH, and for writing CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_FOWNER as well."""
 _ARENAS_AT_MOST = -8
-"""glibc's M_ARENA_MAX."""
+"""M_ARENA_MAX of glibc."""
 NICENESS = 5
-"""How much reading and embedding give way to pages: to a third of the CPU of a thread that they compete with."""
+"""The niceness of reading and embedding, which then get a third of the CPU of a competing page thread."""
 _HIGHEST = 1024
-"""Descriptors that are closed where the system does not list the open ones."""
+"""The number of descriptors to close if the system does not list the open ones."""
 
 
 def close_descriptors(keep: Collection[int] = ()) -> None:
-    """Close all descriptors but standard input, output, error and those to `keep`.
+    """Close all descriptors except the first three and `keep`.
 
-    uvloop passes on every descriptor that is marked as inheritable, and servers mark their listening sockets so.
+    uvloop passes on every inheritable descriptor, and servers make their listening sockets inheritable.
     """
     if os.name == "nt":
-        return  # none are inherited there
+        return  # Windows inherits none
     for numbers in map(Path, ("/proc/self/fd", "/dev/fd")):
         with contextlib.suppress(OSError):
             opened = [int(entry.name) for entry in numbers.iterdir()]
@@ -37,15 +37,15 @@ def close_descriptors(keep: Collection[int] = ()) -> None:
         opened = list(range(_HIGHEST))
     for descriptor in opened:
         if descriptor > 2 and descriptor not in keep:
-            with contextlib.suppress(OSError):  # that of the listing itself
+            with contextlib.suppress(OSError):  # the descriptor of the listing itself
                 os.close(descriptor)
 
 
 def hide_memory() -> None:
-    """Let no other process of this user read this one's memory or environment; it leaves no core dumps either.
+    """Hide memory and environment from the user's other processes. Core dumps are disabled too.
 
-    Processes with CAP_SYS_PTRACE, such as debuggers that root starts, still can. It does not pass to programs
-    that this process starts.
+    Processes with CAP_SYS_PTRACE, such as debuggers that root starts, still can read it. Programs that this process
+    starts are not hidden.
 
     Raises:
         OSError: when the system does not offer it.
@@ -59,22 +59,25 @@ def memory_is_hidden() -> bool:
 
 
 def share_arenas() -> None:
-    """Let the threads of this process allocate from two arenas of the C library where it is glibc.
+    """Limit this process to two malloc arenas of glibc.
 
-    By default there are eight for each core, and each keeps what a thread needed once.
+    The default is eight per core, and each arena keeps the memory that its threads once needed.
     """
     with contextlib.suppress(OSError):  # a C library without arenas
         call("mallopt", _ARENAS_AT_MOST, 2)
 
 
 def lower_priority(niceness: int = NICENESS) -> None:
-    """Add to the niceness of this process, if the system has one. Call it before threads start."""
+    """Add to the niceness of this process, if supported. Call it before threads start."""
     if hasattr(os, "nice"):
         os.nice(niceness)
 
 
 def lower_thread_priority(niceness: int = NICENESS) -> None:
-    """Add to the niceness of this thread alone, under Linux. Elsewhere a process has one for all of its threads."""
+    """Add to the niceness of this thread under Linux.
+
+    On other systems all threads of a process share one niceness, so nothing changes.
+    """
     if LINUX:
         thread = threading.get_native_id()
         with contextlib.suppress(OSError):  # a sandbox around this process may forbid it
@@ -82,19 +85,19 @@ def lower_thread_priority(niceness: int = NICENESS) -> None:
 
 
 def return_free_memory() -> None:
-    """Return freed memory to the system if the C library is glibc.
+    """Return freed memory to the system under glibc.
 
-    By itself glibc keeps what lies below a block in use.
+    By default glibc keeps memory below a block in use.
     """
     with contextlib.suppress(OSError):  # a C library without the function
         call("malloc_trim", 0)
 
 
 def drop_capabilities(*, writes: bool) -> None:
-    """Give up the privileges of root, which a container's first process usually has.
+    """Give up root's privileges, which containers usually have.
 
-    What remains is passing by the permissions of files, since root may run what belongs to another user; those of
-    others are out of reach by other means. `writes` keeps it for writing too.
+    Bypassing file permissions remains possible, since root may run files of another user. Other restrictions keep
+    foreign files out of reach. `writes` keeps it for writing too.
 
     Raises:
         OSError: when the system does not offer it.
@@ -112,14 +115,17 @@ def drop_capabilities(*, writes: bool) -> None:
 
 
 def erase_variable(name: str) -> None:
-    """Remove an environment variable; under Linux, overwrite its value too, which `/proc/PID/environ` shows otherwise."""
+    """Remove an environment variable.
+
+    Under Linux its value is overwritten, since `/proc/PID/environ` would still show it.
+    """
     if LINUX:
         _overwrite(os.fsencode(name) + b"=")
     os.environ.pop(name, None)
 
 
 def _overwrite(prefix: bytes) -> None:
-    """Fill the entries of the environment that begin so with zeros, where they lie."""
+    """Overwrite environment values with zeros in place. `prefix` selects the entries."""
     entries = ctypes.POINTER(ctypes.c_void_p).in_dll(libc(), "environ")
     position = 0
     while address := entries[position]:

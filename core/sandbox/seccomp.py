@@ -1,8 +1,8 @@
-"""A filter of system calls (seccomp): no network, no other programs or processes, no signals, no changes to files.
+"""Filter system calls (seccomp): no network, programs, processes, signals or changes to files.
 
 A filter is a program for the kernel's classic packet filter, see
-https://docs.kernel.org/userspace-api/seccomp_filter.html. Calls that are not named stay allowed, because what an
-interpreter and its libraries need differs between C libraries; calls that are newer than this list are not.
+https://docs.kernel.org/userspace-api/seccomp_filter.html. Unnamed calls stay allowed, because C libraries differ in the
+calls that an interpreter needs. Calls that are newer than this list are denied.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from core.sandbox.linux import call
 
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""By machine: the column below, and how the kernel names the architecture to a filter."""
+"""The column of the tables below and the kernel's id of the architecture, by machine."""
 
 _DENIED = {
     # the network
@@ -34,10 +34,10 @@ _DENIED = {
     "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187),
     "semget": (64, 190), "semop": (65, 193), "semctl": (66, 191), "semtimedop": (220, 192),
     "mq_open": (240, 180),
-    # what others do with their files
+    # observing files of others
     "inotify_init": (253, None), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27),
     "fanotify_init": (300, 262), "fanotify_mark": (301, 263),
-    # parts of the kernel that parsers have no use for
+    # parts of the kernel that parsers do not need
     "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39),
     "pivot_root": (155, 41), "chroot": (161, 51), "bpf": (321, 280), "perf_event_open": (298, 241),
     "userfaultfd": (323, 282), "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218),
@@ -46,7 +46,7 @@ _DENIED = {
     "kexec_file_load": (320, 294), "personality": (135, 92), "syslog": (103, 116),
     "vhangup": (153, 58),
 }  # fmt: skip
-"""System calls by name, with their numbers on each architecture; None where it has no such call."""
+"""System calls with their numbers by architecture. None if it lacks the call."""
 
 _DENIED_WRITES = {
     "creat": (85, None), "truncate": (76, 45), "mkdir": (83, None), "mkdirat": (258, 34),
@@ -59,47 +59,55 @@ _DENIED_WRITES = {
     "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14), "lremovexattr": (198, 15),
     "fremovexattr": (199, 16), "flock": (73, 32),
 }  # fmt: skip
-"""The same of what changes files, or, by a lock, keeps others from changing them."""
+"""System calls that change files, or lock them against changes by others. Same form."""
 
 _OPEN, _OPENAT, _CLONE, _PRLIMIT = (2, None), (257, 56), (56, 220), (302, 261)
 _FCNTL, _IOCTL = (72, 25), (16, 29)
 _DESCRIPTOR_COMMANDS = (0, 1, 2, 3, 4, 1030)
-"""What fcntl may do: duplicate a descriptor, and read and set its flags. F_SETOWN and its like let the kernel send
-signals to any process, past the calls above; F_NOTIFY watches folders."""
+"""Commands allowed for fcntl: duplicate a descriptor, and read and set its flags.
+
+F_SETOWN and its variants let the kernel send signals to any process in spite of the denied calls. F_NOTIFY watches
+folders.
+"""
 _LOCK_COMMANDS = (5, 6, 7, 36, 37, 38)
 _SET_FLAGS, _SIGNALS_ITS_OWNER = 4, 0x2000
-"""F_SETFL and O_ASYNC: a terminal's owner is the group of processes in its foreground, whoever asks."""
+"""F_SETFL and O_ASYNC. The kernel would signal a terminal's owner, the processes in its foreground."""
 _DEVICE_COMMANDS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)
-"""What ioctl may do: tell whether and how large a terminal is, how much can be read, and set whether it blocks or is
-closed in other programs. FIOSETOWN and SIOCSPGRP are F_SETOWN again, TIOCSTI types into a terminal."""
+"""Commands allowed for ioctl: terminal state and size, readable bytes, blocking and close-on-exec.
+
+FIOSETOWN and SIOCSPGRP equal F_SETOWN, and TIOCSTI types into a terminal.
+"""
 _FIRST_COMMON = 424
-"""From here on, numbers are the same on all architectures."""
+"""The first number of calls that are numbered equally on all architectures."""
 _COMMON_ALLOWED = (436, 439, 441, 444, 445, 446, 449, 451, 453, 454, 455, 456, 462)
-"""Of them: close_range, faccessat2, epoll_pwait2, Landlock, cachestat, map_shadow_stack, futexes, mseal."""
+"""The allowed calls from this number on.
+
+They are close_range, faccessat2, epoll_pwait2, Landlock, cachestat, map_shadow_stack, futexes and mseal.
+"""
 _CLONE_THREAD = 0x10000
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_TMPFILE", 0) & ~os.O_DIRECTORY
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
-"""Offsets in what a filter sees of a call."""
+"""Offsets in a filter's view of a call."""
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _SET_SECCOMP, _NO_NEW_PRIVILEGES, _FILTER = 22, 38, 2
 
 
 def restrict(*, writes: bool = False) -> None:
-    """Deny this thread, and threads that it starts, all that is named above. Cannot be undone.
+    """Deny the listed calls to this thread and its later threads. Cannot be undone.
 
-    `writes` leaves files that can be opened for writing as they are, for a process with a folder of its own.
+    `writes` permits opening and changing files, for a process with a writable folder.
 
     Raises:
-        OSError: when the kernel has no filters, or there is none for this machine; nothing is denied then.
+        OSError: when the kernel has no filters, or this machine is not supported. Nothing is denied then.
     """
     if platform.machine() not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"there is no filter for {platform.machine()}")
     column, architecture = _ARCHITECTURES[platform.machine()]
     instructions = _program(column, architecture, writes)
     body = ctypes.create_string_buffer(b"".join(instructions))
-    # struct sock_fprog: how many instructions, padding, where they are.
+    # struct sock_fprog: number of instructions, padding, their address.
     program = struct.pack("=H6xQ", len(instructions), ctypes.addressof(body))
     call("prctl", _NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     call("prctl", _SET_SECCOMP, _FILTER, ctypes.create_string_buffer(program, len(program)), 0, 0)
@@ -117,7 +125,7 @@ def _program(column: int, architecture: int, writes: bool) -> list[bytes]:
         if (number := numbers[column]) is not None:
             program += [_step(_EQUAL, number, no=1), _step(_RETURN, _ERROR | errno.EPERM)]
     program += _unless(_CLONE[column], 0, _step(_ANY_BIT, _CLONE_THREAD, yes=1))  # threads are no processes
-    program += _unless(_PRLIMIT[column], 0, _step(_EQUAL, 0, yes=1))  # its own limits, nobody else's
+    program += _unless(_PRLIMIT[column], 0, _step(_EQUAL, 0, yes=1))  # only limits of this process
     program += _among(_FCNTL[column], 1, (*_DESCRIPTOR_COMMANDS, *(_LOCK_COMMANDS if writes else ())))
     program += [
         _step(_EQUAL, _FCNTL[column], no=6),
@@ -135,13 +143,13 @@ def _program(column: int, architecture: int, writes: bool) -> list[bytes]:
     program.append(_step(_AT_LEAST, _FIRST_COMMON, no=2 * len(_COMMON_ALLOWED) + 1))
     for number in _COMMON_ALLOWED:
         program += [_step(_EQUAL, number, no=1), _step(_RETURN, _ALLOW)]
-    # "Unknown call" and not "forbidden": C libraries then use the older call, of which the arguments can be seen.
+    # ENOSYS and not EPERM, so that C libraries use the older call, whose arguments a filter can check.
     program += [_step(_RETURN, _ERROR | errno.ENOSYS), _step(_RETURN, _ALLOW)]
     return program
 
 
 def _unless(number: int | None, position: int, test: bytes) -> list[bytes]:
-    """Deny a call, unless `test` of one of its arguments skips an instruction."""
+    """Deny a call, unless `test` of an argument skips an instruction."""
     if number is None:
         return []
     return [
@@ -154,7 +162,7 @@ def _unless(number: int | None, position: int, test: bytes) -> list[bytes]:
 
 
 def _among(number: int, position: int, allowed: Sequence[int]) -> list[bytes]:
-    """Deny a call, unless one of its arguments is among the allowed ones."""
+    """Deny a call, unless an argument has an allowed value."""
     return [
         _step(_EQUAL, number, no=len(allowed) + 3),
         _step(_LOAD, _argument(position)),
@@ -165,10 +173,10 @@ def _among(number: int, position: int, allowed: Sequence[int]) -> list[bytes]:
 
 
 def _argument(position: int) -> int:
-    """Where the lower half of an argument is; both architectures are little-endian."""
+    """Return the offset of an argument's lower half. Both architectures are little-endian."""
     return _ARGUMENTS + 8 * position
 
 
 def _step(code: int, value: int, *, yes: int = 0, no: int = 0) -> bytes:
-    """One instruction; `yes` and `no` are how many further ones a test skips."""
+    """Encode one instruction. `yes` and `no` are the numbers of instructions to skip."""
     return struct.pack("=HBBI", code, yes, no, value)
