@@ -95,7 +95,7 @@ def _iso(date: tuple[int, ...]) -> str:
 
 
 def _tex(text: str) -> str:
-    """Escape `text` for a BibTeX field with balanced braces."""
+    """Escape `text` for a BibTeX field. Its braces have to be balanced."""
     return _TEX_MARK.sub(lambda mark: _TEX[mark[0]], text)
 
 

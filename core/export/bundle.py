@@ -36,7 +36,7 @@ MANIFEST, BASE, EVENTS, LABELS = "manifest.json", "run.json", "events.jsonl", "l
 _EARLIER_SIGNATURE, _EARLIER_DESCRIPTION = "signature.json", "ro-crate-metadata.json"
 """Names of files that earlier versions wrote and this version ignores. No manifest lists the signature."""
 UNPACKED_LIMIT = 200_000_000
-"""The most bytes of all parts together, and of the arrays and texts restored from them."""
+"""The most bytes of all unpacked parts together."""
 _HARMLESS = 20_000_000
 """The bytes that any bundle may restore in the run, even a small bundle."""
 _MEMORY = 2

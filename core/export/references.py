@@ -28,7 +28,7 @@ class Reference:
     """The address, or "" for a document of a collection."""
     language: str
     issued: tuple[int, ...]
-    """The known ones of year, month and day."""
+    """The known parts of year, month and day."""
     accessed: tuple[int, ...]
     """Year, month and day in UTC of the question, or empty if unknown."""
     numbers: tuple[int, ...]

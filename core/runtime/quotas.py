@@ -156,7 +156,9 @@ class Quotas:
         return Work(self, subject, expected_tokens)
 
     def begin(self, subject: str, work: Work) -> None:
-        """Reserve the expected usage of a work. It equals the largest recent work, limited to the remaining budget.
+        """Reserve the expected usage of a work.
+
+        It is the largest recent usage or the work's token budget, at most the remaining budget of the day.
 
         Raises:
             LimitReached: when nothing is left.
