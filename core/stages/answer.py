@@ -1,4 +1,4 @@
-"""Write the answer from the numbered sources: streamed by the chat model, or quoted when there is none."""
+"""Write the answer from the numbered sources. The chat model streams it; without one, sentences are quoted."""
 
 import asyncio
 import hashlib
@@ -37,10 +37,10 @@ from core.text.sanitize import CHARACTERS_A_TOKEN, estimated_tokens, pluralize
 
 
 def reached_limit(limit: int, usage: Usage | None) -> tuple[str, str]:
-    """The limit that cut a reply which ended by its length, and what to do about it.
+    """Return the limit that cut a reply, with a hint.
 
-    `limit` is the number of tokens that was asked for. A server says only that a limit was reached: the
-    tokens that it counted tell whether it was this one, or a lower one of its own or of the model's context.
+    `limit` is the number of requested tokens. A server only reports that a limit was reached. The tokens that it
+    counted show whether this limit was reached, or a lower limit of the server or of the model's context.
     """
     if usage is None:
         return (
@@ -61,7 +61,7 @@ def reached_limit(limit: int, usage: Usage | None) -> tuple[str, str]:
 
 
 NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
-"""The answer when no passage became a source; no model is asked."""
+"""The answer when no passage became a source. No model is asked."""
 
 NOT_FOLLOWED = (
     "Sentences of the sources are quoted, so the instructions of the chat client were not followed."
@@ -69,24 +69,24 @@ NOT_FOLLOWED = (
 """A note on an answer that no model wrote."""
 
 QUOTED_BY_CHOICE = "Sentences of the sources are quoted instead of a written answer, by choice."
-"""A note on an answer for which a person did not wait for the chat model."""
+"""A note on an answer that was quoted because a person did not wait for the chat model."""
 
 OUT_OF_TIME = (
     "The chat model had not begun to write when its time was over, so sentences of the sources are quoted."
 )
 CUT_OFF = "The answer was cut off, to be given within {:g} s."
 ASK_AGAIN = "Ask again, or have the time limit raised."
-"""Messages, and a hint, for an answer that the time of the run was too short for."""
+"""Messages and a hint for an answer that ran out of time."""
 
 ANOTHER_MODEL = "What came is kept. Ask again, or pick another model."
-"""A hint for a reply that its model did not end."""
+"""A hint for a reply that the model did not finish."""
 
 MAX_TOKENS = {Length.SHORT: 1500, Length.NORMAL: 3000, Length.LONG: 6000}
-"""Token limits of a reply, well above the requested length: reasoning models spend tokens on reasoning too."""
+"""Token limits of a reply, well above the requested length: reasoning models also spend tokens on reasoning."""
 
 
 class AnswerBrokeOff(ChatFailed):
-    """The chat model failed after it had begun to write; `partial` is the answer up to there."""
+    """The chat model failed after it had begun to write. `partial` is the answer so far."""
 
     def __init__(self, message: str, *, hint: str, partial: Answer) -> None:
         super().__init__(message, hint=hint)
@@ -108,17 +108,20 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     spending: Spending | None = None,
     quote: asyncio.Event | None = None,
 ) -> Answer:
-    """Answer from `sources` and nothing else; `history` only tells what the question refers to. The pieces of `TokensWritten` join to the answer's text.
+    """Answer the question only from `sources`, written or quoted.
 
-    The instructions and the whole message of a chat `client` reach the chat model too. Without sources, and without
-    such a message, nobody is asked; without a chat model, or when it has not begun to write when its time in
-    `budget` is over, or where `spending` has not enough left for it, the best-supported sentences are quoted, and
-    `embed` finds them. Setting `quote` ends the chat model's reply, if it has not ended, and quotes too. An answer in `answers` to exactly this is used again, and no model is asked; a new and
-    complete one is added.
+    `history` only shows the meaning of the question. The pieces of `TokensWritten` join to the answer's text. The
+    instructions and the whole message of a chat `client` reach the chat model too. Without sources and without such a
+    message, no model is asked.
+
+    The best-supported sentences, found with `embed`, are quoted without a chat model, if the model has not begun to
+    write when its time in `budget` is over, or if `spending` does not cover it. Setting `quote` cancels an unfinished
+    reply and quotes too. A stored answer in `answers` to exactly this request is used again without asking a model; a
+    new and complete answer is added.
 
     Raises:
         ChatFailed: when the model cannot be asked or writes nothing.
-        AnswerBrokeOff: when it breaks off; `partial` is what came.
+        AnswerBrokeOff: when the reply breaks off. `partial` is the text so far.
     """
     emit(PhaseStarted(Phase.ANSWER))
     result: Answer | None = None
@@ -141,7 +144,7 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
 async def _unless_set(
     quote: asyncio.Event | None, writing: Coroutine[Any, Any, Answer | None], emit: Emit
 ) -> Answer | None:
-    """Return what `writing` returns, or None if `quote` is set before that, which cancels it and drops its text."""
+    """Await `writing`, unless `quote` is set first. That cancels `writing`, drops its text and returns None."""
     if quote is None:
         return await writing
     quote.clear()
@@ -168,7 +171,7 @@ def digest_of(
     *,
     client: ClientRequest = NO_CLIENT,
 ) -> str:
-    """A digest of all that a model is asked: other words, sources, settings or models give another one."""
+    """Return a digest of a model's request. Other words, sources, settings or models give another digest."""
     prompt_sources = [(source.number, source.title, source.url, source.text) for source in sources]
     asked = (question, prompt_sources, knobs, model, client.instructions, client.message, *history)
     return hashlib.sha256(repr(asked).encode("utf-8", "replace")).hexdigest()
@@ -177,7 +180,7 @@ def digest_of(
 async def _quoted_answer(  # noqa: PLR0917
     question: str, sources: Sequence[Source], knobs: AnswerKnobs, embed: Embed, emit: Emit, budget: TimeBudget
 ) -> Answer:
-    """The extractive answer. A limit of tokens is kept by their estimated number."""
+    """Quote sentences as the answer. The token limit is applied to an estimate."""
     writer = AnswerWriter(emit, knobs.stop, knobs.max_tokens * CHARACTERS_A_TOKEN or None)
     metered = MeteredEmbed(embed, Phase.ANSWER, emit)
     seconds = timeout_of(budget.left)
@@ -203,8 +206,10 @@ async def _written_answer(  # noqa: PLR0917
     budget: TimeBudget,
     spending: Spending | None,
 ) -> Answer | None:
-    """The answer of the chat model, or its earlier one to the same; None when its time was over before a word, or the
-    run's budget does not cover it."""
+    """Let the chat model answer, or reuse its stored answer.
+
+    Returns None if the time was over before the first word, or if the run's budget does not cover the reply.
+    """
     digest = digest_of(question, sources, knobs, chat.identity, history, client=client)
     if answers is not None and not knobs.ask_first and (cached := answers.get(digest)):
         emit(TokensWritten(cached.text))
@@ -235,7 +240,7 @@ async def _doubt(  # noqa: PLR0917
     budget: TimeBudget,
     spending: Spending | None,
 ) -> Note | None:
-    """What the chat model says against the sources, where the budget covers the question."""
+    """Ask the chat model for doubts about the sources. It is not asked if the budget does not cover that."""
     prompt_tokens = estimated_tokens(sum(len(source.text) for source in sources))
     if spending and spending.refusal(prompt_tokens, VERDICT_TOKENS, chat.identity):
         return None
@@ -247,7 +252,7 @@ async def _doubt(  # noqa: PLR0917
 def covered(
     spending: Spending, messages: Sequence[Message], knobs: AnswerKnobs, chat: Chat, emit: Emit
 ) -> bool:
-    """Whether what is left of the budget covers the reply to these messages. A note says why not, or what is doubtful."""
+    """Check that the remaining budget covers a reply. A note gives the reason for a refusal, or a doubt."""
     prompt_tokens = estimated_tokens(sum(len(message.content) for message in messages))
     refusal = spending.refusal(prompt_tokens, _token_limit(knobs), chat.identity)
     if note := refusal or spending.doubt(chat.identity):
@@ -268,7 +273,7 @@ async def streamed_answer(
     *,
     numbers: Container[int] | None = None,
 ) -> Answer | None:
-    """Stream the reply of the chat model as the text of the answer.
+    """Stream the chat model's reply as the answer.
 
     Args:
         messages: the prompt.
@@ -276,14 +281,12 @@ async def streamed_answer(
         chat: the model.
         emit: called with every event.
         budget: the time of the run.
-        numbers: the sources that it may cite; its citations are written as `[n]`. None: it cites nothing.
-
+        numbers: the sources that may be cited. Citations are written as `[n]`. None: the model cites nothing.
     Returns:
-        The answer, or None if the time of the budget is over before a word.
-
+        The answer, or None if the time of the budget is over before the first word.
     Raises:
         ChatFailed: when the model cannot be asked or writes nothing.
-        AnswerBrokeOff: when it breaks off; `partial` is what came.
+        AnswerBrokeOff: when the reply breaks off. `partial` is the text so far.
     """
     writer, usage, cut = AnswerWriter(emit, knobs.stop, numbers=numbers), None, ""
     said = ReplyText()
@@ -298,7 +301,7 @@ async def streamed_answer(
                 if delta.takes_back:
                     writer.take_back()
                 writer.write(delta.text_delta)
-                if writer.stopped:  # of a server that does not know stop sequences
+                if writer.stopped:  # the server may not know stop sequences
                     said.finish = "stop"
                     break
     except TimeoutError:
@@ -327,7 +330,7 @@ async def streamed_answer(
 
 
 def _ending(model: str, finish: str, limit: int, usage: Usage | None, cut: str) -> Note | None:
-    """Return a note if the answer ended otherwise than its model meant, or if the model refused."""
+    """Return a note on an unusual end of the answer: a break, a limit, a filter or a refusal."""
     if cut:
         return Note(Phase.ANSWER, f"The answer {cut}.", ANOTHER_MODEL, Severity.WARNING)
     match finish:

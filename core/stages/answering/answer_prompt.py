@@ -1,4 +1,4 @@
-"""The answer prompt: rules, then the sources as delimited data, then the question."""
+"""Build the answer prompt: rules, then the sources as delimited data, then the question."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from core.text.markdown.citations import without_citations
 from core.text.sanitize import CHARACTERS_A_TOKEN, one_line, scrub_for_prompt, truncate
 
 NOT_FOUND = "Not found in the sources."
-"""What the model is asked to say, and the extractive answer says, when the sources hold no answer."""
+"""The sentence that says that the sources hold no answer. The model is asked to use it; quoting uses it too."""
 
 _HISTORY_RULE = (
     "\n- Earlier questions and answers of the conversation stand before the sources, between tags that carry the same "
@@ -28,10 +28,10 @@ _CLIENT_RULE = (
 )
 
 CONTEXT = "Context for answering the question:"
-"""How a message begins that holds the sources alone."""
+"""The beginning of a message that holds only the sources."""
 
 SOURCE_TOKENS = 1000
-"""The estimated tokens of a source's text in the prompt are fewer. Longer texts are cut."""
+"""The limit of a source's text in the prompt, in estimated tokens. Longer texts are cut."""
 
 _LENGTHS = {
     Length.SHORT: "Write one paragraph of two to four sentences, at most 90 words, and no headings.",
@@ -50,14 +50,14 @@ def prompt(
     *,
     client: ClientRequest = NO_CLIENT,
 ) -> tuple[Message, ...]:
-    """The exact messages for the chat model, divided as `knobs.prompt_layout` says.
+    """Build the exact messages for the chat model.
 
-    Page text stands only in the second message, between tags that carry `boundary`, a string that no page
-    can know because it is drawn at random for each request. Tag look-alikes and the boundary itself are
-    taken out of titles, addresses and texts, as are characters that a reader would not see. The `history` of the
-    conversation stands before the sources, between such tags as well: its answers quote pages. So does the whole
-    message of a chat client, of which the question is a part. The client's instructions follow the rules, between tags
-    too: they may quote others.
+    They have the layout `knobs.prompt_layout`. Page text is only in the second message, between tags that carry
+    `boundary`. No page can know that string because it is drawn at random for each request. Tag look-alikes and the
+    boundary itself are removed from titles, addresses and texts, and so are invisible characters. The `history` of the
+    conversation precedes the sources, between the same kind of tags, because its answers quote pages. So does the whole
+    message of a chat client, which contains the question. The client's instructions follow the rules, also between
+    tags, because they may quote others.
     """
     rules = Message(
         role="system",
@@ -83,7 +83,7 @@ def prompt(
 
 
 def history_blocks(history: Sequence[Exchange], boundary: str) -> Iterator[str]:
-    """The questions and answers of a conversation, each between tags that carry `boundary`, without citation marks."""
+    """Yield the conversation's exchanges between tags that carry `boundary`. Citation marks are removed."""
     for exchange in history:
         for kind, text in (("question", exchange.question), ("answer", without_citations(exchange.answer))):
             if text:
@@ -124,7 +124,7 @@ def _rules(knobs: AnswerKnobs, boundary: str) -> str:
 
 
 def source_block(source: Source, boundary: str) -> str:
-    """A source between tags that carry `boundary`: its number, title, address and text."""
+    """Format a source between tags that carry `boundary`. It has number, title, address and text."""
     tag = f"source-{boundary}"
     text = truncate(scrub_for_prompt(source.text, boundary), SOURCE_TOKENS * CHARACTERS_A_TOKEN - 1)
     return (

@@ -1,4 +1,4 @@
-"""The answer as it is written, up to a stop sequence or a number of characters."""
+"""Write the answer up to a stop sequence or a number of characters."""
 
 from collections.abc import Container, Sequence
 
@@ -8,7 +8,7 @@ from core.text.stop_sequences import StopSequences
 
 
 class AnswerWriter:
-    """Pieces of the answer become `TokensWritten`, which join to `text`. White space before the first is dropped."""
+    """Emit pieces of the answer as `TokensWritten`, which join to `text`. Leading white space is dropped."""
 
     def __init__(
         self,
@@ -18,10 +18,10 @@ class AnswerWriter:
         *,
         numbers: Container[int] | None = None,
     ) -> None:
-        """`room` is the most characters; None is no limit. Citations of the source `numbers` become [n] in any form."""
+        """Limit the answer to `room` characters, if set. Citations of the source `numbers` become [n] in any form."""
         self.text = ""
         self.cut = False
-        """There was more than `room` characters."""
+        """Whether the text was cut at `room` characters."""
         self._emit, self._stops, self._numbers, self._room = emit, stop, numbers, room
         self._begin()
 
@@ -31,21 +31,21 @@ class AnswerWriter:
 
     @property
     def stopped(self) -> bool:
-        """A stop sequence has occurred; the text before it is whole."""
+        """Whether a stop sequence has occurred. The text before it is complete."""
         return self._stop.reached
 
     def write(self, piece: str) -> None:
-        """Add the next piece of text that the model has streamed."""
+        """Add the next piece of streamed text."""
         piece = self._stop.read(piece)
         self._pass_on(self._citations.read(piece) if self._citations else piece)
 
     def take_back(self) -> None:
-        """Drop what was written: it was the model's reasoning, which the run has been told."""
+        """Drop the written text because it was reasoning. The run keeps that elsewhere."""
         self.text = ""
         self._begin()
 
     def close(self) -> None:
-        """Write what was held back because a stop sequence or the rest of a citation might have followed."""
+        """Write text held back for a stop sequence or citation."""
         piece = self._stop.end()
         self._pass_on(self._citations.read(piece) + self._citations.end() if self._citations else piece)
 

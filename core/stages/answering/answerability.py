@@ -1,8 +1,9 @@
-"""Whether the sources may fail to answer the question, and the reason in words.
+"""Detect that the sources may not answer the question, and give the reason.
 
-A question whose answer is not in the sources shares its subject with them, so a limit on similarity alone quotes
-something for many of them. Quotations are judged by a logistic model of five signals that can be told in a sentence; a
-chat model may be asked before it writes. docs/decisions/0078-a-doubtful-answer-stands-under-a-caveat.md has the figures.
+A question without an answer in the sources shares its subject with them. With a limit on similarity alone, sentences
+would be quoted for many such questions. A logistic model judges quotations by five signals, each of which can be
+explained in a sentence. A chat model may be asked before it writes.
+docs/decisions/0078-a-doubtful-answer-stands-under-a-caveat.md has the figures.
 """
 
 import asyncio
@@ -25,13 +26,13 @@ from core.text.language import dominant_language
 from core.text.sanitize import one_line
 
 READ = 4
-"""The best sentences are read for what the question asks for: as many as a normal answer quotes."""
+"""The number of best sentences that are compared with the question, as many as a normal answer quotes."""
 NAMED_WORDS = 3
-"""The most words that a reason names."""
+"""The maximum number of words that a reason quotes."""
 VERDICT_TOKENS = 8
-"""The most tokens of a chat model's verdict."""
+"""The maximum tokens of a chat model's verdict."""
 VERDICT_SECONDS = 15.0
-"""The longest that a verdict is waited for."""
+"""The timeout of a verdict, in seconds."""
 
 _ASKS_A_DATE = re.compile(
     r"\bwhen (?:did|was|were)\b|\b(?:wann|quand|cuándo|quando|wanneer) (?:wurde|war|a|est|fue|se|è|werd)\b|"
@@ -45,30 +46,33 @@ _WRITTEN = re.compile(r"[^\W_][\w’'-]*")
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What speaks for and against an answer. All but `margin` are from 0 to 1, and 0 speaks for one."""
+    """Features for and against an answer. All but `margin` are from 0 to 1, and 0 favours an answer."""
 
     margin: float
-    """How far the support of the best sentence is above the least, on its scale, at most 0.6."""
+    """The best sentence's support relative to the threshold, minus 1, at most 0.6."""
     missing_names: float
-    """The share of its names and numbers that no source has."""
+    """The share of the question's names and numbers that occur in no source."""
     apart: float
-    """The share of its content words, each by its rarity in the sources, that the best sentence's passage lacks."""
+    """The share of the question's words, weighted by rarity, that are missing in the best sentence's passage."""
     unsaid: float
-    """The same of the best sentence itself."""
+    """The share of the question's words, weighted by rarity, that are missing in the best sentence."""
     undated: float
-    """1 where it asks for a date and none of the best sentences has a number."""
+    """1 if the question asks for a date and the best sentences have no number."""
 
 
 WEIGHTS = {"margin": -2.0, "missing_names": 0.9, "apart": 1.7, "unsaid": 1.0, "undated": 3.5}
-"""By logistic regression on one half of the labelled questions, rounded; that of `undated` by hand: it decides alone."""
+"""Rounded weights of a logistic regression on half of the labelled questions.
+
+`undated` was set by hand to decide alone.
+"""
 BIAS = -2.05
-"""So that of the handbook's questions of that half that were answered nine in ten have no caveat."""
+"""Set so that nine in ten answered handbook questions of that half have no caveat."""
 
 
 def caveat(question: str, sources: Sequence[Source], scores: SentenceScores) -> Note | None:
-    """A note that the best sentences of the sources may not answer the question, with the reason; None where nothing says so.
+    """Return a note that the answer is doubtful, or None.
 
-    The best of the scored sentences is worth quoting.
+    The note gives the reason. The best of the scored sentences is worth quoting.
     """
     if scores.sentences[0].language:
         return _note(
@@ -80,7 +84,7 @@ def caveat(question: str, sources: Sequence[Source], scores: SentenceScores) -> 
 
 
 class Reading:
-    """A question beside the sentences that answer it best: `signals`, and the `reason` for a doubt in words."""
+    """The `signals` of a question and its best sentences, and the `reason` for a doubt."""
 
     def __init__(self, question: str, sources: Sequence[Source], scores: SentenceScores) -> None:
         best = scores.sentences[:READ]
@@ -120,10 +124,10 @@ class Reading:
 
 
 async def asked_first(question: str, sources: Sequence[Source], chat: Chat, seconds: float) -> Note | None:
-    """Ask the chat model whether the sources answer the question: a note of what it denies or could not say, else None.
+    """Ask the chat model whether the sources suffice.
 
-    A call that fails, takes longer than `seconds` or replies anything but yes or no is told and keeps nobody from
-    answering.
+    Returns a note if the model denies that or could not answer, else None. A call that fails, takes longer than
+    `seconds` or replies anything but yes or no gives a note too, and the answer is still written.
     """
     boundary, reply = secrets.token_hex(8), ReplyText()
     rules = (
@@ -166,13 +170,16 @@ def _unchecked(reason: str) -> Note:
 
 
 def _names(written: Sequence[str]) -> Iterator[str]:
-    """The names and numbers of a question: words with a digit, or with a capital letter that does not begin it."""
+    """Yield the question's names and numbers.
+
+    These are words with a digit, or with a capital letter that does not begin the question.
+    """
     for place, word in enumerate(written):
         if any(character.isdigit() or character.isupper() for character in (word if place else word[1:])):
             yield word
 
 
 def _quoted(words: Sequence[str], written: Sequence[str]) -> str:
-    """Some of the words, as the question writes them."""
+    """Quote the first words in the question's spelling."""
     spelling = {word.casefold(): word for word in written}
     return ", ".join(f"“{one_line(spelling.get(word, word), 60)}”" for word in words[:NAMED_WORDS])

@@ -1,4 +1,4 @@
-"""The extractive answer: the sentences of the sources that best answer the question, quoted word for word."""
+"""Quote the sentences of the sources that best answer the question."""
 
 import asyncio
 import re
@@ -19,17 +19,17 @@ from core.text.markdown.citations import find_citations
 from core.text.sanitize import one_line, truncate
 
 SENTENCES = {Length.SHORT: 2, Length.NORMAL: 4, Length.LONG: 8}
-"""How many sentences are quoted at most."""
+"""The maximum number of quoted sentences."""
 
 QUOTE_LIMIT = 350
-"""Characters of the longest quotation; a longer sentence is cut at a clause."""
+"""The maximum characters of a quotation. A longer sentence is cut at a clause."""
 
 _SUPPORT_MARGIN = 0.5
-"""A sentence is quoted when its support is at most this far below the best one's ..."""
+"""The maximum distance of a quoted sentence's support from the best support."""
 _SUPPORT_SHARE = 0.8
-"""... and at least this share of the limit."""
+"""The minimum support of a quoted sentence, as a share of the threshold."""
 _DUPLICATE_JACCARD = 0.75
-"""Sentences whose sets of words have at least this Jaccard similarity say the same and are quoted once."""
+"""The Jaccard similarity of word sets from which two sentences count as duplicates and are quoted once."""
 
 _LIST_MARK = re.compile(r"\A(?:[-*+•‣▪◦>|]+|\d{1,3}[.)]|#{1,6})\s+")
 _IN_BRACKETS = re.compile(r"\[([^\[\]]*\d[^\[\]]*)\]")
@@ -44,7 +44,7 @@ class _Quotation:
     start: int
     numbers: tuple[int, ...]
     language: str
-    """Its code where it is another than the question's."""
+    """The code of the sentence's language if the question has another language."""
 
 
 async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
@@ -57,13 +57,12 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
     *,
     seconds: float | None = None,
 ) -> Answer:
-    """The best-supported sentences, each quoted with the numbers of the sources that say it, through `writer`, and
-    with its language where that is another than the question's.
+    """Quote the best-supported sentences through `writer`.
 
-    They stand source by source, the most relevant source first, and in reading order within one. When
-    not even the best sentence supports an answer enough, the answer is that there is none; a note comes before
-    sentences that may not answer the question. Where `embed` fails
-    or takes longer than `seconds`, words decide.
+    Each has the numbers of its sources. The sources are ordered by relevance, and sentences within a source by
+    position. A sentence in another language than the question is labelled with its language. If even the best sentence
+    has too little support, the answer is that the sources hold none. A note precedes sentences that may not answer the
+    question. If `embed` fails or takes longer than `seconds`, sentences are scored by words.
     """
     waiting = asyncio.timeout(seconds)
     try:
@@ -99,7 +98,7 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
 def chosen(
     supported: Sequence[ScoredSentence], sources: Sequence[Source], most: int
 ) -> tuple[_Quotation, ...]:
-    """At most `most` quotations of the first sentences, near-identical ones joined, in reading order."""
+    """Choose at most `most` quotations in reading order. Near-identical sentences are joined."""
     picked: list[_Quotation] = []
     words: list[frozenset[str]] = []
     for sentence in supported:
@@ -121,9 +120,10 @@ def chosen(
 
 
 def quotable(sentence: str) -> str:
-    """The sentence on one line, without its own footnote marks and list mark, at most `QUOTE_LIMIT` long.
+    """Format the sentence as one quotable line.
 
-    Its number stays the only citation, and nothing in it can hide the mark that follows.
+    It has at most `QUOTE_LIMIT` characters. Its own footnote marks and list mark are removed, so that the quotation's
+    number is the only citation. Markup that could hide the citation is neutralized.
     """
     text = _LIST_MARK.sub("", one_line(sentence, 10 * QUOTE_LIMIT))
     while marks := tuple(find_citations(text, None, superscripts=False)):

@@ -1,21 +1,21 @@
-"""How well each sentence of the sources supports an answer to the question, without a chat model.
+"""Score how well each sentence supports an answer, without a chat model.
 
     support = closeness + 0.6 * coverage by the passage + 0.2 * coverage by the sentence
 
-Closeness is the cosine between question and sentence, moved and stretched so that sentences about anything
-are at 0 and the question itself is at 1; embedders whose cosines live between 0.7 and 0.9 then count like
-others. Coverage is the share of the question's words that are there, each weighted by the square root of
-how far the question's vector moves when the word is taken out of it. That needs no list of idle words in
-any language, and makes a missing name weigh more than a missing "how".
+Closeness is the cosine between question and sentence, scaled so that unrelated sentences are at 0 and the question
+itself is at 1. Embedders whose cosines are all between 0.7 and 0.9 then count like others. Coverage is the share of the
+question's words that occur, weighted by the square root of how far the question's vector moves without the word. This
+needs no list of stop words in any language, and a missing name weighs more than a missing "how".
 
-Support is the coverage alone where cosines say nothing: when there are no vectors (words are then weighted
-by their length), and when an embedder does not speak the language, which shows in that even the least
-similar of many sentences is far more similar to the question than unrelated ones are.
+Support is coverage alone if cosines say nothing. That is so without vectors, and words are then weighted by length. It
+is also so if the embedder does not know the language: even the least similar of many sentences is then far more similar
+to the question than unrelated sentences are.
 
-A sentence in another language than the question shares no words with it. Where the embedder reads both languages, its
-support is its closeness alone, on the scale of the others: `ENOUGH` at a closeness of `ENOUGH_ACROSS`.
+A sentence in another language than the question shares no words with it. If the embedder reads both languages, its
+support is its closeness alone, scaled to `ENOUGH` at a closeness of `ENOUGH_ACROSS`.
 
-The weights and limits were set on labelled questions; docs/decisions/0003-abstention.md has the figures, 0074 those across languages.
+The weights and limits were set on labelled questions. docs/decisions/0003-abstention.md has the figures, and 0074 the
+figures across languages.
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -35,31 +35,31 @@ from core.text.markdown.cited_sentences import read_sentences
 from core.text.tokenization import UNSPACED
 
 ENOUGH = 0.75
-"""The least support of the best sentence for an answer to be quoted. Below it the sources hold none."""
+"""The minimum support of the best sentence for a quoted answer. Below it the sources hold no answer."""
 
 ENOUGH_BY_WORDS = 0.45
-"""The same where support is coverage alone."""
+"""The minimum support if support is coverage alone."""
 
 ENOUGH_ACROSS = 0.35
-"""The closeness that is enough for a sentence in another language than the question."""
+"""The minimum closeness of a sentence in another language than the question."""
 
 _UNRELATED_SPREAD = 0.2
-"""How much closeness the least similar sentence may have before the embedder counts as deaf to the language."""
+"""The least similar sentence's closeness from which the embedder is assumed not to know the language."""
 _FEWEST_SENTENCES = 8
-"""Sentences from which that can be told."""
+"""The minimum number of sentences for that test."""
 
 _PASSAGE_WEIGHT, _SENTENCE_WEIGHT = 0.6, 0.2
 _FULL_COVERAGE = _PASSAGE_WEIGHT + _SENTENCE_WEIGHT
 _SHORTEST = 20
-"""Characters of the shortest sentence worth quoting."""
+"""The minimum characters of a quotable sentence."""
 _FEWEST_BARS = 2
-"""Vertical bars from which a sentence is a row of a table, which is not quoted."""
+"""The number of vertical bars from which a sentence is a table row, which is not quoted."""
 _MOST_SENTENCES = 200
-"""The most sentences that are embedded; those that cover the question best are."""
+"""The maximum number of embedded sentences. The sentences with the best coverage are chosen."""
 _MOST_WORDS = 24
-"""The most words of a question that are weighed one by one: the longest."""
+"""The maximum number of question words that are weighted. The longest are chosen."""
 
-# Sentences about nothing in common: their mean cosine to a question is what "unrelated" means to an embedder.
+# Unrelated sentences: their mean cosine to a question is the embedder's level for unrelated text.
 _UNRELATED = (
     "The train to the coast leaves every morning from platform four.",
     "She planted tomatoes and basil along the southern wall.",
@@ -80,8 +80,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ScoredSentence:
-    """A sentence of `sources[source]` at `start:end` of its text, with the support it gives; `text` are its words
-    without marks of Markdown. `language` is its ISO 639-1 code where it is known to be another than the question's."""
+    """A sentence at `start:end` of the text of `sources[source]`, with its support.
+
+    `text` is the sentence without Markdown marks. `language` is the ISO 639-1 code if the language is known and is not
+    the question's.
+    """
 
     source: int
     start: int
@@ -93,17 +96,17 @@ class ScoredSentence:
 
 @dataclass(frozen=True, slots=True)
 class SentenceScores:
-    """Every sentence of the sources that could be quoted, best first, and what the best needs to be quoted."""
+    """The quotable sentences of the sources, best first, and the minimum score for quoting."""
 
     sentences: tuple[ScoredSentence, ...]
     enough: float
 
 
 async def score_sentences(question: str, sources: Sequence[Source], embed: Embed) -> SentenceScores:
-    """How well the sentences support an answer, by meaning and by words.
+    """Score sentences by meaning and by words.
 
     Raises:
-        EmbedFailed: when the embedder does.
+        EmbedFailed: when the embedder fails.
     """
     language = dominant_language(source.text for source in sources)
     words = _words_of(question)
@@ -136,7 +139,10 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
 
 
 def _other_languages(question: str, sources: Sequence[Source], read: Set[str]) -> list[str]:
-    """The language of each source; empty where it is the question's or unknown, or the embedder does not `read` both."""
+    """Return the languages of sources in another language.
+
+    A source has "" if its language is unknown or the question's, or if the embedder does not `read` both.
+    """
     question_language = dominant_language([question])
     if len(read) < 2 or question_language not in read:
         return [""] * len(sources)
@@ -145,7 +151,7 @@ def _other_languages(question: str, sources: Sequence[Source], read: Set[str]) -
 
 
 def score_sentences_by_words(question: str, sources: Sequence[Source]) -> SentenceScores:
-    """The same without vectors: how much of the question each sentence and its passage cover, from 0 to 1."""
+    """Score sentences by word coverage alone, from 0 to 1. This needs no vectors."""
     words = _words_of(question)
     language = dominant_language(source.text for source in sources)
     candidates = tuple(_with_coverage(sources, words, _by_length(words), language))
@@ -167,7 +173,7 @@ def _best_first(sentence: ScoredSentence) -> tuple[float, int, int]:
 def _with_coverage(
     sources: Sequence[Source], words: Iterable[str], weights: Floats, language: str
 ) -> Iterator[ScoredSentence]:
-    """The sentences with what their words and their passage's words cover of the question."""
+    """Yield the sentences scored by word coverage."""
     question_tokens = [tokens(word, language) for word in words]
 
     def coverage(text: str) -> float:
@@ -183,7 +189,7 @@ def _with_coverage(
         text = source.text
         passage = coverage(f"{source.title}\n{text}")
         claims = read_sentences(text)
-        # A passage of a collection has no page from which a first sentence that an overlap cut could be completed.
+        # An overlap may have cut the first sentence. A collection's passage has no page to complete it from.
         cut = len(claims) > 1 and claims[0].text[:1].islower()
         for claim in claims[cut:]:
             if _is_quotable(claim.text) and text.count("|", claim.start, claim.end) < _FEWEST_BARS:
@@ -192,7 +198,7 @@ def _with_coverage(
 
 
 def _is_quotable(sentence: str) -> bool:
-    """Whether it says something: no heading, no question, no remnant."""
+    """Check that the sentence is a statement. Headings, questions and fragments are not."""
     bare = sentence.rstrip("\"'”’»)]* ")
     shortest = _SHORTEST if sentence.isascii() else _SHORTEST // 2  # other scripts say more in a character
     heading = len(sentence) < 100 and bare.isascii() and bare[-1:].isalnum()
@@ -208,8 +214,7 @@ def _word_pattern() -> Any:
 
 
 def _words_of(question: str) -> dict[str, str]:
-    """The question's different words, each with the question without it; in scripts without spaces, pieces
-    of two characters."""
+    """Map each question word to the question without it. Scripts without spaces are split into two characters."""
     without: dict[str, str] = {}
     for word in _word_pattern().finditer(question):
         rest = f"{question[: word.start()]} {question[word.end() :]}"

@@ -1,7 +1,7 @@
-"""Small passages are found more precisely, larger ones are easier to answer from: the text around a passage.
+"""Add the text around a passage: small passages are easier to find, larger ones answer better.
 
-The passage is embedded, ranked and shown in tables as it is. What the model reads, and what an answer is checked
-against, begins earlier and ends later.
+The passage itself is embedded, ranked and shown in tables unchanged. The text that the model reads, and that an answer
+is checked against, begins earlier and ends later.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,17 +14,18 @@ from core.text.sanitize import CHARACTERS_A_TOKEN
 from core.text.sentences import sentences
 
 LEAD = 400
-"""The most characters by which a place is moved to the beginning of its sentence."""
+"""The maximum characters by which a start is moved to the beginning of its sentence."""
 _LOOK = 100
-"""Characters beyond the reach, which tell whether a sentence begins or ends at its edge."""
+"""Extra characters that are read to see whether a sentence begins or ends at the edge."""
 
 
 def surrounded(places: Sequence[Place], texts: Mapping[str, str], characters: int) -> tuple[Place, ...]:
-    """Each place with up to `characters` of its page's text on either side, in whole sentences.
+    """Widen each place by surrounding text of its page.
 
-    A sentence that is longer than that is cut between words. No text is added to two places, nor text that is in
-    another one: what stands between two of them goes to the first. No place becomes longer than the prompt allows.
-    `places` are those of passages, best first, and `texts` those of their pages, by key.
+    It gets up to `characters` on either side, in whole sentences. A longer sentence is cut between words. No text is
+    added twice or repeated from another place. Text between two places goes to the better ranked place. No place
+    becomes longer than the prompt allows. `places` are passages, best first, and `texts` are the texts of their pages
+    by key.
     """
     widened = list(places)
     if not characters:
@@ -51,20 +52,21 @@ def surrounded(places: Sequence[Place], texts: Mapping[str, str], characters: in
 
 
 def from_its_sentence(place: Place, text: str) -> Place:
-    """The place from the beginning of the sentence in which it begins, where an overlap or a limit cut that.
+    """Move the start back to its sentence's beginning.
 
-    A sentence that begins more than `LEAD` characters before it stays cut, as where the prompt has no room for it.
+    An overlap or a limit may have cut that sentence. A sentence that begins more than `LEAD` characters earlier stays
+    cut, and so does a sentence that would not fit into the prompt.
     """
     looked = max(0, place.start - LEAD, place.end - SOURCE_TOKENS * CHARACTERS_A_TOKEN + 1)
     spans = sentences(text[looked : place.start + _LOOK])
-    for begin, end in spans[bool(looked) :]:  # where the first begins is not seen
+    for begin, end in spans[bool(looked) :]:  # the start of the first sentence is not visible
         if looked + begin < place.start < looked + end:
             return replace(place, start=looked + begin)
     return place
 
 
 def _start(text: str, start: int, floor: int, reach: int) -> int:
-    """The first sentence from `floor` and `start - reach` on, else the first word; `start` if there is none."""
+    """Find the widened start, from `floor` and `start - reach` on. It is a sentence's, else a word's, else `start`."""
     if start - floor <= reach:
         free = text[floor:start]
         return start - len(free.lstrip()) if floor < start else start
@@ -78,7 +80,7 @@ def _start(text: str, start: int, floor: int, reach: int) -> int:
 
 
 def _end(text: str, end: int, ceiling: int, reach: int) -> int:
-    """The end of the last sentence up to `ceiling` and `end + reach`, else of the last word."""
+    """Find the widened end, up to `ceiling` and `end + reach`. It is a sentence's, else a word's."""
     if ceiling - end <= reach:
         return end + len(text[end:ceiling].rstrip()) if ceiling > end else end
     ended = [last for _, last in sentences(text[end : min(ceiling, end + reach + _LOOK)]) if last <= reach]

@@ -1,4 +1,4 @@
-"""Replies that end without what was asked for, and why, in words."""
+"""Errors for replies without the requested text, with the reason."""
 
 from core.errors import ChatFailed
 from core.model import ReplyText
@@ -10,7 +10,10 @@ _QUOTED = 200
 
 
 def wordless(model: str, said: ReplyText) -> ChatFailed | None:
-    """Return the error for a reply that a refusal, a filter or reasoning left without words; None for any other."""
+    """Return the error for a reply without an answer.
+
+    The reply was refused or filtered, or it is only a tool call or reasoning. None for any other reply.
+    """
     match said.finish:
         case "content_filter":
             return ChatFailed(
