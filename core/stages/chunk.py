@@ -1,13 +1,13 @@
 """Cut pages into passages: natural boundaries, exact offsets, linear time.
 
-A text is seen as units (sentences, and pieces of sentences longer than a passage). A passage is a run of
-whole units, and the cuts are those that cost least over the whole page: a passage costs the cube of the
-share of the size that it leaves unused, and `_PARAGRAPH_COST` for each paragraph boundary inside it. So short
-paragraphs share a passage, long ones are divided evenly, and no tiny tail is left.
+A text consists of units: sentences, and pieces of sentences longer than a passage. A passage is a run of whole units.
+The cuts have the minimum total cost over the page. A passage costs the cube of the share of the size that it leaves
+unused, and `_PARAGRAPH_COST` for each paragraph boundary inside it. So short paragraphs share a passage, long
+paragraphs are divided evenly, and no tiny tail is left.
 
-Measured on 220 questions with marked excerpts (500 characters, no overlap, MiniLM, 5 retrieved), against
-filling each passage up with sentences: recall .776 / .751, precision .095 / .084. Repeating text across
-paragraph boundaries lowered both, so an overlap stays inside a paragraph.
+Measured on 220 questions with marked excerpts (500 characters, no overlap, MiniLM, 5 retrieved), against filling each
+passage with sentences: recall .776 / .751, precision .095 / .084. Repeating text across paragraph boundaries lowered
+both, so an overlap stays inside a paragraph.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ from core.stages.chunking.text_boundaries import Span, has_words, structured_uni
 from core.text.sanitize import single_spaced
 
 _PARAGRAPH_COST = 0.2
-"""What a paragraph boundary inside a passage costs; a passage that is nearly empty costs 1."""
+"""The cost of a paragraph boundary inside a passage. An almost empty passage costs 1."""
 
 _UNITS_PER_PASSAGE = 24
 """Units shorter than this share of the size are joined, which bounds the work per character."""
 
 _HEADING_CHARACTERS = 100
-"""A paragraph with at most so many characters and no stop at its end is taken for the next one's heading."""
+"""The maximum characters of a paragraph that counts as the next paragraph's heading. It has no stop at its end."""
 
 _THREAD_CHARACTERS = 30_000
 """Characters above which a page is chunked in a thread, so that it does not block the event loop."""
@@ -44,9 +44,9 @@ _THREAD_CHARACTERS = 30_000
 async def chunk(
     pages: AsyncGenerator[Page], knobs: ChunkKnobs, embed: Embed, emit: Emit
 ) -> AsyncGenerator[tuple[Passage, ...]]:
-    """The passages of each page, as the pages arrive.
+    """Yield the passages of each page on its arrival.
 
-    A passage of a collection stays as it is, unless it is longer than what the model behind `embed` reads.
+    A passage of a collection is kept unless it is longer than the model behind `embed` reads.
     """
     started = False
     async with aclosing(pages):
@@ -75,14 +75,14 @@ async def _reads_whole(embed: Embed, text: str) -> bool:
 
 
 def passages_of(page: Page, knobs: ChunkKnobs) -> tuple[Passage, ...]:
-    """The page's passages in reading order: at most `knobs.size` characters each, `page.text[start:end]`.
+    """Cut a page into passages in reading order.
 
-    Where a paragraph had to be divided, up to `knobs.overlap_characters` of a passage are repeated at the
-    start of the next, from a sentence's or a word's beginning; a fact does not straddle two paragraphs.
-    A table and a code block are not divided while they fit, and longer ones between their lines.
-    A passage has no white space at its ends. One that holds next to no words (a row of dashes, a page
-    number) is left out, unless the whole page is like that. Everything else but white space is in some
-    passage. `core.stages.chunking.baseline_splitters` has the two other boundaries that a person may choose.
+    A passage is `page.text[start:end]`, at most `knobs.size` characters long. In a divided paragraph, up to
+    `knobs.overlap_characters` of a passage are repeated at the start of the next, from the beginning of a sentence or a
+    word. A fact does not straddle two paragraphs, so no text is repeated between them. A table and a code block are not
+    divided while they fit, and otherwise between their lines. A passage has no white space at its ends. A passage with
+    almost no words (a row of dashes, a page number) is dropped unless the whole page is like that. All other text
+    except white space is in a passage. `core.stages.chunking.baseline_splitters` has the alternative boundaries.
     """
     text = page.text
     spans = tuple(_cut(page, knobs))
@@ -94,7 +94,7 @@ def passages_of(page: Page, knobs: ChunkKnobs) -> tuple[Passage, ...]:
 
 
 def folded(passages: Iterable[Passage]) -> tuple[Passage, ...]:
-    """Passages whose texts differ in no more than white space become one: the first, the others in `also`."""
+    """Join passages that differ only in white space. The first is kept, and `also` has the others."""
     first: dict[str, Passage] = {}
     others: dict[str, list[Place]] = {}
     for passage in passages:
@@ -110,7 +110,7 @@ def folded(passages: Iterable[Passage]) -> tuple[Passage, ...]:
 
 
 def _cut(page: Page, knobs: ChunkKnobs) -> Iterator[Span]:
-    """The passages' offsets. Between headings each part is cut by itself, where that is asked for."""
+    """Yield the passages' offsets. If the knobs ask for sections, each part between headings is cut separately."""
     text, cut = page.text, _BASELINES.get(knobs.boundary)
     headings = page.article.sections if knobs.boundary is Boundary.SECTION else ()
     starts = dict.fromkeys((0, *(start for start, _ in headings), len(text)))
@@ -125,7 +125,7 @@ def _cut(page: Page, knobs: ChunkKnobs) -> Iterator[Span]:
 
 
 def _within(structures: Sequence[tuple[int, int, StructureKind]], start: int, end: int) -> Iterator[Span]:
-    """Where in `text[start:end]` the structures are that are in it."""
+    """Yield structures inside text[start:end], relative to start."""
     for place in range(bisect_right(structures, start, key=itemgetter(1)), len(structures)):
         first, last, _ = structures[place]
         if first >= end:
@@ -134,7 +134,7 @@ def _within(structures: Sequence[tuple[int, int, StructureKind]], start: int, en
 
 
 def _spans(text: str, structures: Sequence[Span], size: int, overlap: int) -> Iterator[Span]:
-    """The passages' offsets, in order, each at most `size` characters apart."""
+    """Yield the passages' offsets, in order. No passage is longer than `size`."""
     pieces = structured_units(text, structures, size, size - overlap)
     grains = _joined(pieces, size - overlap, size // _UNITS_PER_PASSAGE)
     starts, ends = [start for start, _ in grains], [end for _, end in grains]
@@ -149,7 +149,7 @@ def _spans(text: str, structures: Sequence[Span], size: int, overlap: int) -> It
 
 
 def _joined(pieces: Iterable[Span], limit: int, grain: int) -> list[Span]:
-    """Units with those shorter than `grain` joined to what follows, while that is at most `limit` long."""
+    """Join units shorter than `grain` to the next unit. The result is at most `limit` long."""
     grains: list[Span] = []
     for start, end in pieces:
         if grains and grains[-1][1] - grains[-1][0] < grain and end - grains[-1][0] <= limit:
@@ -160,8 +160,10 @@ def _joined(pieces: Iterable[Span], limit: int, grain: int) -> list[Span]:
 
 
 def _crossings(text: str, grains: Sequence[Span], long: Sequence[Span]) -> list[float | None]:
-    """What it costs to have unit i and the next in one passage: None inside a paragraph, nothing between lines of a
-    table or code that is too `long` for a passage."""
+    """Return the cost of joining each unit with the next.
+
+    None inside a paragraph. It is 0 after a heading, and between lines of a table or code too `long` for a passage.
+    """
     costs: list[float | None] = []
     for (start, end), (following, _) in pairwise(grains):
         place = bisect_right(long, end, key=itemgetter(0)) - 1
@@ -179,7 +181,7 @@ def _crossings(text: str, grains: Sequence[Span], long: Sequence[Span]) -> list[
 def _cheapest(
     starts: Sequence[int], ends: Sequence[int], crossings: Sequence[float | None], size: int, overlap: int
 ) -> list[Span]:
-    """The runs of units, as (first, last), with the least total cost. A unit alone may exceed its room."""
+    """Find the cheapest runs of units, as (first, last). A single unit may exceed its room."""
     cost = [0.0]
     came_from = [0]
     for last, end in enumerate(ends):
@@ -208,7 +210,7 @@ def _cheapest(
 
 
 def _overlap_from(text: str, starts: Sequence[int], first: int, earliest: int) -> int:
-    """The first sentence, else the first word, from `earliest` on and before unit `first`."""
+    """Find the overlap's start: a sentence, else a word. It is from `earliest` on and before unit `first`."""
     sentence = bisect_left(starts, earliest)
     if sentence < first:
         return starts[sentence]

@@ -1,1 +1,1 @@
-"""Parts of the chunk stage: sentences, words and other boundaries of text; the baselines it is compared with."""
+"""Parts of the chunk stage: boundaries in text, and baseline splitters for comparison."""

@@ -1,4 +1,4 @@
-"""Baseline text splitters, for comparison: whole sentences, recursive separators, a fixed number of characters."""
+"""Baseline text splitters: whole sentences, recursive separators, a fixed number of characters."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,22 +9,24 @@ from core.stages.chunking.text_boundaries import Span, units
 _SEPARATORS = tuple(
     map(re.compile, (r"\n\s*\n", r"\n", r"(?<=[.!?;])\s+|(?<=[\u3002\uff01\uff1f\uff1b])", r"\s+"))
 )
-"""From the coarsest to the finest: paragraphs, lines, sentences and clauses, words."""
+"""Separators from coarse to fine: paragraphs, lines, sentences and clauses, words."""
 
 
 def by_sentences(text: str, size: int, overlap: int) -> Iterator[Span]:
-    """Each passage filled up with whole sentences, at most `size` characters; longer sentences in pieces.
+    """Fill passages of at most `size` characters with sentences.
 
-    The next begins with the last sentences of the one before, as many as `overlap` characters hold.
+    Longer sentences are cut. A passage begins with the previous passage's last sentences, as many as fit into `overlap`
+    characters.
     """
     return _filled(list(units(text, size, size)), size, overlap)
 
 
 def by_separators(text: str, size: int, overlap: int) -> Iterator[Span]:
-    """Recursive splitting: a text longer than `size` is split at paragraphs, pieces still longer at lines, then at
-    sentences, words and characters; neighbouring pieces of one level share a passage while they fit.
+    """Split recursively at paragraphs, lines, sentences, words and characters.
 
-    A passage begins with the last pieces of the one before, as many as `overlap` characters hold.
+    Only pieces longer than `size` are split at the next finer separator. Neighbouring pieces of one level share a
+    passage while they fit. A passage begins with the previous passage's last pieces, as many as fit into `overlap`
+    characters.
     """
     return _split(text, (0, len(text)), size, overlap, _SEPARATORS)
 
@@ -47,7 +49,7 @@ def _split(
 
 
 def _between(text: str, span: Span, separator: re.Pattern[str]) -> Iterator[Span]:
-    """What stands between the separators, without white space at its ends."""
+    """Yield the stripped text between the separators."""
     start, end = span
     cuts = [(start, start), *(match.span() for match in separator.finditer(text, start, end)), (end, end)]
     for (_, first), (last, _) in pairwise(cuts):
@@ -58,7 +60,7 @@ def _between(text: str, span: Span, separator: re.Pattern[str]) -> Iterator[Span
 
 
 def _filled(pieces: Sequence[Span], size: int, overlap: int) -> Iterator[Span]:
-    """Neighbouring pieces together, while that is at most `size` long; each piece is."""
+    """Join neighbouring pieces to at most `size` characters. No piece is longer than that."""
     first = 0
     while first < len(pieces):
         last = first
@@ -78,7 +80,7 @@ def _filled(pieces: Sequence[Span], size: int, overlap: int) -> Iterator[Span]:
 
 
 def by_characters(text: str, size: int, overlap: int) -> Iterator[Span]:
-    """A passage every `size - overlap` characters, through words and sentences, stripped of white space."""
+    """Yield a passage every `size - overlap` characters. Words may be cut. White space at its ends is stripped."""
     for at in range(0, max(len(text) - overlap, 1), size - overlap):
         piece = text[at : at + size]
         start = at + len(piece) - len(piece.lstrip())

@@ -1,7 +1,7 @@
-"""Where a text may be cut: between sentences, inside those that are too long, and where an overlap may begin.
+"""Find positions to cut a text: between sentences, in long sentences, and for overlaps.
 
-Two characters that a reader sees as one are never parted, except inside a cluster larger than a passage.
-White space is dispensable: where a cut falls on it, it belongs to neither side.
+Characters that a reader sees as one are not separated, except in a cluster larger than a passage. White space at a cut
+belongs to neither side.
 """
 
 import re
@@ -15,14 +15,16 @@ from core.text.tokenization import HANGUL, TIBETAN, UNSPACED, YI
 Span = tuple[int, int]
 
 _WORDED = 25
-"""A passage with fewer letters and digits is near-empty; a character of a script that writes a word in
-one or two of them counts as three."""
+"""The minimum letters and digits of a passage that is not near-empty.
+
+A character of a script with one or two characters per word counts as three.
+"""
 
 _LETTERS = re.compile(r"(?:[\W_]*[^\W_]){25}")
 _UNSPACED = f"{UNSPACED}{TIBETAN}{YI}"
 _DENSE = re.compile(f"[{HANGUL}{_UNSPACED}]")
 _RUN_ON = re.compile(f"[{_UNSPACED}\u3000-\u303f\u30a0\u30fb\uff00-\uffef]")
-# Two neighbours of these are never one cluster, so most cuts need no closer look.
+# Two such neighbours are never one cluster, so most cuts need no closer look.
 _APART = re.compile("[\x20-\x7e\u3001-\u3029\u3041-\u3096\u30a1-\u30fa\u3400-\u9fff\uff01-\uff60]{2}")
 _LINE = re.compile(r"\s*\n")
 _LINES = re.compile(r"[^\n]+")
@@ -31,13 +33,13 @@ _SPACE = re.compile(r"\s+")
 
 
 _remembered = lru_cache(maxsize=512)(sentences)
-"""Turning the passage size asks for the sentences of the same texts again, which is most of the work."""
+"""Sentences are cached because changing the passage size splits the same texts again, which is most of the work."""
 _LONGEST = 60_000
-"""Characters of the longest text whose sentences are remembered: a few large ones would fill the memory."""
+"""The maximum characters of a text whose sentences are cached. A few large texts would fill the memory."""
 
 
 def has_words(text: str, start: int, end: int) -> bool:
-    """Whether the slice holds enough letters and digits to mean something."""
+    """Check for enough letters and digits to be meaningful."""
     if _LETTERS.match(text, start, end):
         return True
     piece = text[start:end]
@@ -45,9 +47,10 @@ def has_words(text: str, start: int, end: int) -> bool:
 
 
 def units(text: str, size: int, limit: int) -> Iterator[Span]:
-    """Sentences, and pieces of at most `limit` characters of those longer than `size`, in order.
+    """Yield the text's sentences, cutting long sentences.
 
-    Between two units stands nothing but white space.
+    Sentences longer than `size` are cut into pieces of at most `limit` characters. Units are in order, with only white
+    space between them.
     """
     pending: Span | None = None
     for start, end in _remembered(text) if len(text) <= _LONGEST else sentences(text):
@@ -66,9 +69,10 @@ def units(text: str, size: int, limit: int) -> Iterator[Span]:
 
 
 def structured_units(text: str, structures: Sequence[Span], size: int, limit: int) -> Iterator[Span]:
-    """Units, of which a table or code of at most `size` characters is one, and each line of a longer one is.
+    """Yield units, keeping small tables and code whole.
 
-    `structures` are the spans of tables and code, in order and apart.
+    Tables and code of more than `size` characters are split into lines. `structures` are the spans of tables and code,
+    in order and disjoint.
     """
     done = 0
     for start, end in (*structures, (len(text), len(text))):
@@ -86,13 +90,13 @@ def structured_units(text: str, structures: Sequence[Span], size: int, limit: in
 
 
 def _shifted_units(text: str, start: int, end: int, size: int, limit: int) -> Iterator[Span]:
-    """The units of a part of the text."""
+    """Yield the units of a part of the text."""
     for first, last in units(text[start:end], size, limit):
         yield start + first, start + last
 
 
 def word_from(text: str, earliest: int, known: int, following: int) -> int:
-    """The first word that begins at `earliest` or later and before `following`; `following` if none does.
+    """Find the first word from `earliest` on. It begins before `following`, else that is returned.
 
     In a script without spaces any character will do. `known` is an earlier start of a unit.
     """
@@ -116,10 +120,11 @@ def _pieces(text: str, start: int, end: int, size: int, limit: int) -> Iterator[
 
 
 def best_cut(text: str, start: int, high: int) -> Span:
-    """The best place to cut at `high` or before, as the end of one piece and the start of the next.
+    """Find the best cut at or before `high`.
 
-    In order: a line's end, a clause's, a word's, each not far from `high`; in a script without spaces
-    between any two characters; a word's end however early; between any two characters as readers see them.
+    Returns one piece's end and the next piece's start. In order of preference, the cut is at a line's end, a clause's
+    or a word's, each not far from `high`. In a script without spaces, it is between any two characters. Otherwise it is
+    at any earlier word's end, else between grapheme clusters.
     """
     low = start + (high - start) * 3 // 5
     for boundary in (_LINE, _CLAUSE, _SPACE):
@@ -134,13 +139,16 @@ def best_cut(text: str, start: int, high: int) -> Span:
 
 
 def _around(text: str, start: int, position: int) -> Span:
-    """Where the text from `start` to `position` ends and where what follows it begins, without white space."""
+    """Return a cut's two edges without white space. They end the text before `position` and begin the text after it."""
     space = _SPACE.match(text, position)
     return start + len(text[start:position].rstrip()), space.end() if space else position
 
 
 def _cluster_before(text: str, start: int, high: int) -> int:
-    """The last boundary of a grapheme cluster in `(start, high]`, or `high` inside one that is larger."""
+    """Find the last grapheme cluster boundary before `high`.
+
+    It is in `(start, high]`. Inside a larger cluster it is `high`.
+    """
     if _APART.match(text, high - 1):
         return high
     last = start
@@ -150,7 +158,7 @@ def _cluster_before(text: str, start: int, high: int) -> int:
 
 
 def _cluster_from(text: str, known: int, earliest: int, following: int) -> int:
-    """The first boundary of a grapheme cluster at `earliest` or later, counted from the boundary `known`."""
+    """Find the first grapheme cluster boundary from `earliest` on. It is counted from the boundary `known`."""
     if _APART.match(text, earliest - 1):
         return earliest
     for match in _grapheme().finditer(text, known, following):
@@ -166,7 +174,7 @@ def _cluster_end(text: str, start: int) -> int:
 
 @cache
 def _grapheme() -> Any:
-    """Extended grapheme clusters of Unicode (UAX 29)."""
+    """Match extended grapheme clusters of Unicode (UAX 29)."""
     import regex  # most texts are cut without it
 
     return regex.compile(r"\X", regex.DOTALL)
