@@ -1,1 +1,1 @@
-"""Parts of a conversation: a follow-up as a standalone question, whether an index suffices for it, next questions."""
+"""Parts of a conversation: standalone questions, coverage by known pages, next questions."""

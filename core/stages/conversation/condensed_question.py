@@ -1,4 +1,4 @@
-"""A question for a long message that asks none."""
+"""Write a question for a long message that contains none."""
 
 import asyncio
 import secrets
@@ -16,28 +16,28 @@ from core.text.query_parser import QueryReader
 from core.text.sanitize import one_line, scrub_for_prompt
 
 MESSAGE_CHARACTERS = 24_000
-"""Characters of a message that the model is shown: half from each end."""
+"""The maximum characters of a message that the model reads, half from each end."""
 
 _BEGINNING = 300
-"""Characters of the beginning of a message that stand for it, without a model."""
+"""The maximum characters of a message's beginning that become the question without a model."""
 _MAX_TOKENS = 2000
 """Leaves room for a reasoning model. The stream is closed as soon as the question has arrived."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CondensedQuestion:
-    """A question for a message, and who wrote it."""
+    """A question for a message, and its author."""
 
     text: str
-    """On one line, at most `QUESTION_LIMIT` characters."""
+    """The question on one line, at most `QUESTION_LIMIT` characters."""
     note: str
-    """For a person: who wrote the question."""
+    """A note for a person on the question's author."""
 
 
 async def condensed_question(
     message: str, chat: Chat | None, emit: Emit, budget: TimeBudget = UNLIMITED
 ) -> CondensedQuestion:
-    """Ask the chat model what a message wants to know, in one question.
+    """Ask the chat model for the question behind a message.
 
     Without a model, or if its reply is empty, late or an error, the beginning of the message is the question. Never
     raises `ChatFailed`.
@@ -72,9 +72,10 @@ async def _condensed(message: str, chat: Chat) -> str:
 
 
 def condensing_prompt(message: str, boundary: str) -> tuple[Message, ...]:
-    """Return the messages that ask for one question on one line.
+    """Build the messages that ask for one question.
 
-    The message stands between tags that carry `boundary`, which is drawn at random: it may quote strangers.
+    The message is between tags that carry `boundary`, which is drawn at random, because the message may quote
+    strangers.
     """
     system = (
         "You find out what a person wants to know who sent a long text.\n\n"

@@ -1,4 +1,4 @@
-"""Coverage: whether the passages in hand suffice for a question, or new pages have to be searched."""
+"""Measure whether known passages cover a question, or whether new pages are needed."""
 
 import asyncio
 import re
@@ -18,14 +18,14 @@ from core.text.content_words import content_words
 from core.text.language import dominant_language
 
 ENOUGH_COVERAGE = 0.55
-"""The least coverage at which the passages in hand are taken to suffice. Decision 0057 has the figures."""
+"""The minimum coverage for answering from known passages. Decision 0057 has the figures."""
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermCoverage:
-    """A content word of the question as it is written there, and how many passages hold it; 0: it is missing."""
+    """A content word of the question in its spelling, and the number of passages with it."""
 
     term: str
     passages: int
@@ -36,29 +36,30 @@ class Coverage:
     """How well an index covers a question."""
 
     value: float
-    """From 0 to 1."""
+    """The coverage from 0 to 1."""
     terms: tuple[TermCoverage, ...] = ()
     note: str = ""
-    """Why words alone decided, for the screen; empty where similarities did too."""
+    """The reason why only words were compared, for the screen, or "" if similarities were used too."""
 
     @property
     def enough(self) -> bool:
-        """Whether the question can be answered without a new search, as far as this tells."""
+        """Whether the coverage suffices to answer without a new search."""
         return self.value >= ENOUGH_COVERAGE
 
 
 def coverage(question: str, index: Index) -> Coverage:
-    """How well the passage that covers a question best does so:
+    """Measure how well the best passage covers a question.
 
         coverage = max over passages of (held + similarity) / 2
 
-    `held` is the share of the question's content words that the passage holds, by stems, each weighted by its inverse
-    document frequency among the passages, so that a rare or missing name weighs most. `similarity` is the calibrated
-    cosine of passage and question. Without vectors, coverage is `held` alone; without content words, the similarity.
+    `held` is the share of the question's content words in the passage, compared by stems. Each word is weighted by its
+    inverse document frequency among the passages, so that a rare or missing name weighs most. `similarity` is the
+    calibrated cosine of passage and question. Without vectors, coverage is `held` alone. Without content words, it is
+    the similarity.
 
     Args:
-        question: one that stands alone.
-        index: `index.question` is the vector of this question, or None; that of another one must be replaced.
+        question: a standalone question.
+        index: the passages. `index.question` is the vector of this question or None, not another question's.
     """
     by_words = bm25_index(index.passages)
     passages = len(index.passages)
@@ -84,9 +85,10 @@ def coverage(question: str, index: Index) -> Coverage:
 
 
 async def embedded_coverage(question: str, index: Index, embed: Embed, emit: Emit) -> Coverage:
-    """`coverage` with the question's own vector, where the index has vectors of this embedder; a note says why not.
+    """Measure `coverage` with the question's own vector.
 
-    What the call took is reported to `emit`. Never raises `EmbedFailed`.
+    The vector is used if the index has vectors of this embedder. Otherwise a note gives the reason. The cost of the
+    call is reported to `emit`. Never raises `EmbedFailed`.
     """
     vector, note = None, "The passages have no vectors, so coverage is by words alone."
     if index.vectors is not None and index.embedder != embed.identity:
@@ -97,6 +99,6 @@ async def embedded_coverage(question: str, index: Index, embed: Embed, emit: Emi
             note = ""
         except EmbedFailed as error:
             note = f"The question could not be embedded, so coverage is by words alone: {error}"
-    # In a thread, for a large index that no ranking has read yet takes a while.
+    # In a thread: a large index without a ranking takes a while.
     measured = await asyncio.to_thread(coverage, question, replace(index, question=vector))
     return replace(measured, note=note)

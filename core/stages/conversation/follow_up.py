@@ -1,4 +1,4 @@
-"""A follow-up question before it is asked: what it means, and whether the pages in hand suffice for it."""
+"""Prepare a follow-up question: its meaning, and whether known pages suffice for it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,21 +20,21 @@ from core.text.sanitize import CHARACTERS_A_TOKEN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowUpDraft:
-    """A follow-up as it would be asked: `pipeline.research(draft.question, ..., turn=draft.turn)`."""
+    """A follow-up ready to be asked: `pipeline.research(draft.question, ..., turn=draft.turn)`."""
 
     question: str
-    """It stands alone."""
+    """The standalone question."""
     turn: Turn
-    """Where the pages in hand suffice, the question is answered from them, else from new ones too."""
+    """The turn of the run. It says whether the question is answered from known pages only."""
     coverage: Coverage | None = None
-    """Of the question by the passages in hand; None: there are none, or the question is another one."""
+    """The question's coverage by known pages. None if no page is known or a person changed the question."""
 
     def changed(
         self, *, question: str = "", answer_from: AnswerFrom | None = None, queries: Sequence[str] = ()
     ) -> "FollowUpDraft":
-        """The draft as the person changed it. No model has written their question, and its coverage is unknown.
+        """Return the draft with a person's changes. A changed question has no author and its coverage is unknown.
 
-        Queries of theirs are searched also where the pages in hand would suffice.
+        If the person gives queries, they are searched even if known pages would suffice.
         """
         chosen = answer_from or self.turn.answer_from
         if queries and chosen is AnswerFrom.PAGES:
@@ -48,17 +48,18 @@ class FollowUpDraft:
 async def draft_follow_up(
     written: str, earlier: Run, get: GetRun, ports: Ports, emit: Emit, *, knobs: Knobs | None = None
 ) -> FollowUpDraft:
-    """Rewrite a follow-up into a question that stands alone, and measure how far the pages in hand cover it.
+    """Rewrite a follow-up as a standalone question.
+
+    Also measures how well the known pages cover it.
 
     Args:
         written: the follow-up as the person wrote it.
-        earlier: the run that it follows, which has ended.
-        get: loads the runs before that one, which are its history.
-        ports: made with `earlier`.
-        emit: called with what the models took, and with notes, which are also those of the turn.
-        knobs: of the run to come; None: those of `earlier`. Where they search other collections, or the web in place of
-            them, the pages in hand do not answer.
-
+        earlier: the previous run, which has ended.
+        get: loads the runs before `earlier`, for the history.
+        ports: the ports made with `earlier`.
+        emit: called with the models' usage and with notes, which also become the turn's.
+        knobs: the knobs of the next run. None: the knobs of `earlier`. If they change the searched collections or switch
+            between the web and collections, the question is not answered from known pages.
     Raises:
         BadInput: when the follow-up is empty or too long, or the egress policy refuses the history.
     """
@@ -80,14 +81,14 @@ async def draft_after(
     knobs: Knobs | None = None,
     budget: TimeBudget = UNLIMITED,
 ) -> FollowUpDraft:
-    """As `draft_follow_up`, after exchanges of which no run may be here.
+    """Rewrite a follow-up after exchanges without stored runs.
 
     Args:
         history: the exchanges, oldest first.
-        written, ports, emit, knobs: as there.
-        earlier: the run of the latest exchange; None: it was asked elsewhere, so no page is in hand.
-        older: how many exchanges come before `history`.
-        budget: of the run to come, a part of which the rewrite may take.
+        written, ports, emit, knobs: the arguments of `draft_follow_up`.
+        earlier: the run of the latest exchange. None: it was asked elsewhere, so no page is known.
+        older: the number of exchanges before `history`.
+        budget: the time of the next run. The rewrite may take a part of it.
     """
     turn_notes: list[str] = []
     usage: list[ModelUsage] = []

@@ -1,4 +1,4 @@
-"""The part of a conversation's history that fits into a budget of tokens."""
+"""Cut a conversation's history to a budget of tokens."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,9 +8,9 @@ from core.text.sanitize import CHARACTERS_A_TOKEN, pluralize, truncate
 
 
 def recent(history: Sequence[Exchange], tokens: int) -> tuple[Exchange, ...]:
-    """The newest exchanges of at most so many estimated tokens together, oldest first.
+    """Return the newest exchanges within `tokens` estimated tokens. They are in order, oldest first.
 
-    Questions are kept whole. The answer of the oldest one that is kept may be cut to what room there is.
+    Questions are kept whole. The oldest kept answer may be cut to the remaining room.
     """
     kept: list[Exchange] = []
     room = tokens * CHARACTERS_A_TOKEN
@@ -24,6 +24,6 @@ def recent(history: Sequence[Exchange], tokens: int) -> tuple[Exchange, ...]:
 
 
 def dropped_note(dropped: int) -> str:
-    """What a person is told when so many of the oldest exchanges do not fit; empty for none."""
+    """Return the note that old exchanges were dropped, or ""."""
     left_out = pluralize(dropped, "earlier question")
     return f"The history was cut to its budget of tokens: {left_out} left out." if dropped else ""

@@ -1,4 +1,4 @@
-"""A follow-up that depends on its conversation, joined with the terms that it lacks: what is done without a chat model."""
+"""Add missing terms of the conversation to a follow-up, without a chat model."""
 
 import re
 from collections import defaultdict
@@ -13,16 +13,16 @@ from core.text.markdown.citations import without_citations
 from core.text.tokenization import UNSPACED, words
 
 MOST_TERMS = 5
-"""The most terms that are added."""
+"""The maximum number of added terms."""
 
 _FEW_WORDS = 2
-"""A follow-up with no more content words than these depends on its context."""
+"""The maximum content words of a follow-up that always depends on its context."""
 _LEAST_SHARE = 0.3
-"""The least salience of a term that is added, as a share of the highest."""
+"""The minimum salience of an added term, as a share of the highest salience."""
 _NAME_WEIGHT = 8.0
 """The weight of a word with a digit or an inner capital, such as an acronym."""
 _IN_ANSWER = 1.5
-"""The factor for a word that the latest answer has too: it is what the conversation is about."""
+"""The factor for a word that is also in the latest answer, because the conversation is about it."""
 
 _REFERENCES = {
     "de": "beide beiden dabei dadurch dafür dagegen damit danach daran darauf daraus darin davon dazu derselbe dessen "
@@ -31,9 +31,9 @@ _REFERENCES = {
     "en": "both former he her him his instead it its latter neither ones otherwise same she such that their them these "
     "they this those",
 }
-"""Words that stand for something named before."""
+"""Words that refer to something mentioned before."""
 _OPENERS = {"de": "aber also dann denn oder und", "en": "also and because but or so then"}
-"""Words that begin a sentence which continues another one."""
+"""Words at the beginning of a sentence that continues another sentence."""
 _ABOUT = {
     "de": ("Zu ", " und "),
     "en": ("About ", " and "),
@@ -43,21 +43,21 @@ _ABOUT = {
     "nl": ("Over ", " en "),
     "pt": ("Sobre ", " e "),
 }
-"""What stands before the terms, and between the last two of them. In other languages the terms stand alone."""
+"""The words before the terms, and between the last two terms. Other languages have only the terms."""
 _UNSPACED_REFERENCES = re.compile("[它他她这這那该該]|呢[？?]?$|それ|その|そこ|これ|この|では|じゃ")
 _UNSPACED_TEXT = re.compile(f"[{UNSPACED}]")
 _LAST_STOPS = " .!?…。！？؟।"
 
 
 def joined_question(follow_up: str, history: Sequence[Exchange]) -> str:
-    """The follow-up with the most salient terms of the questions that it depends on, as "About chunk overlap: what does it cost?".
+    """Prefix the follow-up with terms of earlier questions. Example: "About chunk overlap: what does it cost?".
 
-    These questions are the latest one and, as long as one depends on its context too, the one before it. A term is a
-    phrase (`core.text.content_words.phrases`) with a word that the follow-up lacks; its salience is the sum of its
-    words' weights. A conversation has no collection to take inverse document frequencies from, so a word weighs as
-    much as it is long, for rare words are long (Zipf 1935). Where the questions have nothing, the terms are the latest
-    answer's. In scripts without spaces the term is the latest question itself. A follow-up that stands alone is
-    returned as it is.
+    The earlier questions are the latest question and, while a question depends on its context too, the question before
+    it. A term is a phrase (`core.text.content_words.phrases`) with a word that the follow-up lacks. Its salience is the
+    sum of its words' weights. A conversation has no collection for inverse document frequencies, so a word's weight is
+    its length, because rare words are long (Zipf 1935). If the questions have no terms, the latest answer's terms are
+    used. In scripts without spaces the term is the latest question itself. A follow-up that does not depend on its
+    context is returned unchanged.
     """
     language = dominant_language([follow_up, *(exchange.question for exchange in history)])
     if not history or not depends_on_context(follow_up, language):
@@ -77,7 +77,7 @@ def joined_question(follow_up: str, history: Sequence[Exchange]) -> str:
 
 
 def _about(terms: Sequence[str], follow_up: str, language: str) -> str:
-    """The follow-up after what it is about, without the word that continues another sentence."""
+    """Prefix the follow-up with the terms. A first word that continues another sentence is dropped."""
     before, last = _ABOUT.get(language, ("", ", "))
     *first, final = terms
     subject = f"{', '.join(first)}{last}{final}" if first else final
@@ -90,7 +90,7 @@ def _about(terms: Sequence[str], follow_up: str, language: str) -> str:
 
 
 def depends_on_context(question: str, language: str) -> bool:
-    """Whether a question refers to something named before it, continues a sentence, or has few words of content."""
+    """Check that a question depends on its context. It refers back, continues a sentence or has few content words."""
     if _UNSPACED_TEXT.search(question):
         return bool(_UNSPACED_REFERENCES.search(question.strip()))
     in_order = words(question)
@@ -102,12 +102,12 @@ def depends_on_context(question: str, language: str) -> bool:
 
 
 def refers_back(text: str, language: str) -> bool:
-    """Whether a text has a word that stands for something named before it, such as a pronoun."""
+    """Check for a pronoun or a similar reference."""
     return not set(_REFERENCES.get(language, "").split()).isdisjoint(words(text))
 
 
 def _context_questions(history: Sequence[Exchange], language: str) -> Iterator[str]:
-    """The latest question and those that it depends on, latest first."""
+    """Yield the latest question and its context questions, latest first."""
     for exchange in reversed(history):
         yield exchange.question
         if not depends_on_context(exchange.question, language):
@@ -115,7 +115,7 @@ def _context_questions(history: Sequence[Exchange], language: str) -> Iterator[s
 
 
 def _salient(follow_up: str, texts: Iterable[str], answer: str, language: str) -> list[str]:
-    """The most salient terms of the texts that the follow-up lacks, in order, none made of the words of others."""
+    """Find the most salient terms that the follow-up lacks. They are in order, and each adds a new word."""
     known, in_answer = set(tokens(follow_up, language)), set(tokens(answer, language))
     salience: defaultdict[str, float] = defaultdict(float)
     for text in texts:

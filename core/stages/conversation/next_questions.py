@@ -1,4 +1,4 @@
-"""Suggested next questions, from passages in hand that the answer was not written from, and only from those."""
+"""Suggest next questions from known passages that are not in the context."""
 
 import asyncio
 import re
@@ -27,16 +27,16 @@ from core.text.sanitize import folded_question, one_line
 from core.text.tokenization import words
 
 MOST_QUESTIONS = 3
-"""The most suggestions."""
+"""The maximum number of suggestions."""
 LENGTH_LIMIT = 120
-"""The longest suggestion, in characters."""
+"""The maximum characters of a suggestion."""
 
 _DEPTH = 24
-"""Passages beyond the context that suggestions are made from: the best ones."""
+"""The maximum number of passages outside the context that suggestions are made from."""
 _LEAST_SIMILARITY = 0.5
-"""The least calibrated similarity to the question of a passage that suggestions are made from."""
+"""The minimum calibrated similarity of such a passage to the question."""
 _PROMPT_PASSAGES = 8
-"""The passages that a chat model is shown."""
+"""The maximum number of passages in the prompt."""
 _MAX_TOKENS = 2000
 _MARKUP = re.compile(r"[<>\[\]{}*_`#\\|~^]|://|\bwww\.")
 _NUMBERING = re.compile(r"^\d{1,3}(?:\.\d{1,3}){0,4}[.)]\s+")
@@ -47,9 +47,9 @@ _QUESTION_MARKS = ("?", "？", "؟")
 
 @dataclass(frozen=True, slots=True)
 class _Forms:
-    """How a heading becomes a question of a person: one that names a thing, a clause, a sentence or an order.
+    """Templates that turn a heading into a question. A heading names a thing, or is a clause, a sentence or an order.
 
-    The second place is for the page. The other fields are words, separated by blanks.
+    The second placeholder is for the page. The other fields are words, separated by blanks.
     """
 
     about: str
@@ -83,13 +83,13 @@ _FORMS = {
 def next_questions(
     index: Index, ranking: Ranking, pages: Mapping[str, Page], asked: Sequence[str]
 ) -> tuple[str, ...]:
-    """Up to three questions about what the best passages outside of the context are about; none where nothing suits.
+    """Suggest up to three questions from passages outside the context.
 
-    Each is made of the heading above a passage, or of the title of a page that the context has nothing of, in English
-    or German; in other languages only headings that are questions are used. A passage has to be as similar to the
-    question as `_LEAST_SIMILARITY` says, where there are vectors. Pages with strong signs of prompt injection give
-    none. Every suggestion is plain text on one line.
-    The questions that were `asked` already tell the language.
+    Each question is made from the heading above a passage, or from the title of a page without a passage in the
+    context. Headings are turned into questions in English or German. In other languages only headings that are
+    questions are used. If the index has vectors, a passage needs the similarity `_LEAST_SIMILARITY` to the question.
+    Pages with strong signs of prompt injection are not used. Every suggestion is plain text on one line. The questions
+    that were `asked` determine the language.
     """
     language = dominant_language(asked)
     seen = {folded_question(question) for question in asked}
@@ -105,14 +105,14 @@ def next_questions(
 async def written_next_questions(  # noqa: PLR0917  # what a run has, and what may be asked of it
     index: Index, ranking: Ranking, pages: Mapping[str, Page], asked: Sequence[str], ports: Ports, emit: Emit
 ) -> tuple[str, ...]:
-    """The same, written by the chat model from the passages; one is kept only if the index covers it enough.
+    """Let the chat model suggest questions from the passages.
 
-    Without a chat model, or where it fails, may be shown no passage or writes none that is covered, they are those of
-    `next_questions`; in the latter cases a note says so. Passages that are withheld from the model are not shown to it.
-    Never raises `ChatFailed`.
+    A question is kept only if the index covers it enough. `next_questions` gives the suggestions without a chat model,
+    if the model fails, if the passages are withheld from the model, or if it wrote no covered question. With a chat
+    model, a note gives the reason. Never raises `ChatFailed`.
 
     Raises:
-        BadInput: as `Ports.withheld` does.
+        BadInput: when `Ports.withheld` raises it.
     """
     if ports.chat is None:
         return next_questions(index, ranking, pages, asked)
@@ -137,8 +137,10 @@ async def written_next_questions(  # noqa: PLR0917  # what a run has, and what m
 
 
 def _beyond_context(index: Index, ranking: Ranking, pages: Mapping[str, Page]) -> list[int]:
-    """The rows of the best passages outside of the context that are near the question, on pages without strong signs of
-    prompt injection."""
+    """Find the best passages outside the context, by row.
+
+    They are near the question, on pages without strong signs of prompt injection.
+    """
     similarity = calibration_of(index.embedder).similarity
     rows: list[int] = []
     for row in ranking.order.tolist():
@@ -152,7 +154,7 @@ def _beyond_context(index: Index, ranking: Ranking, pages: Mapping[str, Page]) -
 
 
 def _headings(index: Index, ranking: Ranking, pages: Mapping[str, Page]) -> Iterator[tuple[str, Page]]:
-    """The headings above these passages, each once, with their page; none that the context has."""
+    """Yield the headings above these passages, with their page. Headings of the context are skipped."""
 
     def section(row: int) -> tuple[str, str]:
         place = index.passages[row].place
@@ -168,15 +170,17 @@ def _headings(index: Index, ranking: Ranking, pages: Mapping[str, Page]) -> Iter
 
 
 def _title(page: Page) -> str:
-    """The title of a page without the name of its site."""
+    """Return the title of a page without its site's name."""
     return _SITE_NAME.split(one_line(page.title))[0]
 
 
 def heading_question(heading: str, page: Page, language: str) -> str:
-    """A question about the heading, with the title of its page where they share no word; empty where it would not read
-    like one, has markup or is too long."""
+    """Turn a heading into a question, or return "". The page's title is added if the heading shares no word with it.
+
+    The result is "" if the question has markup, is too long or would not read like a question.
+    """
     subject = _NUMBERING.sub("", one_line(heading)).rstrip(" .:")
-    if _DATED.search(subject):  # of a post, by its author and day
+    if _DATED.search(subject):  # a post, named by author and day
         return ""
     title = _title(page)
     shared = set(tokens(title, language)).intersection(
@@ -209,7 +213,7 @@ def _as_question(subject: str, of_page: str, text: str, language: str) -> str:
 
 
 def _lowered(subject: str, text: str, language: str) -> str:
-    """The subject as it stands inside a sentence: with a small initial where the page or the language writes it so."""
+    """Write the subject as inside a sentence. Its initial is small if the page or the language writes it so."""
     lowered = subject[0].lower() + subject[1:]
     first = lowered.split(maxsplit=1)[0]
     return (
@@ -218,7 +222,7 @@ def _lowered(subject: str, text: str, language: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text can be a suggestion: one line with words, without markup or addresses, not too long."""
+    """Check that a text can be a suggestion. It has words on one line, no markup or address, and is not too long."""
     return (
         bool(words(text))
         and len(text) <= LENGTH_LIMIT
@@ -231,7 +235,7 @@ def is_plain(text: str) -> bool:
 
 
 async def _written(shown: Sequence[Source], asked: Sequence[str], chat: Chat, emit: Emit) -> list[str]:
-    """The questions in the model's reply that can be suggestions; no model is asked where there is nothing to show."""
+    """Ask the model for questions that can be suggestions. Without passages, it is not asked."""
     if not shown:
         return []
     reader = QueryReader(2 * MOST_QUESTIONS, LENGTH_LIMIT)
@@ -243,7 +247,7 @@ async def _written(shown: Sequence[Source], asked: Sequence[str], chat: Chat, em
 
 
 async def _covered(questions: Sequence[str], index: Index, ports: Ports, emit: Emit) -> tuple[str, ...]:
-    """The first of the questions that the index covers enough."""
+    """Return the first questions that the index covers enough."""
     measured = await asyncio.gather(
         *(embedded_coverage(text, index, ports.embedder_of(index), emit) for text in questions)
     )
@@ -254,7 +258,7 @@ async def _covered(questions: Sequence[str], index: Index, ports: Ports, emit: E
 def next_questions_prompt(
     shown: Sequence[Source], asked: Sequence[str], boundary: str
 ) -> tuple[Message, ...]:
-    """The messages that ask for questions, one a line. Passages stand between tags that carry `boundary`."""
+    """Build the messages that ask for questions, one a line. Passages are between tags that carry `boundary`."""
     system = (
         "You suggest what a person may want to ask next. You are given the questions that the person has asked, and "
         "passages of pages that were found for them.\n\n"

@@ -1,4 +1,4 @@
-"""Pages in hand: those of earlier questions of a conversation, ranked with new ones and never fetched again."""
+"""Rank the pages of earlier questions with new pages, without fetching them again."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -13,16 +13,19 @@ SEARCH_UNFINISHED = (
     "The search had not answered when the deadline for pages passed.",
     "Raise the phase deadline to wait for slow searches.",
 )
-"""Message and hint for a query without an answer at the end of reading."""
+"""The message and hint for a query without an answer at the end of reading."""
 
 PAGES_IN_HAND = "pages of earlier questions"
-"""The text of the query that stands for them. It is never searched."""
+"""The text of a query that represents these pages. It is never searched."""
 
 NO_NEW_PAGE = "The searches found no new page."
 
 
 def add_pages_in_hand(earlier: Run, recorder: Recorder) -> None:
-    """Give the run the pages of an earlier one, as the results of a query that stands for them. Nothing is fetched."""
+    """Add the pages of an earlier run to a new run.
+
+    They are the results of a placeholder query, and are not fetched.
+    """
     query = Query(text=PAGES_IN_HAND, author=Author.CONVERSATION)
     keys_in_hand = {page.key for page in earlier.ranked_pages}
     hits = [hit for hit in earlier.hits if hit.key in keys_in_hand]
@@ -45,7 +48,7 @@ def add_pages_in_hand(earlier: Run, recorder: Recorder) -> None:
 
 
 async def unread(hits: AsyncGenerator[Hit], run: Run) -> AsyncGenerator[Hit]:
-    """The hits whose page the run did not have when it began to search."""
+    """Yield the hits whose page the run lacks."""
     async with aclosing(hits):
         async for hit in hits:
             if hit.key not in run.pages:
@@ -53,10 +56,10 @@ async def unread(hits: AsyncGenerator[Hit], run: Run) -> AsyncGenerator[Hit]:
 
 
 async def with_pages_in_hand(recorder: Recorder, pages: AsyncGenerator[Page]) -> AsyncGenerator[Page]:
-    """The pages that the run has already, then these; at the end, events that end the searches that are still open.
+    """Yield the run's known pages, then these pages. At the end, events close the searches that are still open.
 
-    With pages in hand it is a note, not an error, that nothing new could be searched or read. A cancelled run emits
-    none: it is known to be unfinished.
+    If pages are known, a failed search or reading is a note instead of an error. A cancelled run emits no such events,
+    because it is known to be unfinished.
     """
     in_hand = recorder.run.ranked_pages
     try:
@@ -78,7 +81,7 @@ async def with_pages_in_hand(recorder: Recorder, pages: AsyncGenerator[Page]) ->
 
 
 def _end_open_searches(recorder: Recorder) -> None:
-    """Emit the end of planning and of searches that the deadline for pages has cut off."""
+    """End planning and the searches cut off by the deadline."""
     run, emit = recorder.run, recorder.emit
     for query in run.queries:
         if query not in run.replies and query not in run.search_faults:

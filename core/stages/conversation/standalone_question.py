@@ -1,4 +1,4 @@
-"""A follow-up question as a question that stands alone: rewritten by the chat model, or joined with terms."""
+"""Turn a follow-up into a standalone question, rewritten by the chat model or joined with terms."""
 
 import asyncio
 import re
@@ -21,7 +21,7 @@ from core.text.query_parser import QueryReader
 from core.text.sanitize import one_line
 
 HISTORY_TOKENS = 3000
-"""The most estimated tokens of a conversation that a rewrite considers."""
+"""The maximum estimated tokens of a conversation that a rewrite reads."""
 
 _MAX_TOKENS = 2000
 """Leaves room for a reasoning model. The stream is closed as soon as the question has arrived."""
@@ -35,11 +35,11 @@ class StandaloneQuestion:
     """A question that is understood without its conversation."""
 
     text: str
-    """On one line, at most `QUESTION_LIMIT` characters."""
+    """The question on one line, at most `QUESTION_LIMIT` characters."""
     author: str = ""
-    """The identity of the model that wrote it; empty where terms were joined, or nothing was changed."""
+    """The identity of the model that wrote the question, or "" if no model did."""
     note: str = ""
-    """Why no model wrote it, for the screen; empty where one did, and for a first question."""
+    """The reason why no model wrote the question, for the screen, or "" without such a reason."""
     seconds: float = 0.0
 
 
@@ -52,14 +52,15 @@ async def standalone_question(
     older: int = 0,
     budget: TimeBudget = UNLIMITED,
 ) -> StandaloneQuestion:
-    """Rewrite a follow-up by the exchanges before it, oldest first; `older` ones come before these and are not given.
+    """Rewrite a follow-up so that it needs no conversation.
 
-    The chat model writes it. Without one, or where its reply is empty, too long, too late, a refusal or an error, the follow-up
-    is joined with the terms that it lacks (`joined_question`), and `note` says why. A history that is longer than
-    `HISTORY_TOKENS` loses its oldest exchanges, which is a `Note`. Never raises `ChatFailed`.
+    The `history` has the exchanges before it, oldest first. `older` counts still earlier exchanges. The chat model
+    writes the question. Without a model, or if its reply is empty, too long, too late, a refusal or an error, the
+    follow-up is joined with the terms that it lacks (`joined_question`), and `note` gives the reason. A history longer
+    than `HISTORY_TOKENS` loses its oldest exchanges, which is a `Note`. Never raises `ChatFailed`.
 
     Raises:
-        BadInput: as `checked_question` does.
+        BadInput: when `checked_question` raises it.
     """
     start = time.perf_counter()
     follow_up = one_line(checked_question(follow_up), QUESTION_LIMIT)
@@ -92,7 +93,7 @@ async def standalone_question(
 
 
 async def _rewritten(follow_up: str, history: Sequence[Exchange], chat: Chat) -> str:
-    """The question in the model's reply; empty where there is none. The rest of the reply is not awaited."""
+    """Return the question in the model's reply, or "". The rest of the reply is not awaited."""
     messages = rewrite_prompt(follow_up, history, secrets.token_hex(8))
     reply = chat(messages, max_tokens=_MAX_TOKENS, temperature=0.0)
     questions = [text async for text in read_queries(reply, QueryReader(1, QUESTION_LIMIT))]
@@ -100,10 +101,10 @@ async def _rewritten(follow_up: str, history: Sequence[Exchange], chat: Chat) ->
 
 
 def rewrite_prompt(follow_up: str, history: Sequence[Exchange], boundary: str) -> tuple[Message, ...]:
-    """The messages that ask for one question on one line.
+    """Build the messages that ask for one question.
 
-    Earlier questions and answers stand between tags that carry `boundary`, a string drawn at random for each request:
-    answers quote pages of strangers. Citation marks are taken out of them, as is what looks like a tag.
+    Earlier questions and answers are between tags that carry `boundary`, a string drawn at random for each request,
+    because answers quote pages of strangers. Citation marks and tag look-alikes are removed from them.
     """
     system = (
         "You rewrite the last question of a conversation so that it can be understood, and searched for, without the "
