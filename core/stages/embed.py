@@ -1,4 +1,4 @@
-"""Embed: turn the question and the passages into vectors while pages are still arriving."""
+"""Embed the question and the passages while pages are still arriving."""
 
 from __future__ import annotations
 
@@ -44,31 +44,32 @@ async def embed(
     on_arrival: Callable[[Index], Awaitable[None]] | None = None,
     on_stop: Callable[[Index], None] | None = None,
 ) -> Index:
-    """The passages with their vectors, sorted by `page_order(page key)` and offset, identical texts folded.
+    """Embed passages into a sorted index as they arrive.
 
-    Nothing waits for the last page: the question is sent at once, passages as they arrive, in calls of at
-    most `knobs.batch` texts (and `port.batch`), of which `knobs.in_flight` are under way at most. The index
-    does not depend on the order of arrival; `page_order` is first asked when the last page is in.
+    The index is sorted by `page_order(page key)` and offset, with identical texts folded. The question is sent at once,
+    and passages as they arrive. A call has at most `knobs.batch` texts (and `port.batch`), and at most
+    `knobs.in_flight` calls run at a time. The index does not depend on the order of arrival. `page_order` is first
+    called after the last page.
 
-    A call that fails, or has not returned when its time in `budget` is over, loses its passages, visibly.
-    Without the question's vector, or with no passage's, the index has no vectors at all, and a note says that
-    words alone will rank.
+    A call that fails, or has not returned when its time in `budget` is over, loses its passages, which is reported.
+    Without the question's vector, or without any passage's, the index has no vectors, and a note says that only words
+    are used for ranking.
 
     Args:
-        question: what to answer.
+        question: the question to answer.
         passages: the passages, a page at a time.
         knobs: size and number of the calls.
         port: the embedder.
         emit: called with every event.
-        page_order: the place of a page in the index.
-        first: which of the passages in hand are embedded before the index is returned; the others wait. Its rows are asked
-            for before each call, and the last time with the passages of the index, so that it does not depend on the
-            order of arrival which of them wait. None: none does.
+        page_order: the position of a page in the index.
+        first: chooses the passages that are embedded before the index is returned. The others wait. It is called before
+            each call, and finally with the passages of the index, so that the choice does not depend on the order of
+            arrival. None: no passage waits.
         budget: the time of the run.
-        on_arrival: awaited once the last passage is in, with an index of all and without any vector, while
-            they are embedded.
-        on_stop: called when the work is cancelled, with the index of what is embedded by then, if a passage
-            is in. The other passages are in `not_embedded`; when none has a vector, none of the index has.
+        on_arrival: awaited after the last passage has arrived, with an index of all passages without vectors, while they
+            are embedded.
+        on_stop: called when the work is cancelled, with the index so far, if a passage has arrived. Passages without a
+            vector are in `not_embedded`. If none has a vector, the index has all passages without vectors.
     """
     question_vector = asyncio.create_task(vectors_of(port, [question], emit, budget))
     work = _Work(question=question, port=port, emit=emit, question_vector=question_vector, budget=budget)
@@ -77,7 +78,7 @@ async def embed(
         async with aclosing(passages):
             async for some in passages:
                 if not work.passages and some:
-                    emit(PhaseStarted(Phase.EMBED))  # not before: until then it waits for queries and pages
+                    emit(PhaseStarted(Phase.EMBED))  # until then it waits for queries and pages
                 work.passages.extend(some)
                 yield some
         if on_arrival:
@@ -105,7 +106,7 @@ async def embed(
 
 @dataclass(slots=True, kw_only=True)
 class _Work:
-    """The state of the phase: what is embedded so far, and what failed."""
+    """The state of the phase: embedded passages and failures."""
 
     question: str
     port: Embed
@@ -114,19 +115,19 @@ class _Work:
     budget: TimeBudget
     passages: list[Passage] = field(default_factory=list)
     first: list[Passage] | None = None
-    """Those that were chosen last; None: no choice was made."""
+    """The passages of the last choice. None: no choice was made."""
     sent: set[str] = field(default_factory=set)
-    """Texts of passages that were chosen."""
+    """Texts of chosen passages."""
     in_hand: tuple[Passage, ...] = ()
-    """Those that the last choice was made from."""
+    """The passages that the last choice was made from."""
     complete: bool = False
-    """Whether they are the passages of the index."""
+    """Whether `in_hand` has all passages of the index."""
     known: VectorBuffer = field(default_factory=VectorBuffer)
     fault: EmbedFailed | None = None
     numbers: count[int] = field(default_factory=lambda: count(1))
 
     async def chosen(self, first: First, size: int) -> tuple[Passage, ...]:
-        """The next passages to be embedded, at most so many; none when all that are to come first were sent."""
+        """Choose at most `size` passages to embed next. The result is empty when all chosen passages were sent."""
         rows = await asyncio.to_thread(first.rows, self.in_hand, self.complete)
         self.first = [self.in_hand[row] for row in rows.tolist()]
         new = tuple(passage for passage in self.first if passage.text not in self.sent)[:size]
@@ -136,7 +137,7 @@ class _Work:
     async def batch(self, passages: tuple[Passage, ...]) -> None:
         """Embed a batch. A failure is emitted, not raised."""
         if _failed(self.question_vector):
-            return  # without the question's vector no other is of use
+            return  # without the question's vector no other vector is useful
         number = next(self.numbers)
         fresh = [
             text for text in dict.fromkeys(passage.text for passage in passages) if text not in self.known
@@ -173,8 +174,10 @@ async def _best_first(
     size: int,
     page_order: Callable[[str], int],
 ) -> None:
-    """Embed what `first` chooses, in calls of the best that are in hand when each begins; a call is full while pages are
-    missing."""
+    """Embed the passages that `first` chooses, best first.
+
+    Each call takes the best passages at its start. While pages are missing, only full calls are made.
+    """
     arrived, choosing = asyncio.Event(), asyncio.Lock()
 
     async def arrive() -> None:
@@ -187,7 +190,7 @@ async def _best_first(
     arriving = asyncio.create_task(arrive())
 
     async def next_call() -> tuple[Passage, ...]:
-        """The passages of the next call; none when all that come first were sent."""
+        """Choose the passages of the next call. The result is empty when all chosen passages were sent."""
         while True:
             arrived.clear()
             if not work.complete and arriving.done():
@@ -211,7 +214,7 @@ async def _best_first(
                 return
             await work.batch(chosen)
 
-    # Two calls, so that the embedder has work while one of them makes its choice.
+    # Two calls, so that the embedder has work while one call makes its choice.
     calls = [asyncio.create_task(embed_best()) for _ in range(2)]
     try:
         await asyncio.gather(*calls)
@@ -235,7 +238,7 @@ def _without_vectors(work: _Work, page_order: Callable[[str], int]) -> Index:
 
 
 def _index_so_far(work: _Work, page_order: Callable[[str], int]) -> Index:
-    """The index of work that was cancelled: of the passages with a vector, or of all when none has one."""
+    """Build the index of cancelled work. It has the passages with a vector, or all passages if none has one."""
     has_question_vector = (
         work.question_vector.done()
         and not work.question_vector.cancelled()
@@ -256,14 +259,14 @@ def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
 
 
 def _with_vectors(work: _Work, page_order: Callable[[str], int]) -> Index:
-    """Sorted, folded and stacked: one contiguous read-only matrix. Passages that were not chosen wait."""
+    """Build the index with one contiguous read-only matrix. Passages that were not chosen have no vector yet."""
     ordered = _ordered(work, page_order)
     question = work.question_vector.result()[0][0]
     first = None if work.first is None else {passage.text for passage in work.first}
     failed = {text for passage in ordered if (text := passage.text) not in work.known}
     if first is not None:
         failed &= first
-    # The very tuple of the last choice, whose BM25 index is there already, where no passage is lost.
+    # If no passage is lost, reuse the tuple of the last choice: its BM25 index is cached.
     in_index = (
         folded(passage for passage in ordered if passage.text not in failed)
         if failed or not work.complete

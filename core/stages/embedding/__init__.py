@@ -1,1 +1,1 @@
-"""Parts of the embed stage: batches of texts, and the matrix that their vectors fill."""
+"""Parts of the embed stage: batches of texts, and the matrix of their vectors."""

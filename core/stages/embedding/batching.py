@@ -1,4 +1,4 @@
-"""Batching of a stream of items, or of texts to embed, into few, large calls."""
+"""Group a stream of items, or texts to embed, into few large calls."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -13,17 +13,19 @@ from core.ports import Embed
 T = TypeVar("T")
 
 BATCH_SECONDS = 0.02
-"""How long the first item of a batch waits for more. The time doubles with each call under way, so that a slow
-stream does not fill every slot with small calls."""
+"""The time for which a batch's first item waits for more.
+
+It doubles with each running call, so that a slow stream does not fill every slot with small calls.
+"""
 
 _END: Any = object()
 
 
 async def embed_in_batches(texts: Sequence[str], embed: Embed) -> NDArray[np.float32]:
-    """The vectors of one or more texts, in calls of the embedder's batch size, one after the other.
+    """Embed one or more texts in sequential batches.
 
     Raises:
-        EmbedFailed: as the embedder does.
+        EmbedFailed: when the embedder fails.
         ValueError: when there is no text, or the vectors of two calls differ in width.
     """
     starts = range(0, len(texts), embed.batch)
@@ -37,10 +39,11 @@ async def batched(
     size: int,
     at_once: int,
 ) -> None:
-    """`call` on all items of `arrivals`, at most `size` in a call and `at_once` calls under way.
+    """Run `call` on batches of all items of `arrivals`.
 
-    The last slot is reserved for a full call, or for the rest when the stream ends. The first exception is
-    raised, and however this ends, `arrivals` is closed and no call is left running.
+    A call has at most `size` items, and at most `at_once` calls run at a time. The last slot is reserved for a full
+    call, or for the remaining items when the stream ends. The first exception is raised. However this ends, `arrivals`
+    is closed and no call is left running.
     """
     loop = asyncio.get_running_loop()
     waiting: list[T] = []

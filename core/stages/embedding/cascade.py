@@ -1,8 +1,8 @@
-"""The cascade: which passages are embedded before the context is chosen, and when no other one can enter it.
+"""Choose which passages are embedded before the context, and when the context is final.
 
-On this machine embedding is slow, and of the passages of a large run a few are used. BM25 chooses the first that are
-embedded; from their cosines and words those of the others are estimated, and the most promising come next, round by
-round, until none that waits is expected to enter the context. Decision 0075 has the figures.
+Local embedding is slow, and few passages of a large run are used. BM25 chooses the first passages to embed. The cosines
+of the others are estimated from the first passages' cosines and words. The most promising passages are next, in rounds,
+until no waiting passage is expected to enter the context. Decision 0075 has the figures.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,26 +23,31 @@ from core.stages.ranking.cosine_estimate import CosineEstimate, cosine_estimate
 from core.text.bm25_index import Scores
 
 FIRST = 150
-"""How many passages BM25 chooses."""
+"""The number of passages that BM25 chooses."""
 ROUND = 50
-"""How many passages are embedded in a round after them."""
+"""The number of passages that each later round embeds."""
 MOST_ENTERING = 0.1
-"""The expected number of waiting passages that belong into the context, below which it counts as settled."""
+"""The expected number of waiting passages that belong into the context below which the context is final."""
 
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """Which passages are embedded before others."""
+    """The choice of passages that are embedded first."""
 
     rows: Callable[[tuple[Passage, ...], bool], Rows]
-    """Their rows among the passages in hand, the most promising first; and whether these are all of the index."""
+    """Returns their rows among the given passages, most promising first.
+
+    The second argument says whether these are all passages of the index.
+    """
     early_limit: Callable[[], int]
-    """How many are embedded at most while pages are missing, which may hold more promising ones."""
+    """Returns the maximum number to embed while pages are missing, which may have better passages."""
 
 
 def cascades(embed: EmbedKnobs, rank: RankKnobs, port: Embed) -> bool:
-    """Whether some passages are embedded before others: where that is done on this machine, and by a ranking in which words
-    count."""
+    """Check whether some passages are embedded before others.
+
+    That needs a local embedder, and a ranking that uses words.
+    """
     is_local = not port.host
     return is_local and not embed.everything_first and not _needs_all(rank)
 
@@ -50,7 +55,7 @@ def cascades(embed: EmbedKnobs, rank: RankKnobs, port: Embed) -> bool:
 def first_rows(
     question: str, passages: tuple[Passage, ...], pages: Mapping[str, Page] = NO_PAGES, *, keep: bool = True
 ) -> Rows:
-    """The rows that are embedded first, the best by BM25 first: `FIRST` of them, or all where there are fewer.
+    """Choose the rows that are embedded first. They are the best `FIRST` rows by BM25, or all rows if there are fewer.
 
     `keep` says whether the BM25 index of these passages is needed again.
     """
@@ -58,8 +63,11 @@ def first_rows(
 
 
 def early_limit(run: Run) -> int:
-    """How many passages are embedded at most while pages are missing: `FIRST` times the share of the expected pages that were
-    read or skipped. Searches that have not replied are expected to find as many as the others."""
+    """Limit the passages to embed while pages are missing.
+
+    The limit is `FIRST` times the share of the expected pages that were read or skipped. Searches without a reply are
+    expected to find as many pages as the others.
+    """
     ended = (len(run.pages) + len(run.skips)) * (len(run.replies) + len(run.search_faults))
     return min(FIRST, FIRST * ended // max(len(run.hits) * len(run.queries), 1))
 
@@ -67,16 +75,16 @@ def early_limit(run: Run) -> int:
 def next_rows(
     question: str, index: Index, ranking: Ranking, knobs: RankKnobs, pages: Mapping[str, Page]
 ) -> Rows:
-    """The rows that are embedded next, those with the highest expected cosine first; none once the context is settled.
+    """Choose the rows to embed next, highest expected cosine first.
 
-    It is settled when fewer than `MOST_ENTERING` of those that wait are expected to belong into it, by `cosine_estimate`.
-    `ranking` is that of the index under these knobs.
+    The result is empty if the context is final: fewer than `MOST_ENTERING` waiting passages are expected to enter it,
+    by `cosine_estimate`. `ranking` is the index's ranking under these knobs.
     """
     waiting = index.waiting
     if not len(waiting) or _needs_all(knobs):
         return waiting
     if ranking.strategy == Strategy.BM25 and least_cosine(index.embedder, knobs) <= -1:
-        return waiting[:0]  # no vector decides about the context
+        return waiting[:0]  # vectors do not affect the context
     estimate = cosine_estimate(question, index, pages)
     if estimate is None:  # no passage has a vector
         return waiting[:ROUND]
@@ -89,19 +97,22 @@ def next_rows(
 
 
 def _needs_all(knobs: RankKnobs) -> bool:
-    """Whether words tell nothing about which passages the ranking needs the vectors of."""
+    """Check whether words cannot predict the needed vectors."""
     return knobs.strategy is Strategy.COSINE or knobs.diversity > 0
 
 
 def _last_admitted(ranking: Ranking, knobs: RankKnobs) -> int | None:
-    """The row that a waiting passage would have to beat; None where any could enter."""
+    """Return the row that a waiting passage has to beat. None if any passage could enter."""
     rows = ranking.order[:RERANK_DEPTH].tolist() if knobs.rerank else list(ranking.context)
     depth = RERANK_DEPTH if knobs.rerank else knobs.top_k
     return int(rows[-1]) if rows and len(rows) >= depth else None
 
 
 def _chance_to_enter(ranking: Ranking, estimate: CosineEstimate, share: Scores, last: int) -> Scores:
-    """The probability that each waiting passage would be above the row `last`, in the order of the estimate's rows."""
+    """Estimate each waiting passage's chance to beat row `last`.
+
+    The probabilities have the order of the estimate's rows.
+    """
     rows, bm25_scores = estimate.rows, ranking.bm25
     assert bm25_scores is not None  # noqa: S101  # a ranking in which words count
     if ranking.fused is None or ranking.cosine is None:

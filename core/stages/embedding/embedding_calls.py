@@ -1,4 +1,4 @@
-"""Calls of the embedder: for texts, and for passages of the index that wait for their vectors."""
+"""Call the embedder for texts, or for passages that wait for their vectors."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from core.text.sanitize import pluralize
 async def embed_rows(
     index: Index, rows: Rows, port: Embed, emit: Emit, budget: TimeBudget = UNLIMITED
 ) -> Embedded:
-    """The event with the vectors of these rows, which the caller emits. `emit` is called with what the calls took.
+    """Embed these rows of the index. The caller emits the returned event. `emit` is called with the calls' usage.
 
     Raises:
-        EmbedFailed: as the embedder does.
+        EmbedFailed: when the embedder fails.
     """
     assert index.question is not None  # noqa: S101  # other passages have vectors
     passages, parts, reused = [index.passages[row] for row in rows.tolist()], [], 0
@@ -37,7 +37,7 @@ async def embed_rows(
 async def vectors_of(
     port: Embed, texts: Sequence[str], emit: Emit, budget: TimeBudget, batch: int = 0
 ) -> tuple[Vectors, int]:
-    """One vector for each text, and how many of them were cached. `batch` is 0 for the question."""
+    """Embed each text, and count the cached vectors. `batch` is 0 for the question."""
     if not texts:
         return np.empty((0, 0), dtype=np.float32), 0
     waiting = asyncio.timeout(timeout_of(budget.embedding_left))

@@ -1,7 +1,7 @@
-"""Which embedder reads a run: the chosen one, or one that reads questions and pages in different languages.
+"""Choose the embedder of a run: the chosen one, or a multilingual embedder.
 
-An index is in the space of one model, so that no two vectors of different models are ever compared. Decision 0074 has
-the figures by which the limits were set.
+An index has the vectors of one model, so that vectors of different models are never compared. Decision 0074 has the
+figures for the limits.
 """
 
 import asyncio
@@ -26,13 +26,16 @@ from core.text.bm25_index import tokens
 from core.text.language import dominant_language, in_latin_script
 
 LEAST_FOREIGN = 0.1
-"""The share of passages in another language than the question from which the multilingual embedder reads all of them."""
+"""The share of passages in other languages from which the multilingual embedder is used for all passages."""
 _LEAST_FOREIGN_PAGES = 2
-"""How many pages in another language make it likely, while pages are missing, that the share is one of all of them."""
+"""The minimum number of foreign pages for that decision while pages are missing."""
 _SAME_LANGUAGE = 0.7
-"""Of a question of which more words stand in passages of another language, the language was mistaken: "Los Angeles population"."""
+"""The share of a question's words in foreign passages above which its language was misdetected.
+
+An example is "Los Angeles population".
+"""
 _SAME_LANGUAGE_ON_A_PAGE = 0.3
-"""The same in the first page, which holds fewer of them."""
+"""The same share for the first page, which has fewer of the words."""
 
 
 async def embed_in_one_space(
@@ -49,12 +52,12 @@ async def embed_in_one_space(
     on_arrival: Callable[[Index], Awaitable[None]] | None = None,
     on_stop: Callable[[Index], None] | None = None,
 ) -> Index:
-    """As `core.stages.embed.embed`, by the embedder that the languages of the question and of `pages` ask for.
+    """Embed passages with the embedder that their languages need.
 
-    It begins with the one that the question's language and the first page suggest. As soon as the pages ask for the
-    multilingual one, that reads the passages and the work of the other ends. Where they ask for the chosen one in the end,
-    that reads them anew. Passages wait as `first` says; those in other languages, which share no words with the question,
-    come before them.
+    Begins with the embedder that the question's language and the first page suggest. As soon as `pages` need the
+    multilingual embedder, it reads the passages, and the other's work ends. If they need the chosen embedder in the
+    end, it reads the passages again. Passages wait as `first` says. Passages in other languages share no words with the
+    question and precede the others. The other arguments are those of `core.stages.embed.embed`.
     """
     across = ports.across
     languages = _Languages(question, across, pages) if across else None
@@ -107,14 +110,14 @@ async def embed_in_one_space(
 
 @dataclass(frozen=True, slots=True)
 class _Languages:
-    """What the languages of a question and of the pages that have arrived ask for."""
+    """The decisions by the languages of a question and of the arrived pages."""
 
     question: str
     across: Embed
     pages: Callable[[], Mapping[str, Page]]
 
     def foreign_first(self, first: First) -> First:
-        """Return `first` with all passages in other languages than the question's before its own."""
+        """Return `first` with foreign passages before the others."""
         foreign_count = 0
 
         def rows(passages: tuple[Passage, ...], complete: bool) -> Rows:
@@ -129,7 +132,10 @@ class _Languages:
         return First(rows, lambda: first.early_limit() + foreign_count)
 
     async def suggest_across(self, arrived: Replayed[tuple[Passage, ...]], usual: Embed) -> bool:
-        """Whether the question, in a language that the usual embedder does not know, is in another one than the first page."""
+        """Check whether the first page suggests the multilingual embedder.
+
+        The usual embedder must not know the question's language.
+        """
         if dominant_language([self.question]) in usual.languages:
             return False
         async with aclosing(arrived.items()) as items:
@@ -137,7 +143,10 @@ class _Languages:
         return reads_across(self.question, first, self.pages(), self.across, _SAME_LANGUAGE_ON_A_PAGE)
 
     async def ask_for_across(self, arrived: Replayed[tuple[Passage, ...]]) -> bool:
-        """Whether the pages are for the multilingual embedder: told as soon as it is likely, at the latest with the last."""
+        """Check whether the pages need the multilingual embedder.
+
+        The result is given as soon as it is likely, and at the latest after the last page.
+        """
         language, passages = dominant_language([self.question]), list[Passage]()
         async with aclosing(arrived.items()) as items:
             async for some in items:
@@ -149,7 +158,7 @@ class _Languages:
         return await self.ask(passages)
 
     async def ask(self, passages: Sequence[Passage]) -> bool:
-        """Whether these passages are for the multilingual embedder."""
+        """Check whether these passages need the multilingual embedder."""
         return await asyncio.to_thread(
             reads_across, self.question, tuple(passages), self.pages(), self.across
         )
@@ -162,8 +171,10 @@ def reads_across(
     across: Embed | None,
     most_words: float = _SAME_LANGUAGE,
 ) -> bool:
-    """Whether the multilingual embedder `across` should read these passages: it knows the question's language and another one, in
-    which at least `LEAST_FOREIGN` of them are."""
+    """Check whether the embedder `across` should read these passages.
+
+    It must know the question's language and another language in which at least `LEAST_FOREIGN` of the passages are.
+    """
     language = dominant_language([question]) if across else ""
     if not across or language not in across.languages:
         return False
@@ -181,7 +192,7 @@ def reads_across(
 def _foreign(
     language: str, passages: Sequence[Passage], pages: Mapping[str, Page], across: Embed
 ) -> list[Passage]:
-    """The passages in other languages than this one that the multilingual embedder knows."""
+    """Find passages in other languages that `across` knows."""
     known = across.languages - {language}
     return [passage for passage in passages if _language_of(passage, pages) in known]
 

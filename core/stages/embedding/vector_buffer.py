@@ -1,4 +1,4 @@
-"""A growing matrix of embedding vectors, so that none is in memory twice."""
+"""Store embedding vectors in a growing matrix, so that none is in memory twice."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 Vectors = NDArray[np.float32]
 
 _GROWTH_BYTES = 64_000_000
-"""Allocated at first and whenever the matrix is full. The system commits memory when it is written to, and
-resizes so large an allocation without a copy."""
+"""The bytes allocated at first and whenever the matrix is full.
+
+The system commits memory when it is written to, and resizes such a large allocation without a copy.
+"""
 
 
 class VectorBuffer:
@@ -29,27 +31,27 @@ class VectorBuffer:
         """Copy these vectors, shape (len(texts), width), into the buffer. Known texts keep their vectors.
 
         Raises:
-            ValueError: when the width is not that of the vectors before.
+            ValueError: when the width differs from the buffer's.
         """
         new = {text: row for row, text in enumerate(texts) if text not in self._rows}
         begin, end = len(self._rows), len(self._rows) + len(new)
         if not self._rows:
             self._matrix = np.empty((_capacity(end, vectors.shape[1]), vectors.shape[1]), dtype=np.float32)
         elif end > len(self._matrix):
-            # There are no views of the matrix before `take_matrix`.
+            # The matrix has no views before `take_matrix`.
             width = self._matrix.shape[1]
             self._matrix.resize((_capacity(end, width), width), refcheck=False)
         self._matrix[begin:end] = vectors[list(new.values())]
         self._rows.update(zip(new, range(begin, end), strict=True))
 
     def of(self, texts: Sequence[str]) -> Vectors:
-        """Copies of the vectors of these texts, in their order."""
+        """Copy the vectors of these texts, in order."""
         return self._matrix[[self._rows[text] for text in texts]]
 
     def take_matrix(self, texts: Sequence[str]) -> Vectors:
-        """The matrix itself, read-only, with exactly the rows of these distinct texts, in their order.
+        """Take the read-only matrix with these distinct texts' rows.
 
-        The buffer is then empty. Rows are permuted in place, one cycle after the other.
+        The rows have the order of `texts`. The buffer is then empty. Rows are permuted in place, cycle by cycle.
         """
         matrix, rows = self._matrix, [self._rows[text] for text in texts]
         source = [*rows, *sorted(set(self._rows.values()).difference(rows))]
@@ -69,5 +71,5 @@ class VectorBuffer:
 
 
 def _capacity(rows: int, width: int) -> int:
-    """The rows to allocate for `rows` vectors."""
+    """Return the rows to allocate for `rows` vectors."""
     return rows + _GROWTH_BYTES // (4 * width) if width else rows
