@@ -1,4 +1,4 @@
-"""Rank: order the passages for the question, and choose which become numbered sources."""
+"""Rank the passages for the question, and choose the numbered sources."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,15 +23,17 @@ from core.stages.ranking.near_duplicates import clusters_for
 from core.text.language import dominant_language, in_latin_script
 
 RERANK = "rerank"
-"""The strategy of a ranking whose order a reranking model decided."""
+"""The strategy of a ranking that was ordered by a reranking model."""
 
 Scores = NDArray[np.float32]
 Order = NDArray[np.int64]
 
 UNSUPPORTED_LANGUAGE_WEIGHT = 0.05
-"""The factor of cosine's weight in the fusion for a passage in a language that the embedder was not made for, where it
-is written in the Latin alphabet: names and words of common origin still tell something. In other scripts cosine has
-no weight. Decision 0045 has the figures."""
+"""The factor of cosine's weight for a passage in a language that the embedder does not support.
+
+It applies to languages in the Latin alphabet: names and words of common origin still carry meaning. In other scripts
+cosine has no weight. Decision 0045 has the figures.
+"""
 
 
 def rank(
@@ -43,17 +45,17 @@ def rank(
     rerank: Scores | None = None,
     reranker: str = "",
 ) -> Ranking:
-    """The index's passages, best first; equal scores keep the index's order.
+    """Rank the passages of an index, best first.
 
-    Cosine is computed whenever there are vectors, BM25 when the strategy needs it. Without vectors the
-    strategy is bm25, and the ranking says so. `rerank`, by row, are scores of the model `reranker`: with
-    `knobs.rerank`, rows that have one come first, in its order, and the strategy is rerank. With
-    `knobs.diversity` the best are put in a new order by `maximal_marginal_relevance`, where there are vectors to compare
-    them by. `core.stages.ranking.context_selection` decides which become sources. `pages` say which
-    language a passage is in, and which pages carry the same text.
+    Equal scores keep the index's order. Cosine is computed if the index has vectors, BM25 if the strategy needs it.
+    Without vectors the strategy is bm25, and the ranking says so. `rerank` has the scores of the model `reranker` by
+    row. With `knobs.rerank`, rows with such a score come first, in the model's order, and the strategy is rerank. With
+    `knobs.diversity` and vectors, the best passages are reordered by `maximal_marginal_relevance`.
+    `core.stages.ranking.context_selection` chooses the sources. `pages` has the language of each passage and shows
+    which pages have the same text.
 
     Raises:
-        BadInput: as `require_texts`.
+        BadInput: when `require_texts` raises it.
     """
     require_texts(index.passages, pages)
     cosine = _cosine(index)
@@ -106,12 +108,15 @@ def rank(
 
 
 def bm25_only(knobs: RankKnobs, cosine: Scores | None) -> bool:
-    """Whether the ranking is by BM25 only, by choice or because there are no vectors."""
+    """Check that the ranking uses BM25 only, by choice or without vectors."""
     return cosine is None or knobs.strategy is Strategy.BM25
 
 
 def require_texts(passages: Sequence[Passage], pages: Mapping[str, Page]) -> None:
-    """Raise `BadInput` when a passage is of a page whose text was left out of a file and is not here."""
+    """Raise `BadInput` if a passage's page lacks its text.
+
+    The text was left out of the run's file and is missing here.
+    """
     if _pages_of(passages, pages).lack_text:
         raise BadInput(
             "The texts of the pages were left out of the file of this run, so nothing can be ranked, answered or "
@@ -121,13 +126,15 @@ def require_texts(passages: Sequence[Passage], pages: Mapping[str, Page]) -> Non
 
 
 def best_first(scores: Scores) -> Order:
-    """Row numbers by descending score, ties by row; NaN comes last."""
+    """Sort row numbers by descending score, ties by row. NaN is last."""
     return np.argsort(np.where(np.isnan(scores), np.inf, -scores), kind="stable").astype(np.int64)
 
 
 def waiting_above(question: str, index: Index, pages: Mapping[str, Page]) -> Scores | None:
-    """How many passages that wait for their vectors are expected above each other one by cosine, by row; None where
-    none waits."""
+    """Estimate how many waiting passages rank above each passage.
+
+    The estimate is for the order by cosine, with a number for each row. None if no passage waits for its vector.
+    """
     estimate, cosine = cosine_estimate(question, index, pages), _cosine(index)
     return None if estimate is None or cosine is None else estimate.expected_above(cosine)
 
@@ -135,12 +142,12 @@ def waiting_above(question: str, index: Index, pages: Mapping[str, Page]) -> Sco
 def fusion(
     cosine: Scores, bm25_scores: Scores, *, weight: float | Scores = 0.5, above: Scores | None = None
 ) -> Scores:
-    """Reciprocal rank fusion: the weighted sum of 1 / (60 + rank) over both orders, ranks from 1.
+    """Fuse the two orders by reciprocal rank fusion.
 
-    Cosine counts 2 * weight and BM25 2 * (1 - weight), so that at 0.5 this is the plain sum; the weight
-    may be given by row. A passage without a score in one of them (not a number, or no word of the question)
-    adds nothing there. To the rank by cosine `above` is added, by row: passages without a cosine that are expected to be
-    above.
+    The score is the weighted sum of 1 / (60 + rank) over both orders, with ranks from 1. Cosine counts 2 * weight and
+    BM25 2 * (1 - weight), so that 0.5 gives the plain sum. The weight may be given by row. A passage without a score in
+    one order (not a number, or no word of the question) adds nothing there. `above`, by row, is added to the rank by
+    cosine: the expected number of higher passages without a cosine.
     """
     shares = np.broadcast_to(np.asarray(weight, dtype=np.float64), cosine.shape)
     none_above = np.zeros(len(cosine))
@@ -156,12 +163,11 @@ def fusion(
 
 
 def cosine_share(question: str, index: Index, pages: Mapping[str, Page], weight: float) -> Scores:
-    """The weight of cosine in the fusion for each passage, from 0 to 1.
+    """Return cosine's weight in the fusion by passage, from 0 to 1.
 
-    Where the embedder states which languages it supports: `UNSUPPORTED_LANGUAGE_WEIGHT` of the weight, or none, for a passage in a language
-    that it does not support; everything for one in another language than the question when it supports both, since words
-    do not match across languages; the weight itself for all others. A language that is not known is taken to be the
-    other's.
+    If the embedder states its languages, a passage in an unsupported language has `UNSUPPORTED_LANGUAGE_WEIGHT` of the
+    weight, or 0. A passage in another language than the question has 1 if both are supported, since words do not match
+    across languages. All others have the weight itself. An unknown language is assumed to be the other's.
     """
     if not index.embedder_languages:
         return np.full(len(index.passages), weight, dtype=np.float32)
@@ -175,7 +181,7 @@ def cosine_share(question: str, index: Index, pages: Mapping[str, Page], weight:
 
 
 def _share(language: str, question_language: str, supported: Sequence[str], weight: float) -> float:
-    """The weight of cosine for a passage in this language, for a question in the language `asked`."""
+    """Return cosine's weight for one language of a passage."""
     language = language or question_language
     if language and language not in supported:
         return weight * UNSUPPORTED_LANGUAGE_WEIGHT if in_latin_script(language) else 0.0
@@ -184,17 +190,17 @@ def _share(language: str, question_language: str, supported: Sequence[str], weig
 
 @dataclass(frozen=True, slots=True)
 class _PagesOf:
-    """What a ranking needs of the pages of its passages, which settings and questions share."""
+    """The data of the pages that a ranking needs, shared by settings and questions."""
 
     languages: Sequence[str]
-    """ISO 639-1 codes; empty: it is not known."""
+    """ISO 639-1 codes, "" if unknown."""
     language_of: NDArray[np.intp]
-    """The place in `languages` of each passage's language, by row."""
+    """The index in `languages` of each passage's language, by row."""
     lack_text: bool
     """Whether the text of a page was left out of a file."""
     passages: Sequence[Passage]
     pages: Mapping[str, Page]
-    """What it is of: as long as it is cached, their `id` is not reused."""
+    """The passages and pages of this data. A cached entry keeps them alive, so that their `id` is not reused."""
 
 
 @cached(LRUCache(CACHED_INDEXES), key=lambda passages, pages: (id(passages), id(pages)), lock=Lock())
@@ -220,11 +226,11 @@ def sources(
     knobs: RankKnobs,
     taken: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[Source, ...]:
-    """The context as numbered sources, with their pages' titles and addresses and the text around the passages.
+    """Number the context's passages as sources.
 
-    A source begins with a whole sentence also where its passage does not, which an overlap may cut.
-
-    `taken` are the source numbers of earlier turns, as in `context_numbers`.
+    Sources have their pages' titles and addresses and the text around the passages. A source begins with a whole
+    sentence, even if an overlap cuts the passage's first. `taken` are the source numbers of earlier turns, as in
+    `context_numbers`.
     """
     numbers = context_numbers(ranking, index, taken).values()
     chosen = [index.passages[row] for row in ranking.context]
@@ -255,12 +261,12 @@ def _cosine(index: Index) -> Scores | None:
 
 
 def _moved_to_front(first: Order, order: Order) -> Order:
-    """The order with some of its rows moved to the front."""
+    """Move the `first` rows to the front of the order."""
     return np.concatenate([first, order[~np.isin(order, first)]])
 
 
 def _relevance(scores: Scores, strategy: str) -> Scores:
-    """Cosines unchanged; scores on other scales rescaled to 0 to 1, to be comparable with cosines."""
+    """Rescale scores to 0 to 1, to be comparable with cosines. Cosines are unchanged."""
     if strategy == Strategy.COSINE or not len(scores):
         return scores
     low = float(np.nanmin(scores)) if strategy == RERANK else 0.0

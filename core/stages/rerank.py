@@ -1,4 +1,4 @@
-"""Rerank the best passages by a reranking model. When it fails, the order stays."""
+"""Rerank the best passages with a reranking model. If it fails, the order is kept."""
 
 import asyncio
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ async def rank_and_rerank(  # noqa: PLR0917  # a stage takes what it uses
     emit: Emit,
     previous: Ranking | None = None,
 ) -> Ranking:
-    """The ranking that a run has under these knobs: by `rank`, and where they ask for it, by the model behind `port`.
+    """Rank a run's passages with `rank`, and rerank them if the knobs ask for it.
 
-    Scores in `previous`, an earlier ranking of the same index, are used again.
+    The model behind `port` reranks. Scores in `previous`, an earlier ranking of the same index, are reused.
     """
     # In a thread: the first use of BM25 imports its library and reads every passage.
     rank_by = partial(rank, question, index, pages=pages)
@@ -41,10 +41,11 @@ async def rank_and_rerank(  # noqa: PLR0917  # a stage takes what it uses
 async def rerank(  # noqa: PLR0917  # a stage takes what it uses
     question: str, index: Index, ranking: Ranking, port: Rerank | None, emit: Emit, previous: Ranking | None
 ) -> NDArray[np.float32] | None:
-    """The model's scores by row for the best passages of `ranking`, as many as it is given, not a number for the others.
+    """Score the best passages with the reranking model.
 
-    Scores in `previous`, a ranking of the same index, are used again when they are of the same model and all
-    that are needed. None when there is no model or it fails; a note says so.
+    Returns scores by row, NaN for passages that the model did not read. Scores in `previous`, a ranking of the same
+    index, are reused if they are the same model's and cover all needed rows. Without a model, or if it fails, the
+    result is None and a note gives the reason.
     """
     if port is None:
         emit(

@@ -1,1 +1,1 @@
-"""Parts of the rank stage: BM25, diversity, duplicates, calibration, and the choice of the context."""
+"""Parts of the rank stage: BM25, diversity, duplicates, calibration and context selection."""

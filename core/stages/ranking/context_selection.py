@@ -1,4 +1,4 @@
-"""Context selection: which ranked passages become numbered sources, and why each of the others does not."""
+"""Select the ranked passages that become sources, with a reason for each exclusion."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Scores = NDArray[np.float32]
 NO_DOCUMENTS: Mapping[str, str] = MappingProxyType({})
 
 PER_PAGE = 3
-"""Passages of one page in the context where no limit is set and other pages have enough of them."""
+"""The default maximum of passages per page if other pages have enough passages."""
 
 
 class ExclusionReason(StrEnum):
-    """Why a ranked passage is not in the context."""
+    """The reason why a ranked passage is not in the context."""
 
     EXCLUDED = "page excluded"
     DOMAIN = "site excluded"
@@ -52,11 +52,12 @@ def exclusion_reasons(
     clusters: Mapping[str, int],
     documents: Mapping[str, str] = NO_DOCUMENTS,
 ) -> Iterator[tuple[int, ExclusionReason | None]]:
-    """Each row of `order`, best first, with the reason why it is left out, or None when it becomes the next source.
+    """Yield each row with its exclusion reason, or None.
 
-    `cosine` and `bm25_scores` (given where BM25 alone ranks) are scores by row; `embedder` is the identity of
-    the model behind the cosines. `clusters` maps page keys to the cluster of pages with nearly the same text,
-    `documents` to their documents; a page that is not in it is a cluster or a document of its own.
+    The rows have the order of `order`, best first. None means that the row becomes the next source. `cosine` and
+    `bm25_scores` are scores by row; `bm25_scores` are given if BM25 alone ranks. `embedder` is the identity of the
+    model behind the cosines. `clusters` maps page keys to clusters of near-duplicate pages, and `documents` maps them
+    to documents. A page without an entry is its own cluster or document.
     """
     reason_of = _unfit(
         passages, knobs, least=least_cosine(embedder, knobs), cosine=cosine, bm25_scores=bm25_scores
@@ -66,14 +67,14 @@ def exclusion_reasons(
         page = passages[row].place.page
         return PassageGroups(page, clusters.get(page, page), documents.get(page, page))
 
-    first, again = tee((row, reason_of(row)) for row in order)  # mostly a few of thousands are looked at
+    first, again = tee((row, reason_of(row)) for row in order)  # usually only a few of thousands are read
     budget = ContextBudget(knobs, page_limit((groups(row) for row, reason in first if not reason), knobs))
     for row, reason in again:
         yield row, reason or budget.admit(groups(row))
 
 
 def documents_for(pages: Mapping[str, Page], knobs: RankKnobs) -> Mapping[str, str]:
-    """The documents by page key that ranking needs; empty unless the knobs limit them."""
+    """Map page keys to documents, if the knobs limit documents."""
     return {key: page.document for key, page in pages.items()} if knobs.max_documents else NO_DOCUMENTS
 
 
@@ -86,7 +87,7 @@ class PassageGroups(NamedTuple):
 
 
 class ContextBudget:
-    """The limits of the context, and what passages use of them while it is filled from the best one down."""
+    """The limits of the context, and their use by the admitted passages. Passages are admitted best first."""
 
     def __init__(self, knobs: RankKnobs, per_page: int) -> None:
         self._knobs = knobs
@@ -97,7 +98,7 @@ class ContextBudget:
         self.used = 0
 
     def admit(self, groups: PassageGroups) -> ExclusionReason | None:
-        """Admit a passage to the context and return None, or return why it does not fit."""
+        """Admit a passage, or return the reason for its exclusion."""
         if self.used == self._knobs.top_k:
             return ExclusionReason.CUT
         if self._per_page and self._of_page[groups.page] == self._per_page:
@@ -115,7 +116,7 @@ class ContextBudget:
 
 
 def least_cosine(embedder: str, knobs: RankKnobs) -> float:
-    """The lowest cosine that the knobs let into the context; -1 lets in every one."""
+    """Return the minimum cosine that the knobs admit. -1 admits all."""
     return max(knobs.threshold, calibration_of(embedder).cosine(knobs.min_similarity))
 
 
@@ -127,10 +128,10 @@ def _unfit(
     cosine: Scores | None,
     bm25_scores: Scores | None,
 ) -> Callable[[int], ExclusionReason | None]:
-    """Return a function that gives the reason why a row cannot become a source, or None."""
+    """Return a function from rows to exclusion reasons, or None."""
     allowed, refused = domains(knobs.only_domains), domains(knobs.without_domains)
     excluded = frozenset(knobs.excluded)
-    # Where words alone decide, a passage needs no vector.
+    # If words alone decide, a passage needs no vector.
     by_words_alone = bm25_scores is not None and least <= -1
     cosines = None if cosine is None or by_words_alone else cosine.astype(np.float64).tolist()
     has_word = None if bm25_scores is None else (bm25_scores > 0).tolist()
@@ -151,10 +152,10 @@ def _unfit(
 
 
 def page_limit(fit: Iterable[PassageGroups], knobs: RankKnobs) -> int:
-    """How many passages of one page may become sources; 0: any number.
+    """Limit the number of sources per page. 0 means no limit.
 
-    `fit` are the passages that may become one, best first. A limit that is set is kept. The automatic one is
-    `PER_PAGE`, or where that leaves room in the context, the lowest that fills it.
+    `fit` are the passages that may become sources, best first. A limit that is set is used. The automatic limit is
+    `PER_PAGE`, or if that does not fill the context, the lowest limit with the most passages.
     """
     if knobs.per_page >= 0:
         return knobs.per_page
@@ -166,7 +167,7 @@ def page_limit(fit: Iterable[PassageGroups], knobs: RankKnobs) -> int:
         if budget.used == knobs.top_k:
             return PER_PAGE
         of_page[groups.page] += 1
-        if of_page[groups.page] <= knobs.top_k:  # no limit lets in more of a page than the context takes
+        if of_page[groups.page] <= knobs.top_k:  # a higher limit cannot admit more than the context holds
             within_top_k.append(groups)
     most = max(PER_PAGE, knobs.top_k)
     most_passages = _let_in(within_top_k, most, knobs)
@@ -176,7 +177,7 @@ def page_limit(fit: Iterable[PassageGroups], knobs: RankKnobs) -> int:
 
 
 def _let_in(fit: Iterable[PassageGroups], per_page: int, knobs: RankKnobs) -> int:
-    """How many passages the context has with this limit per page."""
+    """Count the context's passages with this limit per page."""
     budget = ContextBudget(knobs, per_page)
     for groups in fit:
         if budget.admit(groups) is ExclusionReason.CUT:

@@ -1,4 +1,4 @@
-"""The cosines that passages will have once they are embedded, estimated from the words they share with embedded ones."""
+"""Estimate cosines of passages without vectors from words shared with embedded passages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ from core.stages.ranking.bm25 import NO_PAGES, bm25, bm25_index
 from core.text.bm25_index import Bm25Index, Scores
 
 _WIDTH = 512
-"""Numbers into which the words of a passage are hashed."""
+"""The number of hash buckets for the words of a passage."""
 _NOISE = 0.35
 """The share of the variance of cosines that words do not explain."""
 _BLOCK = 512
-"""Waiting passages that are computed at a time, which bounds the memory."""
+"""The number of waiting passages that are computed at a time, which bounds the memory."""
 _GRID = 256
-"""Cosines at which the passages above are counted; between them the count is interpolated."""
+"""The number of cosines at which higher passages are counted. Other counts are interpolated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CosineEstimate:
-    """Of each passage that waits for its vector its row, and the mean and standard deviation of its cosine."""
+    """The rows of waiting passages, with mean and standard deviation of their cosines."""
 
     rows: Rows
     mean: Scores
     deviation: Scores
 
     def expected_above(self, cosine: Scores) -> Scores:
-        """How many of the passages are expected to be closer to the question, for each of these cosines: float32."""
+        """Count the passages expected above each cosine, as float32."""
         known = cosine[~np.isnan(cosine)]
         grid = np.linspace(known.min(), known.max(), _GRID, dtype=np.float32)
         counts = [float(self.chance_above(value).sum()) for value in grid]
@@ -40,25 +40,25 @@ class CosineEstimate:
         return above
 
     def chance_above(self, cosine: Scores | np.float32) -> Scores:
-        """The probability that each of the passages has a higher cosine than this one, or than its own of these."""
+        """Return each passage's probability of a higher cosine. `cosine` is one value, or a value for each passage."""
         return _normal_distribution((self.mean - cosine) / self.deviation)
 
 
 def cosine_estimate(
     question: str, index: Index, pages: Mapping[str, Page] = NO_PAGES
 ) -> CosineEstimate | None:
-    """The estimate for the passages of the index that wait; None where none does, or none has a vector yet.
+    """Estimate the cosines of the index's waiting passages.
 
-    Bayesian linear regression (Bishop, 2006, section 3.3): the cosines of the embedded passages are explained by the square
-    root of their BM25, by least squares, and what that leaves by their words, as `Bm25Index.hashed_words` has them.
-    The last estimate is cached.
+    None if no passage waits or none has a vector yet. This is Bayesian linear regression (Bishop, 2006, section 3.3).
+    The cosines of the embedded passages are explained by the square root of their BM25, by least squares, and the
+    remainder by their words from `Bm25Index.hashed_words`. The last estimate is cached.
     """
     return _estimate(question, index, pages)[0] if len(index.waiting) else None
 
 
 @cached(LRUCache(1), key=lambda question, index, pages: (question, id(index), bool(pages)), lock=Lock())
 def _estimate(question: str, index: Index, pages: Mapping[str, Page]) -> tuple[CosineEstimate | None, Index]:
-    """The estimate, with the index: as long as it is in the cache, its `id` is not reused."""
+    """Estimate the cosines. The index is cached too, so that its `id` is not reused."""
     waiting = index.waiting
     embedded = np.setdiff1d(np.arange(len(index.passages)), waiting)
     if index.vectors is None or index.question is None or not len(embedded):
@@ -86,12 +86,15 @@ def _estimate(question: str, index: Index, pages: Mapping[str, Page]) -> tuple[C
 
 @lru_cache(maxsize=1)
 def _hashed_words(words: Bm25Index) -> Scores:
-    """The same for all rounds of a run."""
+    """Hash the words once for all rounds of a run."""
     return words.hashed_words(_WIDTH)
 
 
 def _normal_distribution(deviations: Scores) -> Scores:
-    """The standard normal distribution function, by its approximation with tanh (Page, 1977): exact to .0002."""
+    """Approximate the standard normal distribution function.
+
+    The approximation with tanh (Page, 1977) is exact to .0002.
+    """
     curve = np.sqrt(2 / np.pi) * (deviations + 0.044715 * deviations**3)
     probability: Scores = (0.5 * (1 + np.tanh(curve))).astype(np.float32)
     return probability

@@ -1,10 +1,10 @@
-"""Maximal marginal relevance (MMR): relevance minus similarity to what was already picked."""
+"""Reorder by maximal marginal relevance (MMR): relevance minus similarity to picked passages."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 POOL = 200
-"""How many of the best passages are reordered; the rest follow in their order."""
+"""The number of best passages that are reordered. The others keep their order."""
 
 Scores = NDArray[np.float32]
 Order = NDArray[np.int64]
@@ -13,12 +13,12 @@ Order = NDArray[np.int64]
 def maximal_marginal_relevance(
     order: Order, relevance: Scores, vectors: Scores, diversity: float
 ) -> tuple[Order, Scores]:
-    """The order with its best `POOL` rows picked greedily, and the value by row with which each was picked.
+    """Reorder the best `POOL` rows greedily by MMR.
 
-    The next row is the one with the greatest (1 - d) * relevance - d * (greatest cosine to a row picked
-    before), after Carbonell and Goldstein, SIGIR 1998, whose lambda is 1 - d. A negative cosine counts as
-    0, so values never rise along the order; equal ones keep the order that was given. `relevance`, by row,
-    should run from 0 to 1 as cosines do. Values of rows outside the pool are not numbers.
+    Returns the order, and the value of each row when it was picked. The next row has the greatest (1 - d) * relevance -
+    d * (greatest cosine to an earlier row), after Carbonell and Goldstein, SIGIR 1998, whose lambda is 1 - d. A
+    negative cosine counts as 0, so values never rise along the order, and ties keep the given order. `relevance`, by
+    row, should run from 0 to 1 as cosines do. Rows outside the pool have the value NaN.
     """
     pool = order[:POOL]
     gain = (1 - diversity) * np.nan_to_num(relevance[pool], nan=-1.0).astype(np.float64)

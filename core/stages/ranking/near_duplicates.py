@@ -1,4 +1,4 @@
-"""Near-duplicate detection: clusters of pages with nearly the same text."""
+"""Cluster pages with nearly the same text."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,30 +13,29 @@ SHINGLE = 5
 """Words (in scripts without spaces, pairs of characters) in a shingle, after Broder (1997)."""
 
 SAME = 0.6
-"""The share of a page's shingles that an equally long or longer page must hold for both to be one text."""
+"""The share of a page's shingles in a page at least as long from which both count as duplicates."""
 
 _FEWEST = 8
-"""Pages with fewer shingles are one text only when they are equal."""
+"""The number of shingles below which only equal pages count as duplicates."""
 
 
 def clusters_for(pages: Mapping[str, Page], knobs: RankKnobs) -> Mapping[str, int]:
-    """The clusters that ranking needs; empty unless the knobs limit the passages of a duplicate group."""
+    """Cluster pages if the knobs limit duplicate groups. Otherwise the result is empty."""
     return clusters(pages.values()) if knobs.per_cluster else {}
 
 
 def clusters(pages: Iterable[Page]) -> dict[str, int]:
-    """A cluster number for each page's key. The same pages give the same clusters in whatever order they come.
+    """Map each page's key to a cluster number.
 
-    The longest text founds the first cluster. Each other one, from long to short, joins the founder that
-    holds the most of its shingles when that is at least `SAME` of them, and founds its own otherwise. Only
-    shingles that founders share are looked at together, so the work grows with the text.
+    The order of the pages does not matter. The longest text founds the first cluster. Each shorter text joins the
+    founder with the most of its shingles if they are at least `SAME` of them, and else founds a new cluster. Only pages
+    with shared shingles are compared, so the work grows with the text.
     """
     return dict(_clusters(tuple(sorted((page.key, page.text) for page in pages))))
 
 
 def shingles(text: str) -> frozenset[int]:
-    """The text's shingles as numbers: 32-bit checksums. A text shorter than one shingle is one itself, and one without words
-    has none."""
+    """Hash the text's shingles to 32-bit checksums. A short text is one shingle. A text without words has none."""
     words = tokens(text)
     runs = (words[start : start + SHINGLE] for start in range(max(len(words) - SHINGLE + 1, bool(words))))
     return frozenset(crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs)
