@@ -1,4 +1,4 @@
-"""Resolve the citation marks of an answer against the source numbers that exist."""
+"""Resolve the citation marks of an answer against the existing source numbers."""
 
 from collections.abc import Container
 
@@ -8,9 +8,9 @@ from core.text.markdown.cited_sentences import read_sentences
 
 
 def check(text: str, numbers: Container[int]) -> CitationCheck:
-    """The citations and sentences of `text`, whose sources have these numbers.
+    """Find the citations and sentences of an answer.
 
-    Marks are those of `find_citations`, sentences those of `read_sentences`.
+    The sources of `text` have these `numbers`. Marks are found by `find_citations`, and sentences by `read_sentences`.
     """
     citations = tuple(find_citations(text, numbers))
     cited = tuple(dict.fromkeys(mark.number for mark in citations if mark.known))

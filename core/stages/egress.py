@@ -1,4 +1,4 @@
-"""What the egress policy withholds from the models of a run, and the notes that say so."""
+"""Apply the egress policy to the models of a run, with notes on withheld text."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -14,10 +14,10 @@ from core.text.sanitize import plural, pluralize
 
 
 async def embeddable_pages(pages: AsyncGenerator[Page], ports: Ports) -> AsyncGenerator[Page]:
-    """The pages, none of which is withheld from the embedder.
+    """Yield the pages after checking them for the embedder.
 
     Raises:
-        BadInput: when one is: these ports were made for another run.
+        BadInput: when a page is withheld, because these ports were made for another run.
     """
     async with aclosing(pages):
         async for page in pages:
@@ -32,8 +32,10 @@ async def embeddable_pages(pages: AsyncGenerator[Page], ports: Ports) -> AsyncGe
 def admitted_reranking(
     knobs: RankKnobs, index: Index, ports: Ports, notes: Sequence[Note], emit: Emit
 ) -> RankKnobs:
-    """The knobs, without reranking when a passage is withheld from that model. Notes say so, and what embeds instead
-    of the chosen model, unless that is in `notes` already."""
+    """Disable reranking if a passage is withheld from it.
+
+    Notes report that, and an embedder used instead of the chosen model, unless `notes` has that already.
+    """
     note = Note(Phase.EMBED, ports.egress_note)
     if ports.egress_note and note not in notes:
         emit(note)
@@ -49,7 +51,10 @@ def admitted_reranking(
 def admitted_sources(
     numbered: Sequence[Source], ports: Ports, emit: Emit
 ) -> tuple[Sequence[Source], Chat | None]:
-    """The sources that the chat model is given, under their numbers; where it is given none, all and no model."""
+    """Select the sources that the chat model may read. They keep their numbers.
+
+    If it may read none, returns all sources and no model.
+    """
     withheld = ports.withheld(ports.chat, {source.place.page for source in numbered})
     if not withheld or ports.chat is None:
         return numbered, ports.chat
@@ -69,10 +74,10 @@ def admitted_sources(
 def admitted_history(
     history: Sequence[Exchange], chat: Chat | None, ports: Ports, emit: Emit
 ) -> tuple[Exchange, ...]:
-    """The history for the chat model, without answers that may quote withheld text; a note counts those.
+    """Remove answers that may quote withheld text. A note counts them.
 
     Raises:
-        BadInput: when there are any, and the policy refuses.
+        BadInput: when the policy refuses them.
     """
     origins = frozenset[str]().union(*(exchange.origins for exchange in history if exchange.answer))
     withheld = ports.withheld_origins(chat, origins)

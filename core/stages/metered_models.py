@@ -1,4 +1,4 @@
-"""Models that report the tokens of each call as an event of the run."""
+"""Report the tokens of each model call as an event of the run."""
 
 import math
 import time
@@ -17,19 +17,21 @@ from core.text.repetition import RepetitionGuard
 from core.text.sanitize import estimated_tokens
 
 HEARD_EVERY = 1.0
-"""Seconds between two reports that the model has sent something."""
+"""The minimum seconds between two reports that the model has sent something."""
 _MOST_TOKENS_A_CHARACTER, _MOST_TOKENS_BESIDE = 4, 50_000
-"""Tokens of a character in the worst tokenizer, and of templates, tools and files that a server adds to a prompt."""
+"""The maximum tokens per character, and the maximum tokens that a server adds by templates, tools and files."""
 
 
 class MeteredChat:
-    """The `Chat` port over `chat`. However a reply ends, its tokens are reported once, as `ModelUsed` of `phase`.
-    A wait for another attempt is reported as `ModelRetry`, and yields no chunk. The request is reported as
-    `ModelAsked`, and what the model sends as `ModelHeard`, once a second at most; its reasoning as `ModelThought`. A model that loops is read no
-    further: the last chunk then says so in `cut`.
+    """A `Chat` port that reports requests, waits, replies and usage.
 
-    They are those that the server counted. Where it sent none, or the reply was cut off before it could, they
-    are estimated from the texts. A request that was refused before the first piece took none.
+    The tokens of a reply are reported once, however it ends, as `ModelUsed` of `phase`. A wait for another attempt is
+    reported as `ModelRetry` and yields no chunk. The request is reported as `ModelAsked`, received chunks as
+    `ModelHeard`, once a second at most, and reasoning as `ModelThought`. Reading ends when a model loops, and the last
+    chunk's `cut` then says so.
+
+    The server's token counts are used. If it sent none, or the reply was cut off earlier, they are estimated from the
+    texts. A request that was refused before the first piece used none.
     """
 
     def __init__(
@@ -41,8 +43,10 @@ class MeteredChat:
         purpose: Purpose | None = None,
         seconds: float = math.inf,
     ) -> None:
-        """`seconds` are the most that the caller waits for the whole reply, which is reported and not enforced. Without
-        a `purpose` the model plans in the phase of that name, and else writes an answer.
+        """Report `seconds` as the caller's time limit.
+
+        The limit is not enforced here. `purpose` defaults to planning in the phase of that name, else to writing an
+        answer.
         """
         self._purpose = purpose or (Purpose.PLAN if phase is Phase.PLAN else Purpose.ANSWER)
         self.identity, self.host, self.silence = chat.identity, chat.host, chat.silence
@@ -111,10 +115,10 @@ def _limit(seconds: float) -> float | None:
 
 
 async def read_queries(reply: AsyncGenerator[StreamChunk], reader: QueryReader) -> AsyncGenerator[str]:
-    """Yield the reader's queries as the reply grows. Once there are enough, the rest is not awaited.
+    """Yield the reader's queries as the reply grows. Once they are enough, the rest is not awaited.
 
     Raises:
-        ChatFailed: as the reply does, and when a refusal, a filter or reasoning left no query.
+        ChatFailed: when the reply fails, or when a refusal, a filter or reasoning left no query.
     """
     said = ReplyText()
     async with aclosing(reply) as chunks:
@@ -126,7 +130,7 @@ async def read_queries(reply: AsyncGenerator[StreamChunk], reader: QueryReader) 
                 yield query
             if reader.done:
                 return
-    if said.finish != "length":  # else the last line may be half a query
+    if said.finish != "length":  # otherwise the last line may be half a query
         for query in reader.end():
             yield query
     if not reader.queries and (failure := wordless("The model", said)):
@@ -134,7 +138,7 @@ async def read_queries(reply: AsyncGenerator[StreamChunk], reader: QueryReader) 
 
 
 class MeteredEmbed:
-    """The `Embed` port over `embed`. What a call took is reported as `ModelUsed` of `phase`, a wait as `ModelRetry`."""
+    """An `Embed` port that reports usage as `ModelUsed` of `phase` and waits as `ModelRetry`."""
 
     def __init__(self, embed: Embed, phase: Phase, emit: Emit) -> None:
         self.identity, self.host = embed.identity, embed.host
@@ -142,7 +146,7 @@ class MeteredEmbed:
         self._embed, self._phase, self._emit = embed, phase, emit
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
-        """Unit vectors. Raises `EmbedFailed`."""
+        """Embed the texts as unit vectors. Raises `EmbedFailed`."""
         embeddings = await self._embed(
             texts, on_retry or (lambda retry: self._emit(ModelRetry(self._phase, retry)))
         )

@@ -1,4 +1,4 @@
-"""What a stopped run has in hand: the ranking of what is embedded, and as much of the answer as is written."""
+"""Rank and answer with the partial results of a stopped run."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ NOT_RERANKED = "The run was stopped before the passages were reranked."
 
 
 async def rank_so_far(run: Run, emit: Emit) -> None:
-    """Rank an index that has no ranking yet, without the reranker, which may be what was waited for."""
+    """Rank an index that has no ranking yet. The reranker is not used because the run may have waited for it."""
     if run.index is None or run.ranking is not None:
         return
     emit(PhaseStarted(Phase.RANK))
@@ -23,7 +23,7 @@ async def rank_so_far(run: Run, emit: Emit) -> None:
 
 
 def written_so_far(run: Run, chat: Chat | None) -> Answer | None:
-    """As much of the answer as is written; None before its first word."""
+    """Return the answer so far, or None without a word."""
     if not run.text.strip():
         return None
     if run.prompt and chat:

@@ -1,4 +1,4 @@
-"""Plan: turn the question into search queries, by the chat model when there is one."""
+"""Turn the question into search queries, with the chat model if there is one."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -22,11 +22,11 @@ _TEMPERATURE = 0.6
 async def plan(
     question: str, knobs: PlanKnobs, chat: Chat | None, emit: Emit, given_queries: Sequence[str] = ()
 ) -> AsyncGenerator[Query]:
-    """Yield the queries of a run, each as soon as its line of the model's reply is complete.
+    """Yield a run's queries as soon as they are complete.
 
-    The `given_queries` are those of the run, and no model is asked. With one query, no chat model, a failing model
-    or an unusable reply this is the question itself; a note says so and why, except where one query is what was
-    asked for. Never raises `ChatFailed`.
+    If there are `given_queries`, they are used and no model is asked. With one query, no chat model, a failing model or
+    an unusable reply, the only query is the question itself. A note gives the reason unless one query was requested.
+    Never raises `ChatFailed`.
     """
     emit(PhaseStarted(Phase.PLAN))
     planned = 0
@@ -50,7 +50,7 @@ async def plan(
 
 
 async def _model_queries(question: str, limit: int, chat: Chat | None, emit: Emit) -> AsyncGenerator[str]:
-    """The model's queries. When they are fewer than `limit`, a note says why."""
+    """Yield the model's queries. A note gives the reason for fewer than `limit`."""
     if chat is None:
         emit(
             Note(
@@ -86,7 +86,7 @@ async def _model_queries(question: str, limit: int, chat: Chat | None, emit: Emi
 
 
 def plan_prompt(question: str, queries: int, today: date) -> tuple[Message, ...]:
-    """The messages that ask for `queries` search queries, one a line."""
+    """Build the messages that ask for `queries` queries, one a line."""
     system = (
         "You are an expert researcher who knows how web search engines work. You turn a question into "
         "search queries that together find everything needed to answer it well.\n"

@@ -1,4 +1,4 @@
-"""Read: fetch and extract the pages of hits as they arrive, up to a deadline. Every skip has its reason."""
+"""Fetch and extract the pages of hits as they arrive, up to a deadline. Every skip has its reason."""
 
 import asyncio
 import math
@@ -19,11 +19,14 @@ from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.text.sanitize import plural, pluralize
 
 NO_CONTENT = "Found search results but could not extract readable content."
-"""What a run says whose pages could not be read, and whose hits have no snippets."""
+"""The message of a run without a readable page or snippet."""
 
 _IN_FLIGHT_FACTOR = 4
-"""Pages in flight, as a multiple of concurrent fetches: a page that waits for an extraction worker does not delay
-the next fetch, and yet not every body of a long list is in memory."""
+"""Pages in flight, as a multiple of concurrent fetches.
+
+A page that waits for an extraction worker does not delay the next fetch. The limit avoids keeping all bodies of a long
+list in memory.
+"""
 
 
 async def read(  # noqa: PLR0917  # a stage takes what it uses
@@ -34,13 +37,13 @@ async def read(  # noqa: PLR0917  # a stage takes what it uses
     emit: Emit,
     budget: TimeBudget = UNLIMITED,
 ) -> AsyncGenerator[Page]:
-    """Yield each page as soon as its article is extracted, until the time in `budget` is over.
+    """Yield each page as soon as its article is extracted. This ends when the time in `budget` is over.
 
-    When not one page can be read, the hits' own snippets are yielded as pages marked `snippet_only`.
+    If no page can be read, the hits' own snippets are yielded as pages marked `snippet_only`.
 
     Raises:
-        ReadFailed: when there is neither a readable page nor a snippet; of one page alone it says why.
-        SearchFailed: when no search has found a page when the time is over.
+        ReadFailed: when there is no readable page and no snippet. For a single page it gives the reason.
+        SearchFailed: when the time is over and no search has found a page.
     """
     deadline = ReadDeadline(knobs, budget)
     fetching = asyncio.Semaphore(knobs.concurrency)
@@ -103,10 +106,11 @@ async def read(  # noqa: PLR0917  # a stage takes what it uses
 
 
 class ReadDeadline:
-    """The end of reading: the phase deadline, the time of the run, or the early cut, which is enough outcomes and then none for a time.
+    """The end of reading: the phase deadline, the time of the run, or the early cut.
 
-    A page has an outcome when it was read or is known to be unreadable. Refusals come fast, so the early cut also needs
-    one page that was read. Pages of the web only are counted: passages of a collection are there at once.
+    The early cut follows when enough pages have an outcome and no other outcome arrives for a time. A page has an
+    outcome when it was read or is known to be unreadable. Refusals are fast, so the early cut also needs a page that
+    was read. Only pages of the web are counted, because passages of a collection are available at once.
     """
 
     def __init__(self, knobs: ReadKnobs, budget: TimeBudget) -> None:
@@ -118,31 +122,31 @@ class ReadDeadline:
         self._changed = asyncio.Event()
         self.reason = SkipReason.CUT
         self.out_of_time = False
-        """Whether the time of the run, not of the phase, is what ended the waiting."""
+        """Whether the time of the run ended the wait, not the phase deadline."""
 
     def start(self) -> None:
-        """Start the clock at the first hit, however long planning and searching took."""
+        """Start the clock at the first hit. Planning and searching are not counted."""
         self._start = self._last = time.perf_counter()
 
     def add_hit(self) -> None:
-        """Count a page that is to be read."""
+        """Count a page to be read."""
         self._hits += 1
         self._changed.set()
 
     def close_hits(self) -> None:
-        """Note that no more hits come."""
+        """Note that there are no more hits."""
         self._hits_closed = True
         self._changed.set()
 
     def add_outcome(self, *, read: bool) -> None:
-        """Count a page that was read, or that failed or was skipped."""
+        """Count a page that was read, failed or was skipped."""
         self._outcomes += 1
         self._read += read
         self._last = time.perf_counter()
         self._changed.set()
 
     async def expired(self) -> None:
-        """Return when pages that are still under way are to be skipped; `reason` says why."""
+        """Wait until unfinished pages are to be skipped. `reason` gives the reason."""
         while (patience := self._patience()) > 0:
             self._changed.clear()
             with suppress(TimeoutError):
@@ -156,7 +160,7 @@ class ReadDeadline:
 
     @property
     def detail(self) -> str:
-        """Why pages were skipped, in words."""
+        """The reason for skipping pages, as text."""
         if self.out_of_time:
             return f"not in when there was time for an answer within {self._budget.seconds:g} s only"
         if self.reason is SkipReason.DEADLINE:
@@ -167,11 +171,11 @@ class ReadDeadline:
         )
 
     def detail_of(self, request: PageRequest | None) -> str:
-        """`detail`, and what a page waited for."""
+        """Return `detail`, and the cause of a page's wait."""
         return f"{self.detail}; {request.waited_for}" if request and request.waited_for else self.detail
 
     def _patience(self) -> float:
-        """Seconds to wait from now on if nothing new happens."""
+        """Return the seconds to wait if nothing changes."""
         now, knobs = time.perf_counter(), self._knobs
         budgeted = self._budget.retrieval_left
         if budgeted <= 0:
@@ -191,7 +195,7 @@ class ReadDeadline:
 
 
 async def _fetched(hit: Hit, knobs: ReadKnobs, web: Web, emit: Emit) -> tuple[Document, float]:
-    """The body at a hit's address, and the seconds that it took."""
+    """Fetch a hit's page, and measure the seconds."""
     start = time.perf_counter()
     emit(FetchStarted(hit.key, hit.url))
     document = await web(hit.url, knobs)
@@ -215,7 +219,11 @@ def _page(hit: Hit, document: Document, article: Article, seconds: float) -> Pag
 
 
 def _out_of_time(budget: TimeBudget, *, any_hit: bool) -> Note:
-    """The note that the time of the run has ended the phase."""
+    """Return the note that the run's time is over.
+
+    Raises:
+        SearchFailed: when no search has found a page.
+    """
     if not any_hit:
         raise SearchFailed(
             f"No search had answered in time for an answer within {budget.seconds:g} s.",
@@ -252,7 +260,7 @@ def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip], emit: Emit) -> li
 
 
 def _reasons(skips: Sequence[Skip]) -> str:
-    """How many pages were skipped for each reason, with the status of an HTTP error."""
+    """Count the skipped pages by reason. HTTP errors are counted by status."""
     reasons = (
         skip.detail
         if skip.reason is SkipReason.STATUS

@@ -1,4 +1,4 @@
-"""Search: run every query as soon as it arrives, and yield each address once."""
+"""Run every query as soon as it arrives, and yield each address once."""
 
 import re
 from collections.abc import AsyncGenerator, Sequence
@@ -26,10 +26,10 @@ from core.text.sanitize import plural
 from core.text.urls import without_user_info
 
 AT_ONCE = 16
-"""Concurrent queries. More than the knobs allow a run; people may add further ones."""
+"""Concurrent queries. Knobs allow fewer per run, but people may add queries."""
 
 NO_RESULTS = "No search results found."
-"""What a run says whose searches found nothing."""
+"""The message of a run without search results."""
 
 _REFUSAL = re.compile(
     r"captcha|too many requests|access denied|suspended|refused|rate.?limit|\b(?:403|429)\b", re.I
@@ -44,19 +44,19 @@ DEMO_SEARCHED = (
     "The demo library was searched, not the web: no SearXNG is connected, and no search engine is reachable.",
     "Check the network, or set SEARXNG_URL.",
 )
-"""Message and hint of a run whose backend was not chosen by anybody."""
+"""The message and hint of a run that used the demo backend without anybody's choice."""
 
 
 async def search(
     queries: AsyncGenerator[Query], knobs: SearchKnobs, port: Search, emit: Emit
 ) -> AsyncGenerator[Hit]:
-    """Each hit when its address is first found, with the lineage of that one query.
+    """Yield a hit when its address is first found.
 
-    What several queries agree on shows in `merge_hits`, once all have answered. A query that fails is reported and
-    the others go on.
+    It has the lineage of that query only. `merge_hits` shows the agreement of several queries after all have replied. A
+    query that fails is reported, and the others continue.
 
     Raises:
-        SearchFailed: when every query failed (as the first did), or when none found a web address.
+        SearchFailed: when every query failed (with the first failure), or when none found a web address.
     """
     answers: list[tuple[Query, SearchReply]] = []
     failures: list[SearchFailed] = []
@@ -107,7 +107,7 @@ async def search(
 
 
 def _without_user_info(reply: SearchReply) -> SearchReply:
-    """The reply without passwords in its addresses, which would be shown and stored."""
+    """Remove passwords from addresses, which are shown and stored."""
     if not any("@" in result.url for result in reply.results):
         return reply
     results = tuple(replace(result, url=without_user_info(result.url)) for result in reply.results)
@@ -144,7 +144,7 @@ def _search_failure(
         else:
             hint = f"Ask in other words, {_OTHER_WEB_SEARCH}"
         return SearchFailed(message, hint=hint)
-    # The passages nearest to a query are found however far they are: only an empty collection has none.
+    # A query has nearest passages at any distance, so only an empty collection has no result.
     empty = [name for name in knobs.collections if name not in reasons]
     if empty or not knobs.collections:
         where = (

@@ -1,4 +1,4 @@
-"""What a run has spent of its budget, and what is left for its answer."""
+"""Track what a run has spent of its budget, and what is left for its answer."""
 
 import math
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from core.run.state import Run
 from core.text.sanitize import pluralize
 
 ANSWER_SHARE = 0.25
-"""The share of each budget that the steps before the answer leave to it."""
+"""The share of each budget that earlier steps reserve for the answer."""
 
 _NOT_CHAT = frozenset({Phase.SEARCH, Phase.EMBED, Phase.RANK})
 """Phases whose models embed or rerank."""
@@ -20,13 +20,13 @@ _NOT_CHAT = frozenset({Phase.SEARCH, Phase.EMBED, Phase.RANK})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """The budget of a run, and what it has spent so far. A budget of 0 is no limit."""
+    """The budget of a run and its spending so far. A budget of 0 means no limit."""
 
     knobs: RunKnobs
     prices: Prices
     run: Run
     since: Run | None = None
-    """The run before a follow-up, which has the budget anew; None counts all of the run."""
+    """The run before a follow-up, whose spending is not counted. None counts all of the run."""
 
     @property
     def tokens(self) -> int:
@@ -42,26 +42,26 @@ class Spending:
 
     @property
     def dollars(self) -> float:
-        """US dollars, as far as they are known."""
+        """The known cost in US dollars."""
         return self._spent(lambda used: (self.prices.cost(used.usage) or Cost(0)).dollars)
 
     @property
     def tokens_left(self) -> float:
-        """Tokens of the budget that are left; negative when it was overrun."""
+        """Tokens left in the budget, negative after an overrun."""
         return (self.knobs.token_budget or math.inf) - self.tokens
 
     @property
     def seconds_left(self) -> float:
-        """Seconds of the budget that are left."""
+        """Seconds left in the budget."""
         return (self.knobs.time_budget or math.inf) - self.seconds
 
     @property
     def dollars_left(self) -> float:
-        """US dollars of the budget that are left."""
+        """US dollars left in the budget."""
         return (self.knobs.dollar_budget or math.inf) - self.dollars
 
     def exhausted(self) -> str:
-        """Return the used-up budget that forbids a further step, in words, or "". The share of the answer is kept."""
+        """Return a message on used-up budgets, or "". They forbid further steps. The answer's share is kept."""
         knobs = self.knobs
         spent = (
             (
@@ -80,9 +80,10 @@ class Spending:
         return f"{' and '.join(used_up)} are used, and the rest is kept for the answer." if used_up else ""
 
     def refusal(self, prompt_tokens: int, answer_tokens: int, model: str) -> Note | None:
-        """The note that what is left does not cover an answer, and what raising it would cost; None where it does.
+        """Return a note if the budget does not cover an answer.
 
-        `answer_tokens` are the most that the model may write.
+        The note gives the cost of raising the budget. `answer_tokens` is the maximum that the model may write. None if
+        the budget covers the answer.
         """
         price = self.prices.price(model)
         cost = price and price.of(Usage(prompt_tokens=prompt_tokens, completion_tokens=answer_tokens))
@@ -103,7 +104,7 @@ class Spending:
         )
 
     def doubt(self, model: str) -> Note | None:
-        """The note that the dollar budget cannot limit this model, whose price is unknown; None where it does."""
+        """Return a note if the dollar budget cannot limit this model. That is so if the model's price is unknown."""
         if not self.knobs.dollar_budget or self.prices.price(model):
             return None
         return Note(

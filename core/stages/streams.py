@@ -1,4 +1,4 @@
-"""Concurrent stream operators. None leaves a task running when it ends."""
+"""Concurrent stream operators. They leave no task running at their end."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Coroutine, Iterable
@@ -10,11 +10,11 @@ B = TypeVar("B")
 
 _END: Any = object()
 _READY_SECONDS = 0.02
-"""Time in which an item that is ready arrives."""
+"""Seconds within which a ready item arrives."""
 
 
 async def stream(items: Iterable[A]) -> AsyncGenerator[A]:
-    """The items as a stream that yields to the event loop after each: work on many of them takes a while."""
+    """Stream the items, yielding to the event loop after each. Otherwise the work on many items would block it."""
     for item in items:
         yield item
         await asyncio.sleep(0)
@@ -23,10 +23,11 @@ async def stream(items: Iterable[A]) -> AsyncGenerator[A]:
 async def map_concurrently(
     source: AsyncGenerator[A], work: Callable[[A], Awaitable[B | None]], *, at_once: int
 ) -> AsyncGenerator[B]:
-    """`work` on every item of `source` as it arrives, at most `at_once` at a time; results as they finish.
+    """Run `work` on each item as it arrives.
 
-    A result of None is dropped. The first exception of `source` or `work` ends the stream and is raised. However
-    the stream ends, `source` is closed and unfinished work is cancelled before control returns.
+    At most `at_once` calls run at a time. Results are yielded as they finish. A result of None is dropped. The first
+    exception of `source` or `work` ends the stream and is raised. However the stream ends, `source` is closed and
+    unfinished work is cancelled before control returns.
     """
     results: asyncio.Queue[B | None] = asyncio.Queue()
     gate = asyncio.Semaphore(at_once)
@@ -56,7 +57,10 @@ async def map_concurrently(
 async def map_in_order(
     source: AsyncGenerator[A], work: Callable[[A], Coroutine[Any, Any, B]], *, at_once: int
 ) -> AsyncGenerator[B]:
-    """As `map_concurrently`, with the results in the order of their items. The next item is read ahead."""
+    """Run `work` concurrently, with results in the order of items.
+
+    The next item is read ahead. Otherwise like `map_concurrently`.
+    """
     started: asyncio.Queue[asyncio.Task[B] | None] = asyncio.Queue()
     gate = asyncio.Semaphore(at_once)
 
@@ -83,7 +87,7 @@ async def map_in_order(
 
 
 async def _unwrapped(task: asyncio.Task[None]) -> None:
-    """Wait for the task; raise the first plain exception of a group rather than the group."""
+    """Wait for the task. From an exception group, the first plain exception is raised."""
     try:
         await task
     except BaseExceptionGroup as group:
@@ -94,9 +98,9 @@ async def _unwrapped(task: asyncio.Task[None]) -> None:
 
 
 class Replayed(Generic[A]):
-    """A stream that is read once, of which any number of readers get every item.
+    """A stream that is read once and replayed to any number of readers.
 
-    `aclose` closes the source; readers that wait then are cancelled with it.
+    `aclose` closes the source and cancels waiting readers.
     """
 
     def __init__(self, source: AsyncGenerator[A]) -> None:
@@ -118,7 +122,7 @@ class Replayed(Generic[A]):
         self._changed = asyncio.Event()
 
     async def items(self) -> AsyncGenerator[A]:
-        """All items, from the first one on. Raises what the source raised, after them."""
+        """Yield all items from the first on. The source's exception is raised after them."""
         position = 0
         while True:
             while position < len(self._items):
@@ -136,14 +140,15 @@ class Replayed(Generic[A]):
 
 
 async def collected(source: AsyncIterable[A]) -> list[A]:
-    """All items of the stream as a list."""
+    """Collect the items of a stream into a list."""
     return [item async for item in source]
 
 
 async def until(source: AsyncGenerator[A], over: Coroutine[Any, Any, None]) -> AsyncGenerator[A]:
-    """The items of `source` until it ends, or until `over` has returned and no further item is ready.
+    """Yield items of `source` until `over` has returned.
 
-    `source` is closed and `over` cancelled when control returns.
+    Items that are ready by then are still yielded. The stream also ends with `source`. `source` is closed and `over`
+    cancelled when control returns.
     """
     ending = asyncio.create_task(over)
     try:
@@ -153,7 +158,7 @@ async def until(source: AsyncGenerator[A], over: Coroutine[Any, Any, None]) -> A
                 try:
                     await asyncio.wait({coming, ending}, return_when=asyncio.FIRST_COMPLETED)
                     if not coming.done():
-                        # What came while the consumer was busy still counts.
+                        # Items that arrived while the consumer was busy still count.
                         await asyncio.wait({coming}, timeout=_READY_SECONDS)
                     if not coming.done():
                         return

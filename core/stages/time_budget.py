@@ -1,52 +1,52 @@
-"""The time that a run may take as a whole, and which part of it each phase gets."""
+"""The time limit of a run, and each phase's share of it."""
 
 import math
 import time
 from dataclasses import dataclass, field
 
 REWRITING_SHARE, STEPS_SHARE, RETRIEVAL_SHARE, EMBEDDING_SHARE, WRITING_SHARE = 0.2, 0.5, 0.6, 0.75, 0.9
-"""The shares of the time that have passed when a standalone question is no longer waited for, when an agent takes no
-further step, and when pages, vectors and the chat model are no longer waited for.
+"""Shares of the time after which each phase is no longer awaited.
 
-What follows the last of them, quoting from the sources and checking the citations, takes tenths of a second.
+In order: the standalone question, an agent's next step, pages, vectors, and the chat model. The remaining work, quoting
+from the sources and checking the citations, takes tenths of a second.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class TimeBudget:
-    """`seconds` from the moment `began`, by `time.perf_counter`. A phase whose time is over ends with what it has."""
+    """A limit of `seconds` from `began`, by `time.perf_counter`. A phase ends with its results so far."""
 
     seconds: float = math.inf
     began: float = field(default_factory=time.perf_counter)
 
     @property
     def rewriting_left(self) -> float:
-        """Seconds until a follow-up is no longer waited for to be rewritten."""
+        """Seconds left for rewriting a follow-up."""
         return self._left(REWRITING_SHARE)
 
     @property
     def steps_left(self) -> float:
-        """Seconds until an agent takes no further step."""
+        """Seconds left for an agent's next step."""
         return self._left(STEPS_SHARE)
 
     @property
     def retrieval_left(self) -> float:
-        """Seconds until searches and pages are no longer waited for; negative when that time is over."""
+        """Seconds left for searches and pages, negative after that time."""
         return self._left(RETRIEVAL_SHARE)
 
     @property
     def embedding_left(self) -> float:
-        """Seconds until vectors are no longer waited for."""
+        """Seconds left for embedding."""
         return self._left(EMBEDDING_SHARE)
 
     @property
     def writing_left(self) -> float:
-        """Seconds until the chat model is no longer waited for."""
+        """Seconds left for the chat model."""
         return self._left(WRITING_SHARE)
 
     @property
     def left(self) -> float:
-        """Seconds until all of it is over."""
+        """Seconds left in total."""
         return self._left(1)
 
     def _left(self, share: float) -> float:
@@ -58,5 +58,5 @@ UNLIMITED = TimeBudget()
 
 
 def timeout_of(left: float) -> float | None:
-    """The seconds left as `asyncio.timeout` takes them."""
+    """Convert the seconds left for `asyncio.timeout`. No limit is None."""
     return None if left == math.inf else max(left, 0.0)
