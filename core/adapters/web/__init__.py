@@ -1,1 +1,1 @@
-"""Fetching and extraction of untrusted pages: the `Web` and `Extract` ports."""
+"""Fetch and extract untrusted pages: the `Web` and `Extract` ports."""

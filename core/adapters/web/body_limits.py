@@ -1,21 +1,21 @@
-"""Decompression of response bodies under a size limit."""
+"""Decompress response bodies under a size limit."""
 
 import zlib
 
 from core.model import SkipReason, Unreadable
 
 _STEP = 65536
-"""Bytes unpacked at a time, so that a bomb is noticed before it is in memory."""
+"""Bytes unpacked at a time, so that a decompression bomb is noticed early."""
 
 
 class Decompressor:
-    """Streaming decompression; the limit holds for the received and for the unpacked size."""
+    """Streaming decompression. The limit holds for the received and for the unpacked size."""
 
     def __init__(self, encoding: str, limit: int) -> None:
-        """`encoding` is the Content-Encoding header, `limit` counts bytes.
+        """Prepare for the Content-Encoding header `encoding`. `limit` is in bytes.
 
         Raises:
-            Unreadable: UNSUPPORTED for encodings that were not asked for, and for stacked ones.
+            Unreadable: UNSUPPORTED for encodings that were not requested, and for stacked encodings.
         """
         encoding = encoding.strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
@@ -28,7 +28,11 @@ class Decompressor:
         self.body = bytearray()
 
     def feed(self, data: bytes) -> None:
-        """Raises Unreadable: TOO_LARGE beyond the cap, BROKEN for data that does not unpack."""
+        """Unpack received bytes.
+
+        Raises:
+            Unreadable: TOO_LARGE beyond the limit, BROKEN for data that cannot be unpacked.
+        """
         self.received += len(data)
         if self.received > self._limit:
             raise self._too_large("")
@@ -43,7 +47,7 @@ class Decompressor:
     def _unpack(self, data: bytes) -> None:
         while data:
             if self._unzip is None:
-                # "deflate" is zlib by the standard and bare deflate in practice; the first byte tells them apart.
+                # "deflate" is zlib by the standard and bare deflate in practice. The first byte differs.
                 self._unzip = zlib.decompressobj(15 if data[0] & 0x0F == 8 else -15)
             self.body += self._unzip.decompress(data, _STEP)
             if len(self.body) > self._limit:

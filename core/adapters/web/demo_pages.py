@@ -13,7 +13,7 @@ from core.model import Document, SkipReason, Unreadable
 from core.ports import Web
 
 DEMO_HOST = "handbook.openquery.example"
-"""A reserved name (RFC 2606): nobody can ever own it, so no real page hides behind it."""
+"""A reserved name (RFC 2606): nobody can ever own it, so no real page is hidden."""
 
 SITE = "OpenQuery Handbook"
 EDITION = "2026-11-21"
@@ -22,19 +22,23 @@ _SEE_ALSO = re.compile(r"\n+See also:(.*)\s*\Z")
 
 
 def demo_url(slug: str) -> str:
-    """The address of an article of the demo library."""
+    """Return the address of a demo library article."""
     return f"https://{DEMO_HOST}/{slug}"
 
 
 class DemoWeb:
-    """The `Web` port over a folder of Markdown articles: `https://<DEMO_HOST>/<slug>` is `<slug>.md`."""
+    """A `Web` port over a folder of Markdown articles: `https://<DEMO_HOST>/<slug>` is `<slug>.md`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
-        """Raises Unreadable: STATUS when there is no such article."""
+        """Return an article as HTML.
+
+        Raises:
+            Unreadable: STATUS for an unknown article.
+        """
         slug = _SLUG.fullmatch(check_url(url).path.partition("?")[0].rstrip("/"))
         path = self._folder / f"{slug[1]}.md" if slug else None
         if path is None or not path.is_file():
@@ -49,7 +53,7 @@ class DemoWeb:
         )
 
     async def cached_page(self, url: str) -> Document | None:
-        """The article, which needs no network. Raises as above."""
+        """Return the article, which needs no network. Raises `Unreadable`."""
         return await self(url, ReadKnobs())
 
     def _page(self, slug: str, source: str) -> str:
@@ -86,18 +90,18 @@ class DemoWeb:
 
 
 class RoutedWeb:
-    """Demo addresses go to the demo library, all others to the web."""
+    """A `Web` port that sends demo addresses to the demo library and all others to the web."""
 
     def __init__(self, demo: Web, web: Web) -> None:
         self._demo = demo
         self._web = web
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
-        """Raises what the chosen one raises: Unreadable."""
+        """Fetch a page from the demo library or the web. Raises `Unreadable`."""
         return await self._web_of(url)(url, knobs)
 
     async def cached_page(self, url: str) -> Document | None:
-        """The page if it needs no network: from the demo library or a cache. None otherwise."""
+        """Return a page that needs no network, or None. It is from the demo library or a cache."""
         return await self._web_of(url).cached_page(url)
 
     def _web_of(self, url: str) -> Web:
@@ -106,5 +110,5 @@ class RoutedWeb:
 
 
 def _as_addresses(markdown: str) -> str:
-    """Links between articles as links between pages."""
+    """Replace links between articles by links between pages."""
     return re.sub(r"\(([a-z0-9-]+)\.md\)", lambda match: f"({demo_url(match[1])})", markdown)

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ExtractionJob(Generic[T]):
-    """Work by a process within `seconds`, or by `in_thread` where there is none."""
+    """Work by a process within `seconds`, or by `in_thread` without a process."""
 
     request: Callable[[ExtractionWorker], Coroutine[Any, Any, T]]
     in_thread: Callable[[], T]
@@ -23,11 +23,11 @@ class ExtractionJob(Generic[T]):
     cpu_seconds: float = math.inf
     """CPU time after which the worker ends itself."""
     patient: bool = False
-    """It keeps its process even when another run waits."""
+    """Whether the job keeps its process even when another run waits."""
 
 
 def drawing_job(body: bytes, page: int, width: int, seconds: float) -> ExtractionJob[bytes]:
-    """Drawing a page of a PDF, counted from 1, as a PNG at most `width` pixels wide."""
+    """Draw a page of a PDF as a PNG. Pages are counted from 1. The image is at most `width` pixels wide."""
 
     def in_thread() -> bytes:
         from core.reading.pdf_images import draw_page
@@ -42,7 +42,7 @@ def drawing_job(body: bytes, page: int, width: int, seconds: float) -> Extractio
 def absence_job(
     document: Document, text: str, extractor: Extractor, seconds: float
 ) -> ExtractionJob[Absence]:
-    """What kept a text of a page out of its article."""
+    """Find why a text is missing in a page's article."""
     return ExtractionJob(
         lambda worker: worker.why_not(document, text, extractor, seconds),
         lambda: why_not_in_article(document, text, extractor),
@@ -54,7 +54,7 @@ def absence_job(
 def extraction_job(
     document: Document, extractor: Extractor, seconds: float, cpu_seconds: float
 ) -> ExtractionJob[Article]:
-    """Extraction of a document's article."""
+    """Extract a document's article."""
 
     def in_thread() -> Article:
         from core.reading import extract
@@ -70,7 +70,7 @@ def extraction_job(
 
 
 class Stopped(Unreadable):
-    """A job whose process was ended: its time was used up, or, after so many seconds, another run waited."""
+    """A job's process was ended, because its time was used up or another run waited."""
 
     def __init__(self, job: ExtractionJob[Any], kept_waiting: float | None = None) -> None:
         self.used_up = kept_waiting is None
@@ -80,7 +80,7 @@ class Stopped(Unreadable):
 
 
 Submit = Callable[[ExtractionJob[Article], bool], Awaitable[Article]]
-"""Do a job; with True it is the second try of a page, at the end of its run's line. Raises `Stopped`."""
+"""Run a job. True marks the second try of a page, which is last in its run's queue. Raises `Stopped`."""
 
 
 async def read_in_two_tries(
@@ -89,11 +89,13 @@ async def read_in_two_tries(
     extractor: Extractor,
     extraction: Callable[[Document, Extractor], ExtractionJob[Article]],
 ) -> Article:
-    """The article. HTML that used up its time gets a second try by the fast extractor, and so does every page
-    that only kept others waiting; its `fallback` then says why.
+    """Extract the article, with a second try.
+
+    HTML that used up its time has its second try with the fast extractor. A page that only kept others waiting has a
+    second try too. The article's `fallback` gives the reason.
 
     Raises:
-        Unreadable: the reader's verdict; CRASHED when no try came to an end.
+        Unreadable: the reader's verdict, or CRASHED when no try ended.
     """
     html = document.media_type in HTML
     try:

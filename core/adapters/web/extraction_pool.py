@@ -32,35 +32,35 @@ T = TypeVar("T")
 
 HTML_SECONDS = 10.0
 PDF_SECONDS = 15.0
-"""For PDFs, office files and books."""
+"""The time limit of PDFs, office files and books."""
 HTML_CPU_SECONDS = 3.0
-"""CPU time for the first try of an HTML page. The largest pages that are read need half of it."""
+"""CPU time for the first try of an HTML page. The largest readable pages need half of it."""
 SLICE_SECONDS = 1.5
-"""Seconds after which a page gives its process up when another run waits for one and has none."""
+"""Seconds after which a page loses its process to a waiting run without a process."""
 _SHORT = HTML | frozenset({"text/plain", "text/markdown", "application/json", "application/xml"})
 MEGABYTES = 1_000
 """Address space of a worker. A page of 1.5 MB needs a tenth of it."""
 RETRY_SECONDS = 30.0
-"""Seconds for which a thread reads where no process could be started, before one is tried again."""
+"""Seconds for which a thread replaces a process that could not be started, before the next attempt."""
 _RESERVE = 1
-"""Processes beyond one a core, for runs that find all others taken."""
+"""Extra processes besides one for each core, for runs that find all others taken."""
 _MAX_DOCUMENTS = 500
-"""Documents after which a process is replaced: parsers fragment memory."""
+"""Documents after which a process is replaced, because parsers fragment memory."""
 
 
 class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
-    """A pool of reading processes, started when first needed or by `start`, one for each core.
+    """A pool of reading processes, one for each core, started when needed or by `start`.
 
-    Runs take turns, and one process more is started for a run that finds all of them taken by others. A page that
-    uses up its time, or keeps another run waiting for too long, loses its process and goes to the end of its run's
-    line, where it is tried once more: HTML by the fast extractor.
+    Runs take turns. An extra process is started for a run when other runs use all of them. A page that uses up its
+    time, or keeps another run waiting for too long, loses its process. It then has a second try at the end of its run's
+    queue, for HTML with the fast extractor.
 
-    Once `start` was called, that one is kept ready too, and a process that ends is replaced before a page needs it.
+    After `start`, the extra process is kept ready too, and a process that ends is replaced before a page needs it.
 
-    A process that dies, hangs or outgrows its memory is replaced, and only its page is skipped; when its
-    successor does not start, so is the next page, and the one after it tries again. A caller that is
-    cancelled leaves its process to finish and to be used again. Where no process has ever started, one
-    thread reads instead, without protection, until one does; `fallback` says why.
+    A process that dies, hangs or outgrows its memory is replaced, and only its page is skipped. If the replacement does
+    not start, the next page is skipped too, and the page after it tries again. A caller that is cancelled leaves its
+    process to finish, and the process is reused. If no process has ever started, a thread reads instead, without
+    protection, until a process starts. `fallback` gives the reason.
     """
 
     def __init__(
@@ -75,10 +75,12 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
         megabytes: int = MEGABYTES,
         python: str = sys.executable,
     ) -> None:
-        """`python` is the interpreter of the processes; `megabytes` bounds the address space of each.
+        """Configure the processes and time limits.
 
-        A page has `html_seconds` or `pdf_seconds`, HTML also `html_cpu_seconds` of CPU; `slice_seconds` is how
-        long it may keep other runs waiting, `retry_seconds` how long the thread reads before a process is tried again.
+        `python` is the interpreter of the processes, and `megabytes` bounds the address space of each. A page has
+        `html_seconds` or `pdf_seconds`, HTML also `html_cpu_seconds` of CPU. `slice_seconds` is the time for which it
+        may keep other runs waiting. `retry_seconds` is the time for which a thread reads before a process is tried
+        again.
         """
         self._count = count or os.cpu_count() or 1
         self._html_seconds, self._pdf_seconds = html_seconds, pdf_seconds
@@ -86,12 +88,12 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
         self._megabytes, self._python = megabytes, python
         self.fallback: str | None = None
         self.confinement = Confinement(())
-        """What confines the processes, once one has started."""
+        """The confinement of the processes, after one has started."""
         self._ever_started = False
-        """Whether any process has started; then a later failure to start does not switch to the thread."""
+        """Whether any process has started. A later failure to start then does not switch to the thread."""
         self._retry_seconds, self._try_again = retry_seconds, 0.0
         self._starting = 0
-        """Processes that a page waits for because none was ready."""
+        """The number of processes that pages wait for because none was ready."""
         self._idle: deque[ExtractionWorker] = deque()
         self._busy: set[ExtractionWorker] = set()
         self._slots = FairSlots(
@@ -106,25 +108,25 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
 
     @property
     def count(self) -> int:
-        """Processes that are kept, without the one in reserve."""
+        """The number of kept processes, without the reserve."""
         return self._count
 
     @property
     def pids(self) -> set[int]:
-        """The processes that are there now, idle and busy."""
+        """The ids of the current processes, idle and busy."""
         return {worker.pid for worker in (*self._idle, *self._busy)}
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def start(self) -> None:
-        """Start all processes now, and keep them ready, so that no page waits for the start of one."""
+        """Start all processes and keep them ready, so that no page waits for a start."""
         self._kept_ready = True
         self._start_missing()
         await asyncio.gather(*self._refills)
 
     async def aclose(self) -> None:
-        """End all processes. Jobs under way end with them."""
+        """End all processes and their running jobs."""
         self._closed = True
         for job in tuple(self._jobs):
             job.cancel()
@@ -136,7 +138,7 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
             self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def __call__(self, document: Document, extractor: Extractor) -> Article:
-        """The document's article. Its `fallback` says why it was made by another extractor, where it was.
+        """Extract the document's article. Its `fallback` gives the reason for another extractor.
 
         Raises:
             Unreadable: CRASHED when the process died or took too long, otherwise the reader's verdict.
@@ -144,15 +146,15 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
         return await read_in_two_tries(self._submit, document, extractor, self._extraction)
 
     async def draw(self, body: bytes, page: int, width: int) -> bytes:
-        """A page of a PDF, counted from 1, as a PNG at most `width` pixels wide.
+        """Draw a page of a PDF as a PNG. Pages are counted from 1. The image is at most `width` pixels wide.
 
         Raises:
-            Unreadable: CRASHED when the process died or took too long, otherwise why it cannot be drawn.
+            Unreadable: CRASHED when the process died or took too long, otherwise the reason why it cannot be drawn.
         """
         return await self._submit(drawing_job(body, page, width, self._pdf_seconds), False)
 
     async def why_not(self, document: Document, text: str, extractor: Extractor) -> Absence:
-        """What kept a text of a page out of the article of this extractor. Raises as `draw` does."""
+        """Find why a text is missing in this extractor's article. Raises `Unreadable` like `draw`."""
         return await self._submit(absence_job(document, text, extractor, self._pdf_seconds), False)
 
     def _extraction(self, document: Document, extractor: Extractor) -> ExtractionJob[Article]:
@@ -161,7 +163,7 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
         return extraction_job(document, extractor, seconds, cpu)
 
     async def _submit(self, job: ExtractionJob[T], second: bool) -> T:
-        """The result of a job on a free process, or in a thread where no process can start.
+        """Run a job on a process, or else in a thread.
 
         Raises:
             Stopped: when the job used up its time, or kept another run waiting.
@@ -174,20 +176,20 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
             raise
         self._jobs.add(task)
         task.add_done_callback(lambda finished: self._on_job_done(finished, slot))
-        # Shielded: killing a warm process for a caller who lost interest would cost more than its last page.
+        # Shielded: killing a warm process for a cancelled caller would cost more than its last page.
         return await asyncio.shield(task)
 
     def _on_job_done(self, job: asyncio.Task[Any], slot: Slot) -> None:
         self._jobs.discard(job)
         self._slots.release(slot)
         if not job.cancelled():
-            job.exception()  # seen, even when the caller is gone
+            job.exception()  # retrieved, even without a caller
 
     async def _run(self, job: ExtractionJob[T], slot: Slot) -> T:
         worker = await self._acquire_worker()
         if worker is None:
             return await self._run_in_thread(job)
-        self._slots.restart(slot)  # the page need not answer for the start of a process
+        self._slots.restart(slot)  # the time for starting a process does not count
         began = time.monotonic()
         working = asyncio.ensure_future(job.request(worker))
         recalled = asyncio.ensure_future(asyncio.Event().wait() if job.patient else slot.recalled.wait())
@@ -199,7 +201,7 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
                 return result
             raise Stopped(job, time.monotonic() - began if recalled.done() else None)
         except WorkerDied as error:
-            # A process that reaches its limit of CPU is ended by the system, without a word.
+            # A process at its CPU limit is ended by the system without a message.
             if time.monotonic() - began >= job.cpu_seconds:
                 raise Stopped(job) from error
             raise Unreadable(SkipReason.CRASHED, "the page took its reader down") from error
@@ -215,12 +217,12 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
             await asyncio.gather(working, recalled, return_exceptions=True)
 
     async def _acquire_worker(self) -> ExtractionWorker | None:
-        """An idle process or a new one, marked as busy; None where a thread has to do.
+        """Return an idle or new process, marked as busy. None means that a thread must run the job.
 
         Raises:
-            Unreadable: CRASHED when a new one is needed and does not start.
+            Unreadable: CRASHED when a new process is needed and does not start.
         """
-        while not self._idle and self._refills:  # one that is being started is there before another would be
+        while not self._idle and self._refills:  # a process is starting already
             await asyncio.wait(self._refills, return_when=asyncio.FIRST_COMPLETED)
         if self._idle:
             worker: ExtractionWorker | None = self._idle.pop()
@@ -248,7 +250,7 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
             self._release(worker)
 
     async def _start_worker(self) -> ExtractionWorker | None:
-        """A new process; None when it does not start. Where none ever did, one is tried now and then."""
+        """Start a process, or return None. If no process ever started, this is tried at intervals."""
         if self.fallback is not None and time.monotonic() < self._try_again:
             return None
         try:
@@ -286,7 +288,7 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
             async with asyncio.timeout(job.seconds):
                 return await running
         except TimeoutError as error:
-            self._thread = None  # a thread cannot be killed: it is left behind, and another one goes on
+            self._thread = None  # a thread cannot be killed, so it is abandoned and replaced
             raise Stopped(job) from error
         except Unreadable:
             raise

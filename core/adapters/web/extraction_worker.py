@@ -1,4 +1,4 @@
-"""One reading worker process, seen from the outside: started, asked, killed."""
+"""A reading worker process as seen by its parent: start, requests, end."""
 
 from __future__ import annotations
 
@@ -19,32 +19,34 @@ T = TypeVar("T")
 
 _START_SECONDS = 60.0
 _REPLIES = ThreadPoolExecutor(1, "replies")
-"""Reads replies, so that a long one holds the event loop up for no longer than each of its texts takes."""
+"""Reads replies, so that a long reply does not block the event loop."""
 
 
 class WorkerDied(OpenQueryError):
-    """The process ended, or said something that no worker says."""
+    """The process ended or sent an invalid reply."""
 
 
 class ExtractionWorker:
-    """A process that extracts one document at a time. Whoever times out or is unsure kills it."""
+    """A process that extracts one document at a time. A caller that times out or is unsure kills it."""
 
     def __init__(self, process: WorkerProcess) -> None:
-        """`start` makes one."""
+        """Wrap a process that `start` has made."""
         self._process = process
         self.confinement = Confinement(())
         self.served = 0
         self.retire = False
-        """True when the process answered but should not be asked again."""
+        """Whether the process replied but should not be used again."""
 
     @property
     def pid(self) -> int:
-        """The process's number."""
+        """The process id."""
         return self._process.pid
 
     @classmethod
     async def start(cls, python: str, megabytes: int) -> ExtractionWorker:
-        """A process of this interpreter that has its parsers loaded and a bounded address space.
+        """Start a worker process with loaded parsers.
+
+        It runs the interpreter `python` with a bounded address space.
 
         Raises:
             WorkerDied: when it cannot be started.
@@ -67,27 +69,29 @@ class ExtractionWorker:
     async def extract(
         self, document: Document, extractor: Extractor, limit: float, cpu_limit: float = 0.0
     ) -> Article:
-        """The article. `limit` is the caller's own, in seconds: the process ends itself some time after it, and
-        at once when it has used `cpu_limit` seconds of CPU; 0 is no such limit.
+        """Extract a document's article.
+
+        `limit` is the caller's own, in seconds: the process ends itself some time after it. It also ends when it has
+        used `cpu_limit` seconds of CPU, unless that is 0.
 
         Raises:
-            Unreadable: the worker's own verdict about the document.
+            Unreadable: the worker's verdict about the document.
             WorkerDied: when the process is gone.
         """
         header = _header(document, extractor) | {"limit": limit, "cpu_limit": cpu_limit}
         return _expected(Article, await self._request(header, document.body))
 
     async def why_not(self, document: Document, text: str, extractor: Extractor, limit: float) -> Absence:
-        """What kept a text out of the article. Raises as `extract` does."""
+        """Find why a text is missing in the article. Raises like `extract`."""
         header = _header(document, extractor) | {"missing": text, "limit": limit}
         return _expected(Absence, await self._request(header, document.body))
 
     async def draw(self, body: bytes, page: int, width: int, limit: float) -> bytes:
-        """A page of a PDF as a PNG. Raises as `extract` does."""
+        """Draw a page of a PDF as a PNG. Raises like `extract`."""
         return _expected(bytes, await self._request({"page": page, "width": width, "limit": limit}, body))
 
     async def _request(self, header: dict[str, Any], body: bytes) -> Reply:
-        """The reply to a request. Raises Unreadable when it is a verdict."""
+        """Send a request and return its reply. Raises `Unreadable` if it is a verdict."""
         self.served += 1
         try:
             await self._process.send(json.dumps(header).encode(), body)
@@ -100,7 +104,7 @@ class ExtractionWorker:
         return reply
 
     def kill(self) -> None:
-        """End the process now, with what it is doing."""
+        """End the process now, with its job."""
         self._process.kill()
 
     async def aclose(self) -> None:
@@ -109,7 +113,7 @@ class ExtractionWorker:
         await self._process.wait()
 
     async def _receive(self) -> Reply:
-        """Raises WorkerDied when the process ends, or says what no worker says."""
+        """Receive a reply. Raises `WorkerDied` when the process ends or its reply is invalid."""
         try:
             frame = await self._process.receive(HEAD_LIMIT, BODY_LIMIT)
             return await asyncio.get_running_loop().run_in_executor(_REPLIES, read_reply, *frame)

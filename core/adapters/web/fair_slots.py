@@ -1,4 +1,7 @@
-"""Slots that runs share fairly: whoever has the fewest is next, and within a run the order is that of arrival."""
+"""Share slots fairly between runs: the run with the fewest slots is next.
+
+Within a run, requests are served in order.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from core.text.sanitize import pluralize
 
 @dataclass(eq=False, slots=True)
 class Slot:
-    """A slot that is held. `recalled` is set when another requester, who has none, should have it."""
+    """A held slot. `recalled` is set when a requester without slots should have it."""
 
     account: _Account
     second: bool
@@ -26,8 +29,10 @@ class Slot:
 
 @dataclass(eq=False, slots=True)
 class _Account:
-    """What a requester holds and waits for. `used` are seconds for which slots were held, from a start that makes
-    newcomers equal to the others."""
+    """The slots that a requester holds and waits for.
+
+    `used` is the time of held slots in seconds, from a start equal to the others'.
+    """
 
     requester: Requester
     used: float
@@ -37,17 +42,21 @@ class _Account:
 
 
 class FairSlots:
-    """`count` slots. A free one goes to the waiting requester who holds the fewest, among equals to the one who has
-    held slots for the shortest time, and there to the first that came.
+    """A number `count` of slots that requesters share fairly.
 
-    A `second` try stands at the end of its requester's line, and second tries leave one slot to others. A slot
-    that was held for `slice_seconds` is recalled when a requester without any waits: its holder may give it up.
+    A free slot is given to the waiting requester with the fewest slots, then to the requester that used slots for the
+    shortest time, then to the first. A `second` try is last in its requester's queue, and second tries leave one slot
+    to others. A slot that was held for `slice_seconds` is recalled when a requester without slots waits. Its holder may
+    then release it.
     """
 
     def __init__(
         self, count: int, resource: str, *, reserve: int = 0, slice_seconds: float = math.inf
     ) -> None:
-        """`what` is waited for, in words: "a worker process". `reserve` slots more are for requesters who hold none."""
+        """Name the `resource` for messages, such as "a worker process".
+
+        `reserve` extra slots are for requesters without any.
+        """
         self._resource = resource
         self._slice = slice_seconds
         self._free = count + reserve
@@ -71,7 +80,7 @@ class FairSlots:
             self.release(slot)
 
     async def acquire(self, *, second: bool = False) -> Slot:
-        """A slot for the current page request, to be released. One that is cancelled here knows what it waited for."""
+        """Acquire a slot for the current page request. A request that is cancelled here knows the resource."""
         request = current_request()
         account = self._account(request.requester)
         waiter: asyncio.Future[Slot] = asyncio.get_running_loop().create_future()
@@ -82,7 +91,7 @@ class FairSlots:
         try:
             return await waiter
         except asyncio.CancelledError:
-            if not waiter.cancelled():  # it was handed out at the same moment
+            if not waiter.cancelled():  # it was granted at the same moment
                 self.release(waiter.result())
                 raise
             request.waited_for = self._described(account)
@@ -92,13 +101,13 @@ class FairSlots:
             raise
 
     def restart(self, slot: Slot) -> None:
-        """Count the time of a slot from now on: what it is held for begins only now."""
+        """Count the time of a slot from now on."""
         slot.began = time.monotonic()
         slot.recalled.clear()
         self._recall()
 
     def release(self, slot: Slot) -> None:
-        """Give a slot back, once."""
+        """Release a slot, once."""
         account = slot.account
         account.held.remove(slot)
         account.used += time.monotonic() - slot.began
@@ -143,8 +152,10 @@ class FairSlots:
         return bool(account.first or (account.second and self._free_for_second))
 
     def _recall(self) -> None:
-        """Recall slots that were held long enough, one for each requester who waits and has none; look again later
-        where none was held so long."""
+        """Recall slots that were held long enough.
+
+        Each waiting requester without a slot can have one. If no slot was held long enough, this is repeated later.
+        """
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

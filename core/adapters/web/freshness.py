@@ -7,20 +7,24 @@ from collections.abc import Mapping
 from core.text.http_headers import header_date, header_number
 
 HEURISTIC_SHARE = 0.1
-"""Of a page's age, when it says only when it was last changed: the share that RFC 9111, 4.2.2 names as typical."""
+"""The share of a page's age for which it is fresh if only its last change is known.
+
+RFC 9111, 4.2.2 calls it typical.
+"""
 
 HEURISTIC_LIMIT = 24 * 3600.0
 UNSAID = 300.0
-"""Seconds when the server says nothing at all."""
+"""The lifetime in seconds without any header."""
 
 _DIRECTIVE = re.compile(r'([a-z-]+)(?:\s*=\s*"?(\d+)"?)?')
 _NEVER = frozenset(("no-store", "no-cache", "private", "must-understand"))
 
 
 def freshness_lifetime(headers: Mapping[str, str], at_time: float | None = None) -> float:
-    """Seconds from `now` for which a 200 reply with these headers is fresh; 0 when it may not be kept.
+    """Return how long a 200 reply with these headers is fresh.
 
-    RFC 9111, sections 4.2 and 5.2, for a shared cache that does not revalidate. Header names are lower case.
+    The result is in seconds from `at_time`, and 0 if the reply may not be stored. Follows RFC 9111, sections 4.2 and
+    5.2, for a shared cache that does not revalidate. Header names are lower case.
     """
     at_time = time.time() if at_time is None else at_time
     directives = dict(_DIRECTIVE.findall(headers.get("cache-control", "").lower()))

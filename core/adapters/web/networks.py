@@ -1,4 +1,4 @@
-"""Public and private network addresses, and which private ones the operator allows."""
+"""Public and private network addresses, and the private addresses that the operator allows."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def address_is_public(ip: str | Address) -> bool:
-    """True when the address is in no range that is local, private, reserved or a tunnel into one.
+    """Check that an address is public.
 
-    An IPv4-mapped or NAT64 address is as public as the IPv4 address inside it. Teredo, 6to4 and
-    IPv4-compatible addresses, whatever they hold, are refused: nobody serves pages there.
-    `is_global` of the standard library is not enough: it lets several tunnels and multicast through.
+    It is not in a range that is local, private, reserved or a tunnel into such a range. An IPv4-mapped or NAT64 address
+    is as public as its IPv4 address. Teredo, 6to4 and IPv4-compatible addresses are always refused, because nobody
+    serves pages from them. `is_global` of the standard library is not enough: it accepts several tunnels and multicast.
     """
     try:
         address = ipaddress.ip_address(ip)
@@ -79,10 +79,10 @@ def address_is_public(ip: str | Address) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AddressAllowlist:
-    """Addresses outside the public web that the operator allows: for tests and intranets.
+    """Addresses outside the public web that the operator allows, for tests and intranets.
 
-    `exact` holds pairs of a host (a name or an address) and a port. Naming a name trusts whatever it
-    resolves to. `networks` are allowed on every port.
+    `exact` holds pairs of a host (a name or an address) and a port. A name allows all addresses that it resolves to.
+    `networks` are allowed on every port.
     """
 
     exact: frozenset[tuple[str, int]] = frozenset()
@@ -90,7 +90,7 @@ class AddressAllowlist:
 
     @classmethod
     def parse(cls, text: str) -> AddressAllowlist:
-        """The allowlist from text such as `127.0.0.1:9001, [::1]:8080, wiki:8080, 10.0.0.0/8`.
+        """Parse entries such as `127.0.0.1:9001, [::1]:8080, wiki:8080, 10.0.0.0/8`.
 
         Raises:
             BadInput: naming the entry that is neither `host:port` nor a network.
@@ -112,11 +112,11 @@ class AddressAllowlist:
         return ", ".join([*pairs, *map(str, self.networks)])
 
     def allows_host(self, host: str, port: int) -> bool:
-        """Whether this name or address and port is allowed as it is spelled."""
+        """Check a host and port as spelled."""
         return (host, port) in self.exact
 
     def allows_address(self, ip: Address, port: int) -> bool:
-        """Whether connections to this address and port are allowed."""
+        """Check a resolved address and port."""
         return (str(ip), port) in self.exact or any(
             ip.version == network.version and ip in network for network in self.networks
         )

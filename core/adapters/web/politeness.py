@@ -1,4 +1,4 @@
-"""Per-host concurrency, shared fairly by runs, and back-off."""
+"""Concurrency per host, shared fairly by runs, and back-off."""
 
 import time
 from collections.abc import AsyncGenerator
@@ -13,14 +13,16 @@ from core.model import SkipReason, Unreadable
 from core.run.page_request import Requester, current_request
 
 _MAX_BACKOFF = 3600.0
-"""Seconds of a host's back-off at most, so that no reply can shut a host out for ever."""
+"""The maximum back-off of a host in seconds, so that no reply can block a host forever."""
 _SHARED_BACKOFF = 10.0
-"""Seconds for which one refused run keeps the others from a host at most. Each further run that is refused before
-the host answers again makes it six times as long."""
+"""The maximum seconds for which one refused run keeps the others from a host.
+
+Each additional run that is refused before the host answers again multiplies it by six.
+"""
 _MAX_HOSTS = 1_000
-"""Hosts whose back-off is remembered."""
+"""The maximum number of hosts with a stored back-off."""
 _MAX_PAGES = 100
-"""Refused pages that are remembered of a host."""
+"""The maximum number of stored refused pages per host."""
 
 
 @dataclass(slots=True)
@@ -31,20 +33,20 @@ class _Backoff:
     pages: set[str] = field(default_factory=set)
     """URLs that were refused."""
     refused_in_a_row: int = 0
-    """Further pages that were refused since the host last answered."""
+    """Pages that were refused since the host last answered."""
     shared_until: float = 0.0
     refused_runs: int = 0
     """Runs that were refused since the host last answered."""
     until: WeakKeyDictionary[Requester, float] = field(default_factory=WeakKeyDictionary)
-    """For each run that was refused, the time that the host asked for."""
+    """The end of the back-off for each refused run."""
 
 
 class HostLimits:
-    """Concurrent requests in all and per host, and the hosts that asked for a pause. Runs take turns for both.
+    """Limits of concurrent requests, in total and per host, and hosts that requested a pause.
 
-    A page that asks to wait is left alone for as long as it asks, an hour at most. Its host is so once a second page
-    was refused and none was served in between: one page, which may belong to anybody, cannot close its host. Runs
-    that were not refused themselves leave such a host alone for a short time only.
+    Runs take turns for both. A page that requests a pause is not fetched for that time, an hour at most. Its host is
+    paused after a second refused page without a served page between them, because a single page, which anybody may own,
+    must not close its host. Runs that were not refused themselves pause for a short time only.
     """
 
     def __init__(self, concurrency: int, per_host: int) -> None:
@@ -55,9 +57,9 @@ class HostLimits:
 
     @asynccontextmanager
     async def slot(self, host: str) -> AsyncGenerator[None]:
-        """Hold one of the host's slots and one of all slots, taken in this order.
+        """Hold a slot of the host and an overall slot.
 
-        The host's slot first: a page that waits for a busy host must not keep a slot from other hosts.
+        The host's slot is first: a page that waits for a busy host must not keep a slot from other hosts.
         """
         slots = self._slots.setdefault(host, FairSlots(self._per_host, f"its turn at {host}"))
         try:
@@ -68,7 +70,7 @@ class HostLimits:
                 self._slots.pop(host, None)
 
     def back_off(self, host: str, url: str, seconds: float, reason: str) -> None:
-        """A page of the host has asked the current run to wait for so many seconds."""
+        """Record that a page asked the current run to wait."""
         backoff = self._backoffs.setdefault(host, _Backoff())
         requester, current_time = current_request().requester, time.monotonic()
         if backoff.until.get(requester, 0.0) <= current_time:
@@ -84,12 +86,16 @@ class HostLimits:
         backoff.shared_until = max(backoff.shared_until, current_time + shared)
 
     def answered(self, host: str) -> None:
-        """The host has served a page: refusals before it concern their own pages alone."""
+        """Record that the host has served a page. Earlier refusals then concern only their own pages."""
         if backoff := self._backoffs.get(host):
             backoff.refused_runs = backoff.refused_in_a_row = 0
 
     def check_backoff(self, host: str, url: str) -> None:
-        """Raises Unreadable: STATUS while the back-off of the page or its host lasts for the current run."""
+        """Check the back-off for the current run.
+
+        Raises:
+            Unreadable: STATUS while the back-off of the page or its host lasts.
+        """
         backoff = self._backoffs.get(host)
         if backoff and (url in backoff.pages or backoff.refused_in_a_row > 1):
             until = max(backoff.until.get(current_request().requester, 0.0), backoff.shared_until)

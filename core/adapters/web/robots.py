@@ -1,4 +1,4 @@
-"""robots.txt (RFC 9309): fetched once per origin, shared by all pages of that origin, cached for an hour."""
+"""robots.txt (RFC 9309), fetched once per origin and cached for an hour."""
 
 import asyncio
 import re
@@ -13,7 +13,7 @@ from core.adapters.web.safe_url import SafeUrl
 from core.model import SkipReason, Unreadable
 
 ROBOTS_LIMIT = 512_000
-"""Bytes that are read; the standard asks for at least 500 KiB. Rules beyond are not seen."""
+"""The number of bytes that are read. The standard requires at least 500 KiB. Later rules are ignored."""
 
 _MAX_ORIGINS = 2_000
 _MAX_RULES = 5_000
@@ -23,7 +23,7 @@ _LINE = re.compile(r"\s*([A-Za-z-]+)\s*:\s*([^#\r\n]*)")
 _RULE_FIELDS = frozenset({"allow", "disallow"})
 
 FetchRobots = Callable[[SafeUrl], Awaitable[tuple[int, bytes]]]
-"""Status and body of an origin's robots.txt. Raises Unreadable."""
+"""Fetch status and body of an origin's robots.txt. Raises `Unreadable`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class _Rules:
 
 
 class Robots:
-    """The robots.txt rules of all origins that were asked.
+    """The robots.txt rules of all requested origins.
 
-    A missing file or one that cannot be had allows everything; a server error refuses everything, as the
-    standard says, since the site may well have rules that it cannot tell at the moment.
+    A file that is missing or unavailable allows everything. A server error refuses everything, as the standard says,
+    because the site may have rules that it cannot serve at the moment.
     """
 
     def __init__(self, fetch: FetchRobots, user_agent: str) -> None:
@@ -50,7 +50,7 @@ class Robots:
         self._fetching: dict[str, asyncio.Task[_Rules]] = {}
 
     async def check(self, target: SafeUrl, timeout: float) -> None:  # noqa: ASYNC109 - after it the page is allowed, not cancelled
-        """Return when the page may be fetched, having waited at most `timeout` seconds for the rules.
+        """Wait at most `timeout` seconds for the rules, then return if the page is allowed.
 
         Raises:
             Unreadable: ROBOTS.
@@ -62,7 +62,7 @@ class Robots:
                 task = asyncio.create_task(self._fetch_rules(target))
                 self._fetching[target.origin] = task
                 task.add_done_callback(lambda _: self._fetching.pop(target.origin, None))
-            # Shielded: one page giving up must not take the answer from the others.
+            # Shielded: if one page gives up, the others still need the rules.
             finished, _ = await asyncio.wait({task}, timeout=timeout)
             if not finished:
                 return
@@ -100,10 +100,10 @@ class Robots:
 
 
 def relevant_rules(text: str, token: str) -> str:
-    """The lines of a robots.txt that concern `token` or everybody, at most `_MAX_RULES` of them.
+    """Select the robots.txt lines for `token` or everybody.
 
-    Protego attaches every rule to every agent of its group, so a hostile file with thousands of both
-    would keep it busy for minutes; what concerns others is dropped before it looks.
+    At most `_MAX_RULES` are kept. Protego attaches every rule to every agent of its group, so that a hostile file with
+    thousands of both would occupy it for minutes. Rules for others are therefore dropped first.
     """
     relevant: list[str] = []
     concerned = in_rules = False

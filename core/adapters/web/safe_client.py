@@ -29,18 +29,19 @@ USER_AGENT = "OpenQuery/0.1 (+https://github.com/openquery)"
 MAX_REDIRECTS = 5
 _ROBOTS_SECONDS = 10.0
 _HEAD = 1024
-"""Bytes that must have come before a body's type is judged by its beginning."""
+"""The minimum received bytes before a body's type is detected from its beginning."""
 
 
 class SafeWeb(AbstractAsyncContextManager["SafeWeb"]):
-    """One client for the whole process, to be closed with it.
+    """The client for untrusted URLs, one for the whole process.
 
-    Only public http and https addresses are reached, as checked by `safe_url` and `safe_connect`; every hop of
-    a redirect is checked anew. Bodies are counted as sent and as unpacked. One time limit covers look-up,
-    connection, TLS, redirects and body; waiting for a free slot does not count. No cookie is stored.
+    Only public http and https addresses are reached, as checked by `safe_url` and `safe_connect`. Every hop of a
+    redirect is checked again. Body limits hold for the sent and the unpacked size. One time limit covers look-up,
+    connection, TLS, redirects and body, without the wait for a free slot. No cookie is stored. Close it with the
+    process.
 
-    With `trust_env` the environment's proxies are used: names are then resolved by the proxy, which is
-    the guard in this client's place.
+    With `trust_env` the environment's proxies are used. The proxy then resolves names and replaces this client's
+    address checks.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class SafeWeb(AbstractAsyncContextManager["SafeWeb"]):
         tls: ssl.SSLContext | None = None,
         resolve: Resolve | None = None,
     ) -> None:
-        """`resolve` looks names up in the system's place; its answers are checked all the same."""
+        """Use `resolve` instead of the system to look up names. Its answers are checked too."""
         self.allowlist = allowlist
         self._hosts = HostLimits(concurrency, per_host)
         self._robots = Robots(self._fetch_robots_txt, user_agent)
@@ -79,19 +80,19 @@ class SafeWeb(AbstractAsyncContextManager["SafeWeb"]):
         """Fetch one page.
 
         Raises:
-            Unreadable: with the reason; nothing else leaves this method.
+            Unreadable: with the reason. No other exception is raised.
         """
         return await self._fetch(url, knobs, _check_readable)
 
     async def cached_page(self, url: str) -> Document | None:
-        """None: this client has no cache."""
+        """Return None: this client has no cache."""
         return None
 
     async def fetch_any_type(self, url: str, knobs: ReadKnobs) -> Document:
-        """Fetch a body of any type. `media_type` is what the header says, and for the caller to check.
+        """Fetch a body of any type. `media_type` is the header's value, which the caller must check.
 
         Raises:
-            Unreadable: with the reason; nothing else leaves this method.
+            Unreadable: with the reason. No other exception is raised.
         """
         return await self._fetch(url, knobs, _accept_any)
 
@@ -127,10 +128,9 @@ class SafeWeb(AbstractAsyncContextManager["SafeWeb"]):
     async def _request_with_retry(
         self, target: SafeUrl, knobs: ReadKnobs, attempt: ConnectionAttempt, check_type: TypeCheck
     ) -> Document | str:
-        """The page, or the address that the reply redirects to.
+        """Request the page, or return the redirect's address.
 
-        An idle connection may turn out to be closed by the other side: only then is the
-        request sent once more.
+        The server may have closed an idle connection. Only then is the request repeated once.
         """
         try:
             return await self._request(target, knobs, attempt, check_type)
@@ -181,7 +181,7 @@ class SafeWeb(AbstractAsyncContextManager["SafeWeb"]):
         return Unreadable(SkipReason.STATUS, reason)
 
     async def _fetch_robots_txt(self, target: SafeUrl) -> tuple[int, bytes]:
-        """Status and body of a robots.txt, redirects followed, at most `ROBOTS_LIMIT` bytes of it."""
+        """Fetch a robots.txt's status and body. Redirects are followed, and at most `ROBOTS_LIMIT` bytes read."""
         try:
             async with asyncio.timeout(_ROBOTS_SECONDS):
                 for _ in range(MAX_REDIRECTS + 1):
@@ -210,7 +210,7 @@ class SafeWeb(AbstractAsyncContextManager["SafeWeb"]):
 
 
 TypeCheck = Callable[[str, str | None, bytes | None], str]
-"""A body's type from the header's words and, once they are there, its first bytes. Raises Unreadable."""
+"""Find a body's type from its header, and from its first bytes once they have arrived. Raises `Unreadable`."""
 
 
 def _check_readable(declared: str, charset: str | None, head: bytes | None) -> str:
@@ -225,14 +225,18 @@ def _accept_any(declared: str, charset: str | None, head: bytes | None) -> str:
 
 
 class _TimeBudget:
-    """The time limit of one page, which runs only while the page holds its slots."""
+    """The time limit of one page, which is counted only while the page holds its slots."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = self.left = seconds
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[ConnectionAttempt]:
-        """Raises Unreadable: TIMEOUT, with the step at which the time ran out."""
+        """Count the time of a step.
+
+        Raises:
+            Unreadable: TIMEOUT, with the step that ran out of time.
+        """
         attempt = ConnectionAttempt()
         began = time.monotonic()
         try:

@@ -1,8 +1,8 @@
-"""Connections to checked addresses only: each name is resolved once, its addresses are checked, then connected to as they are.
+"""Connect only to checked addresses.
 
-httpcore asks its network backend for every new connection, whatever led to it (a first request, a
-redirect, a retry, a pool that ran dry), so this is the one place that no path can go around. TLS is
-started on top by httpcore with the name, so certificate and SNI stay the name's.
+Each name is resolved once. Its addresses are checked, then used unchanged for connecting. httpcore uses its network
+backend for every new connection (a first request, a redirect, a retry, an empty pool), so no request can bypass this
+module. httpcore starts TLS with the name, so certificate and SNI still refer to the name.
 """
 
 import asyncio
@@ -22,27 +22,27 @@ from core.adapters.web.safe_url import check_address
 from core.model import SkipReason, Unreadable
 
 _STAGGER = 0.25
-"""Seconds before the next address is tried next to the first one (RFC 8305)."""
+"""Seconds before the next address is tried in parallel (RFC 8305)."""
 _MAX_ADDRESSES = 8
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
-"""A name's addresses as literals, the preferred ones first. Raises Unreadable: NETWORK when there are none."""
+"""Resolve a name to address literals, preferred first. Raises `Unreadable`: NETWORK without any."""
 
 
 @dataclass(slots=True)
 class ConnectionAttempt:
-    """How far one request came. It tells a person where the time went, and whether to ask again."""
+    """The progress of one request. It shows where the time was spent, and whether to retry."""
 
     step: str = "connecting"
     opened: bool = False
-    """True when this very request opened its connection, so that no staleness can explain a failure."""
+    """Whether this request opened its connection. A failure is then not due to a stale connection."""
 
 
 CONNECTION_ATTEMPT: ContextVar[ConnectionAttempt | None] = ContextVar("connection_attempt", default=None)
 
 
 class CheckedBackend(httpcore.AsyncNetworkBackend):
-    """httpcore's own TCP, with a check of every address before it connects."""
+    """httpcore's own TCP, with a check of every address before connecting."""
 
     def __init__(self, allowlist: AddressAllowlist, resolve: Resolve | None = None) -> None:
         self._allowlist = allowlist
@@ -57,10 +57,10 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first of the host's addresses that answers, once all of them have been checked.
+        """Connect to the first of the host's addresses that answers. All of them are checked before.
 
         Raises:
-            Unreadable: BLOCKED when any address is not allowed, NETWORK when there is none.
+            Unreadable: BLOCKED when any address is not allowed, NETWORK when the host has none.
             httpcore.ConnectError: when no address answers.
         """
         progress = CONNECTION_ATTEMPT.get() or ConnectionAttempt()
@@ -83,7 +83,10 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
             return (await self._resolve(host, port))[:_MAX_ADDRESSES]
 
     async def _race(self, addresses: list[Address], port: int) -> httpcore.AsyncNetworkStream:
-        """Start one attempt after the other, `_STAGGER` apart or at once after a failure; the first wins."""
+        """Connect to addresses in parallel, until one succeeds.
+
+        Attempts start `_STAGGER` apart, or at once after a failure.
+        """
         waiting = list(addresses)
         under_way: set[asyncio.Task[httpcore.AsyncNetworkStream]] = set()
         failure: BaseException | None = None
@@ -115,10 +118,10 @@ async def _cancel_attempts(attempts: Iterable[asyncio.Task[httpcore.AsyncNetwork
 
 
 async def resolve_with_system(host: str, port: int) -> list[str]:
-    """The host's addresses as literals, in the system's order of preference.
+    """Resolve the host to address literals. They have the system's order of preference.
 
     Raises:
-        Unreadable: NETWORK when there are none.
+        Unreadable: NETWORK when the host has none.
     """
 
     def look_up() -> list[str]:
@@ -135,7 +138,7 @@ async def resolve_with_system(host: str, port: int) -> list[str]:
 
 
 def _interleave_families(addresses: list[Address]) -> list[Address]:
-    """Families in turn, beginning with the system's favourite, so that a dead one costs one stagger."""
+    """Alternate the address families, so that a dead family costs one stagger. The system's first choice is first."""
     first = addresses[0].version
     own = [address for address in addresses if address.version == first]
     other = [address for address in addresses if address.version != first]

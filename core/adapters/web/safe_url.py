@@ -1,4 +1,4 @@
-"""Strict URL parsing and checking. Only what it returns is connected to."""
+"""Parse and check URLs strictly. Connections are made only to the results."""
 
 import ipaddress
 import re
@@ -11,7 +11,7 @@ from core.adapters.web.networks import EMPTY_ALLOWLIST, Address, AddressAllowlis
 from core.model import SkipReason, Unreadable
 
 PORTS = frozenset({80, 443, 8080, 8443})
-"""Where web servers listen. Other ports belong to mail, databases and the like; the allowlist opens one more."""
+"""Ports of web servers. Other ports belong to mail, databases and the like. The allowlist opens more."""
 
 _DEFAULT_PORT = {"http": 80, "https": 443}
 _MAX_LENGTH = 4096
@@ -22,7 +22,7 @@ _LOCAL_SUFFIXES = frozenset(
     {"localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private"}
     | {"onion", "home.arpa"}
 )
-"""Name endings that are never public. Names that merely resolve to private addresses are caught later."""
+"""Name endings that are never public. Names that resolve to private addresses are detected later."""
 
 _URL_CHARACTERS = "!#$%&'()*+,/:;=?@[]~-._"
 
@@ -41,7 +41,7 @@ class SafeUrl:
 
     @property
     def authority(self) -> str:
-        """The `Host` header's value: the port appears only where it is not the scheme's own."""
+        """The `Host` header's value. A default port is omitted."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _DEFAULT_PORT[self.scheme] else f"{host}:{self.port}"
 
@@ -52,17 +52,18 @@ class SafeUrl:
 
     @property
     def url(self) -> str:
-        """The whole address."""
+        """The complete address."""
         return self.origin + self.path
 
 
 def check_url(url: str, allowlist: AddressAllowlist = EMPTY_ALLOWLIST) -> SafeUrl:
-    """The parts of a URL that is http or https on the public web as far as its spelling tells.
+    """Parse an http or https URL of the public web.
 
-    Names still have to be resolved and every address checked by `judged_address` before connecting.
+    Only the spelling is checked. Names still have to be resolved, and every address checked by `check_address` before
+    connecting.
 
     Raises:
-        Unreadable: BLOCKED, saying what is wrong.
+        Unreadable: BLOCKED, with the reason.
     """
     url = url.strip(" \t\r\n")
     if len(url) > _MAX_LENGTH:
@@ -85,10 +86,10 @@ def check_url(url: str, allowlist: AddressAllowlist = EMPTY_ALLOWLIST) -> SafeUr
 
 
 def check_redirect(base: SafeUrl, location: str, allowlist: AddressAllowlist = EMPTY_ALLOWLIST) -> SafeUrl:
-    """The checked URL that a redirect from `base` leads to.
+    """Check the target of a redirect from `base`.
 
     Raises:
-        Unreadable: BLOCKED as `check_url`, or REDIRECTS for a step from https down to http.
+        Unreadable: BLOCKED as in `check_url`, or REDIRECTS for a step from https to http.
     """
     if _INVISIBLE.search(location.strip(" \t")):
         location = location.strip(" \t").replace(" ", "%20")
@@ -103,7 +104,7 @@ def check_redirect(base: SafeUrl, location: str, allowlist: AddressAllowlist = E
 
 
 def check_address(ip: str, host: str, port: int, allowlist: AddressAllowlist = EMPTY_ALLOWLIST) -> Address:
-    """The resolved address, when connecting to it on behalf of `host` is allowed.
+    """Check that connecting to an address is allowed. The address was resolved from `host`.
 
     Raises:
         Unreadable: BLOCKED.
@@ -141,7 +142,10 @@ def _host_and_port(authority: str, scheme: str) -> tuple[str, int]:
 
 
 def _normalize_host(host: str) -> str:
-    """The host as ASCII, lower case, without one trailing dot; numbers only as a.b.c.d."""
+    """Normalize a host: ASCII, lower case, no trailing dot.
+
+    Only one such dot is removed. Numbers are accepted only as a.b.c.d.
+    """
     if not host.isascii():
         try:
             host = idna.encode(host, uts46=True, transitional=False).decode("ascii")
@@ -160,7 +164,7 @@ def _normalize_host(host: str) -> str:
 
 
 def _check_host(host: str, port: int, allowlist: AddressAllowlist) -> None:
-    """Raise at once for a host that no look-up could make acceptable."""
+    """Refuse a host that no look-up could make acceptable."""
     if allowlist.allows_host(host, port):
         return
     try:

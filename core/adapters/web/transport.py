@@ -24,7 +24,7 @@ _ACCEPT = b"text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0
 
 
 class Reply(NamedTuple):
-    """`headers` have lower-case names; of a repeated header the first counts. `chunks` is the raw body."""
+    """A reply. `headers` have lower-case names, and the first of repeated headers. `chunks` is the raw body."""
 
     status: int
     headers: dict[str, str]
@@ -32,13 +32,12 @@ class Reply(NamedTuple):
 
 
 class Transport:
-    """One connection pool for each origin, and for each of the environment's proxies.
+    """Connection pools, one for each origin and for each of the environment's proxies.
 
-    One pool for all would do, but httpcore looks at every connection of a pool for every other one whenever
-    a request begins or ends: with a hundred sites that cost 10 ms of CPU a page. At most `max_pools` pools stay
-    open between requests. They have no limit of their own: the client's slots are the limit, and a second
-    one could only deadlock with them. Nothing is built before the first request, since a TLS context costs
-    tens of milliseconds of CPU.
+    httpcore compares every connection of a pool with all others whenever a request begins or ends. With a hundred sites
+    in a single pool that cost 10 ms of CPU a page. At most `max_pools` pools stay open between requests. They have no
+    limit of their own, because the client's slots are the limit and a second limit could only deadlock. Nothing is
+    built before the first request, since a TLS context costs tens of milliseconds of CPU.
     """
 
     def __init__(
@@ -66,9 +65,9 @@ class Transport:
 
     @asynccontextmanager
     async def get(self, target: SafeUrl, attempt: ConnectionAttempt) -> AsyncGenerator[Reply]:
-        """One GET. A body that is not read to its end is cut off.
+        """Send a GET request. A body that is not read to its end is closed.
 
-        Raises what httpcore raises, and Unreadable from the check of addresses.
+        Raises httpcore's exceptions, and `Unreadable` from the check of addresses.
         """
         attempt.step, attempt.opened = "waiting for the first byte", False
         url = httpcore.URL(
@@ -86,7 +85,7 @@ class Transport:
             self._pool(target).stream("GET", url, headers=request_headers) as response,
             _close_unless_read(response) as body,
         ):
-            # Reversed, so that of a repeated header the first one stays.
+            # Reversed, so that the first of repeated headers is kept.
             pairs = reversed(response.headers)
             headers = {name.decode("latin-1").lower(): _decode_header(value) for name, value in pairs}
             yield Reply(response.status, headers, body)
@@ -127,7 +126,7 @@ class Transport:
         )
 
     async def _close_idle_pools(self) -> None:
-        """Close the pools that were not used for longest, where no request is under way."""
+        """Close the least recently used idle pools."""
         surplus = max(0, len(self._pools) - self._max_pools)
         for name in list(self._pools)[:surplus]:
             pool = self._pools.get(name)
@@ -138,10 +137,10 @@ class Transport:
 
 @asynccontextmanager
 async def _close_unless_read(response: httpcore.Response) -> AsyncGenerator[AsyncGenerator[bytes]]:
-    """The raw body. When it is left before its end, an HTTP/2 connection is closed with it.
+    """Yield the raw body, and close an unfinished HTTP/2 connection.
 
-    httpcore sends no reset, so an abandoned body would go on filling the shared connection. Requests that
-    shared it fail, and `SafeWeb` asks once more for them.
+    httpcore sends no reset, so an abandoned body would continue to fill the shared connection. Other requests on that
+    connection fail, and `SafeWeb` repeats them.
     """
     complete = False
 
@@ -168,14 +167,17 @@ def _decode_header(header: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy; its `url` has no credentials."""
+    """A proxy. Its `url` has no credentials."""
 
     url: str
     credentials: tuple[str, str] | None
 
 
 def proxy_for(scheme: str, host: str) -> Proxy | None:
-    """The proxy that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY name for this request, if any."""
+    """Return the environment's proxy for a request, or None.
+
+    It follows HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
+    """
     proxies = urllib.request.getproxies_environment()
     address = proxies.get(scheme) or proxies.get("all")
     if not address or urllib.request.proxy_bypass(host, proxies):
