@@ -1,7 +1,6 @@
-"""A bounded cache on disk that several processes share: what was fetched, extracted or embedded before.
+"""A bounded cache on disk, shared by several processes, for pages, articles and vectors.
 
-A cache is a convenience. No fault of the disk reaches the caller: the entry is then not there, and
-`problem` says why.
+No fault of the disk reaches the caller. The entry is then missing, and `problem` gives the reason.
 """
 
 import json
@@ -23,7 +22,7 @@ log = logging.getLogger(__name__)
 _VERSION = 2
 _BUSY_SECONDS = 2.0
 _USED_EVERY = 3600
-"""Seconds: an entry's last use is written down at most so often, so that reading seldom writes."""
+"""The minimum seconds between two updates of an entry's last use, so that reading seldom writes."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -51,42 +50,42 @@ _OLDEST = """DELETE FROM entries WHERE id IN (
 
 
 class DiskCache:
-    """Bytes by space and key, in one SQLite file of at most about `limit_megabytes`; 0 keeps nothing.
+    """Bytes by space and key, in one SQLite file of about `limit_megabytes`. 0 stores nothing.
 
-    Every call blocks for milliseconds at most and may come from any thread. The entries that were not used
-    for longest make room for new ones. An entry whose checksum does not match is dropped, a file that is no
-    database or of an older version is replaced; one of a newer version is left as it is, and nothing is cached.
+    Every call blocks for milliseconds at most and may be made from any thread. The least recently used entries are
+    removed for new entries. An entry with a wrong checksum is dropped. A file that is no database or of an older
+    version is replaced. A file of a newer version is kept unchanged, and nothing is cached.
     """
 
     def __init__(self, path: Path, limit_megabytes: int) -> None:
         self.path = path
         self.limit = limit_megabytes * 1_000_000
         self.problem = ""
-        """Why the latest call could not read or write, in words for the System page; empty when it could."""
+        """The reason why the latest call could not read or write, for the System page, or ""."""
         self._lock = Lock()
         self._connection: sqlite3.Connection | None = None
         self._unmeasured = 0
-        """Bytes put since the whole was last measured."""
+        """Bytes put since the last measurement of the size."""
 
     def get_many(self, space: str, keys: Sequence[str]) -> dict[str, bytes]:
-        """The cached values; keys without one are missing from the answer."""
+        """Return the cached values. Keys without a value are omitted."""
         return self._try(lambda database: self._get(database, space, keys), {}) if keys else {}
 
     def put_many(self, space: str, items: Mapping[str, Bytes]) -> None:
-        """Keep these values, in one transaction. A value that is larger than an eighth of the limit is not."""
+        """Store values in one transaction. A value larger than an eighth of the limit is not stored."""
         fitting = {key: value for key, value in items.items() if len(value) * 8 <= self.limit}
         if fitting:
             self._try(lambda database: self._put(database, space, fitting), None)
 
     def size(self) -> dict[str, tuple[int, int]]:
-        """By space: how many entries there are, and how many bytes."""
+        """Count entries and bytes by space."""
         question = "SELECT space, COUNT(*), SUM(size) FROM entries GROUP BY space"
         return self._try(
             lambda database: {row[0]: (row[1], row[2]) for row in database.execute(question)}, {}
         )
 
     def clear(self, space: str | None = None) -> None:
-        """Forget a space, or everything, and give the disk space back."""
+        """Delete a space, or everything, and free the disk space."""
 
         def emptied(database: sqlite3.Connection) -> None:
             with database:
@@ -97,7 +96,7 @@ class DiskCache:
         self._try(emptied, None)
 
     def close(self) -> None:
-        """Close the database; a later call opens it again."""
+        """Close the database. A later call opens it again."""
         with self._lock:
             self._disconnect()
 
@@ -140,7 +139,7 @@ class DiskCache:
         self._unmeasured = 0
 
     def _try(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-        """`work` on the open database; `otherwise` when that cannot be, with `problem` set."""
+        """Run `work` on the open database. On failure the result is `otherwise`, and `problem` is set."""
         if not self.limit:
             return otherwise
         with self._lock:
@@ -164,7 +163,7 @@ class DiskCache:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             make_private(self.path)
             database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, check_same_thread=False)
-            # A crash of the machine may cost the last entries, never the file: a cache needs no sync a write.
+            # A crash of the machine may lose the last entries, never the file: a cache needs no sync per write.
             database.execute("PRAGMA synchronous = NORMAL")
             self._connection = database
             version = database.execute("PRAGMA user_version").fetchone()[0]
@@ -186,8 +185,8 @@ class DiskCache:
 
 
 def _create(database: sqlite3.Connection) -> None:
-    """A cache of another version is dropped, not migrated."""
-    # A vector then lies within one page: filling the file takes three quarters of the CPU that it takes with 4 kB.
+    """Create the tables. A cache of another version is dropped, not migrated."""
+    # A vector then fits into one page: filling the file takes three quarters of the CPU needed with 4 kB.
     database.execute("PRAGMA page_size = 16384")
     database.execute("PRAGMA auto_vacuum = INCREMENTAL")
     use_write_ahead_log(database)

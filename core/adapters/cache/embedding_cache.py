@@ -1,4 +1,4 @@
-"""Embedding cache: recent vectors in memory, all of them on disk."""
+"""Cache embeddings: recent vectors in memory, all of them on disk."""
 
 import hashlib
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ Vector = NDArray[np.float32]
 
 
 class CachedEmbed:
-    """The `Embed` port over `embed`, which is called only for texts without a cached vector.
+    """An `Embed` port over `embed`, which is called only for texts without a cached vector.
 
-    Entries are keyed by the embedder's identity and the text, so no key of a person is in them and all
-    runs of a process, and all processes of a data folder, share them.
+    Entries are keyed by the embedder's identity and the text. No person's key is in them, and all runs of a process and
+    all processes of a data folder share them.
     """
 
     def __init__(self, embed: Embed, cache: WriteBehindCache, *, memory_bytes: int = MEMORY_BYTES) -> None:
@@ -33,10 +33,12 @@ class CachedEmbed:
         self._recent: LRUCache[str, Vector] = LRUCache(memory_bytes, getsizeof=lambda vector: vector.nbytes)
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
-        """The vectors, shape (len(texts), dimensions), how many of them were cached, and what the others took.
+        """Embed texts, reusing cached vectors.
+
+        Returns the vectors, shape (len(texts), dimensions), the number of cached vectors, and the usage of the others.
 
         Raises:
-            EmbedFailed: as the embedder does.
+            EmbedFailed: when the embedder fails.
         """
         if not texts:
             return await self.embed(texts)
@@ -49,7 +51,7 @@ class CachedEmbed:
         if missing:
             matrix, _, usage = await self.embed(missing, on_retry)
             if any(len(vector) != matrix.shape[1] for vector in (*vectors.values(), *fresh.values())):
-                # The server changed its vectors under the same name: what is cached is of no use.
+                # The server changed its vectors under the same name, so cached vectors are useless.
                 self._recent.clear()
                 vectors, fresh, missing = {}, {}, list(dict.fromkeys(texts))
                 matrix, _, more = await self.embed(missing, on_retry)
@@ -64,7 +66,7 @@ class CachedEmbed:
         return Embeddings(np.stack([vectors[text] for text in texts]), cached, usage)
 
     async def count_cached(self, texts: Sequence[str]) -> tuple[int, int]:
-        """How many of these texts have a cached vector, and the dimensions of one; 0 where none has."""
+        """Count the texts with a cached vector. The second result is the vectors' dimensions, or 0 without any."""
         recent = [self._recent[text] for text in texts if text in self._recent]
         keys = [self._key(text) for text in texts if text not in self._recent]
         stored = await self._cache.get_many(SPACE, keys) if keys else {}
@@ -72,11 +74,11 @@ class CachedEmbed:
         return len(recent) + sum(map(bool, stored.values())), width
 
     def remember(self, texts: Sequence[str], vectors: Sequence[Vector]) -> None:
-        """Keep copies of these vectors of the same model, unit length, in memory."""
+        """Store copies of these vectors in memory. They are the same model's, at unit length."""
         self._recent.update(zip(texts, map(np.copy, vectors), strict=True))
 
     async def warm(self) -> None:
-        """Run the embedder once, whatever is cached, so that the first question does not wait for it."""
+        """Run the embedder once, so that the first question does not wait for it. The cache is ignored."""
         await self.embed(["warm"])
 
     def _key(self, text: str) -> str:

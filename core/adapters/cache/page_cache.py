@@ -1,4 +1,4 @@
-"""Cache of pages and articles: a `Web` and an `Extract` port that fetch and extract only what is not stored."""
+"""Cache pages and articles: a `Web` and an `Extract` port that reuse stored results."""
 
 import hashlib
 import time
@@ -21,10 +21,10 @@ _ARTICLE = TypeAdapter(Article)
 
 
 class CachedWeb:
-    """The `Web` port over `web`, which is asked only for pages that are not cached or no longer fresh.
+    """A `Web` port over `web`, which is called only for pages without a fresh cached copy.
 
-    Only whole replies are cached, and only as long as their server allows. Keys are addresses, so no
-    one's key or session is in them.
+    Only complete replies are cached, and only for the time that their server allows. Keys are addresses, without a
+    person's key or session.
     """
 
     def __init__(self, web: Web, cache: WriteBehindCache) -> None:
@@ -32,7 +32,7 @@ class CachedWeb:
         self._cache = cache
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
-        """The cached page while it is fresh, else the fetched one. Raises `Unreadable`."""
+        """Return the cached page while it is fresh, else fetch it. Raises `Unreadable`."""
         key = _page_key(url)
         if not knobs.fresh:
             cached = await self.cached_page(url)
@@ -44,20 +44,20 @@ class CachedWeb:
         return document
 
     async def cached_page(self, url: str) -> Document | None:
-        """The cached page, fresh or stale; None when there is none."""
+        """Return the cached page, fresh or stale, or None."""
         stored = await self._cache.get_many(PAGES, [_page_key(url)])
         return next((_document_from(data) for data in stored.values()), None)
 
 
 class CachedExtract:
-    """The `Extract` port over `extract`, which is asked only for documents without a cached article."""
+    """An `Extract` port over `extract`, which is called only for documents without a cached article."""
 
     def __init__(self, extract: Extract, cache: WriteBehindCache) -> None:
         self._extract = extract
         self._cache = cache
 
     async def __call__(self, document: Document, extractor: Extractor) -> Article:
-        """The cached article, else the extracted one. Raises `Unreadable`."""
+        """Return the cached article, else extract it. Raises `Unreadable`."""
         if document.kept:
             return await self._extract(document, extractor)
         key = _article_key(document, extractor)
@@ -66,7 +66,7 @@ class CachedExtract:
             try:
                 return replace(_ARTICLE.validate_json(stored[key]), seconds=0.0)
             except ValidationError:
-                pass  # of another version: extracted again below, and replaced
+                pass  # another version: extracted again below, and replaced
         article = await self._extract(document, extractor)
         if article.fallback:
             return article  # the next run may have the time for the chosen extractor
@@ -75,12 +75,15 @@ class CachedExtract:
 
 
 def _page_key(url: str) -> str:
-    """Canonical, but for the scheme: what came unencrypted must not pass for what came over TLS."""
+    """Build a page's key from scheme and canonical address.
+
+    A page received unencrypted must not be used as received over TLS.
+    """
     return f"{url.partition(':')[0].lower()} {canonical_url(url)}"
 
 
 def _document_to(document: Document) -> bytes:
-    """A line of header fields, then the body as it came."""
+    """Serialize a document: header fields on a line, then the received body."""
     until = time.time() + document.max_age
     fields = (document.url, str(document.status), document.media_type, document.charset or "", f"{until:.0f}")
     return "\t".join(fields).encode() + b"\n" + document.body
@@ -109,6 +112,6 @@ def _article_key(document: Document, extractor: Extractor) -> str:
 
 @once
 def _extractors() -> str:
-    """Versions of what an article depends on besides its page; a new one makes pages be extracted again."""
+    """Return the versions that an article depends on. A new version causes a new extraction."""
     libraries = (f"{name} {version(name)}" for name in ("trafilatura", "resiliparse", "pypdfium2"))
     return " ".join((*libraries, f"reading {reading.EDITION}", f"suspicion {injection.EDITION}"))

@@ -12,17 +12,17 @@ from core.adapters.cache.disk_cache import DiskCache
 Value = bytes | NDArray[np.float32]
 
 _BATCH_BYTES = 4_000_000
-"""Bytes of one transaction, about."""
+"""The approximate bytes of one transaction."""
 _BATCH_SECONDS = 0.5
-"""Seconds in which others may join a transaction that has fewer bytes: each costs as much as many entries."""
+"""Seconds for which a smaller transaction waits for more entries, because each transaction is expensive."""
 _MAX_PENDING_BYTES = 48_000_000
-"""Bytes that may wait; whoever gives more waits until there is room, so that a slow disk costs no memory."""
+"""The maximum bytes that wait. A caller with more waits for room, so that a slow disk costs no memory."""
 
 
 class WriteBehindCache:
-    """A write-behind queue over `cache`: many entries to a transaction.
+    """A write-behind queue over `cache`, with many entries per transaction.
 
-    All calls belong to one event loop. `flush` before the cache is closed, or what waits is lost.
+    All calls belong to one event loop. Call `flush` before the cache is closed, otherwise waiting entries are lost.
     """
 
     def __init__(self, cache: DiskCache) -> None:
@@ -31,18 +31,18 @@ class WriteBehindCache:
         self._bytes = 0
         self._writing: asyncio.Task[None] | None = None
         self._flushing = 0
-        """How many wait for the writing to end."""
+        """The number of callers that wait for the end of writing."""
         self._flush_now = asyncio.Event()
 
     async def get_many(self, space: str, keys: Sequence[str]) -> dict[str, bytes]:
-        """The cached values; keys without one are missing from the answer."""
+        """Return the cached values. Keys without a value are omitted."""
         values = {key: bytes(self._pending[space, key]) for key in keys if (space, key) in self._pending}
         if missing := [key for key in keys if key not in values]:
             values |= await asyncio.to_thread(self._cache.get_many, space, missing)
         return values
 
     async def put_many(self, space: str, items: Mapping[str, Value]) -> None:
-        """Keep these values, which nobody may change any more."""
+        """Store these values, which must not change any more."""
         for key, value in items.items():
             self._bytes += _size(value) - _size(self._pending.get((space, key), b""))
             self._pending[space, key] = value
@@ -54,7 +54,7 @@ class WriteBehindCache:
             await self.flush()
 
     async def flush(self) -> None:
-        """Return when everything put so far is on disk."""
+        """Wait until all stored values are on disk."""
         if self._writing is None:
             return
         self._flushing += 1
@@ -82,7 +82,7 @@ class WriteBehindCache:
                     self._bytes -= _size(value)
 
     def _next_batch(self) -> dict[tuple[str, str], Value]:
-        """The oldest that wait, as many as one transaction takes."""
+        """Return the oldest waiting entries of one transaction."""
         batch: dict[tuple[str, str], Value] = {}
         size = 0
         for name, value in self._pending.items():
@@ -93,7 +93,7 @@ class WriteBehindCache:
         return batch
 
     def _put(self, space: str, items: Mapping[str, Value]) -> None:
-        # Views: a copy of a transaction in whatever thread writes it is memory that comes back to nobody.
+        # Views: copying a transaction in another thread uses memory that is not returned.
         self._cache.put_many(space, {key: _view(value) for key, value in items.items()})
 
 
