@@ -1,1 +1,1 @@
-"""Where jobs run: in this process, in processes of this machine, or on a Dask cluster. `jobs` has their port, `Workers`."""
+"""Run jobs in this process, in local processes or on a Dask cluster. `jobs` has their port, `Workers`."""

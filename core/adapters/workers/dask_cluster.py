@@ -1,4 +1,4 @@
-"""Jobs on an existing Dask cluster. The package `distributed` is the extra `dask`, and imported nowhere else."""
+"""Run jobs on an existing Dask cluster. Only this module imports `distributed`, the extra `dask`."""
 
 import threading
 import weakref
@@ -13,9 +13,9 @@ from core.errors import BadInput, WorkersFailed
 T = TypeVar("T")
 
 CONNECT_SECONDS = 10.0
-"""Seconds for the scheduler to answer, and then for a worker to be there."""
+"""Seconds to wait for the scheduler, and then for a worker."""
 ENCRYPTED = "tls://"
-"""How the address of a scheduler begins to which connections are encrypted, with certificates on both sides."""
+"""The beginning of a scheduler's address with encrypted connections and certificates on both sides."""
 _INSTALL = "Install the same version for the scheduler and for every worker."
 _CERTIFICATES = (
     "Set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and "
@@ -24,21 +24,21 @@ _CERTIFICATES = (
 
 
 class DaskCluster(Executor):
-    """The `Workers` port over `Client(…).get_executor()` of distributed.
+    """A `Workers` port over `Client(…).get_executor()` of distributed.
 
-    Shared values are scattered: one worker receives them, and the others fetch them from their peers when a job of
-    theirs needs them. The scheduler runs the jobs of a lost worker again; when shared values were lost with it, their
-    jobs raise `BrokenExecutor`, and the values are sent anew with the next.
+    Shared values are scattered: one worker receives them, and the others fetch them from their peers when a job needs
+    them. The scheduler repeats the jobs of a lost worker. If shared values were lost with it, their jobs raise
+    `BrokenExecutor`, and the values are sent again with the next job.
     """
 
     def __init__(self, scheduler: str) -> None:
-        """
-        Args:
-            scheduler: its address, such as `tls://10.0.0.1:8786`. What it sends is unpickled here, which can
-                run any code: it must be trusted with everything that this process may do.
+        """Connect to a scheduler.
 
+        Args:
+            scheduler: its address, such as `tls://10.0.0.1:8786`. Its messages are unpickled here, which can run any code, so
+                it must be trusted with everything that this process may do.
         Raises:
-            BadInput: when distributed is not installed, the address cannot be one, or `tls://` has no certificates.
+            BadInput: when distributed is not installed, the address is invalid, or `tls://` has no certificates.
             WorkersFailed: when the scheduler does not answer, has no worker, or another version of OpenQuery.
         """
         try:
@@ -80,15 +80,15 @@ class DaskCluster(Executor):
             self._client.close()
             raise
         self.count = sum(self._client.nthreads().values())
-        """The workers' threads when the connection was made."""
+        """The number of the workers' threads at the time of connection."""
 
     def __exit__(self, *_: object) -> None:
-        """Cancel what has not begun, and disconnect. The workers belong to others, and stay."""
+        """Cancel waiting jobs and disconnect. The workers belong to others and keep running."""
         self._jobs.shutdown(wait=False)
         self._client.close()
 
     def submit(self, job: Callable[..., T], /, *arguments: Any, **options: Any) -> Future[T]:
-        """As `Workers.submit`."""
+        """Submit a job like `Workers.submit`."""
         if self._client.status != "running":
             raise self._scheduler_gone()
         outcome: Future[T] = Future()
@@ -97,19 +97,19 @@ class DaskCluster(Executor):
         return outcome
 
     def _resolved(self, argument: Any) -> Any:
-        """The scattered future of a shared value; any other argument as it is."""
+        """Replace a shared value by its scattered future. Other arguments are unchanged."""
         if not isinstance(argument, Shared):
             return argument
         with self._sending:
             handle = self._scattered.get(argument)
             if handle is None or handle.status in ("cancelled", "lost"):
-                # In a list: distributed would take apart a value that is one. Unhashed: hashing would read all of it.
+                # In a list: distributed would split a value that is a list. Unhashed: hashing would read all of it.
                 (handle,) = self._client.scatter([argument.value], hash=False)
                 self._scattered[argument] = handle
             return handle
 
     def _copy_outcome(self, job: Future[T], outcome: Future[T]) -> None:
-        """Give `outcome` the outcome of `job`, with lost workers reported as `Workers` has it."""
+        """Copy the outcome of `job`, reporting lost workers. The errors are those that `Workers` documents."""
         from distributed.scheduler import KilledWorker
 
         if not outcome.set_running_or_notify_cancel():
@@ -159,5 +159,5 @@ class DaskCluster(Executor):
 
 
 def own_version() -> str:
-    """The version of OpenQuery on the machine that runs it."""
+    """Return the version of OpenQuery on the running machine."""
     return __version__

@@ -1,4 +1,4 @@
-"""Jobs in a thread of this process."""
+"""Run jobs in a thread of this process."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class InProcess(ThreadPoolExecutor):
-    """The `Workers` port over one thread: jobs hold Python's lock, so that more threads would not be faster."""
+    """A `Workers` port over one thread. Jobs hold Python's lock, so more threads would not be faster."""
 
     count, host = 1, ""
 
@@ -18,11 +18,11 @@ class InProcess(ThreadPoolExecutor):
         super().__init__(1, thread_name_prefix="jobs")
 
     def __exit__(self, *_: object) -> None:
-        """Drop what has not begun. The job under way ends in the background."""
+        """Drop waiting jobs. The running job ends in the background."""
         self.shutdown(wait=False, cancel_futures=True)
 
     def submit(self, job: Callable[..., T], /, *arguments: Any, **options: Any) -> Future[T]:
-        """As `Workers.submit`."""
+        """Submit a job like `Workers.submit`."""
         return super().submit(job, *map(_resolve, arguments), **options)
 
 

@@ -1,4 +1,4 @@
-"""Jobs on workers: the executor that runs them, arguments that many of them share, and lost workers."""
+"""Jobs on workers: the executor's port, shared arguments, and lost workers."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,43 +13,43 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Shared(Generic[T]):
-    """An argument of many jobs, such as a corpus: it is sent to each worker once, and the job is given its value."""
+    """An argument of many jobs, such as a corpus. Each worker receives it once, and the job receives its value."""
 
     value: T
 
 
 class Workers(Protocol):
-    """A `concurrent.futures.Executor` whose jobs may run in other processes, and on other machines.
+    """A `concurrent.futures.Executor` whose jobs may run in other processes and on other machines.
 
-    A job is a function of a module of this package; its arguments, its result and its exceptions are pickled. The
-    future raises `BrokenExecutor` when the worker was lost; the job can then be submitted again.
+    A job is a function of a module of this package. Its arguments, its result and its exceptions are pickled. The
+    future raises `BrokenExecutor` when the worker was lost. The job can then be submitted again.
     """
 
     @property
     def count(self) -> int:
-        """How many jobs run at the same time."""
+        """The number of jobs that run at the same time."""
         ...
 
     @property
     def host(self) -> str:
-        """The host that jobs are sent to, with its port; empty for this machine."""
+        """The host and port that jobs are sent to, or "" for this machine."""
         ...
 
     def submit(self, job: Callable[..., T], /, *arguments: Any) -> Future[T]:
-        """May block while a `Shared` argument is sent."""
+        """Submit a job. May block while a `Shared` argument is sent."""
         ...
 
 
 LOST_AT_MOST = 3
-"""Workers that a job may lose before it is taken to be what ends them."""
+"""The number of workers that a job may lose before it is blamed for their end."""
 
 
 async def run_job(workers: Workers, job: Callable[..., T], *arguments: Any) -> T:
-    """The result of the job. It is run again where its worker was lost.
+    """Run a job, repeating it if its worker was lost.
 
     Raises:
         WorkersFailed: when it has lost `LOST_AT_MOST` workers.
-        Exception: what the job raised.
+        Exception: the job's exception.
     """
     for _ in range(LOST_AT_MOST):
         try:

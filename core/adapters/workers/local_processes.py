@@ -1,4 +1,4 @@
-"""Jobs in processes of this machine."""
+"""Run jobs in processes of this machine."""
 
 import itertools
 import pickle
@@ -20,17 +20,17 @@ T = TypeVar("T")
 
 
 class LocalProcesses(ThreadPoolExecutor):
-    """The `Workers` port over `count` processes, each started, asked and replaced by a thread of its own.
+    """A `Workers` port over `count` processes, each started, used and replaced by its own thread.
 
-    A process is a new interpreter, never a fork. Shared values are files in a folder for temporary files; one goes
-    when its `Shared` does. A process that dies fails the job that it was doing; its thread starts another one for
-    the next job.
+    A process is a new interpreter, never a fork. Shared values are files in a folder for temporary files. A file is
+    deleted together with its `Shared`. A process that dies fails its current job, and its thread starts another process
+    for the next job.
     """
 
     host = ""
 
     def __init__(self, count: int, *, niceness: int = 0) -> None:
-        """`niceness` is how much they give way to other processes of this machine, from 0 to 19."""
+        """Set the `niceness` of the processes, from 0 to 19. Higher values yield to other processes of this machine."""
         super().__init__(count, thread_name_prefix="jobs")
         self.count = count
         self._niceness = niceness
@@ -44,7 +44,7 @@ class LocalProcesses(ThreadPoolExecutor):
         self._closed = False
 
     def __exit__(self, *_: object) -> None:
-        """End the processes, with the jobs that they are doing."""
+        """End the processes and their running jobs."""
         with self._starting:
             self._closed = True
         self.kill()
@@ -54,23 +54,23 @@ class LocalProcesses(ThreadPoolExecutor):
         self._files.close()
 
     def kill(self) -> None:
-        """End all processes now, with what they are doing."""
+        """End all processes now, with their running jobs."""
         with self._starting:
             for process in self._processes:
                 process.kill()
 
     @property
     def pids(self) -> set[int]:
-        """The processes that are there now."""
+        """The ids of the current processes."""
         with self._starting:
             return {process.pid for process in self._processes}
 
     def submit(self, job: Callable[..., T], /, *arguments: Any, **_: Any) -> Future[T]:
-        """As `Workers.submit`."""
+        """Submit a job like `Workers.submit`."""
         return super().submit(self._run, job, tuple(map(self._stored_value, arguments)))
 
     def _stored_value(self, argument: Any) -> Any:
-        """Where a shared value is stored, which is done when it is first used; any other argument as it is."""
+        """Replace a shared value by its stored file. It is stored at its first use. Other arguments are unchanged."""
         if not isinstance(argument, Shared):
             return argument
         with self._writing:
@@ -99,7 +99,7 @@ class LocalProcesses(ThreadPoolExecutor):
         return result
 
     def _process(self) -> subprocess.Popen[bytes]:
-        """The process of this thread, started if it has none."""
+        """Return this thread's process, starting it if needed."""
         process: subprocess.Popen[bytes] | None = getattr(self._thread, "process", None)
         if process is None:
             with self._starting:
@@ -118,11 +118,11 @@ class LocalProcesses(ThreadPoolExecutor):
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:
-    """Close the pipes of a process that ends, and wait for its end."""
+    """Close the pipes of an ending process, and wait."""
     with (
         suppress(BrokenPipeError),
         process,
-    ):  # closing flushes what the process did not take of its last request
+    ):  # closing flushes input that the process did not read
         pass
 
 

@@ -1,8 +1,8 @@
-"""A worker process: jobs in on stdin, outcomes out on stdout, one frame each, until stdin ends.
+"""A worker process: reads jobs from stdin and writes outcomes to stdout, one frame each, until stdin ends.
 
-Frames have no head, and a pickle as their body. A job is a function and its arguments; an
-outcome is whether it succeeded, and its result or exception. Both ends are OpenQuery's own code over values that it
-made; documents of strangers are parsed in other processes, which never send pickles (docs/decisions/0004).
+Frames have no head, and a pickle as their body. A job is a function and its arguments. An outcome is a flag for
+success, and the result or exception. Both ends are OpenQuery's own code and values. Documents of strangers are parsed
+in other processes, which never send pickles (docs/decisions/0004).
 """
 
 import pickle
@@ -17,9 +17,9 @@ from core.sandbox.process import lower_priority
 
 
 def main(niceness: int) -> None:
-    """Serve until stdin ends. `niceness` is added to that of the parent process."""
+    """Serve jobs until stdin ends. `niceness` is added to the parent's."""
     requests, replies = sys.stdin.buffer, reply_stream()
-    # Ctrl-C reaches the whole group; the parent ends its workers.
+    # Ctrl-C reaches the whole group, but the parent ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     lower_priority(niceness)
     while (frame := read_frame(requests)) is not None:

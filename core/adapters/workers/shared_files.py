@@ -1,4 +1,4 @@
-"""Values in files, for processes of one machine. Arrays are mapped into memory, so that all processes share one copy.
+"""Values in files, for processes of one machine. Arrays are memory-mapped, so that all processes share one copy.
 
 A value is pickled with its arrays out of band (PEP 574): `value` holds the pickle, `0`, `1` and so on the arrays.
 """
@@ -19,39 +19,39 @@ from core.storage.process_lock import LOCKS, locked
 
 _PREFIX, _UNLOCKED_PREFIX = "openquery-jobs-", "openquery-new-"
 AT_ONCE = 4
-"""Values that a process keeps: those of the settings under way, and of the next way of chunking."""
+"""The number of values that a process keeps: the current settings' and the next way of chunking."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredValue:
-    """What a job is sent in place of a shared value."""
+    """The replacement of a shared value in a job."""
 
     folder: Path
 
 
 class SharedFolder:
-    """A folder for temporary files that is locked for as long as its process runs, however that ends.
+    """A folder for temporary files, locked until its process ends in any way.
 
-    Making one deletes those that processes of this user have left behind.
+    Creating one deletes folders that ended processes of this user have left.
     """
 
     def __init__(self) -> None:
-        """Raises OSError when it cannot be made."""
+        """Create and lock the folder. Raises `OSError` on failure."""
         remove_abandoned()
         draft = Path(tempfile.mkdtemp(prefix=_UNLOCKED_PREFIX))
-        # Locked before it has its name, so that no other process sees it unlocked.
+        # Locked before it is renamed, so that no other process sees it unlocked.
         self._lock = _locked(draft)
         self.path = draft.rename(draft.with_name(draft.name.replace(_UNLOCKED_PREFIX, _PREFIX, 1)))
 
     def close(self) -> None:
-        """Delete it."""
+        """Delete the folder."""
         rmtree(self.path, ignore_errors=True)
         if self._lock is not None:
             os.close(self._lock)
 
 
 def remove_abandoned() -> None:
-    """Delete the folders of this user's processes that are gone."""
+    """Delete the folders of this user's ended processes."""
     if not LOCKS:
         return
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
@@ -62,15 +62,16 @@ def remove_abandoned() -> None:
 
 
 def _locked(folder: Path) -> int | None:
-    """A descriptor that keeps the folder locked; None when another process does, or where there are no locks.
+    """Lock a folder and return the descriptor, or None.
 
-    Raises OSError when it is no folder.
+    None means that another process holds the lock, or that the system has no locks. Raises `OSError` if it is no
+    folder.
     """
     return locked(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW) if LOCKS else None
 
 
 def write_value(folder: Path, value: Any) -> None:
-    """Write into a new folder, which nobody else may write: reading runs what the pickle says."""
+    """Write a value into a new folder. Nobody else may write there, because reading a pickle can run code."""
     folder.mkdir(mode=0o700)
     arrays: list[pickle.PickleBuffer] = []
     (folder / "value").write_bytes(pickle.dumps(value, protocol=5, buffer_callback=arrays.append))
@@ -80,7 +81,7 @@ def write_value(folder: Path, value: Any) -> None:
 
 @lru_cache(maxsize=AT_ONCE)
 def read_value(folder: Path) -> Any:
-    """The value, its arrays read-only. It is the same object until `AT_ONCE` others have been read."""
+    """Read a value, with read-only arrays. It is the same object until `AT_ONCE` others have been read."""
     arrays = sorted(
         (path for path in folder.iterdir() if path.name != "value"), key=lambda path: int(path.name)
     )
