@@ -1,4 +1,4 @@
-"""Blocking work in a thread that nobody waits for."""
+"""Run blocking work in a thread that nobody waits for."""
 
 import asyncio
 import threading
@@ -10,9 +10,10 @@ T = TypeVar("T")
 
 
 async def in_daemon_thread(name: str, work: Callable[[], T]) -> T:
-    """What `work` returns or raises. Not `to_thread`: a thread cannot be stopped, and its pool is waited for at exit.
+    """Run `work` in a daemon thread.
 
-    After a cancellation the thread ends by itself, and nobody listens.
+    `to_thread` is unsuitable: a thread cannot be stopped, and its pool is awaited at exit. After a cancellation the
+    thread ends by itself, and its outcome is ignored.
     """
     outcome: Future[T] = Future()
     outcome.set_running_or_notify_cancel()

@@ -1,4 +1,4 @@
-"""Failures of a connection in words, whichever library raised them."""
+"""Describe failures of a connection, independent of the library that raised them."""
 
 import socket
 import ssl
@@ -16,11 +16,11 @@ _WORDS = {
     "UnsupportedProtocol": "no http address",
     "PoolTimeout": "too many connections at once",
 }
-"""By the names of exceptions that httpx, httpcore and their like have in common."""
+"""By exception names that httpx, httpcore and similar libraries share."""
 
 
 def network_failure(error: BaseException) -> str:
-    """Why there was no complete reply, as words for a person; never the name of a class."""
+    """Describe why there was no complete reply. The text is for a person and never the name of a class."""
     causes = tuple(_causes(error))
     for cause in causes:
         match cause:

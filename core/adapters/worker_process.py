@@ -1,4 +1,4 @@
-"""Worker processes of this package: how each is started, and the asynchronous end of their pipes."""
+"""Start worker processes of this package, and use their pipes asynchronously."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _PACKAGE = __name__.removesuffix(".adapters.worker_process")
 IMPORT_ROOT = Path(__file__).resolve().parents[__name__.count(".")]
 """The folder from which the package can be imported."""
 _LOADER_VARIABLES = ("LD_LIBRARY_PATH", "SYSTEMROOT")
-"""What some systems need to start Python at all. Nothing else of the environment is passed on: it has keys."""
+"""Variables that some systems need to start Python. No others are passed on, because the environment has keys."""
 
 
 def command(module: str, *arguments: str, python: str = sys.executable) -> tuple[str, ...]:
-    """The command line that runs `module`, named relative to this package, such as `reading`.
+    """Build the command line that runs `module`. The name is relative to this package, such as `reading`.
 
     It must be run in `IMPORT_ROOT`, from where the module is imported.
     """
@@ -26,26 +26,26 @@ def command(module: str, *arguments: str, python: str = sys.executable) -> tuple
 
 
 def environment() -> dict[str, str]:
-    """The environment variables of a worker process."""
+    """Return the environment variables of a worker process."""
     passed = {name: os.environ[name] for name in _LOADER_VARIABLES if name in os.environ}
     return passed | {"OPENBLAS_NUM_THREADS": "1"}
 
 
 class WorkerProcess:
-    """A child process that replies frames with frames. It confines itself; whoever is unsure of it kills it."""
+    """A child process that replies to frames with frames. It confines itself, and an unsure caller kills it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
-        """`start` makes one."""
+        """Wrap a process that `start` has made."""
         if process.stdin is None or process.stdout is None:
             raise OSError("it has no pipes")
         self._process, self._in, self._out = process, process.stdin, process.stdout
 
     @classmethod
     async def start(cls, module: str, *arguments: str, python: str = sys.executable) -> WorkerProcess:
-        """A process that runs `module`, as `command` has it.
+        """Start a process that runs `module` with `command`.
 
         Raises:
-            OSError: when it cannot be started; NotImplementedError, ValueError and RuntimeError likewise.
+            OSError, NotImplementedError, ValueError, RuntimeError: when it cannot be started.
         """
         return cls(
             await asyncio.create_subprocess_exec(
@@ -61,7 +61,7 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """The process's number."""
+        """The process id."""
         return self._process.pid
 
     @property
@@ -70,18 +70,18 @@ class WorkerProcess:
         return self._process.returncode is not None
 
     async def send(self, head: bytes, body: bytes = b"") -> None:
-        """Write a frame. Raises OSError when the process does not read any more."""
-        if self._in.is_closing():  # asyncio would drop what is written now, and uvloop raises RuntimeError
+        """Write a frame. Raises `OSError` when the process no longer reads."""
+        if self._in.is_closing():  # asyncio would drop the data, and uvloop raises RuntimeError
             raise BrokenPipeError("its input is closed")
         self._in.writelines(packed(head, body))
         await self._in.drain()
 
     async def receive(self, head_limit: int, body_limit: int) -> Frame:
-        """The next frame, as `receive_frame` reads it."""
+        """Read the next frame with `receive_frame`."""
         return await receive_frame(self._out, head_limit, body_limit)
 
     def kill(self) -> None:
-        """End the process now, whatever it does."""
+        """End the process now."""
         if not self.ended:
             self._process.kill()
 
@@ -90,7 +90,7 @@ class WorkerProcess:
         await self._process.wait()
 
     async def finish(self, seconds: float) -> None:
-        """Close its input, upon which it ends by itself, and kill it when it has not after so many seconds."""
+        """Close the input and wait for the end. After `seconds` the process is killed."""
         self._in.close()
         try:
             async with asyncio.timeout(seconds):
