@@ -1,4 +1,4 @@
-"""The local embedding model on workers. Other embedders are servers: their keys stay in this process."""
+"""Run the local embedding model on workers. Other embedders are servers, and their keys stay in this process."""
 
 import asyncio
 import operator
@@ -15,13 +15,13 @@ from core.ports import Embed, OnRetry
 
 
 class EmbedOnWorkers:
-    """The `Embed` port over `MiniLM` on `workers`, so many texts a job as the model takes at a time.
+    """An `Embed` port over `MiniLM` on `workers`. A job has as many texts as the model reads at a time.
 
-    A job takes one core. A text has the same vector wherever it is embedded, on machines of one kind.
+    A job uses one core. On machines of one kind, a text has the same vector wherever it is embedded.
     """
 
     def __init__(self, model: MiniLM, workers: Workers) -> None:
-        """`model` is the local model, which the workers must have, too."""
+        """Embed with the local `model`, which the workers must have too."""
         self.identity, self.host = model.identity, model.host
         self.languages, self.reads_whole = model.languages, model.reads_whole
         self._job_texts = model.batch
@@ -29,10 +29,10 @@ class EmbedOnWorkers:
         self._workers = workers
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
-        """As `MiniLM`.
+        """Embed texts like `MiniLM`, on workers.
 
         Raises:
-            EmbedFailed: as there, and when the workers have another model.
+            EmbedFailed: when `MiniLM` fails, or the workers have another model.
             WorkersFailed: when the workers end.
         """
         if not texts:
@@ -45,7 +45,7 @@ class EmbedOnWorkers:
 
 
 def embed_on(workers: Workers, embed: Embed) -> Embed:
-    """The local model on workers; any other embedder as it is."""
+    """Run the local model on workers. Other embedders are returned unchanged."""
     return EmbedOnWorkers(embed, workers) if isinstance(embed, MiniLM) else embed
 
 

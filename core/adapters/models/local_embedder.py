@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 on ONNX Runtime, with weights and tokenizer that arrive inside Python packages."""
+"""Embed with all-MiniLM-L6-v2 on ONNX Runtime. Weights and tokenizer are part of Python packages."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 MAX_TOKENS = 256
-"""What the model was trained to read (its sentence_bert_config); the text beyond is not seen."""
+"""The length that the model was trained for (its sentence_bert_config). Later text is ignored."""
 
 _MOST_THREADS = 8
 _SLOWER = ("SkipLayerNormFusion",)
 """Optimizations of ONNX Runtime that make this model a sixth slower."""
 _FOLDER_OF_WEIGHTS = "session.model_external_initializers_file_folder_path"
-"""ONNX Runtime's option for the folder of the file that a graph in memory names."""
+"""ONNX Runtime's option for the folder of the file that an in-memory graph refers to."""
 
 
 NOTHING = Embeddings(np.empty((0, 384), dtype=np.float32))
@@ -44,7 +44,7 @@ NOTHING = Embeddings(np.empty((0, 384), dtype=np.float32))
 
 @dataclass(frozen=True, slots=True)
 class PackagedFile:
-    """A file of an installed package, known by its digest. It is read as data; the package itself is never imported."""
+    """A file of an installed package, verified by its digest. It is read as data, and the package is never imported."""
 
     package: str
     path: str
@@ -52,7 +52,7 @@ class PackagedFile:
 
     @property
     def file(self) -> Path:
-        """Its path on this machine. Raises `EmbedFailed` when the package is missing."""
+        """The file's path. Raises `EmbedFailed` when the package is missing."""
         try:
             return Path(str(distribution(self.package).locate_file(self.path)))
         except PackageNotFoundError as error:
@@ -60,10 +60,10 @@ class PackagedFile:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Open the file, checked by its digest without all of it in memory.
+        """Open the file after checking its digest. The check does not load all of it into memory.
 
         Raises:
-            EmbedFailed: when it is missing or not the expected one.
+            EmbedFailed: when it is missing or not the expected file.
         """
         try:
             with self.file.open("rb") as file:
@@ -75,12 +75,12 @@ class PackagedFile:
             raise self._missing() from error
 
     def read(self) -> bytes:
-        """Return the bytes of the file. Raises as `open`."""
+        """Read the bytes of the file. Raises `EmbedFailed` like `open`."""
         with self.open() as file:
             return file.read()
 
     def check(self) -> None:
-        """Compare the file with its digest. Raises as `open`."""
+        """Compare the file with its digest. Raises `EmbedFailed` like `open`."""
         with self.open():
             pass
 
@@ -108,7 +108,10 @@ _TOKENIZER = PackagedFile(
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
 GRAPH = Path(__file__).parent / "integers" / "minilm.onnx"
-"""What is computed with the weights, made by `scripts/embedding_graph.py`. The int8 matrices are places in their file."""
+"""The computation with the weights, made by `scripts/embedding_graph.py`.
+
+It refers to int8 matrices by offset in their file.
+"""
 GRAPH_SHA256 = "d61da9c753aca2da8cc6dbdb3011f0ee14e9d22f1e47fc6556c01bfaa404f191"
 
 
@@ -123,11 +126,11 @@ class _Model:
 
 
 class MiniLM:
-    """Turns texts into unit vectors of 384 numbers, on this machine alone. English is what it was made for.
+    """A local embedder for English with unit vectors of 384 numbers.
 
-    The model is loaded on first use, once, and computes in integers. Each text is a forward pass of its own: a pass
-    has one scale for all of its texts, with which a vector would depend on the texts beside it. Work happens on
-    `threads` threads of its own, which give way to pages, so the event loop stays free and a cancelled call begins no further pass.
+    The model is loaded once, on first use, and computes in integers. Each text has its own forward pass, because a pass
+    has one scale for all of its texts, and a vector would then depend on the other texts. Work runs on `threads`
+    low-priority threads, so that the event loop stays free. A cancelled call begins no other pass.
     """
 
     batch = 32
@@ -154,9 +157,10 @@ class MiniLM:
         self._loaded: _Model | None = None
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
-        """Unit vectors: float32, shape (len(texts), 384), with the tokens that the model read, its two marks a text included.
+        """Embed texts as unit vectors: float32, shape (len(texts), 384).
 
-        A text without words gets a unit vector too.
+        The usage counts the tokens that the model read, including two marks per text. A text without words gets a unit
+        vector too.
 
         Raises:
             EmbedFailed: when the model's files are missing or damaged, or ONNX Runtime refuses them.
@@ -174,7 +178,7 @@ class MiniLM:
         return self._embeddings(encodings, rows)
 
     def in_this_thread(self, texts: Sequence[str]) -> Embeddings:
-        """As a call with at least one text, on one core. Blocks."""
+        """Embed at least one text on one core. Blocks."""
         encodings = self._encode(list(texts))
         return self._embeddings(encodings, list(map(self._forward, encodings)))
 
@@ -183,7 +187,7 @@ class MiniLM:
         await self(["warm"])
 
     async def reads_whole(self, text: str) -> bool:
-        """Whether the model reads the text to the end. The two marks that it needs count as tokens.
+        """Check whether the model reads the whole text. Its two marks count as tokens.
 
         Raises:
             EmbedFailed: when the tokenizer's file is missing or damaged.
@@ -193,11 +197,11 @@ class MiniLM:
         return not encoding.overflowing
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens the model reads of each text, its two marks included. Blocks."""
+        """Count the tokens that the model reads per text. Its two marks are included. Blocks."""
         return [len(encoding.ids) for encoding in self._encode(list(texts))]
 
     def close(self) -> None:
-        """Let the threads end. Passes that have not begun are dropped."""
+        """Let the threads end. Waiting passes are dropped."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _embeddings(self, encodings: Sequence[Encoding], rows: Sequence[NDArray[np.float32]]) -> Embeddings:
@@ -208,7 +212,7 @@ class MiniLM:
         return self._model().tokenizer.encode_batch_fast(list(map(encodable, texts)))
 
     def _forward(self, encoding: Encoding) -> NDArray[np.float32]:
-        """Mean of the token vectors, at unit length, as the model was trained."""
+        """Average the token vectors at unit length, as the model was trained."""
         ids = np.array([encoding.ids], dtype=np.int64)
         inputs = {
             "input_ids": ids,
@@ -228,17 +232,17 @@ class MiniLM:
 
 
 def _load(weights: PackagedFile, tokenizer_file: PackagedFile) -> _Model:
-    # Our threads are the parallelism; the tokenizer's own pool would fight them and warn after a fork.
+    # Our threads run in parallel. The tokenizer's own pool would compete with them and warn after a fork.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     onnxruntime = onnx_runtime()
-    from tokenizers import Tokenizer  # heavy, as ONNX Runtime is
+    from tokenizers import Tokenizer  # slow to import, like ONNX Runtime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    options.enable_mem_pattern = False  # a plan of memory for every length of text, which saves no time
+    options.enable_mem_pattern = False  # a memory plan for every text length saves no time
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # Only where it is needed: where the fast kernels are exact, it doubles the time of a passage for the same vectors.
+    # Only if needed: with exact fast kernels, it doubles the time of a passage for the same vectors.
     if integer_products.overflow():
         options.add_session_config_entry(*integer_products.SLOW_AND_EXACT)
     options.log_severity_level = 3

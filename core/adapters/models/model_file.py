@@ -1,4 +1,4 @@
-"""A model file (GGUF) that a process of its own serves on loopback: for chat, for embedding or for reranking."""
+"""Serve a model file (GGUF) with its own loopback process, for chat, embedding or reranking."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from core.errors import ChatFailed, EmbedFailed, OpenQueryError, RerankFailed
 from core.text.sanitize import plural
 
 SUFFIX = ".gguf"
-"""How the name of a model file ends."""
+"""The suffix of a model file's name."""
 HOST = "localhost"
 """The host of a model file, in identities and in errors."""
 START_SECONDS = 300.0
-"""The longest loading of a file."""
+"""The maximum seconds for loading a file."""
 _MAGIC = b"GGUF"
 _DIGEST_BYTES = 1 << 20
 _WRITTEN = re.compile(r"^llamacpp:tokens_predicted(_seconds)?_total (\S+)", re.MULTILINE)
@@ -35,7 +35,7 @@ _INSTALL = 'Install the extra: pip install "openquery-dashboard[local]".'
 
 
 class ModelUse(StrEnum):
-    """What a file is loaded for."""
+    """The purpose of loading a file."""
 
     CHAT = "chat"
     EMBEDDING = "embedding"
@@ -51,32 +51,34 @@ _FAILURE: dict[ModelUse, type[OpenQueryError]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFileState:
-    """What the process of a file takes: bytes of memory, None where the system does not tell; and tokens a second
-    that it wrote so far, 0 before the first reply."""
+    """The resources of a file's process: `memory` in bytes and the speed in tokens a second.
+
+    The memory is None if the system does not report it. The speed is an average, and 0 before the first reply.
+    """
 
     memory: int | None
     tokens_a_second: float
 
 
 def is_model_file(model: str) -> bool:
-    """Whether the name of a model is the path of a file: servers list names that end so, too."""
+    """Check whether a model's name is a file path. Servers list names with this suffix too."""
     return model.endswith(SUFFIX) and (model.startswith((".", "~")) or Path(model).is_absolute())
 
 
 class ModelFile:
-    """The process of one file, which starts with the first request and again when it has ended.
+    """The process of one file, which starts with the first request and is restarted when it has ended.
 
-    `route` is a hook of HTTP clients: it sends a request for `base_url` to the process. All calls belong to one
-    event loop.
+    `route` is a hook of HTTP clients that sends a request for `base_url` to the process. All calls belong to one event
+    loop.
     """
 
     base_url = f"http://{HOST}/v1"
 
     def __init__(self, path: str, use: ModelUse, *, python: str = sys.executable) -> None:
-        """`python` has the package xllamacpp."""
+        """Use the interpreter `python`, which has the package xllamacpp."""
         self.path, self.use = Path(path).expanduser(), use
         self.api_key = SecretStr(secrets.token_urlsafe())
-        """What the process asks for: loopback has other users."""
+        """The key that the process requires, because loopback has other users."""
         self.client = httpx.AsyncClient(trust_env=False, event_hooks={"request": [self.route]})
         self._python = python
         self._address = httpx.URL()
@@ -85,11 +87,14 @@ class ModelFile:
 
     @cached_property
     def model(self) -> str:
-        """The name of the file; of an embedder with a digest, since vectors of two files must not be mixed."""
+        """The file's name. An embedder's has a digest, since vectors of two files must not be mixed."""
         return f"{self.path.name}#{self._digest()}" if self.use is ModelUse.EMBEDDING else self.path.name
 
     def check(self) -> None:
-        """Raises the error of its use (`ChatFailed`, …) for what is no such file, and without the package."""
+        """Check the file and the package.
+
+        Raises the error of its use, such as `ChatFailed`, if either is missing or invalid.
+        """
         try:
             with self.path.open("rb") as file:
                 magic = file.read(len(_MAGIC))
@@ -103,10 +108,10 @@ class ModelFile:
             raise self._failure("Model files need the package xllamacpp.", _INSTALL)
 
     async def route(self, request: Any) -> None:
-        """Send a request, of httpx or of its like, to the process, which is started if need be.
+        """Send a request of httpx or a similar client to the process. The process is started if needed.
 
         Raises:
-            OpenQueryError: the error of its use, where it does not start.
+            OpenQueryError: the error of its use, when the process does not start.
         """
         async with self._starting:
             if self._process is None or self._process.returncode is not None:
@@ -114,10 +119,10 @@ class ModelFile:
         request.url = request.url.copy_with(host=self._address.host, port=self._address.port)
 
     async def describe(self) -> str:
-        """Where it runs, for a person: with the memory and the speed of its process once there is one.
+        """Describe for a person where the model runs. A running process's memory and speed are included.
 
         Raises:
-            OpenQueryError: as `check` does.
+            OpenQueryError: when `check` raises it.
         """
         self.check()
         state = await self.state()
@@ -132,7 +137,7 @@ class ModelFile:
         return f"in a process of its own{memory}{speed}"
 
     async def state(self) -> ModelFileState | None:
-        """What the process takes now; None while there is none."""
+        """Return the process's resources, or None without a process."""
         process = self._process
         if process is None or process.returncode is not None:
             return None
@@ -187,7 +192,7 @@ class ModelFile:
         return _FAILURE[self.use](message, hint=hint or f"Check OPENQUERY_{variable}_MODEL.")
 
     def _digest(self) -> str:
-        """Eight digits of the file's size, beginning and end: a gigabyte is not read for its name."""
+        """Hash the file's size, beginning and end to eight digits. Reading a gigabyte for its name would be slow."""
         digest = blake2b(digest_size=4)
         try:
             with self.path.open("rb") as file:
@@ -197,12 +202,12 @@ class ModelFile:
                     file.seek(start)
                     digest.update(file.read(_DIGEST_BYTES))
         except OSError:
-            return ""  # what uses it reports it
+            return ""  # the user of the file reports it
         return digest.hexdigest()
 
 
 def _memory(pid: int) -> int | None:
-    """Resident memory of a process in bytes; None where there is no /proc."""
+    """Return a process's resident memory in bytes. None without /proc."""
     try:
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):

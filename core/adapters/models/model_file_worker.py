@@ -1,6 +1,6 @@
 """A process that serves a GGUF file as an OpenAI-compatible server on loopback, until its input is closed.
 
-It imports nothing but llama.cpp, so that a crash of its native code, or the memory of a model, ends no server.
+It imports only llama.cpp, so that neither a crash of its native code nor a model's memory ends a server.
 """
 
 import json
@@ -9,15 +9,18 @@ import sys
 from typing import Any
 
 CONTEXT_TOKENS = 8192
-"""The longest prompt with its reply. What a model was trained for may be sixteen times as long, and its memory too."""
+"""The maximum tokens of a prompt with its reply.
+
+Models may be trained for sixteen times as many, with as much memory.
+"""
 BATCH_TOKENS = 2048
-"""The longest text that is embedded or reranked."""
+"""The maximum tokens of an embedded or reranked text."""
 
 
 def serve(path: str, kind: str, key: str) -> str:
-    """Start the server of the file, whose requests must carry the key; `kind` is chat, embedding or reranking.
+    """Start the server of the file, and return its address. An example is http://127.0.0.1:40123.
 
-    Returns its address, such as http://127.0.0.1:40123.
+    Requests must have the `key`. `kind` is chat, embedding or reranking.
 
     Raises:
         ImportError: without llama.cpp.
@@ -32,9 +35,7 @@ def serve(path: str, kind: str, key: str) -> str:
     for threads in (params.cpuparams, params.cpuparams_batch):
         # Each thread waits for the slowest, and pages need cores too.
         threads.n_threads = max(1, (os.cpu_count() or 2) // 2)
-        threads.poll = (
-            0  # threads that spin while they wait would hold up every other process of a busy machine
-        )
+        threads.poll = 0  # threads that spin while waiting would slow every other process of a busy machine
     if kind == "chat":
         params.n_ctx = CONTEXT_TOKENS
     else:
@@ -44,7 +45,7 @@ def serve(path: str, kind: str, key: str) -> str:
         params.pooling_type = llama_pooling_type.LLAMA_POOLING_TYPE_RANK
     server = Server(params)
     if kind == "embedding" and "error" in server.handle_embeddings({"input": "a"}):
-        # The file says nothing of how vectors of tokens become one of the text: the mean is the usual way.
+        # The file does not say how token vectors are combined into the text's. The mean is usual.
         params.pooling_type = llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
         server = Server(params)
     _running.append(server)
@@ -52,21 +53,21 @@ def serve(path: str, kind: str, key: str) -> str:
 
 
 _running: list[Any] = []
-"""The server, which would end with its last reference."""
+"""Keeps the server alive, which ends with its last reference."""
 
 
 def main() -> None:
-    """Read the key from the first line of the input, and reply with the address, or with what failed, on one line."""
+    """Read the key from the input's first line and reply. The reply is one line with the address or the error."""
     key = sys.stdin.readline().strip()
     try:
         reply = {"address": serve(sys.argv[1], sys.argv[2], key)}
     except ImportError:
         reply = {"missing": "xllamacpp"}
-    except Exception as error:  # whatever native code reports
+    except Exception as error:  # native code raises any type
         reply = {"error": str(error)}
     print(json.dumps(reply), flush=True)  # noqa: T201  # the reply of this process
-    sys.stdin.read()  # until whoever started it closes the pipe, or ends
-    os._exit(0)  # threads of native code would hold up an orderly exit
+    sys.stdin.read()  # until the parent closes the pipe, or ends
+    os._exit(0)  # threads of native code would delay an orderly exit
 
 
 if __name__ == "__main__":

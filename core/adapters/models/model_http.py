@@ -1,4 +1,4 @@
-"""HTTP failures of model servers as errors for a person: one table of statuses for chat, embeddings and reranking."""
+"""Turn HTTP failures of model servers into errors for a person: one table of statuses for all endpoints."""
 
 import re
 from collections.abc import Mapping
@@ -20,31 +20,31 @@ _TOO_LONG = ("context", "too long", "too large")
 _UNKNOWN_MODEL = ("not found", "not exist", "not a valid model", "no such", "unknown", "no endpoints")
 _UNKNOWN_MODEL_CODES = ("model_not_found", "model_not_exist")
 ATTEMPTS = 3
-"""How often one request is sent at most; the waits between attempts grow exponentially."""
+"""The maximum attempts of a request. The waits between attempts grow exponentially."""
 NO_QUOTA = "insufficient_quota"
 """OpenAI's error code for an account without credit, sent with status 429."""
 
 
 def retry_reason(status: int | None) -> str:
-    """Why a request is sent again, by the HTTP status of its reply; None where there was no reply."""
+    """Describe why a request is repeated. `status` is its reply's HTTP status, or None without a reply."""
     if status is None:
         return "lost connection"
     return "rate limit" if status == httpx.codes.TOO_MANY_REQUESTS else f"HTTP status {status}"
 
 
 def plain_key(api_key: SecretStr | None) -> str:
-    """The key without surrounding blanks; empty without one."""
+    """Return the key without surrounding blanks, or ""."""
     return api_key.get_secret_value().strip() if api_key else ""
 
 
 def host_of(base_url: str) -> str:
-    """Host and port of an address, without any credentials in it."""
+    """Return host and port of an address, without credentials."""
     host = re.match(r"[a-z]+://(?:[^/?#]*@)?([^/?#]+)", base_url.strip(), re.IGNORECASE)
     return host.group(1).lower() if host else one_line(base_url.rpartition("@")[2], 60)
 
 
 def parsed_body(response: httpx.Response) -> Any:
-    """The body as JSON; the beginning of its text when it is none."""
+    """Parse a JSON body. If that fails, the beginning of its text is returned."""
     try:
         return lenient_json(response.content)
     except ValueError:
@@ -52,7 +52,7 @@ def parsed_body(response: httpx.Response) -> Any:
 
 
 def provider_text(body: Any, key: str) -> str:
-    """A provider's error message, on one line and without the key; empty when it sends none."""
+    """Return a provider's error message, or "". It is on one line, without the key."""
     if isinstance(body, dict):
         inner = body.get("error", body)
         message = inner.get("message") if isinstance(inner, dict) else inner
@@ -68,30 +68,30 @@ def provider_text(body: Any, key: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelService(Generic[E]):
-    """One endpoint of a model server. Its methods return errors of the type `error`; none of them raises.
+    """An endpoint of a model server. Its methods return errors of the type `error` and raise none.
 
-    The texts that are not of this server name what a person can change: settings, and another way to go on.
+    The texts not from this server name the settings and alternatives that a person can choose.
     """
 
     error: type[E]
     endpoint: str
-    """What the address serves: `chat`, `embeddings`, `reranking`."""
+    """The endpoint: `chat`, `embeddings`, `reranking`."""
     host: str
     model: str
     key: str
     key_place: str
-    """Where a key is set: `in OPENQUERY_RERANK_KEY`."""
+    """The place to set a key, such as `in OPENQUERY_RERANK_KEY`."""
     address: str
     """The name of the address's setting."""
     example: str
     address_end: str
     alternative: str
-    """What to do without this endpoint, as an imperative: `pick another model`."""
+    """The alternative to this endpoint, as an imperative: `pick another model`."""
     too_long: str
-    """What to do when the texts are too long, as a sentence."""
+    """Advice for texts that are too long, as a sentence."""
 
     def bad_key(self) -> E | None:
-        """The error for a key that no header can carry; None for a key that can be sent."""
+        """Return the error for an unsendable key, or None."""
         if self.key.isascii() and self.key.isprintable():
             return None
         return self.error(
@@ -99,28 +99,28 @@ class ModelService(Generic[E]):
         )
 
     def bad_address(self) -> E:
-        """The error for an address that cannot be one."""
+        """Return the error for an invalid address."""
         return self.error(
             f"{self.host} is not the address of a server.",
             hint=f"Set {self.address} to something like {self.example}.",
         )
 
     def timed_out(self, seconds: float) -> E:
-        """The error for a server that did not answer in time."""
+        """Return the error for a timeout."""
         return self.error(
             f"{self.host} did not answer within {pluralize(seconds, 'second')}.",
             hint=f"Ask again, {self.alternative}, or raise OPENQUERY_MODEL_TIMEOUT.",
         )
 
     def unreachable(self, cause: str = "") -> E:
-        """The error for an address where no server answers."""
+        """Return the error for an address without a server."""
         return self.error(
             f"Nothing answers at {self.host}{f' ({cause})' if cause else ''}.",
             hint=f"Is it running? Check {self.address}, or {self.alternative}.",
         )
 
     def transport_failure(self, error: httpx.HTTPError | httpx.InvalidURL, timeout: float) -> E:
-        """The error for a request that got no complete reply; `timeout` is in seconds."""
+        """Return the error for a request without a complete reply. `timeout` is in seconds."""
         match error:
             case httpx.InvalidURL() | httpx.UnsupportedProtocol():
                 return self.bad_address()
@@ -135,10 +135,10 @@ class ModelService(Generic[E]):
                 return self.unreachable()
 
     def refusal(self, status: int, body: Any, headers: Mapping[str, str], code: str = "") -> E:
-        """The error for a reply with a status that means failure, which quotes the server's own message.
+        """Return the error for a failure status. It quotes the server's message.
 
         Args:
-            status: the HTTP status, or the one that a body with status 200 names.
+            status: the HTTP status, or the status in a body with HTTP status 200.
             body: the parsed body.
             headers: the reply's headers.
             code: the provider's error code.
@@ -190,13 +190,13 @@ async def post_json(
     client: httpx.AsyncClient,
     url: str,
     body: Mapping[str, Any],
-    timeout: float,  # noqa: ASYNC109  # the longest silence, not the whole
+    timeout: float,  # noqa: ASYNC109  # the longest silence, not the total
 ) -> httpx.Response:
-    """The reply to a JSON body, whatever its status; `timeout` is the longest silence in seconds.
+    """Post a JSON body, and return the reply of any status. `timeout` is the longest silence in seconds.
 
     Raises:
-        OpenQueryError: of the service's type, for a key that cannot be sent, and, with the cause, for a request that
-            got no complete reply.
+        OpenQueryError: of the service's type, for a key that cannot be sent, or with the cause for a request without a
+            complete reply.
     """
     if fault := service.bad_key():
         raise fault

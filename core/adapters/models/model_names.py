@@ -1,24 +1,24 @@
-"""Names of models, compared as servers mean them: with tags, prefixes, suffixes and in any case."""
+"""Compare names of models as servers do: with tags, prefixes, suffixes and in any case."""
 
 from collections.abc import Sequence
 
 _ROUTES = frozenset(
     ("free", "nitro", "floor", "online", "extended", "thinking", "beta", "exacto", "cheapest", "fastest")
 )
-"""Suffixes by which a provider chooses where a model runs, and not which model it is."""
+"""Suffixes that select where a model runs, but not the model."""
 _DEFAULT_TAG = "latest"
 
 
 def same_model(name: str, other: str) -> bool:
-    """Whether two names are one model to its server: a default tag or a route is all that they differ by."""
+    """Check whether a server treats two names as one model. They may differ by a default tag or a route."""
     return _bare(name) == _bare(other)
 
 
 def listed_name(name: str, offered: Sequence[str]) -> str:
     """Return the name under which a server lists a model, or "".
 
-    The same name comes first, then the same but for a tag or route, then in another case, then without the prefix of a
-    provider. A prefix counts only if one name alone matches.
+    An equal name is preferred, then a name that differs by tag or route, then by case, then by a provider's prefix. A
+    prefix counts only if a single name matches.
     """
     if name in offered:
         return name
@@ -33,6 +33,6 @@ def listed_name(name: str, offered: Sequence[str]) -> str:
 
 
 def _bare(name: str) -> str:
-    """The name without a default tag and without a route."""
+    """Remove a default tag and a route."""
     bare, colon, suffix = name.strip().partition("@")[0].rpartition(":")
     return bare if colon and suffix.casefold() in {_DEFAULT_TAG, *_ROUTES} else name.strip().partition("@")[0]

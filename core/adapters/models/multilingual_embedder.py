@@ -1,7 +1,7 @@
-"""Google's multilingual Universal Sentence Encoder, for a question and pages in different languages.
+"""Embed with Google's multilingual Universal Sentence Encoder, for different languages.
 
-The weights arrive inside a Python package, whose NumPy code computes with them. Its tokenizer in Python would hold the
-lock that the event loop needs; the same model of pieces runs in `tokenizers` instead, which does not.
+The weights are part of a Python package, whose NumPy code computes with them. Its Python tokenizer would hold the lock
+that the event loop needs. `tokenizers` runs the same model of pieces without that.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _PIECES = PackagedFile(
     "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 )
 _BEGIN, _END = 1, 2
-"""Numbers of the pieces around each text; that of an unknown piece is 0."""
+"""Numbers of the pieces around each text. An unknown piece has the number 0."""
 
 IDLE_SECONDS = 300.0
-"""Seconds without a call after which the model, 170 MB, is released. It loads again in two seconds of CPU."""
+"""Idle seconds after which the model, 170 MB, is released. It loads again in two seconds of CPU."""
 
 USE_IDENTITY = f"use-multilingual-v3:{_WEIGHTS.sha256[:8]}"
 
 
 class MultilingualUSE:
-    """Turns texts of fifteen languages into unit vectors of 512 numbers in one space, on this machine alone.
+    """A local embedder for fifteen languages with unit vectors of 512 numbers in one space.
 
-    The model is loaded on first use and released when idle. Work happens on a thread of its own, so the event loop
+    The model is loaded on first use and released when idle. Work runs on a separate thread, so that the event loop
     stays free.
     """
 
@@ -64,7 +64,7 @@ class MultilingualUSE:
     )
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
-        """`idle_seconds` after the latest call the model is released."""
+        """Release the model `idle_seconds` after the latest call."""
         self._idle_seconds = idle_seconds
         self._release: asyncio.TimerHandle | None = None
         self._pool = ThreadPoolExecutor(
@@ -79,7 +79,9 @@ class MultilingualUSE:
         return self._loaded is not None
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
-        """Unit vectors: float32, shape (len(texts), 512), with the tokens that the model read.
+        """Embed texts as unit vectors: float32, shape (len(texts), 512).
+
+        The usage counts the tokens that the model read.
 
         Raises:
             EmbedFailed: when the package is missing or its files are damaged.
@@ -91,11 +93,11 @@ class MultilingualUSE:
             return await loop.run_in_executor(self._pool, self.in_this_thread, list(texts))
         finally:
             if self._release:
-                self._release.cancel()  # that of another call, which ended meanwhile
+                self._release.cancel()  # another call's timer, which ended meanwhile
             self._release = loop.call_later(self._idle_seconds, self._submit_release)
 
     def in_this_thread(self, texts: Sequence[str]) -> Embeddings:
-        """As a call. Blocks."""
+        """Embed texts in the calling thread. Blocks."""
         if not texts:
             return Embeddings(np.empty((0, self.dimensions), dtype=np.float32))
         with self._loading:
@@ -109,11 +111,11 @@ class MultilingualUSE:
         return Embeddings(network.encode(pieces), usage=usage)
 
     async def reads_whole(self, text: str) -> bool:
-        """True: the model reads texts of any length, though a long one's vector says little about its parts."""
+        """Return True: the model reads texts of any length. A long text's vector says little about its parts."""
         return True
 
     def close(self) -> None:
-        """Let the thread end. Calls that have not begun are dropped."""
+        """Let the thread end. Waiting calls are dropped."""
         if self._release:
             self._release.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -129,7 +131,7 @@ class MultilingualUSE:
 
 
 class _PiecesInHand:
-    """In the place of the package's tokenizer, for texts that are in pieces already."""
+    """A replacement of the package's tokenizer for texts that are already split into pieces."""
 
     def encode(self, pieces: list[int], **_: Any) -> list[int]:
         return pieces
@@ -150,9 +152,10 @@ def _load() -> tuple[Tokenizer, Any]:
 
 
 def _tokenizer(model: bytes) -> Tokenizer:
-    """The tokenizer of a SentencePiece model: its pieces with their log probabilities, and its map of characters.
+    """Build the tokenizer of a SentencePiece model.
 
-    It differs from SentencePiece in that several unknown characters in a row are one unknown piece.
+    It has the model's pieces with log probabilities, and its character map. Unlike SentencePiece, it joins several
+    unknown characters in a row into one unknown piece.
     """
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
@@ -177,7 +180,10 @@ def _tokenizer(model: bytes) -> Tokenizer:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """The number and the bytes of each field of a Protocol Buffers message; of varints, none."""
+    """Yield the fields of a Protocol Buffers message.
+
+    A field is its number and its bytes, which are empty for varints.
+    """
     position = 0
 
     def varint() -> int:

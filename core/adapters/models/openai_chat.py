@@ -1,4 +1,4 @@
-"""Chat models behind any OpenAI-compatible server, through the `openai` package."""
+"""Chat models on any OpenAI-compatible server, through the `openai` package."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAIError
 
 _MAX_RETRY_AFTER = 20.0
-"""The longest `Retry-After`, in seconds, that is waited for; a longer one is reported."""
+"""The maximum `Retry-After` in seconds that is respected. Longer waits are reported."""
 _SECONDS_A_TOKEN = 0.1
-"""What the whole reply may take for each token of its limit, besides twice the longest silence."""
+"""The maximum seconds of a reply per token of its limit, besides twice the longest silence."""
 _RETRY_STATUSES = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
 """Statuses that another attempt may cure."""
 _NO_LIST_STATUSES = frozenset((400, 404, 405, 410, 501))
@@ -51,8 +51,8 @@ _NOT_CHAT = ("embed", "minilm", "bge-", "rerank", "whisper", "tts", "dall-e", "m
 class OpenAIChat:
     """One model of one server, matching the `Chat` port.
 
-    `timeout` is the longest silence in seconds, `pause` the first of the growing waits between attempts.
-    The package is imported and the connection made on first use. All calls belong to one event loop.
+    `timeout` is the longest silence in seconds, and `pause` the first of the growing waits between attempts. The
+    package is imported and the connection made on first use. All calls belong to one event loop.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class OpenAIChat:
         pause: float = 0.5,
         hook: RequestHook | None = None,
     ) -> None:
-        """`hook` is called with each request before it is sent."""
+        """Call `hook` with each request before it is sent."""
         self.model = model
         self.base_url = base_url
         self.host = host_of(base_url)
@@ -77,7 +77,7 @@ class OpenAIChat:
         self._client: AsyncOpenAI | None = None
         self._connecting = asyncio.Lock()
         self._declined: set[str] = set()
-        """Optional parameters that this server does not take."""
+        """Optional parameters that this server does not accept."""
         self._habit = ThoughtHabit()
 
     async def __call__(
@@ -89,12 +89,12 @@ class OpenAIChat:
         stop: Sequence[str] = (),
         tools: Sequence[ToolDefinition] = (),
     ) -> AsyncGenerator[StreamChunk]:
-        """Stream the reply, with a chunk before each wait for another attempt.
+        """Stream the reply, with a chunk before each retry wait.
 
         Closing the generator ends the request, and so does a reply beyond its limits.
 
         Raises:
-            ToolsRefused: when the server or the model takes no tools.
+            ToolsRefused: when the server or the model does not accept tools.
             ChatFailed: when the server cannot be asked, refuses, or breaks off.
         """
         from openai import OpenAIError
@@ -102,7 +102,7 @@ class OpenAIChat:
         client = await self._get_client()
         body: dict[str, Any] = {
             "model": self.model,
-            # Half a surrogate pair, as a browser may send in a question, cannot be sent on.
+            # Half of a surrogate pair, as a browser may send in a question, cannot be encoded.
             "messages": [json_without_surrogates(message.to_json()) for message in messages],
             "stream": True,
         }
@@ -146,13 +146,13 @@ class OpenAIChat:
             await asyncio.sleep(wait)
 
     async def warm(self) -> None:
-        """Import what the first reply needs, about a second of work, without asking the server anything.
+        """Import the dependencies of the first reply. This takes about a second and sends nothing to the server.
 
         Raises:
-            ChatFailed: when the address or the key cannot be one.
+            ChatFailed: when the address or the key is invalid.
         """
         client = await self._get_client()
-        await asyncio.to_thread(lambda: client.chat.completions)  # which the package imports when it is used
+        await asyncio.to_thread(lambda: client.chat.completions)  # imported by the package on its first use
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -170,8 +170,8 @@ class OpenAIChat:
     def _optional_parameters(
         self, max_tokens: int, temperature: float, stop: Sequence[str]
     ) -> dict[str, Any]:
-        """The parameters that a server may decline, without those that this one has declined."""
-        # Newer servers call the limit otherwise.
+        """Build the optional parameters that this server accepts. Declined parameters are left out."""
+        # Newer servers have another name for the limit.
         limit = "max_completion_tokens" if "max_tokens" in self._declined else "max_tokens"
         values: dict[str, Any] = {
             limit: max_tokens,
@@ -183,7 +183,10 @@ class OpenAIChat:
         return {name: value for name, value in values.items() if name not in self._declined}
 
     def _drop_declined_parameter(self, error: OpenAIError, parameters: Iterable[str]) -> bool:
-        """Whether the server names an optional parameter as the trouble; it is left out from now on."""
+        """Record the optional parameter that the server rejects.
+
+        Returns whether it names such a parameter, which is no longer sent.
+        """
         from openai import APIStatusError
 
         if not isinstance(error, APIStatusError) or error.status_code not in (400, 422):
@@ -194,7 +197,7 @@ class OpenAIChat:
         return bool(declined)
 
     def _retry_delay(self, error: OpenAIError, attempt: int) -> float | None:
-        """Seconds until the next attempt, or None when there should be none."""
+        """Return the seconds until the next attempt, or None without another attempt."""
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
         if attempt >= ATTEMPTS or isinstance(error, APITimeoutError):
@@ -211,19 +214,19 @@ class OpenAIChat:
 
 
 class NoModelList(ChatFailed):
-    """A server answers, and does not list its models."""
+    """A server answers, but does not list its models."""
 
 
 async def list_models(
     base_url: str,
     api_key: SecretStr | None = None,
     *,
-    timeout: float = 10.0,  # noqa: ASYNC109  # the longest silence, not the whole
+    timeout: float = 10.0,  # noqa: ASYNC109  # the longest silence, not the total
 ) -> tuple[str, ...]:
-    """The models that a server offers, by name; those that sound like no chat model come last.
+    """List a server's models by name. Names that do not look like chat models are last.
 
     Raises:
-        NoModelList: when it answers with something else.
+        NoModelList: when the server answers with something else.
         ChatFailed: when the server cannot be asked, or refuses.
     """
     client = await asyncio.to_thread(create_client, base_url, api_key, timeout)
@@ -251,7 +254,7 @@ async def list_models(
 
 
 async def list_local_models(base_url: str, *, timeout: float = 0.5) -> tuple[str, ...]:  # noqa: ASYNC109
-    """The chat models of a local server such as Ollama; empty when nobody is there or none is installed.
+    """List the chat models of a local server. The result is empty without a server, such as Ollama, or without a model.
 
     `base_url` is the server's root, with or without `/v1`.
     """
@@ -266,7 +269,7 @@ async def list_local_models(base_url: str, *, timeout: float = 0.5) -> tuple[str
 
 
 async def _accepts_connections(address: str, seconds: float) -> bool:
-    """Whether anybody accepts connections there: spares the import of the package when nobody does."""
+    """Check whether an address accepts connections. If not, the import of the package is spared."""
     try:
         url = urlsplit(address)
         if not url.hostname:
@@ -281,7 +284,7 @@ async def _accepts_connections(address: str, seconds: float) -> bool:
 
 
 def _model_names(reply: Any) -> set[str]:
-    """The names in a list of models, under the names that servers give to the parts of one."""
+    """Find the names in a list of models. Servers use different field names."""
     rows = reply
     if isinstance(reply, dict):
         rows = reply["data"] if "data" in reply else reply["models"]
@@ -303,5 +306,5 @@ def _is_unreachable(error: BaseException) -> bool:
 
 
 def _cause(error: OpenAIError, key: str) -> OpenAIError | None:
-    """The error, unless the provider echoed the key in it: then a traceback must not carry it."""
+    """Return the error, unless it has the key. A traceback must not contain an echoed key."""
     return None if key and key in f"{error} {getattr(error, 'body', '')}" else error

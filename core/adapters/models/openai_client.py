@@ -1,4 +1,4 @@
-"""The `openai` package's client without its own headers, retries and redirects, and its errors as ours."""
+"""Create `openai` clients without own headers, retries and redirects, and translate their errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TOOLS = re.compile(r"\btools?\b|\bfunction.?call", re.IGNORECASE)
 
 
 def chat_service(base_url: str, api_key: SecretStr | None, model: str = "") -> ModelService[ChatFailed]:
-    """The chat endpoint below `base_url`, for errors about it."""
+    """Describe the chat endpoint below `base_url` for errors."""
     host = host_of(base_url)
     variable = "OPENROUTER_API_KEY" if "openrouter" in host else "OPENAI_API_KEY"
     return ModelService(
@@ -55,13 +55,13 @@ RequestHook = Callable[[Any], Awaitable[None]]
 def create_client(
     base_url: str, api_key: SecretStr | None, timeout: float, hook: RequestHook | None = None
 ) -> AsyncOpenAI:
-    """A client that follows no redirects, uses no proxies of the environment and retries nothing by itself.
+    """Create a client without redirects, environment proxies or retries.
 
-    `timeout` is the longest wait in seconds for data. Importing the package takes about a
-    second, so call this off the event loop.
+    `timeout` is the longest wait for data in seconds. Importing the package takes about a second, so call this off the
+    event loop.
 
     Raises:
-        ChatFailed: when the address or the key cannot be one.
+        ChatFailed: when the address or the key is invalid.
     """
     import openai
 
@@ -75,13 +75,13 @@ def create_client(
         for name in [name for name in request.headers if name not in _ALLOWED_HEADERS]:
             del request.headers[name]
         request.headers["user-agent"] = "OpenQuery"
-        request.headers["accept-encoding"] = "identity"  # so that what is counted is what arrived
+        request.headers["accept-encoding"] = "identity"  # so that received bytes can be counted
         request.headers.pop("authorization", None)
         if key:
             request.headers["authorization"] = f"Bearer {key}"
 
     try:
-        _ = urlsplit(base_url).port  # raises ValueError for a port that cannot be one
+        _ = urlsplit(base_url).port  # raises ValueError for an invalid port
         return openai.AsyncOpenAI(
             api_key=key or "none",
             base_url=base_url,
@@ -98,10 +98,10 @@ def create_client(
 
 
 def refuses_tools(error: OpenAIError) -> bool:
-    """Whether a server refuses a request because of its tools.
+    """Check whether a server refuses a request's tools.
 
-    Such as "does not support tools" (Ollama), "tools param requires --jinja flag" (llama.cpp), "auto tool choice
-    requires --enable-auto-tool-choice" (vLLM), "no endpoints found that support tool use" (OpenRouter).
+    Messages are such as "does not support tools" (Ollama), "tools param requires --jinja flag" (llama.cpp), "auto tool
+    choice requires --enable-auto-tool-choice" (vLLM), "no endpoints found that support tool use" (OpenRouter).
     """
     import openai
 
@@ -109,12 +109,12 @@ def refuses_tools(error: OpenAIError) -> bool:
 
 
 def chat_failure(error: OpenAIError, service: ModelService[ChatFailed], timeout: float) -> ChatFailed:
-    """The SDK's error as ours; `timeout` is the one that the client was given, in seconds."""
+    """Translate the SDK's error. `timeout` is the client's, in seconds."""
     import openai
 
     if isinstance(error, openai.APIStatusError):
         return service.refusal(error.status_code, error.body, error.response.headers, error.code or "")
-    if isinstance(error.__cause__, ChatFailed):  # of a request hook
+    if isinstance(error.__cause__, ChatFailed):  # raised by a request hook
         return error.__cause__
     if isinstance(error, openai.APITimeoutError):
         return service.timed_out(timeout)
@@ -124,9 +124,9 @@ def chat_failure(error: OpenAIError, service: ModelService[ChatFailed], timeout:
 async def unpacked(
     pieces: AsyncIterable[bytes], encoding: str, *, host: str, limit: int
 ) -> AsyncGenerator[bytes]:
-    """The pieces of a streamed reply without their Content-Encoding, which some servers use although it was declined.
+    """Decompress the pieces of a streamed reply. Some servers use a Content-Encoding although it was declined.
 
-    `limit` bounds all that is received, and what one piece unpacks to.
+    `limit` bounds all received bytes, and the unpacked size of a piece.
 
     Raises:
         ChatFailed: for an encoding other than gzip and deflate, damaged data, and beyond the limit.

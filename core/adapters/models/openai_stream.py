@@ -1,7 +1,7 @@
-"""Reader of chat replies, streamed or whole, which detects every incomplete one.
+"""Read chat replies, streamed or whole, and detect every incomplete reply.
 
-The SDK's own reader passes over a reply that is no stream, and does not tell whether the end mark came. A reply goes
-through `replies`: frames, messages, then thoughts and tool calls.
+The SDK's own reader ignores a reply that is no stream, and does not report whether the end mark was received. A reply
+is read by `replies`: frames, messages, then thoughts and tool calls.
 """
 
 import math
@@ -31,14 +31,14 @@ __all__ = ["MAX_REPLY_BYTES", "NO_LIMITS", "ReplyLimits", "read_reply"]
 
 @dataclass(frozen=True, slots=True)
 class ReplyLimits:
-    """Limits that end a reply: `seconds` for all of it, and `max_tokens`, counted generously in characters."""
+    """Limits that end a reply: its `seconds`, and `max_tokens`, counted generously in characters."""
 
     max_tokens: int
     seconds: float
 
     @property
     def characters(self) -> int:
-        """More than so many tokens have in any language."""
+        """More characters than these tokens have in any language."""
         return 2 * CHARACTERS_A_TOKEN * self.max_tokens + 1_000
 
 
@@ -54,19 +54,19 @@ async def read_reply(
     tools: Sequence[str] = (),
     habit: ThoughtHabit | None = None,
 ) -> AsyncGenerator[StreamChunk]:
-    """Yield the chunks of a reply; the last has `finish`, and `usage` if the server's count can be right.
+    """Yield the chunks of a reply.
 
-    A reply beyond its limits is read no further: the last chunk then says so in `cut`. Tool calls are yielded whole,
-    before the last chunk. A refusal is text, and `finish` is then `refusal`.
+    The last chunk has `finish`, and `usage` if the server's count is plausible. Reading stops when a reply exceeds its
+    limits, and the last chunk's `cut` then says so. Tool calls are yielded whole, before the last chunk. A refusal is
+    text, and `finish` is then `refusal`.
 
     Args:
-        pieces: the body, as it arrives.
+        pieces: the body as it arrives.
         host: the server, for messages.
-        key: the key, which is left out of messages.
-        limits: what ends a reply that does not end.
-        tools: the functions that the model was offered; calls of these are also found in its text.
-        habit: how the model marks its thoughts, as earlier replies show; this one adds to it.
-
+        key: the key, which is removed from messages.
+        limits: limits for a reply that does not end.
+        tools: the functions that the model was offered. Calls of these are also found in its text.
+        habit: how the model marked its thoughts in earlier replies. This reply adds to it.
     Raises:
         ChatFailed: for an error, anything that is no chat reply, and a stream that ends with neither a finish reason
             nor an end mark.
@@ -102,7 +102,7 @@ async def read_reply(
 
 
 class _Reply:
-    """A reply as far as it has been read: parts become chunks."""
+    """The reply so far. Parts become chunks."""
 
     def __init__(self, limits: ReplyLimits, tools: Sequence[str], habit: ThoughtHabit | None) -> None:
         self._limits = limits
@@ -118,7 +118,7 @@ class _Reply:
 
     @property
     def is_over(self) -> bool:
-        """The reply has used up its limit."""
+        """Whether the reply has used up its limit."""
         return self._room < 0
 
     def read(self, part: Part, end: StreamEnd) -> Iterator[StreamChunk]:
@@ -129,7 +129,7 @@ class _Reply:
         self._refused = self._refused or bool(part.refusal)
         end.finish = part.finish or end.finish
         end.marked = end.marked or part.whole
-        most = max(self._room, 0) + 1_000  # of one piece: what is beyond the limit is never read
+        most = max(self._room, 0) + 1_000  # of one piece: text beyond the limit is never read
         text = self._surrogates.joined(part.text[:most]) + encodable(part.refusal[:most])
         pieces = self._thoughts.read(encodable(part.reasoning[:most]), text)
         heard = bool(part.reasoning or text)
@@ -137,14 +137,14 @@ class _Reply:
             heard = False
             yield chunk
         if heard and not self.is_over:
-            yield StreamChunk()  # something came that is held back
+            yield StreamChunk()  # received text is held back
         if self.is_over:
             end.cut_off(
                 f"went on beyond its limit of {pluralize(self._limits.max_tokens, 'token')}, and was ended"
             )
 
     def end(self, *, complete: bool) -> Iterator[StreamChunk]:
-        """Yield what was held back, and the tool calls."""
+        """Yield held-back text and the tool calls."""
         if self.is_over:
             return
         yield from self._without_calls(self._thoughts.end(complete=complete))
@@ -177,7 +177,7 @@ class _Reply:
                 yield chunk if text == chunk.text_delta else replace(chunk, text_delta=text)
 
     def _limited(self, chunks: Iterator[StreamChunk]) -> Iterator[StreamChunk]:
-        """The chunks up to the limit of characters. A thought that was text before is counted once."""
+        """Limit the chunks to the maximum characters. A thought that was text before is counted once."""
         for chunk in chunks:
             size = len(chunk.text_delta) + (0 if chunk.takes_back else len(chunk.reasoning_delta))
             self._characters += size
@@ -188,7 +188,7 @@ class _Reply:
 
 
 class _SurrogateJoiner:
-    """Joins characters that two pieces bring as `\\ud83d` and `\\ude00`; a half alone becomes �."""
+    """Joins surrogates that arrive as two pieces, `\\ud83d` and `\\ude00`. A single half becomes �."""
 
     def __init__(self) -> None:
         self._buffer = ""
@@ -211,7 +211,7 @@ def _require_end(end: StreamEnd, host: str) -> None:
 def _failed(message: str, host: str) -> ChatFailed:
     if not message:
         return ChatFailed(f"{host} broke the reply off.", hint=ASK_AGAIN)
-    if message.replace("_", "").isalnum() and message == message.lower():  # a word of a program
+    if message.replace("_", "").isalnum() and message == message.lower():  # a program's identifier
         return ChatFailed(f"{host} broke the reply off ({message}).", hint=ASK_AGAIN)
     return ChatFailed(f"{host} reported an error: {message}.", hint=ASK_AGAIN)
 

@@ -1,4 +1,4 @@
-"""Embeddings from any OpenAI-compatible `/embeddings`."""
+"""Embed with any OpenAI-compatible `/embeddings`."""
 
 import asyncio
 import binascii
@@ -38,17 +38,15 @@ _MODEL = "Check OPENQUERY_EMBEDDING_MODEL, or set it to local."
 class RemoteEmbedder:
     """Unit vectors from a server, 300 texts a call.
 
-    Vectors are asked for as base64 and decoded by orjson and numpy, not through the openai package: 300 of
-    1,536 dimensions take a tenth of the time. A server that answers with lists of numbers is understood
-    too. Overload and lost connections are tried again, up to `ATTEMPTS` times, after the wait that the server
-    asks for or a random one below `backoff` seconds, doubled each time. Redirects are not followed.
-
-    `client`, when given, must follow no redirects either.
+    Vectors are requested as base64 and decoded by orjson and numpy, not through the openai package: 300 vectors of
+    1,536 dimensions take a tenth of the time. Replies with lists of numbers are accepted too. After overload and lost
+    connections the request is repeated, up to `ATTEMPTS` times. The wait is the server's or a random time below
+    `backoff` seconds, doubled each time. Redirects are not followed, and `client`, when given, must not follow any.
     """
 
     batch = 300
     languages: frozenset[str] = frozenset()
-    """Unknown: servers do not tell."""
+    """Unknown, because servers do not report languages."""
 
     def __init__(
         self,
@@ -62,7 +60,7 @@ class RemoteEmbedder:
     ) -> None:
         self.model = model
         self.host = host_of(base_url)
-        self.identity = f"{model}@{self.host}"  # two servers may mean different models by one name
+        self.identity = f"{model}@{self.host}"  # two servers may use one name for different models
         self._service = ModelService(
             error=EmbedFailed,
             endpoint="embeddings",
@@ -83,19 +81,21 @@ class RemoteEmbedder:
         self._base64 = True
 
     async def reads_whole(self, text: str) -> bool:
-        """True: servers do not tell how long a text may be, and refuse one that is too long."""
+        """Return True: servers refuse texts that are too long. They do not report their limit."""
         return True
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
-        """Unit vectors: float32, shape (len(texts), dimensions), with their tokens as the server counted them, else estimated.
+        """Embed texts as unit vectors: float32, shape (len(texts), dimensions).
+
+        The usage has the server's token count, else an estimate.
 
         Raises:
-            EmbedFailed: when the server refuses, stays silent, or answers with anything but one finite,
-                non-zero vector of the same width for each text.
+            EmbedFailed: when the server refuses, stays silent, or answers with anything but one finite, non-zero vector of the
+                same width for each text.
         """
         if not texts:
             return Embeddings(np.empty((0, 0), dtype=np.float32))
-        # Servers refuse an empty input; it has no meaning to find either.
+        # Servers refuse an empty input, which has no meaning to find anyway.
         request: dict[str, Any] = {
             "model": self.model,
             "input": [encodable(text) if text.strip() else "-" for text in texts],
@@ -116,7 +116,7 @@ class RemoteEmbedder:
                 )
             except EmbedFailed as error:
                 if isinstance(error.__cause__, httpx.InvalidURL | httpx.UnsupportedProtocol | None):
-                    raise  # the address or the key cannot be one
+                    raise  # the address or the key is invalid
                 fault = error
             else:
                 body = parsed_body(response)
@@ -153,7 +153,7 @@ class RemoteEmbedder:
 
 
 def _status(response: httpx.Response, body: Any) -> int:
-    """The reply's status; some servers say 200 and put the true one into an error object."""
+    """Return the reply's status. Some servers send 200 with the true status in an error object."""
     if response.status_code == 200 and isinstance(body, dict) and isinstance(body.get("error"), dict):
         code = body["error"].get("code")
         return code if isinstance(code, int) and 400 <= code < 600 else 400
@@ -169,7 +169,7 @@ def _usage(usage: Any, texts: Sequence[str], identity: str) -> ModelUsage:
 
 
 def _vectors(body: dict[str, Any], count: int, identity: str) -> NDArray[np.float32]:
-    """The reply's vectors in the order of the texts, at unit length."""
+    """Return the reply's unit vectors, in the texts' order."""
 
     def broken(fault: str) -> EmbedFailed:
         return EmbedFailed(f"{identity} {fault}.", hint=f"Its vectors cannot be used. {_MODEL}")
@@ -191,7 +191,7 @@ def _vectors(body: dict[str, Any], count: int, identity: str) -> NDArray[np.floa
     vectors = np.empty((count, len(decoded[0])), dtype=np.float32)
     for index, vector in zip(indexes, decoded, strict=True):
         vectors[index] = vector
-    with np.errstate(over="ignore", invalid="ignore"):  # judged on the next line
+    with np.errstate(over="ignore", invalid="ignore"):  # checked on the next line
         lengths = np.sqrt(np.vecdot(vectors, vectors))[:, None]
     if not np.isfinite(lengths).all() or not lengths.all():
         raise broken("gave vectors that are not finite or have no length")
@@ -202,7 +202,7 @@ def _vectors(body: dict[str, Any], count: int, identity: str) -> NDArray[np.floa
 def _vector(value: Any) -> NDArray[np.float32]:
     if isinstance(value, str):
         return np.frombuffer(pybase64.b64decode(value, validate=True), dtype="<f4")
-    with np.errstate(over="ignore"):  # what becomes infinite is refused with the others
+    with np.errstate(over="ignore"):  # infinite values are refused with the others
         vector = np.asarray(value, dtype=np.float32)
     if vector.ndim != 1:
         raise ValueError("not a row of numbers")

@@ -1,4 +1,4 @@
-"""Any `/rerank` endpoint: in the shape of Jina, Cohere and vLLM, or in that of Text Embeddings Inference."""
+"""Rerank with any `/rerank` endpoint, in the format of Jina, Cohere and vLLM or of Text Embeddings Inference."""
 
 import math
 from collections.abc import Sequence
@@ -16,18 +16,18 @@ from core.ports import RERANK_DEPTH
 from core.text.sanitize import encodable, pluralize
 
 MAX_BATCH = 32
-"""Texts in one call: what Text Embeddings Inference takes by default."""
+"""The maximum texts in one call, the default of Text Embeddings Inference."""
 
 _CHECK = "Check OPENQUERY_RERANK_URL and OPENQUERY_RERANK_MODEL, or turn reranking off."
 
 
 class Reranker:
-    """Scores of a reranking model, on whatever scale it has.
+    """Scores of a reranking model, on its own scale.
 
-    The first call asks with `documents`, as Jina, Cohere and vLLM do; when that is refused as malformed, it
-    is asked again with `texts`, as Text Embeddings Inference does, and from then on so. Scores may come as
-    `relevance_score` or `score`, in any order, in a list or under `results` or `data`. `client` must follow
-    no redirects.
+    The first call uses `documents` as in the format of Jina, Cohere and vLLM. If that is refused as malformed, it is
+    repeated with `texts` as in Text Embeddings Inference, which is then used for later calls. Scores may be named
+    `relevance_score` or `score`, in any order, in a list or under `results` or `data`. `client` must follow no
+    redirects.
     """
 
     depth = RERANK_DEPTH
@@ -63,14 +63,14 @@ class Reranker:
 
     @property
     def identity(self) -> str:
-        """The model and where it runs."""
+        """The model and its host."""
         return f"{self.model or 'rerank'}@{self.host}"
 
     async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
-        """One finite score for each text, higher for better, and the tokens where the server tells them.
+        """Score each text, higher for better. The tokens are included if the server reports them.
 
         Raises:
-            RerankFailed: when the server refuses, stays silent, or gives anything else than that.
+            RerankFailed: when the server refuses, stays silent, or gives no finite score for a text.
         """
         scores = np.empty(len(texts), dtype=np.float32)
         usage: Usage | None = None
@@ -121,7 +121,7 @@ class Reranker:
 
 
 def _usage(body: Any) -> Usage | None:
-    """The tokens: under `usage` as Jina and vLLM tell them, or under `meta.tokens` as Cohere does."""
+    """Read the token usage. Jina and vLLM send it under `usage`, and Cohere under `meta.tokens`."""
     if not isinstance(body, dict):
         return None
     meta = body.get("meta")

@@ -1,4 +1,4 @@
-"""The HTTP client of the `openai` package: httpx2 from its version 3 on, httpx before."""
+"""The HTTP client of the `openai` package: httpx2 since its version 3, httpx before."""
 
 from importlib import import_module
 from typing import Any
@@ -7,10 +7,10 @@ _FIRST_WITH_HTTPX2 = 3
 
 
 def sdk_http() -> Any:
-    """Return the module of the HTTP client that the installed `openai` package uses.
+    """Return the HTTP client module of the installed `openai`.
 
-    Both have the same names. Other packages, such as LlamaIndex, need `openai` 2 beside OpenQuery. Importing the package
-    takes about a second.
+    Both modules have the same names. Other packages, such as LlamaIndex, need `openai` 2 together with OpenQuery.
+    Importing the package takes about a second.
     """
     import openai
 

@@ -1,1 +1,1 @@
-"""Arithmetic in integers for the embedder that ships: a model that uses it, and kernels that are exact."""
+"""Integer arithmetic for the included embedder: a model that uses it, and exact kernels."""

@@ -1,8 +1,8 @@
-"""Whether products of 8-bit integers are exact in the kernels that ONNX Runtime has for this CPU.
+"""Test whether ONNX Runtime's kernels multiply 8-bit integers exactly on this CPU.
 
-CPUs of x86-64 without VNNI add two such products in 16 bits, which overflows without notice. ONNX Runtime has slower
-kernels for them, which it takes everywhere once asked, also on CPUs that need none. Flags of the CPU tell less than a
-product: kernels are chosen by the library, and a virtual machine may hide or invent a flag.
+x86-64 CPUs without VNNI add two such products in 16 bits, which overflows without notice. ONNX Runtime has slower
+kernels for them, which it uses on every CPU once requested. A product is more reliable than the CPU's flags: the
+library chooses kernels, and a virtual machine may hide or invent a flag.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from numpy.typing import NDArray
 from core.adapters.models.integers.onnx_runtime import onnx_runtime
 
 SLOW_AND_EXACT = ("session.x64quantprecision", "1")
-"""The option of a session for CPUs whose fast kernels overflow: twice the time, and the same result as on others."""
+"""The session option for CPUs whose fast kernels overflow: twice the time, but the same result as on others."""
 
 _DEPTH, _WIDTH = 64, 32
 _ROWS = (1, 8)
-"""A single row has a kernel of its own."""
+"""A single row has a separate kernel."""
 _LARGEST = 255 * 127
-"""A product of the largest unsigned and signed bytes; two of them need 17 bits."""
+"""A product of the largest unsigned and signed bytes. Two of them need 17 bits."""
 
 
 @functools.cache
 def overflow() -> bool:
-    """Return whether the fast kernels overflow on this CPU, by trying."""
+    """Test whether the fast kernels overflow on this CPU."""
     return not all(np.array_equal(_product(rows), _expected(rows)) for rows in _ROWS)
 
 
 def describe() -> str:
-    """Return which kernels embed on this machine, in words."""
+    """Describe the kernels that embed on this machine."""
     if overflow():
         return "8-bit kernels: slow, as the fast ones overflow on this CPU (no VNNI)"
     return "8-bit kernels: fast"
@@ -43,7 +43,7 @@ def _expected(rows: int) -> NDArray[np.int32]:
 
 
 def _product(rows: int) -> Any:
-    """The largest product of so many rows, by the fast kernels."""
+    """Compute the largest product of `rows` rows, by the fast kernels."""
     onnxruntime = onnx_runtime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -53,10 +53,10 @@ def _product(rows: int) -> Any:
 
 
 def largest_product() -> bytes:
-    """Return an ONNX file that multiplies `x` (uint8) by a constant matrix of 127 (int8).
+    """Build an ONNX file that multiplies `x` by a matrix. `x` is uint8, and the constant int8 matrix has values of 127.
 
-    Written by hand, as the package `onnx` takes longer to import than the product to compute. The numbers of fields
-    are those of onnx.proto.
+    Written by hand, because importing the package `onnx` takes longer than computing the product. Field numbers are
+    those of onnx.proto.
     """
     weights = _message((1, _DEPTH), (1, _WIDTH), (2, 3), (8, b"w"), (9, b"\x7f" * (_DEPTH * _WIDTH)))
     node = _message((1, b"x"), (1, b"w"), (2, b"y"), (4, b"MatMulInteger"))
@@ -70,7 +70,7 @@ def _value(name: bytes, element_type: int) -> bytes:
 
 
 def _message(*fields: tuple[int, int | bytes]) -> bytes:
-    """A message of Protocol Buffers."""
+    """Encode a message of Protocol Buffers."""
     parts: list[bytes] = []
     for number, value in fields:
         if isinstance(value, int):

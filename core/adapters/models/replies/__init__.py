@@ -1,1 +1,1 @@
-"""Readers of chat replies as servers really send them: frames, messages, thoughts and tool calls."""
+"""Readers of chat replies as real servers send them: frames, messages, thoughts and tool calls."""

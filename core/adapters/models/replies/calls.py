@@ -1,4 +1,4 @@
-"""Tool calls of a streamed reply, which come in pieces, whole, repeated, or under wrong indexes."""
+"""Tool calls of a streamed reply, which arrive in pieces, whole, repeated, or with wrong indexes."""
 
 import json
 import re
@@ -13,7 +13,7 @@ UNNAMED = "unnamed"
 
 
 _MOST_CALLS, _MOST_CHARACTERS = 200, 20_000
-"""Calls of a reply, and characters of the arguments of one: far above what any tool takes."""
+"""Calls of a reply, and characters of a call's arguments: far above any tool's needs."""
 _FENCED = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
 _AFTER_NAME = re.compile(r"[<|\s(]")
 _BEFORE_NAME = re.compile(r"[.:/]")
@@ -21,7 +21,7 @@ _BEFORE_NAME = re.compile(r"[.:/]")
 
 @dataclass(slots=True)
 class _Part:
-    """A call as far as it has come."""
+    """A call so far."""
 
     id: str
     index: int | None
@@ -34,20 +34,20 @@ class _Part:
 
 
 class ToolCallAssembler:
-    """Puts tool calls together from the pieces in which a stream brings them.
+    """Joins the pieces of streamed tool calls.
 
-    A piece belongs to the call with its id, else with its index, else to the latest. It begins a new call if that
-    call is whole, or if it has another id or name and arguments that begin anew: servers give the same index to
-    several calls, a new id to each piece of one, and a call without an id gets one.
+    A piece belongs to the call with its id, else with its index, else to the latest call. It begins a new call if that
+    call is whole, or if it has another id or name and its arguments begin again. This is needed because servers give
+    the same index to several calls, or a new id to each piece of one. A call without an id gets one.
     """
 
     def __init__(self, names: Sequence[str] = ()) -> None:
-        """`names` are the functions that the model was offered."""
+        """Assemble calls of the functions `names`, which the model was offered."""
         self._names = names
         self._parts: list[_Part] = []
 
     def read(self, deltas: Any) -> None:
-        """Add the `tool_calls` of a delta or message, whatever a server has sent there."""
+        """Add the `tool_calls` of a delta or message. A server may have sent any value there."""
         for delta in deltas if isinstance(deltas, list) else [deltas]:
             if isinstance(delta, dict):
                 self._add(delta)
@@ -71,7 +71,7 @@ class ToolCallAssembler:
         part = self._part_of(call_id, index)
         if part is None or self._begins_anew(part, call_id, name, arguments, index):
             if part is None and not name and not call_id and self._parts:
-                part = self._parts[-1]  # its index was changed on the way
+                part = self._parts[-1]  # the server changed its index
             elif len(self._parts) >= _MOST_CALLS:
                 return
             else:
@@ -82,7 +82,7 @@ class ToolCallAssembler:
         part.arguments = _joined(part.arguments, arguments)[:_MOST_CHARACTERS]
 
     def _part_of(self, call_id: str, index: int | None) -> _Part | None:
-        """The latest call with the id or the index; the latest call for a piece with neither."""
+        """Find the latest call with the id or index. A piece with neither belongs to the latest call."""
         for part in reversed(self._parts):
             if call_id and part.id == call_id:
                 return part
@@ -106,7 +106,7 @@ class ToolCallAssembler:
         return begins and is_other and not arguments.startswith(part.arguments or "\0")
 
     def _name(self, name: str) -> str:
-        """The name as it was offered, without what some servers put around it."""
+        """Find the offered name, without a server's additions."""
         return offered_name(name, self._names)
 
     def _joined_name(self, name: str, piece: str) -> str:
@@ -118,7 +118,7 @@ class ToolCallAssembler:
 
     @property
     def begun(self) -> bool:
-        """Whether there is any call."""
+        """Whether there is a call."""
         return any(part.name or part.arguments for part in self._parts)
 
     def calls(self) -> Sequence[ToolCall]:
@@ -148,14 +148,14 @@ def _index(value: Any) -> int | None:
 
 
 def _written(arguments: Any) -> str:
-    """The arguments as a text, where a server may send an object."""
+    """Convert the arguments to text. A server may send an object."""
     if isinstance(arguments, dict):
         return json.dumps(arguments, ensure_ascii=False)
     return content_text(arguments)
 
 
 def _joined(arguments: str, piece: str) -> str:
-    """The arguments with a further piece, which may repeat and extend them."""
+    """Join the arguments with the next piece, which may repeat and extend them."""
     begun = arguments.strip()
     if is_object(begun) and is_object(piece):  # the whole again, or for the first time
         return arguments if piece.strip() == "{}" else piece
@@ -167,7 +167,7 @@ def _joined(arguments: str, piece: str) -> str:
 
 
 def offered_name(name: str, names: Sequence[str]) -> str:
-    """Return a function's name as it was offered: without a prefix, tokens after it, and in its case."""
+    """Return a function's name as it was offered. A prefix and additional tokens are removed, and case is ignored."""
     stripped = name.strip()
     for bare in (
         stripped,
@@ -180,7 +180,7 @@ def offered_name(name: str, names: Sequence[str]) -> str:
 
 
 def unwrapped(arguments: str) -> str:
-    """Return arguments that are an object, where they are in a fence, JSON within a JSON text, or nothing at all."""
+    """Unwrap arguments that should be a JSON object. They may be in a fence, JSON within a JSON text, or empty."""
     text = arguments.strip()
     if fenced := _FENCED.fullmatch(text):
         text = fenced[1].strip()
@@ -196,7 +196,7 @@ def unwrapped(arguments: str) -> str:
 
 
 def is_object(text: str) -> bool:
-    """Whether a text is one JSON object."""
+    """Check that a text is one JSON object."""
     if not text.strip().startswith("{") or not text.rstrip().endswith("}"):
         return False
     try:

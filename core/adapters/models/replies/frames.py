@@ -1,6 +1,6 @@
-"""Frames of a streamed reply: server-sent events, JSON by lines, or one whole body.
+"""Split a streamed reply into frames: server-sent events, JSON lines, or one whole body.
 
-Relays send frames that carry nothing of a reply: empty data, comments wrapped as data, events of other names. They are
+Relays send frames without a part of a reply: empty data, comments wrapped as data, events of other names. They are
 skipped and counted.
 """
 
@@ -18,18 +18,18 @@ from core.adapters.models.sdk_http import sdk_http
 from core.errors import ChatFailed
 
 MAX_REPLY_BYTES = 50_000_000
-"""Bytes. A model's longest reply in the wordiest framing is a tenth of it."""
+"""The maximum bytes. A model's longest reply in the most verbose framing is a tenth of it."""
 ASK_AGAIN = "Ask again, or pick another model."
 CHECK_ADDRESS = "Check the base URL; most end in /v1."
 
 _MAX_EVENT_BYTES = 4_000_000
 _USAGE_WAIT = 2.0
-"""Seconds to wait for the token counts once the reply itself is complete."""
+"""Seconds to wait for the token counts after the reply itself is complete."""
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
 _FIELD = re.compile(rb"[ \t]*(data|event|id|retry)[ \t]*:[ ]?(.*)", re.IGNORECASE | re.DOTALL)
 _DATA_AGAIN = re.compile(r"(?:data:\s*)+", re.IGNORECASE)
 _MOST_LINES, _MOST_REST = 16, 200_000
-"""Lines of data that are tried as JSON before their end, and lines of a body that is not streamed."""
+"""The maximum data lines tried as JSON before their end, and lines of an unstreamed body."""
 _LONGEST_ERROR = 1_000
 _END_MARKS = frozenset(("[done]", "done", '"[done]"', '"done"', "<|done|>"))
 _ERROR_TEXT = re.compile(
@@ -42,15 +42,15 @@ _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 
 @dataclass(slots=True)
 class StreamEnd:
-    """Everything known about the end of a stream so far."""
+    """The known facts on the end of a stream."""
 
     finish: str = ""
     marked: bool = False
-    """An end mark has come, or a whole body that needs none."""
+    """Whether an end mark has arrived, or a whole body that needs none."""
     cut: str = ""
-    """Why the reply is ended from this side, or ""."""
+    """The reason why this side ended the reply, or ""."""
     skipped: int = 0
-    """Frames that carried nothing of a reply."""
+    """The number of frames without a part of a reply."""
 
     def cut_off(self, why: str) -> None:
         """End the reply from this side."""
@@ -59,14 +59,14 @@ class StreamEnd:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The data of one event, and the name of the event if the server gave one."""
+    """The data of one event, and the event's name if the server gave it."""
 
     data: str
     event: str = ""
     whole: bool = False
-    """The data is a whole body or line of JSON: the server sends no events."""
+    """Whether the data is a whole body or JSON line, because the server sends no events."""
     last: bool = False
-    """Nothing follows, and nothing closed the event."""
+    """Whether this is the last frame, and the event was not closed."""
 
 
 async def frames(
@@ -74,12 +74,12 @@ async def frames(
 ) -> AsyncGenerator[Frame]:
     """Yield the frames of a reply, or the whole body if it has none.
 
-    Lines end at CR, LF or both and nowhere else: a U+2028 inside a JSON string is text. Once `end`
-    has a finish reason only counts are missing, and a broken or idle connection ends the stream quietly.
-    After `seconds` the stream is cut off.
+    Lines end only at CR, LF or both. A U+2028 inside a JSON string is text. After `end` has a finish reason, only
+    counts are missing, and a broken or idle connection ends the stream without an error. After `seconds` the stream is
+    cut off.
 
     Raises:
-        ChatFailed: for a broken connection, and a reply beyond all measure.
+        ChatFailed: for a broken connection, or a reply that is too large.
     """
     reader = _FrameReader()
     async for piece in _received(pieces, host, end, seconds):
@@ -116,7 +116,7 @@ async def _received(
 
 
 class _FrameReader:
-    """Splits bytes that arrive in pieces into frames."""
+    """Splits received pieces of bytes into frames."""
 
     def __init__(self) -> None:
         self._buffer = b""
@@ -153,11 +153,11 @@ class _FrameReader:
                 self._event = value.decode(errors="replace").strip().lower()
         elif line.lstrip()[:1] == b":":
             self._has_comments = True
-        elif line.lstrip()[:1] == b"{" and not self._rest and _is_whole(line):  # JSON by lines
+        elif line.lstrip()[:1] == b"{" and not self._rest and _is_whole(line):  # JSON lines
             self._has_frames = True
             yield Frame(line.decode(errors="replace"), whole=True)
         elif self._data and not self._is_whole():
-            self._data.append(line)  # JSON over several lines, only the first of which has the field's name
+            self._data.append(line)  # JSON over several lines, only the first with the field's name
         elif not self._has_frames:
             if len(self._rest) < _MOST_REST:
                 self._rest.append(line)
@@ -166,7 +166,7 @@ class _FrameReader:
             yield Frame(line.decode(errors="replace"))
 
     def _is_whole(self) -> bool:
-        """Whether the data so far is one JSON object. Data of many lines waits for its blank line."""
+        """Check that the data is one JSON object. Data of many lines waits for its blank line."""
         return 0 < len(self._data) <= _MOST_LINES and _is_whole(b"\n".join(self._data))
 
     def _flush(self) -> Iterator[Frame]:
@@ -176,7 +176,7 @@ class _FrameReader:
         self._data, self._event = [], ""
 
     def end(self) -> Iterator[Frame]:
-        """Yield the last frame, which nothing closes, or the whole body."""
+        """Yield the last unclosed frame, or the whole body."""
         last, self._buffer = self._buffer, b""
         if _FIELD.fullmatch(last) or last.lstrip()[:1] == b":":
             yield from self._line(last)
@@ -203,9 +203,9 @@ def _is_whole(data: bytes) -> bool:
 
 
 def parsed_frame(frame: Frame, host: str, end: StreamEnd) -> list[dict[str, Any]]:
-    """Return the JSON objects of a frame, none if it carries nothing of a reply.
+    """Return a frame's JSON objects. The result is empty if it has no part of a reply.
 
-    An end mark is told to `end`, and so is a frame that is skipped.
+    An end mark is recorded in `end`, and so is a skipped frame.
 
     Raises:
         ChatFailed: for damaged JSON, and a whole body that is no chat reply.
@@ -237,7 +237,7 @@ def parsed_frame(frame: Frame, host: str, end: StreamEnd) -> list[dict[str, Any]
 
 
 def _objects(text: str) -> tuple[list[dict[str, Any]], bool]:
-    """The JSON objects of a text, one after the other, and whether the rest is no JSON."""
+    """Parse consecutive JSON objects in a text. The second result is whether the remainder is no JSON."""
     values, place = list[dict[str, Any]](), 0
     try:
         while place < len(text):

@@ -1,4 +1,4 @@
-"""Marks by which models and chat templates set thoughts apart from the answer.
+"""Marks by which models and chat templates separate thoughts from the answer.
 
 Each family was seen in replies of real servers: tags, brackets, special tokens and channels.
 """
@@ -70,7 +70,7 @@ _HEADER = re.compile(
     r"(?:<[|a-z]{0,12})?",
     re.IGNORECASE,
 )
-"""A channel's header that is not whole."""
+"""An incomplete header of a channel."""
 _BEGUN_BARE = re.compile(
     r"assistant\s?(?:f(?:i(?:n(?:a)?)?)?)?|assistan|assista|assist|assis|assi|ass|as|a", re.IGNORECASE
 )
@@ -88,8 +88,8 @@ _LONGEST = 240
 def next_mark(text: str, start: int, family: str, *, calls: bool) -> Mark | None:
     """Return the first mark at or after `start`, or None.
 
-    `family` is that of the thought that the text is in: some marks end a thought of their own family only. With
-    `calls`, a channel that is addressed to a tool is no thought, and is left in the text.
+    `family` is the current thought's, because some marks end only a thought of their own family. With `calls`, a
+    channel that is addressed to a tool is no thought and stays in the text.
     """
     for match in _PATTERN.finditer(text, start):
         groups = match.groupdict()
@@ -97,7 +97,7 @@ def next_mark(text: str, start: int, family: str, *, calls: bool) -> Mark | None
         if (_ONLY_WITHIN.get(found, family) != family) or (calls and "to=" in match[0]):
             continue
         if found == "start" and _HEADER.fullmatch(text, match.start()):
-            continue  # a header that is not whole
+            continue  # an incomplete header
         return Mark(*_classified(found, groups), match.start(), match.end())
     return None
 
@@ -137,9 +137,9 @@ def _classified(family: str, groups: dict[str, str | None]) -> tuple[Kind, str]:
 
 
 def held_back(text: str, family: str, *, headed: bool) -> int:
-    """Return how many characters at the end of a text may be the beginning of a mark.
+    """Count the final characters that may begin a mark.
 
-    `family` is that of the thought that the text is in, and `headed` tells that it begins with a heading of thoughts.
+    `family` is the current thought's. `headed` says that the text begins with a heading of thoughts.
     """
     tail = text[-_LONGEST:]
     for token in ("<|start|>", "<|channel|>"):

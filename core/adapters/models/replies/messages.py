@@ -1,6 +1,6 @@
-"""Parts of a reply's JSON: text, reasoning, tool calls, refusal, token counts, finish reason and errors.
+"""Read the parts of a reply's JSON: text, reasoning, calls, refusal, usage, finish reason and errors.
 
-Servers name and shape them differently. Each part is looked for under all its known names.
+Servers name and structure them differently. Each part is searched under all its known names.
 """
 
 import json
@@ -18,7 +18,7 @@ REFUSAL = "refusal"
 ERROR = "error"
 
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
-"""Fields of thoughts, the fullest first: a server that sends several repeats the same words in each."""
+"""Fields of thoughts, the most complete first: a server that sends several repeats the same words in each."""
 _PLAIN_FIELDS = frozenset(("content", "role", "tool_calls", "refusal", "name", "annotations", "audio"))
 _REASONING_NAME = re.compile(r"reason|think|thought|cot_|chain_of", re.IGNORECASE)
 _NO_REASONING = re.compile(
@@ -51,11 +51,11 @@ _CLASSES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
     ("tool_calls", re.compile(r"tool|function", re.IGNORECASE)),
 )
-"""What a finish reason means, the gravest first. Any other reason is a normal end."""
+"""The meanings of finish reasons, the most serious first. Any other reason is a normal end."""
 _NO_REASON = frozenset(("", "null", "none", "unspecified", "finish_reason_unspecified"))
 _NO_ERROR = frozenset(("", "0", "200", "ok", "success", "none", "null", "false"))
 _MOST_TOKENS = 20_000_000
-"""No request takes more tokens, so a larger count is none."""
+"""Larger token counts are errors, because no request needs so many tokens."""
 
 
 @dataclass(slots=True)
@@ -69,14 +69,14 @@ class Part:
     finish: str = ""
     """The meaning of the finish reason, or ""."""
     reason: str = ""
-    """The finish reason in the words of the provider."""
+    """The provider's finish reason."""
     usage: Mapping[str, Any] | None = None
     error: str | None = None
-    """The message of an error, which may be empty; None without one."""
+    """The message of an error, which may be empty. None without an error."""
     whole: bool = False
-    """The message is complete and not a piece of one."""
+    """Whether the message is complete and not a piece."""
     is_reply: bool = True
-    """Whether the JSON is a part of a chat reply at all."""
+    """Whether the JSON is a part of a chat reply."""
 
 
 class MessageReader:
@@ -86,9 +86,9 @@ class MessageReader:
         self._key = key
         self._index: Any = None
         self._streamed = Part()
-        """All that deltas have brought: a whole message only repeats it."""
+        """The joined deltas. A whole message only repeats them."""
         self._message = ""
-        """The text of whole messages so far: some servers repeat and extend it in each frame."""
+        """The text of whole messages so far. Some servers repeat and extend it in each frame."""
 
     def read(self, value: dict[str, Any]) -> Part:
         """Return the parts of one JSON object."""
@@ -175,7 +175,7 @@ def _read_fields(message: dict[str, Any], part: Part) -> None:
 
 
 def _thoughts_in(message: dict[str, Any]) -> str:
-    """The reasoning in a field of a message, under a known name or another that means it."""
+    """Find the reasoning field of a message, under a known or similar name."""
     if _PLAIN_FIELDS.issuperset(message):
         return ""
     others = (name for name in message if _REASONING_NAME.search(name) and not _NO_REASONING.search(name))
@@ -184,7 +184,7 @@ def _thoughts_in(message: dict[str, Any]) -> str:
 
 
 def _content(content: Any) -> tuple[str, str, str, list[Any]]:
-    """The text, reasoning, refusal and tool calls of a content, which may be a text, a part or a list of parts."""
+    """Read a content's text, reasoning, refusal and tool calls. The content is a text, a part or a list of parts."""
     text, reasoning, refusal, calls = "", "", "", list[Any]()
     for part in content if isinstance(content, list) else [content]:
         if isinstance(part, str):
@@ -204,7 +204,7 @@ def _content(content: Any) -> tuple[str, str, str, list[Any]]:
 
 
 def reasoning_text(value: Any, depth: int = 4) -> str:
-    """Return the words of a reasoning field, however its parts are nested."""
+    """Join the words of a reasoning field. Its parts may be nested."""
     if isinstance(value, str):
         return value
     if depth and isinstance(value, list):
@@ -219,7 +219,7 @@ def reasoning_text(value: Any, depth: int = 4) -> str:
 
 
 def _finish_of(value: dict[str, Any], choice: dict[str, Any]) -> tuple[str, str]:
-    """The provider's finish reason and its meaning; the gravest where several are given."""
+    """Return the most serious finish reason and its meaning."""
     names = ("finish_reason", "native_finish_reason", "finishReason")
     reasons = [reason for name in names if choice.get(name) and (reason := _reason(choice[name]))]
     if not reasons:
@@ -252,7 +252,7 @@ def _is_error(value: Any) -> bool:
 
 
 def _innermost(error: Any, depth: int = 4) -> Any:
-    """The error that others wrap: in a list, in a field, or as JSON in a text."""
+    """Find the error inside its wrappers: a list, a field, or JSON in a text."""
     if isinstance(error, str) and error.lstrip()[:1] == "{":
         try:
             error = json.loads(error, strict=False)
@@ -267,7 +267,7 @@ def _innermost(error: Any, depth: int = 4) -> Any:
 
 
 def complaint(value: Mapping[str, Any], key: str) -> str:
-    """Return what an object that is no part of a reply complains about, or ""."""
+    """Return the complaint in a non-reply object, or ""."""
     detail = value.get("detail")
     if isinstance(detail, list):
         detail = next((row.get("msg") for row in detail if isinstance(row, dict)), "")
@@ -278,7 +278,7 @@ def complaint(value: Mapping[str, Any], key: str) -> str:
 
 
 def _says_error(value: dict[str, Any]) -> bool:
-    """Whether an object that is no chunk says in another way that something failed."""
+    """Check for other signs of failure in an object."""
     kinds = (content_text(value.get(name)).lower() for name in ("object", "type", "status"))
     return (
         any("error" in kind or kind in ("failed", "failure") for kind in kinds)
@@ -288,7 +288,7 @@ def _says_error(value: dict[str, Any]) -> bool:
 
 
 def _with_message(error: Any) -> Any:
-    """An error whose words are under `message`, where they are under another name."""
+    """Move an error's words to `message`. They may be under another name."""
     if not isinstance(error, dict) or (isinstance(error.get("message"), str) and error["message"]):
         return error
     names = ("error_msg", "error_message", "errmsg", "msg", "detail", "description", "reason", "code", "type")
@@ -317,10 +317,10 @@ def _usage_of(value: dict[str, Any], choice: dict[str, Any]) -> Mapping[str, Any
 
 
 def believable_usage(counts: Mapping[str, Any] | None, characters: int, limit: int) -> Usage | None:
-    """Return the counted tokens of a reply, or None where they cannot be right.
+    """Return the token counts, or None if implausible.
 
-    They cannot be right if one is negative or beyond all measure, or if there are no tokens for a reply of that
-    many characters. `limit` is the number of tokens that was asked for.
+    They are implausible if one is negative or far too large, or if there are no tokens for a reply of `characters`
+    characters. `limit` is the requested number of tokens.
     """
     if counts is None:
         return None

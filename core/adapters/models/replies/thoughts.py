@@ -1,7 +1,7 @@
-"""Separation of a reply's text into thoughts and answer, however its pieces are cut.
+"""Separate a reply's text into thoughts and answer, independent of how its pieces are cut.
 
-Nothing is passed on as text while a mark may still make a thought of it. Marks in code, and in text about such marks,
-are text.
+Text is not passed on while a mark may still turn it into a thought. Marks in code, and in text about such marks, are
+text.
 """
 
 import re
@@ -23,7 +23,7 @@ _QUOTES = "`\"'“”‘’«»„("
 _FENCE = re.compile(r" {0,3}(?:[-*+]\s+|\d+[.)]\s+|>\s?)*(`{3,}|~{3,})(.*)")
 _BACKTICKS = re.compile(r"`+")
 _OPENING_CHARACTERS = 100
-"""Characters of a reply that tell whether it begins as a thought."""
+"""The number of first characters that show whether a reply begins as a thought."""
 _ACTS = (
     r"(?:is|was|has|had|asks?|asked|wants?|wanted|needs?|says?|said|provided?s?|gave|gives|would|seems?|mentions?"
     r"|mentioned|requests?|requested|wrote|writes|query|question|request|prompt|message)(?=\W)"
@@ -55,18 +55,18 @@ _THOUGHT_OPENING = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""How models begin to think. A text that begins so is held back until it ends, or a mark shows what it is."""
+"""Phrases with which models begin to think. Such a text is held back until it ends or a mark shows its kind."""
 
 _MAY_OPEN = re.compile(
     r"\s*(?:the\s(?:user|person|human)|(?:ok(?:ay)?|alright|hm+)[,.!…]*(?:\s(?:so|the|let)?)?|let|let['’]s?)\W*",
     re.IGNORECASE,
 )
-"""Words that hardly begin an answer: whether they begin a thought, the next word tells."""
+"""Words that rarely begin an answer. The next word shows whether they begin a thought."""
 
 
 @dataclass(slots=True)
 class ThoughtHabit:
-    """Whether a model ends thoughts that no mark has begun, as its earlier replies show."""
+    """Whether a model's earlier replies ended thoughts without an opening mark."""
 
     unopened: bool = False
 
@@ -74,53 +74,53 @@ class ThoughtHabit:
 class ThoughtSplitter:
     """Separates thoughts from the answer in a reply that arrives in pieces.
 
-    A mark that ends a thought without a beginning makes a thought of all text before it. If some of that was passed
-    on, the chunk has `takes_back`. A model with this habit is held back until the mark, and so is a text that begins
-    as thoughts do, unless tools are offered: nobody reads along then.
+    A closing mark without an opening mark makes a thought of all text before it. If some of that was passed on, the
+    chunk has `takes_back`. The text of a model with this habit is held back until the mark. So is a text that begins
+    like thoughts, unless tools are offered, because then nobody reads the stream.
     """
 
     def __init__(self, habit: ThoughtHabit | None = None, *, calls: bool = False) -> None:
-        """With `calls`, channels that are addressed to tools stay in the text."""
+        """Keep channels addressed to tools in the text if `calls` is set."""
         self._habit, self._calls = habit or ThoughtHabit(), calls
         self._buffer = ""
-        """What has arrived and is not decided."""
+        """Received text that is not decided yet."""
         self._family = ""
-        """The family of the mark that has begun a thought; "" within text."""
+        """The family of the current thought's opening mark, or "" within text."""
         self._channels = False
         self._text = ""
-        """The text since the latest end of a thought that no mark began."""
+        """The text since the latest thought without an opening mark."""
         self._shown = 0
-        """Characters of `_text` that were passed on."""
+        """The number of characters of `_text` that were passed on."""
         self._suspect = self._habit.unopened
         self._code = _CodeTracker()
         self._mentions = 0
-        """Marks of beginnings that are part of the text."""
+        """The number of opening marks that are part of the text."""
         self._closing: Mark | None = None
-        """An end without a beginning, until it is known what follows."""
+        """A closing mark without an opening mark, until the following text is known."""
         self._closed = False
-        """A thought has ended."""
+        """Whether a thought has ended."""
         self._wrapped = False
         self._gap = ""
-        """White space before a thought, since text that follows needs no more of it."""
+        """White space before a thought, which the following text need not repeat."""
         self._after = False
-        """Only white space has come since the latest thought."""
+        """Whether only white space has arrived since the latest thought."""
         self._thought_space = self._last = ""
         self._thought_begun = self._thoughts = False
 
     # --- what arrives ---
 
     def read(self, reasoning: str, content: str) -> Iterator[StreamChunk]:
-        """Yield the chunks that a piece decides: `reasoning` has a field of its own, `content` may hold marks."""
+        """Yield the chunks that a piece decides. `reasoning` has a separate field, and `content` may have marks."""
         if reasoning:
             if not self._text and not self._buffer:
-                self._suspect = False  # its server knows thoughts from text
+                self._suspect = False  # the server separates thoughts from text
             self._thoughts = True
             yield StreamChunk(reasoning_delta=reasoning)
         self._buffer += content
         yield from self._advance(final=False)
 
     def end(self, *, complete: bool = True) -> Iterator[StreamChunk]:
-        """Yield what was held back. A text that may be a thought is one if the reply is not complete."""
+        """Yield held-back text. In an incomplete reply, text that may be a thought counts as a thought."""
         yield from self._advance(final=True, complete=complete)
         if self._closing:
             yield from self._close_unopened(self._closing, followed=False)
@@ -158,7 +158,10 @@ class ThoughtSplitter:
                 yield from self._pass(rest)
 
     def _bare_channel(self, *, final: bool) -> int | None:
-        """Where the text begins after the name of a first channel without its tokens; None while that is open."""
+        """Find the text after a bare first channel name.
+
+        Its special tokens are missing. None while that is undecided.
+        """
         text = self._buffer.lstrip()
         if not text:
             return 0
@@ -174,7 +177,7 @@ class ThoughtSplitter:
         return next_mark(self._buffer, place, self._family, calls=self._calls)
 
     def _counts(self, mark: Mark, place: int, *, final: bool) -> bool | None:
-        """Whether a mark is one and no part of the text; None while that depends on what follows."""
+        """Check that a mark is used and not part of the text. None while that depends on later text."""
         before, after = self._buffer[place : mark.start], self._buffer[mark.end :]
         if self._family:
             return self._ends_thought(mark, before, after, final=final)
@@ -214,7 +217,7 @@ class ThoughtSplitter:
                 return False if after.strip() else True if final else None
 
     def _is_headed(self, more: str) -> bool:
-        """Whether the text begins with a heading of thoughts."""
+        """Check for a heading of thoughts at the text's beginning."""
         return not self._closed and bool(HEADED.match(self._text[:100] + more[:100]))
 
     def _ends_thought(self, mark: Mark, before: str, after: str, *, final: bool) -> bool | None:
@@ -232,7 +235,7 @@ class ThoughtSplitter:
                 return False
 
     def _opens(self, line: str, after: str, *, final: bool) -> bool | None:
-        """Whether a beginning within text is one: it stands at a break, or words follow it directly."""
+        """Check that an opening mark within text is used. It is at a break, or words follow it directly."""
         if line and line[-1] in _QUOTES:
             return False
         following = after.lstrip(" \t")
@@ -248,7 +251,7 @@ class ThoughtSplitter:
         return is_words and (at_break or not spaced)
 
     def _closes(self, line: str, after: str, *, final: bool) -> bool | None:
-        """Whether an end without a beginning is one, and not a word of a text about such marks."""
+        """Check that an unopened closing mark is used. It may be a word of a text about such marks."""
         if self._mentions:
             return False
         following = after.lstrip(" \t")
@@ -260,7 +263,7 @@ class ThoughtSplitter:
         return at_break and following[0] not in ",;:.)`'”’"
 
     def _turn(self, mark: Mark) -> Iterator[StreamChunk]:
-        """Do what a mark says."""
+        """Process a mark."""
         if mark.family == "channel":
             self._channels = True
         match mark.kind:
@@ -292,7 +295,7 @@ class ThoughtSplitter:
         self._suspect = self._suspect and bool(self._text)
 
     def _close_unopened(self, mark: Mark, *, followed: bool) -> Iterator[StreamChunk]:
-        """Make a thought of the text before an end that has no beginning."""
+        """Turn text before an unopened closing mark into a thought."""
         self._closing = None
         if not followed and self._closed:
             return  # a stray mark at the end of the answer
@@ -316,7 +319,10 @@ class ThoughtSplitter:
         yield from self._pass_thought(piece) if self._family else self._pass_text(piece)
 
     def _pass_thought(self, piece: str) -> Iterator[StreamChunk]:
-        """Pass on words of a thought. White space around it is left out, and a line end parts it from the last."""
+        """Pass on words of a thought.
+
+        White space around it is dropped, and a line end separates it from the last thought.
+        """
         self._last = piece[-1]
         piece = self._thought_space + piece
         if not self._thought_begun:
@@ -362,7 +368,7 @@ class ThoughtSplitter:
 
 
 def _joining(text: str, gap: str) -> str:
-    """The white space that joins a text with what follows a thought."""
+    """Return the white space that joins text around a thought."""
     if not text:
         return ""
     space = text[len(text.rstrip()) :]
@@ -374,7 +380,7 @@ def _joining(text: str, gap: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _CodeTracker:
-    """What a text is in: its last line, and the fence of a code block that is open."""
+    """The code context of a text: its last line, and the fence of an open code block."""
 
     line: str = ""
     fence: str = ""

@@ -1,7 +1,7 @@
-"""Tool calls that a model writes into its text, as servers leave them that do not know its format.
+"""Find tool calls in a model's text, for servers that do not know the model's format.
 
-Calls are recognised by what they contain, a function that was offered and its arguments: as JSON, as tags, as a
-Python call, with any marks around them.
+Calls are recognised by an offered function and its arguments: as JSON, as tags, as a Python call, with any marks around
+them.
 """
 
 import json
@@ -20,7 +20,7 @@ _MARK = re.compile(
     r"|<\|channel\|>\w+ to=functions|<\|tool_calls?_section_begin\|>",
     re.IGNORECASE,
 )
-"""Marks that say that a call follows."""
+"""Marks that announce a call."""
 _LEFTOVER = re.compile(
     r"function<｜tool▁sep｜>|<\|start\|>\s*assistant|</?\|?/?(?:minimax:)?(?:tool_?calls?|function_?calls?|tool_use|toolcall|tools?|function|invoke)\b[^>\n]{0,60}>"
     r"|<[|｜][^<>\n]{1,60}[|｜]>|\[/?TOOL_\w+\]|\[END_TOOL_REQUEST\]|\[(?:ARGS|CALL_ID)\]|```\w*\s*```|\[\s*\]"
@@ -46,18 +46,18 @@ _PARAMETERS = (
 _BETWEEN = (
     r"(?::\d+)?(?:\s|<[^<>\n]{1,40}>|\[ARGS\]|json|code|commentary|action input|arguments|`{3}|[=:(>])*"
 )
-"""What stands between a function's name and the JSON of its arguments."""
+"""The text between a function's name and the JSON of its arguments."""
 _BRACE = re.compile(r"[{\[]")
 _NEAR = 160
-"""Characters before JSON in which the name of its function is looked for."""
+"""Characters before JSON that are searched for the name of its function."""
 _FENCE_END = re.compile(r"\s*```")
 _ESCAPED_VALUE = re.compile(r"(\w+):<escape>(.*?)<escape>", re.DOTALL)
 _ESCAPED = r"\{((?:\w+:<escape>.{0,2000}?<escape>,?)+)\}"
 _DECODER = json.JSONDecoder(strict=False)
 _MOST_TRIALS = 200
-"""Braces of one text that are tried as beginnings of JSON."""
+"""The maximum braces of a text that are tried as the beginning of JSON."""
 _MOST_CHARACTERS = 8_000
-"""Characters of tags with arguments: no tool takes more."""
+"""The maximum characters of tags with arguments. No tool needs more."""
 _TEXT = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
 _KEYWORD = re.compile(rf"(\w+)\s*=\s*({_TEXT})")
 _KEYWORDS = rf"\(\s*((?:\w+\s*=\s*{_TEXT}\s*,?\s*)+)\)"
@@ -74,10 +74,10 @@ class _Found:
 
 
 class WrittenCalls:
-    """Passes text on up to what may be a call, and finds the calls at the end."""
+    """Passes text on until a possible call, and finds the calls at the end."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        """`names` are the functions that the model was offered; without any, all text is passed on."""
+        """Find calls of `names`, the functions that the model was offered. Without any, all text is passed on."""
         self._names = tuple(names)
         self._held = self._passed = ""
 
@@ -95,14 +95,14 @@ class WrittenCalls:
         return passed
 
     def forget(self) -> None:
-        """Drop what is held back, which was a thought."""
+        """Drop held-back text that was a thought."""
         self._held = self._passed = ""
 
     def end(self, *, search: bool = True) -> tuple[str, tuple[ToolCall, ...]]:
-        """Return what was held back without its calls, and the calls.
+        """Return held-back text without its calls, and the calls.
 
-        A mark of a call with nothing readable behind it gives a call with what stands there as its arguments, so that
-        the model is told. Without `search` all that was held back is text.
+        A call's mark without a readable call gives a call with the following text as its arguments, so that the model
+        is informed. Without `search` all held-back text stays text.
         """
         text, self._held = self._held, ""
         if not search or not text:
@@ -138,7 +138,7 @@ class WrittenCalls:
         yield from self._python(text)
 
     def _calls_of(self, value: Any, *, marked: bool) -> Iterator[tuple[str, str]]:
-        """The calls in a JSON value: an object with a name and arguments, or a list of such."""
+        """Find the calls in a JSON value. A call is an object with a name and arguments, or there is a list of them."""
         if isinstance(value, list):
             for row in value:
                 yield from self._calls_of(row, marked=marked)
@@ -165,7 +165,7 @@ class WrittenCalls:
             )
 
     def _named_before(self, text: str, end: int) -> tuple[int, str] | None:
-        """The place and name of a function that stands before JSON, with nothing but marks between."""
+        """Find a function's position and name before JSON. Only marks may be between them."""
         start = max(0, end - _NEAR)
         before = (self._passed if not start else "") + text[start:end]
         offset = end - len(before)
@@ -176,7 +176,7 @@ class WrittenCalls:
         return None
 
     def _tagged(self, text: str) -> Iterator[_Found]:
-        """Calls whose function is named in a tag, with arguments in tags or as JSON."""
+        """Find calls whose function is named in a tag. Arguments are in tags or JSON."""
         for name in self._names:
             escaped = re.escape(name)
             for opening, closing in (
@@ -189,7 +189,7 @@ class WrittenCalls:
                     yield _Found(match.start(), match.end(), name, _arguments_in(match[1]))
 
     def _python(self, text: str) -> Iterator[_Found]:
-        """Calls that are written as in Python, with keywords."""
+        """Find calls in Python syntax, with keywords."""
         for name in self._names:
             for match in re.finditer(
                 rf"(?<![\w.])(?:functions\.)?{re.escape(name)}{_KEYWORDS}", text, re.DOTALL
@@ -212,7 +212,7 @@ class WrittenCalls:
 
 
 def _arguments_in(body: str) -> str:
-    """The arguments in the body of a tag, as JSON."""
+    """Convert arguments in a tag's body to JSON."""
     text = body.strip()
     if text.startswith("{"):
         return text
@@ -227,7 +227,7 @@ def _arguments_in(body: str) -> str:
 
 
 def _json_values(text: str) -> Iterator[tuple[int, int, Any]]:
-    """The outermost objects and lists of a text."""
+    """Yield the outermost objects and lists of a text."""
     place, trials = 0, 0
     while trials < _MOST_TRIALS and (match := _BRACE.search(text, place)):
         trials += 1
@@ -240,12 +240,12 @@ def _json_values(text: str) -> Iterator[tuple[int, int, Any]]:
 
 
 def _requoted(text: str) -> str:
-    """The text with double quotation marks for single ones, as JSON wants them."""
+    """Replace single quotation marks by JSON's double ones."""
     return re.sub(r"'((?:[^'\\]|\\.)*)'", lambda match: json.dumps(match[1]), text)
 
 
 def _outermost(found: Sequence[_Found]) -> list[_Found]:
-    """The calls in their order, without those inside another."""
+    """Sort the calls, without calls inside another call."""
     kept: list[_Found] = []
     for call in sorted(found, key=lambda call: (call.start, -call.end)):
         last = kept[-1] if kept else None
