@@ -15,9 +15,9 @@ from core.storage.process_lock import locked
 
 LOCKS = ".locks"
 NEW, DROPPED = ".new-", ".dropped-"
-"""Prefixes of folders that are no collection yet, or none any more."""
+"""Prefixes of folders that are not yet, or no longer, a collection."""
 ABANDONED = 24 * 3600.0
-"""Seconds after which a new folder was left by a process that was killed."""
+"""Age in seconds from which a new folder was left by a killed process."""
 
 
 class Refused(OpenQueryError):
@@ -36,11 +36,11 @@ class CollectionFolders:
 
     @property
     def all_closed(self) -> bool:
-        """True when no collection is open."""
+        """Whether no collection is open."""
         return not self._open
 
     def shard(self, name: str) -> edge.EdgeShard:
-        """The open shard of a collection, opened if need be. Raises `Refused`."""
+        """Return a collection's shard, opening it if needed. Raises `Refused`."""
         if name not in self._open:
             if not (self.folder / name / CONFIG).exists():
                 raise Refused("missing")
@@ -50,7 +50,7 @@ class CollectionFolders:
                 index_payload(shard)
             except BaseException as error:
                 self._unlock(name)
-                if "WouldBlock" in str(error):  # opened by other means than OpenQuery
+                if "WouldBlock" in str(error):  # opened outside OpenQuery
                     raise Refused("locked") from error
                 raise
             self._open[name] = shard
@@ -62,7 +62,7 @@ class CollectionFolders:
             self._close(name)
 
     def create(self, name: str, width: int) -> None:
-        """Create a collection; its folder gets its name once it is complete."""
+        """Create a collection. Its folder is renamed after it is complete."""
         if (self.folder / name).exists():
             raise Refused("exists")
         new = self.folder / f"{NEW}{uuid.uuid4().hex}"
@@ -77,7 +77,7 @@ class CollectionFolders:
             raise Refused("exists") from error
 
     def drop(self, name: str) -> None:
-        """Delete a collection, under its lock, so that no other process has it open."""
+        """Delete a collection under its lock. No other process then has it open."""
         self._lock(name)
         if shard := self._open.pop(name, None):
             shard.close()
@@ -106,14 +106,14 @@ class CollectionFolders:
             os.close(descriptor)
 
     def _recover(self) -> None:
-        """Delete what a process that was killed has left behind."""
+        """Delete the leftovers of killed processes."""
         for leftover in (*self.folder.glob(f"{DROPPED}*"), *self.folder.glob(f"{NEW}*")):
             if leftover.name.startswith(DROPPED) or leftover.stat().st_mtime < time.time() - ABANDONED:
                 shutil.rmtree(leftover, ignore_errors=True)
 
 
 def index_payload(shard: edge.EdgeShard) -> None:
-    """Index the payload fields by which passages are counted and filtered."""
+    """Index the payload fields for counting and filtering passages."""
     indexed = shard.info().payload_schema
     numbers = edge.IntegerIndexParams(lookup=True, range=True, enable_hnsw=False)
     kinds = ((KEYWORDS, edge.PayloadSchemaType.Keyword), (INTEGERS, numbers))

@@ -1,4 +1,4 @@
-"""A connection to a Qdrant server: retries, timeouts, and errors as messages to a person."""
+"""Connect to a Qdrant server, with retries, timeouts, and errors as messages to a person."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 PORT = 6333
 TRIES = 2
-"""Every request may be repeated; the server may just have closed an idle connection."""
+"""Attempts of a request. Every request may be repeated, because the server may have closed an idle connection."""
 
 _ADDRESS = "Set QDRANT_URL to something like http://127.0.0.1:6333."
 _STATES = {
@@ -74,7 +74,7 @@ class QdrantConnection:
 
     @property
     def exposed(self) -> bool:
-        """Whether the key is sent to another machine without encryption."""
+        """Whether the key is sent unencrypted to another machine."""
         parts = urlsplit(self.url)
         return (
             bool(self._key)
@@ -83,10 +83,10 @@ class QdrantConnection:
         )
 
     async def ask(self, call: Callable[[AsyncQdrantClient], Awaitable[T]], name: str = "") -> T:
-        """What the server answers to a call about the collection `name`.
+        """Send a request about the collection `name`, and return its result.
 
         Raises:
-            LibraryFailed: when it does not answer, or not as a Qdrant does.
+            LibraryFailed: when the server does not answer, or not as a Qdrant does.
         """
         try:
             return await self.request(call)
@@ -94,11 +94,11 @@ class QdrantConnection:
             raise self.refused(answered, name) from answered
 
     async def request(self, call: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
-        """The same, for a caller that handles a refusal itself.
+        """Send a request for a caller that handles refusals.
 
         Raises:
             QdrantReply: when the server refuses.
-            LibraryFailed: when it does not answer, or not as a Qdrant does.
+            LibraryFailed: when the server does not answer, or not as a Qdrant does.
         """
         client = await self._connected()
         from httpx import RemoteProtocolError, TransportError
@@ -110,23 +110,23 @@ class QdrantConnection:
                 async with asyncio.timeout(self._timeout):
                     return await call(client)
             except UnexpectedResponse as error:
-                raise self._reply(error) from None  # it quotes the body, which may quote the key
+                raise self._reply(error) from None  # the error quotes the body, which may quote the key
             except QdrantException:  # only ever for 429
                 raise QdrantReply(429, "") from None
             except ResponseHandlingException as error:
                 if attempt < TRIES and isinstance(error.source, RemoteProtocolError):
                     continue
-                # Other errors quote the response, which may quote the key: they are not kept as the cause.
+                # Other errors quote the response, which may quote the key, so they are not kept as the cause.
                 cause = error.source if isinstance(error.source, TransportError) else None
                 raise self._no_answer(error.source) from cause
             except TimeoutError as error:
                 raise self._no_answer(error) from error
-            except (ApiException, AssertionError, ValueError) as error:  # no result in it, or no JSON
+            except (ApiException, AssertionError, ValueError) as error:  # no result, or no JSON
                 raise self._no_answer(error) from None
         raise AssertionError("the last try returns or raises")
 
     def refused(self, answered: QdrantReply, name: str) -> LibraryFailed:
-        """The error of a refused request."""
+        """Return the error for a refused request."""
         if name and answered.status == 404 and name in answered.message:
             return no_collection(name)
         problem, hint = _STATES.get(
@@ -148,7 +148,7 @@ class QdrantConnection:
     async def _connected(self) -> AsyncQdrantClient:
         async with self._making:
             if self._client is None:
-                # Its import takes a second of computing.
+                # The import takes a second of computing.
                 self._client = await asyncio.to_thread(_made, self.url, self._key, self._timeout, self._trust)
         return self._client
 
@@ -189,7 +189,7 @@ class QdrantConnection:
 
 
 def checked_url(url: str) -> str:
-    """The address with scheme and port. Without a port it is 6333, as everywhere with Qdrant.
+    """Check the address and add scheme and port. The default port is 6333, Qdrant's standard.
 
     Raises:
         BadInput: when it is not valid, or contains a password.
@@ -214,10 +214,10 @@ def _made(url: str, key: str, timeout: float, trust: ssl.SSLContext | None) -> A
 
     if trust is None:
         trust = httpx.create_ssl_context(trust_env=False)
-        trust.load_default_certs()  # SSL_CERT_FILE and the system's own
+        trust.load_default_certs()  # SSL_CERT_FILE and the system's certificates
     return AsyncQdrantClient(
         url=url,
-        # As an argument it would be warned about on every http address, those of this machine too.
+        # As an argument it would cause a warning on every http address, including this machine's.
         headers={"api-key": key} if key else None,
         timeout=int(timeout) + 1,
         check_compatibility=False,

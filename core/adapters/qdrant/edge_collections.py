@@ -19,16 +19,16 @@ from core.model.library import checked_name
 from core.text.sanitize import one_line
 
 BATCH = 256
-"""Passages per write; searches come in between."""
+"""Passages per write. Searches run between writes."""
 _RETRY_SECONDS = 0.1
-"""Seconds until a collection that another process has open is tried again."""
+"""Seconds until the next attempt to open a collection that another process has open."""
 
 
 class EdgeCollections(PointCollections):
-    """The collections below `folder`. Two processes may use it, though not one collection at the same time.
+    """The collections below `folder`. Two processes may share it, but not open one collection at the same time.
 
-    A process closes its collections after `idle` seconds without a request; another waits for one up to
-    `lock_timeout` seconds. A search compares with every passage (decision 0016).
+    A process closes its collections after `idle` seconds without a request. Another process waits for a collection up
+    to `lock_timeout` seconds. A search compares with every passage (decision 0016).
     """
 
     def __init__(self, folder: Path, *, idle: float = 5.0, lock_timeout: float = 8.0) -> None:
@@ -38,19 +38,19 @@ class EdgeCollections(PointCollections):
 
     @property
     def identity(self) -> str:
-        """The database; stands for it in cache keys and never holds a key."""
+        """The database's identity for cache keys. It never has a key."""
         return f"embedded {self.folder}"
 
     @property
     def pid(self) -> int | None:
-        """The id of the worker process, while there is one."""
+        """The id of the worker process, or None without one."""
         return self._process.pid
 
     async def healthy(self) -> str:
-        """A line about the folder, whose process is started when there is anything in it.
+        """Describe the folder in a line. Its process is started if the folder has collections.
 
         Raises:
-            LibraryFailed: when it cannot be read, or the process does not start.
+            LibraryFailed: when the folder cannot be read, or the process does not start.
         """
         count = len(await self.names())
         if count:
@@ -58,11 +58,11 @@ class EdgeCollections(PointCollections):
         return f"{count} collection{'s' * (count != 1)} embedded in {self.folder}"
 
     async def names(self) -> tuple[str, ...]:
-        """All collections, sorted. Raises `LibraryFailed`."""
+        """List all collections, sorted. Raises `LibraryFailed`."""
         return await asyncio.to_thread(_names, self.folder)
 
     async def about(self, name: str, *, wait: bool = True) -> Collection:
-        """Shape, size and embedder of a collection. Raises `LibraryFailed`."""
+        """Describe a collection: shape, size and embedder. Raises `LibraryFailed`."""
         name = checked_name(name)
         reply, _ = await self._ask("about", name, wait=wait)
         embedder = reply["embedder"]
@@ -76,7 +76,10 @@ class EdgeCollections(PointCollections):
         )
 
     async def create(self, name: str, width: int) -> None:
-        """An empty collection under cosine distance, unless there is one of that width. Raises `LibraryFailed`."""
+        """Create a collection with cosine distance if needed.
+
+        An existing collection must have this width. Raises `LibraryFailed`.
+        """
         name = checked_name(name)
         reply, _ = await self._process.ask("create", name=name, width=width)
         if reply.get("refused") == "exists":
@@ -86,7 +89,7 @@ class EdgeCollections(PointCollections):
             _checked(reply, name)
 
     async def drop(self, name: str) -> None:
-        """Delete the collection, if there is one. Raises `LibraryFailed`."""
+        """Delete the collection if it exists. Raises `LibraryFailed`."""
         await self._ask("drop", checked_name(name))
 
     async def aclose(self) -> None:
@@ -166,7 +169,7 @@ def _checked(reply: dict[str, Any], name: str) -> None:
     """Raise the error in a reply.
 
     Raises:
-        LibraryFailed: with what happened and what to do.
+        LibraryFailed: with the problem and the remedy.
     """
     if reply.get("refused") == "missing":
         raise no_collection(name)

@@ -1,4 +1,4 @@
-"""Client of the embedded database's worker process: starts it, sends requests, and ends it."""
+"""Start, use and end the embedded database's worker process."""
 
 import asyncio
 import itertools
@@ -13,13 +13,13 @@ from core.adapters.worker_process import WorkerProcess
 from core.errors import LibraryFailed
 
 _EXIT_TIMEOUT = 10.0
-"""Seconds that the process may take to write everything to disk and exit."""
+"""Seconds in which the process may write everything to disk and exit."""
 
 Reply = tuple[dict[str, Any], NDArray[np.float32]]
 
 
 class EdgeProcess:
-    """Requests and replies over pipes. A cancelled request is served all the same."""
+    """Requests and replies over pipes. A cancelled request is still served."""
 
     def __init__(self, folder: Path, idle: float) -> None:
         self.folder = folder
@@ -32,11 +32,11 @@ class EdgeProcess:
 
     @property
     def pid(self) -> int | None:
-        """The process's number; None where none runs."""
+        """The process id, or None without a running process."""
         return self._process.pid if self._process and not self._process.ended else None
 
     async def ask(self, do: str, vectors: NDArray[np.float32] = NOTHING, **arguments: Any) -> Reply:
-        """The reply to a request: its message and vectors.
+        """Send a request, and return the reply's message and vectors.
 
         Raises:
             LibraryFailed: when the process cannot be started, or ends before it has replied.
@@ -50,17 +50,17 @@ class EdgeProcess:
             await process.send(*to_frame({"id": request, "do": do, "with": arguments}, vectors))
             return await reply
         except OSError as error:
-            # Writing notices the end of the process first; the next request starts a new one.
+            # Writing detects the end of the process first. The next request starts a new process.
             if self._reader:
                 await asyncio.wait({self._reader}, timeout=_EXIT_TIMEOUT)
             raise self._process_ended() from error
         finally:
             self._waiting.pop(request, None)
             if reply.done() and not reply.cancelled():
-                reply.exception()  # seen, also where writing failed first
+                reply.exception()  # retrieved, also if writing failed first
 
     async def aclose(self) -> None:
-        """End the process once everything is on disk."""
+        """End the process after everything is on disk."""
         process, reader = self._process, self._reader
         self._process = self._reader = None
         if process is None or reader is None:
@@ -84,7 +84,7 @@ class EdgeProcess:
         return process
 
     async def _read_replies(self, process: WorkerProcess) -> None:
-        """Resolve each waiting request with its reply, and fail all of them when the process ends."""
+        """Resolve each waiting request with its reply. When the process ends, all of them fail."""
         try:
             while True:
                 message, vectors = from_frame(*await process.receive(MESSAGE_LIMIT, VECTORS_LIMIT))
@@ -92,9 +92,9 @@ class EdgeProcess:
                 if reply and not reply.done():
                     reply.set_result((message, vectors))
         except (asyncio.IncompleteReadError, OSError):
-            pass  # it has ended, which is reported below
+            pass  # its end is reported below
         except (ValueError, KeyError, TypeError):
-            process.kill()  # it says what it never does, and is not asked again
+            process.kill()  # its reply is invalid, so it is not used again
         finally:
             for reply in self._waiting.values():
                 if not reply.done():

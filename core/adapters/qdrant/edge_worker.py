@@ -1,8 +1,8 @@
 """The worker process of the embedded database: collections as folders, each a shard of Qdrant Edge.
 
-The engine holds the interpreter lock for as long as a call takes, and aborts its process when the disk is
-full, so it has a process of its own: `python -m core.adapters.qdrant.edge_worker FOLDER IDLE`. It reads requests
-from standard input, and writes the replies to standard output.
+The engine holds the interpreter lock during a call, and aborts its process when the disk is full, so it has a separate
+process: `python -m core.adapters.qdrant.edge_worker FOLDER IDLE`. It reads requests from standard input, and writes the
+replies to standard output.
 """
 
 import json
@@ -26,12 +26,12 @@ from core.sandbox.frames import read_frame, reply_stream, write_frame
 _SYSTEM_INFORMATION = tuple(
     map(Path, ("/proc/meminfo", "/proc/cpuinfo", "/proc/sys/vm", "/sys/devices/system", "/sys/fs/cgroup"))
 )
-"""What the engine and its allocator look up to size their pools."""
+"""System files that the engine and its allocator read to size their pools."""
 FLUSHED = 10_000
 """Passages after which the write-ahead log is flushed into the collection."""
 Vectors = NDArray[np.float32]
 Reply = dict[str, Any]
-"""What a request is answered with, as JSON except for the array under `vectors`."""
+"""The reply to a request, as JSON except for the array under `vectors`."""
 
 
 class Shards:
@@ -42,12 +42,12 @@ class Shards:
         self._unflushed: dict[str, int] = {}
 
     def ping(self) -> None:
-        """Show that the process is there."""
+        """Show that the process is running."""
 
     # --- collections --------------------------------------------------------------------------------------
 
     def about(self, name: str) -> Reply:
-        """Shape, number of passages and embedder."""
+        """Describe a collection: shape, number of passages and embedder."""
         shard = self.folders.shard(name)
         first, _ = shard.scroll(edge.ScrollRequest(limit=1, with_payload=["metadata.embedder"]))
         metadata = ((first[0].payload if first else None) or {}).get("metadata")
@@ -56,7 +56,7 @@ class Shards:
         return reply | self.shape(name)
 
     def shape(self, name: str) -> Reply:
-        """Width, distance and the vectors' name, from the collection's own description."""
+        """Read width, distance and vector name from the configuration."""
         try:
             vectors = json.loads((self.folders.folder / name / CONFIG).read_text()).get("vectors") or {}
         except FileNotFoundError as error:
@@ -80,7 +80,7 @@ class Shards:
     def put(
         self, name: str, ids: list[int | str], payloads: list[dict[str, Any]], vectors: Vectors
     ) -> Reply | None:
-        """Add or replace points. `vectors` are the rows one after the other."""
+        """Add or replace points. `vectors` holds the rows one after the other."""
         shape = self.shape(name)
         if mismatch := _mismatch(shape, len(vectors) // max(1, len(ids))):
             return mismatch
@@ -98,7 +98,7 @@ class Shards:
     def nearest(
         self, name: str, limit: int, where: dict[str, Any] | None, exact: bool, vectors: Vectors
     ) -> Reply:
-        """Ids, scores, payloads and vectors of the points most similar to the vector."""
+        """Find the points most similar to the vector. Returns ids, scores, payloads and vectors."""
         shape = self.shape(name)
         if mismatch := _mismatch(shape, len(vectors)):
             return mismatch
@@ -118,11 +118,11 @@ class Shards:
         return _points(points) | {"scores": scores, "vectors": np.array(rows, dtype=np.float32)}
 
     def get(self, name: str, ids: list[int | str]) -> Reply:
-        """Ids and payloads of these points."""
+        """Return ids and payloads of these points."""
         return _points(self.folders.shard(name).retrieve(list(ids), with_payload=True, with_vector=False))
 
     def scroll(self, name: str, limit: int, after: int | str | None, where: dict[str, Any] | None) -> Reply:
-        """Ids and payloads of the next points, and the id of the one after them."""
+        """Return the next points, and the following id. The points have ids and payloads."""
         records, further = self.folders.shard(name).scroll(
             edge.ScrollRequest(offset=after, limit=limit, filter=_filter(where), with_payload=True)
         )
@@ -137,7 +137,7 @@ class Shards:
         shard.flush()
 
     def documents(self, name: str, limit: int) -> Reply:
-        """Rows of source, document and how many passages."""
+        """List documents with source and number of passages."""
         shard = self.folders.shard(name)
         documents = _facet(shard, DOCUMENT, limit)
         documents.pop("", None)
@@ -157,7 +157,7 @@ class Shards:
 
 
 def _mismatch(shape: dict[str, Any], width: int) -> Reply | None:
-    """The collection's shape when it does not fit vectors of this width, else None."""
+    """Return the collection's shape if it does not fit. It must fit vectors of this width. Otherwise None."""
     fits = (shape["width"], shape["distance"]) == (width, COSINE)
     return None if fits else {"mismatch": shape}
 
@@ -184,7 +184,7 @@ def _id(point: Any) -> int | str:
 
 
 def _filter(where: dict[str, Any] | None) -> edge.Filter | None:
-    """A filter in Qdrant's JSON as the engine's own types."""
+    """Convert a filter from Qdrant's JSON to the engine's types."""
     if where is None:
         return None
     return edge.Filter(
@@ -211,7 +211,7 @@ WITH_VECTORS = ("put", "nearest")
 
 
 def handle(shards: Shards, request: dict[str, Any], vectors: Vectors) -> Reply:
-    """The reply to a request; an error is returned in it, not raised."""
+    """Reply to a request. An error is returned, not raised."""
     call: Callable[..., Reply | None] = getattr(shards, request["do"])
     rows = {"vectors": vectors} if request["do"] in WITH_VECTORS else {}
     try:
@@ -223,7 +223,7 @@ def handle(shards: Shards, request: dict[str, Any], vectors: Vectors) -> Reply:
 
 
 def serve(shards: Shards, requests: BinaryIO, replies: BinaryIO, idle: float) -> None:
-    """Serve requests until their stream ends. It is unbuffered, so that `select` sees whether more are waiting.
+    """Serve requests until their stream ends. It is unbuffered, so that `select` sees waiting requests.
 
     After `idle` seconds without a request all collections are closed, so that another process can open them.
     """

@@ -1,9 +1,8 @@
 """The payload of a passage in a vector database.
 
-OpenQuery writes `{"content": …, "metadata": {…}}`. Reading takes what other tools write as well: the text
-under another name (`CONTENT`), metadata in a mapping, beside the text or both, and well-known fields under
-other names (`NAMES`). Whatever is there comes back in `LibraryPassage.metadata` as it was written; its other
-fields are how OpenQuery reads it.
+OpenQuery writes `{"content": …, "metadata": {…}}`. It also reads other tools' payloads: the text under another name
+(`CONTENT`), metadata in a mapping, next to the text or both, and well-known fields under other names (`NAMES`).
+`LibraryPassage.metadata` keeps the payload as it was written, and the other fields are OpenQuery's interpretation.
 """
 
 import json
@@ -15,19 +14,19 @@ from core.model import LibraryPassage
 TEXTS = ("source", "section", "url", "title", "created_at", "document", "embedder")
 NUMBERS = ("page", "position")
 FILTERS = (*TEXTS, *NUMBERS)
-"""The metadata that a search can be filtered by."""
+"""The metadata fields that a search can be filtered by."""
 
 WRITTEN = (*FILTERS, "author", "language")
 """The fields of a passage that are in its metadata."""
 
 CONTENT = ("content", "page_content", "text", "body", "document")
-"""Names of the text: OpenQuery's and Haystack's, LangChain's, that of many scripts, and the Qdrant client's."""
+"""Names of the text: OpenQuery's and Haystack's, LangChain's, many scripts', and the Qdrant client's."""
 
 NODE = "_node_content"
-"""LlamaIndex's name of a JSON document with the text and all else, whose metadata is in the payload too."""
+"""LlamaIndex's name of a JSON document with the text and all other data. Its metadata is in the payload too."""
 
 METADATA = ("metadata", "meta")
-"""Names of a mapping with the metadata; Haystack's is the second."""
+"""Names of a mapping with the metadata. Haystack uses the second."""
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "source": ("source", "file_name", "filename", "file_path"),
@@ -36,14 +35,14 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "section": ("section", "heading"),
     "created_at": ("created_at", "creation_date", "published_at", "published", "date"),
     "language": ("language", "lang"),
-    # LangChain counts `page` from 0, and has the number that is printed in `page_label`.
+    # LangChain counts `page` from 0, and stores the printed number in `page_label`.
     "page": ("page_label", "page", "page_number"),
 }
-"""The names under which a field is looked for, the first that can be read; any other field has only its own."""
+"""The names of a field in order of preference. Any other field has only its own name."""
 
 
 def to_payload(passage: LibraryPassage) -> dict[str, Any]:
-    """The payload to store. What another tool wrote stays as it was written, unless the passage was changed."""
+    """Build the payload to store. Data of another tool is unchanged unless the passage was changed."""
     values = {name: getattr(passage, name) for name in WRITTEN}
     as_read = _read(passage.metadata) if passage.metadata else {}
     changed = {
@@ -55,7 +54,7 @@ def to_payload(passage: LibraryPassage) -> dict[str, Any]:
 
 
 def from_payload(point_id: str, payload: Mapping[str, Any] | None) -> LibraryPassage:
-    """The passage at a point. Its content is empty where the payload has no text under a name that is known."""
+    """Read the passage at a point. Its content is empty if the payload has no text under a known name."""
     payload = payload or {}
     name, content = _content(payload)
     rest = {key: value for key, value in payload.items() if key not in (name, NODE)}
@@ -68,7 +67,7 @@ def from_payload(point_id: str, payload: Mapping[str, Any] | None) -> LibraryPas
 
 
 def _content(payload: Mapping[str, Any]) -> tuple[str, str]:
-    """The text, and the name of its field."""
+    """Find the text, and the name of its field."""
     for name in CONTENT:
         if isinstance(text := payload.get(name), str) and text:
             return name, text
@@ -84,7 +83,7 @@ def _content(payload: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _read(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a passage that metadata gives: texts and numbers, whatever their types there."""
+    """Read a passage's fields from metadata of any types."""
 
     def first_text(name: str) -> str:
         texts = (_text(metadata.get(key)) for key in NAMES.get(name, (name,)))

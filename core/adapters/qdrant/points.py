@@ -1,4 +1,4 @@
-"""Ids, filters and vectors of points as both Qdrant adapters send and read them, and what both refuse."""
+"""Ids, filters and vectors of points for both Qdrant adapters, and the checks of both."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -15,20 +15,20 @@ from core.text.sanitize import pluralize
 SOURCE, DOCUMENT, PAGE = "metadata.source", "metadata.document", "metadata.page"
 KEYWORDS = (SOURCE, DOCUMENT)
 INTEGERS = (PAGE,)
-"""The payload fields that get an index: those by which documents are counted and searches filtered."""
+"""The indexed payload fields: documents are counted and searches filtered by them."""
 
 COSINE = "cosine"
 NAMED = "named vectors"
 """`Collection.distance`, with a width of 0, of a collection with several vectors per point."""
 
 MOST = 10_000
-"""The most passages that one call returns."""
+"""The maximum number of passages that one call returns."""
 
 _LARGEST_ID = 2**64 - 1
 
 
 def point_id(text: str) -> int | str | None:
-    """The id as Qdrant has it, a number or a UUID; None where no point can have it."""
+    """Convert an id to Qdrant's number or UUID. None if no point can have it."""
     if text.isascii() and text.isdecimal() and len(text) <= 20:
         number = int(text)
         return number if number <= _LARGEST_ID and str(number) == text else None
@@ -39,10 +39,10 @@ def point_id(text: str) -> int | str | None:
 
 
 def point_ids(passages: Sequence[LibraryPassage]) -> list[int | str]:
-    """Their ids as Qdrant has them.
+    """Convert the passages' ids to Qdrant's.
 
     Raises:
-        LibraryFailed: for one that no point can have.
+        LibraryFailed: for an id that no point can have.
     """
     ids: list[int | str] = []
     for passage in passages:
@@ -54,13 +54,13 @@ def point_ids(passages: Sequence[LibraryPassage]) -> list[int | str]:
 
 
 def filter_of(where: Mapping[str, str | int] | None, *, plain: bool = False) -> dict[str, Any] | None:
-    """The filter, as Qdrant's JSON, for passages whose metadata equals `where`.
+    """Build Qdrant's filter for metadata that equals `where`.
 
-    What other tools write as 3, 3.0 or "3" reads as page 3, so all of them match; an empty text matches
-    what is missing. A `plain` filter matches only the form that OpenQuery writes, which a payload index can answer.
+    Other tools write 3, 3.0 or "3" for page 3, so all of them match. An empty text matches a missing value. A `plain`
+    filter matches only OpenQuery's form, which a payload index can answer.
 
     Raises:
-        BadInput: for metadata that cannot be filtered by.
+        BadInput: for metadata that does not support filters.
     """
     if not where:
         return None
@@ -69,13 +69,13 @@ def filter_of(where: Mapping[str, str | int] | None, *, plain: bool = False) -> 
 
 
 def equals(key: str, value: str) -> dict[str, Any]:
-    """The filter for passages with this text at `key`; an empty one matches what is missing too."""
+    """Build the filter for a text at `key`. An empty text matches a missing value too."""
     either: list[dict[str, Any]] = [{"key": key, "match": {"value": value}}]
     return {"must": [{"should": either if value else [*either, {"is_empty": {"key": key}}]}]}
 
 
 def without_source() -> dict[str, Any]:
-    """The filter for passages that name neither their document nor their source."""
+    """Build the filter for passages without document and source."""
     return {"must": [condition for key in KEYWORDS for condition in equals(key, "")["must"]]}
 
 
@@ -108,20 +108,20 @@ def _whole(value: str | int) -> int | None:
 
 
 def passage_of(point: int | str | uuid.UUID, payload: Any) -> LibraryPassage:
-    """The passage at a point."""
+    """Read the passage at a point."""
     return from_payload(str(point), payload if isinstance(payload, Mapping) else None)
 
 
 def neighbour(
     point: int | str | uuid.UUID, payload: Any, score: float, vector: NDArray[np.float32]
 ) -> Neighbour:
-    """A search result; its vector becomes read-only."""
+    """Build a search result. Its vector becomes read-only."""
     vector.flags.writeable = False
     return Neighbour(passage=passage_of(point, payload), score=score, vector=vector)
 
 
 def largest_first(documents: Sequence[LibraryDocument], limit: int) -> tuple[LibraryDocument, ...]:
-    """At most `limit` documents that have passages, most passages first."""
+    """Sort documents by passages and keep `limit`. Documents without passages are dropped."""
     largest = sorted(
         (document for document in documents if document.passages),
         key=lambda document: (-document.passages, document.source),
@@ -133,10 +133,10 @@ def largest_first(documents: Sequence[LibraryDocument], limit: int) -> tuple[Lib
 
 
 def checked_vectors(vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """The vectors as contiguous float32, one for each of `count` passages.
+    """Check the vectors of `count` passages. They are returned as contiguous float32.
 
     Raises:
-        LibraryFailed: when there are more or fewer, or one is not finite.
+        LibraryFailed: when their number differs, or one is not finite.
     """
     array = np.ascontiguousarray(vectors, dtype=np.float32)
     if array.ndim != 2 or len(array) != count:
@@ -150,10 +150,10 @@ def checked_vectors(vectors: NDArray[np.float32], count: int) -> NDArray[np.floa
 
 
 def require_shape(collection: Collection, width: int) -> None:
-    """Refuse a collection whose vectors are not of `width` dimensions under cosine distance.
+    """Check that a collection has cosine vectors of `width`.
 
     Raises:
-        LibraryFailed: with the collection's shape and what to do.
+        LibraryFailed: with the collection's shape and the remedy.
     """
     other = "Choose another collection, or fill a new one from the same documents."
     if collection.distance == NAMED:
@@ -174,7 +174,7 @@ def require_shape(collection: Collection, width: int) -> None:
 
 
 def no_collection(name: str) -> CollectionMissing:
-    """The error for a collection that does not exist."""
+    """Return the error for a missing collection."""
     return CollectionMissing(
         f"There is no collection {name}.", hint="It may have been deleted. Choose another, or add documents."
     )

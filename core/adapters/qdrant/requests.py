@@ -1,6 +1,6 @@
-"""Requests to a Qdrant server, each in the types of the official client.
+"""Requests to a Qdrant server in the types of the official client.
 
-Its types are imported where they are used: whoever has a client has paid for the import, off the event loop.
+The types are imported inside functions: a caller with a client has already imported them, off the event loop.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ FilterJson = dict[str, Any]
 
 
 async def create(client: AsyncQdrantClient, *, name: str, width: int) -> None:
-    """Create a collection under cosine distance."""
+    """Create a collection with cosine distance."""
     from qdrant_client.http.models import Distance, VectorParams
 
     await client.create_collection(name, VectorParams(size=width, distance=Distance.COSINE))
 
 
 async def index(client: AsyncQdrantClient, *, name: str, field: str) -> None:
-    """Create a payload index on a field, by which searches can be filtered."""
+    """Create a payload index on a field for filters."""
     from qdrant_client.http.models import PayloadSchemaType
 
     number = field.removeprefix("metadata.") in NUMBERS
@@ -47,7 +47,7 @@ async def upsert(
     payloads: list[dict[str, Any]],
     vector: str = "",
 ) -> None:
-    """Add points. `vector` is the name of the collection's vectors, where they have one."""
+    """Add points. `vector` is the name of the collection's vectors, if they have one."""
     from qdrant_client.http.models import Batch
 
     rows = vectors.tolist()
@@ -65,7 +65,7 @@ async def nearest(
     where: FilterJson | None,
     exact: bool,
 ) -> list[ScoredPoint]:
-    """The points most similar to `vector`, with payloads and vectors."""
+    """Find the points most similar to `vector`. They have payloads and vectors."""
     from qdrant_client.http.models import SearchParams
 
     reply = await client.query_points(
@@ -90,7 +90,7 @@ async def scroll(
     where: FilterJson | None = None,
     fields: bool | Sequence[str] = True,
 ) -> tuple[list[Record], Any]:
-    """The next points, with these fields of their payload, and the id of the one behind them."""
+    """Return the next points, and the following id. Points have these fields of their payload."""
     return await client.scroll(
         name,
         scroll_filter=_filter(where),
@@ -111,18 +111,18 @@ async def remove(client: AsyncQdrantClient, *, name: str, where: FilterJson) -> 
 async def facet(
     client: AsyncQdrantClient, *, name: str, key: str, limit: int, where: FilterJson | None = None
 ) -> dict[str, int]:
-    """How many points there are for each value of a field, those with most of them."""
+    """Count points by a field's most frequent values."""
     reply = await client.facet(name, key, facet_filter=_filter(where), limit=limit, exact=True)
     return {str(hit.value): hit.count for hit in reply.hits}
 
 
 async def count(client: AsyncQdrantClient, *, name: str, where: FilterJson | None = None) -> int:
-    """How many points match; all without a filter."""
+    """Count the points that match. Without a filter all match."""
     return (await client.count(name, _filter(where), exact=True)).count
 
 
 async def sources(client: AsyncQdrantClient, *, name: str, documents: Sequence[str]) -> list[str]:
-    """The source of each document: that of its first passage."""
+    """Return the source of each document's first passage."""
     from qdrant_client.http.models import Filter, QueryRequest
 
     queries = [

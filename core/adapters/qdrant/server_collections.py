@@ -1,4 +1,4 @@
-"""Collections on a Qdrant server or cluster: the `Collections` port over its REST interface."""
+"""The `Collections` port over the REST interface of a Qdrant server or cluster."""
 
 import asyncio
 import ssl
@@ -40,9 +40,9 @@ T = TypeVar("T")
 Call = Callable[["AsyncQdrantClient"], Awaitable[T]]
 
 NUMBERS_PER_REQUEST = 400_000
-"""Float values of vectors in one request: some 8 MB of JSON, a quarter of what a server takes."""
+"""Float values of vectors in one request: some 8 MB of JSON, a quarter of a server's limit."""
 COUNTED = 200_000
-"""Passages that are counted one by one where the server may not or cannot count by document."""
+"""The maximum passages that are counted one by one, for servers that cannot count by document."""
 
 
 class ServerCollections(PointCollections):
@@ -61,16 +61,16 @@ class ServerCollections(PointCollections):
 
     @property
     def identity(self) -> str:
-        """The database; stands for it in cache keys and never holds a key."""
+        """The database's identity for cache keys. It never has a key."""
         return f"qdrant {self._server.url}"
 
     @property
     def exposed(self) -> bool:
-        """Whether the key is sent to another machine without encryption."""
+        """Whether the key is sent unencrypted to another machine."""
         return self._server.exposed
 
     async def healthy(self) -> str:
-        """A line about the server.
+        """Describe the server in a line.
 
         Raises:
             LibraryFailed: when it does not answer.
@@ -79,12 +79,12 @@ class ServerCollections(PointCollections):
         return f"{count} collection{'s' * (count != 1)} at {self._server.url}"
 
     async def names(self) -> tuple[str, ...]:
-        """The collections whose names `checked_name` accepts; a server allows others."""
+        """List the collections with valid names. `checked_name` accepts them, but a server allows others."""
         reply = await self._server.ask(lambda client: client.get_collections())
         return tuple(sorted(collection.name for collection in reply.collections if _usable(collection.name)))
 
     async def about(self, name: str, *, wait: bool = True) -> Collection:
-        """Shape, size and embedder of a collection. Raises `LibraryFailed`."""
+        """Describe a collection: shape, size and embedder. Raises `LibraryFailed`."""
         name = checked_name(name)
         shape, passages, (first, _) = await asyncio.gather(
             self._described(name),
@@ -103,7 +103,10 @@ class ServerCollections(PointCollections):
         )
 
     async def create(self, name: str, width: int) -> None:
-        """An empty collection under cosine distance, unless there is one of that width. Raises `LibraryFailed`."""
+        """Create a collection with cosine distance if needed.
+
+        An existing collection must have this width. Raises `LibraryFailed`.
+        """
         name = checked_name(name)
         if not await self._server.ask(lambda client: client.collection_exists(name), name):
             try:
@@ -115,7 +118,7 @@ class ServerCollections(PointCollections):
         require_shape(await self._described(name), width)
 
     async def drop(self, name: str) -> None:
-        """Delete the collection, if there is one. Raises `LibraryFailed`."""
+        """Delete the collection if it exists. Raises `LibraryFailed`."""
         name = checked_name(name)
         self._shapes.pop(name, None)
         await self._server.ask(lambda client: client.delete_collection(name))
@@ -161,7 +164,7 @@ class ServerCollections(PointCollections):
         for may_index in (True, False):
             try:
                 return await self._faceted(name, limit)
-            except QdrantReply:  # there is no index, or the server is too old to count by one
+            except QdrantReply:  # no index, or an old server cannot count by it
                 if may_index:
                     await self._index(name, KEYWORDS)
         return await self._counted(name)
@@ -172,7 +175,7 @@ class ServerCollections(PointCollections):
     # --- asking -------------------------------------------------------------------------------------------
 
     async def _of(self, name: str, call: Call[T]) -> T:
-        """The reply to a request about a collection; after a failure its shape is read again."""
+        """Send a request about a collection. After a failure its shape is read again."""
         try:
             return await self._server.ask(call, name)
         except LibraryFailed:
@@ -180,7 +183,7 @@ class ServerCollections(PointCollections):
             raise
 
     async def _filtered(self, name: str, where: Where | None, call: Callable[..., Awaitable[T]]) -> T:
-        """The same under a filter. Where the server demands a payload index for it, one is created."""
+        """Send a request with a filter. If the server requires a payload index for it, the index is created."""
         filtered = filter_of(where)
         try:
             return await self._server.request(partial(call, where=filtered))
@@ -192,13 +195,13 @@ class ServerCollections(PointCollections):
         return await self._server.ask(partial(call, where=filter_of(where, plain=True)), name)
 
     async def _index(self, name: str, fields: Iterable[str]) -> None:
-        """Create payload indexes on these fields, where the key allows it."""
+        """Create payload indexes if the key allows it."""
         for field in fields:
             with suppress(QdrantReply):
                 await self._server.request(partial(requests.index, name=name, field=field))
 
     async def _fitting(self, name: str, width: int) -> Collection:
-        """The collection's shape, which fits vectors of this width. Raises `LibraryFailed` where it does not."""
+        """Return the collection's shape, if it fits `width`. Raises `LibraryFailed` otherwise."""
         if name not in self._shapes:
             self._shapes[name] = await self._described(name)
         require_shape(self._shapes[name], width)
@@ -215,10 +218,10 @@ class ServerCollections(PointCollections):
         return Collection(name=name, width=params.size, distance=distance, passages=0, vector=vector)
 
     async def _faceted(self, name: str, limit: int) -> list[LibraryDocument]:
-        """Documents, counted by the server.
+        """Count passages by document on the server.
 
         Raises:
-            QdrantReply: when it cannot.
+            QdrantReply: when the server cannot.
         """
 
         async def facet(key: str, where: dict[str, Any] | None = None) -> dict[str, int]:
@@ -241,7 +244,7 @@ class ServerCollections(PointCollections):
         ]
 
     async def _counted(self, name: str) -> list[LibraryDocument]:
-        """Documents, counted here, of the first `COUNTED` passages."""
+        """Count the first `COUNTED` passages by document here."""
         counts: Counter[tuple[str, str]] = Counter()
         after: Any = None
         while counts.total() < COUNTED:
@@ -258,10 +261,10 @@ class ServerCollections(PointCollections):
 
 
 def _row(vectors: Any, shape: Collection) -> NDArray[np.float32]:
-    """A point's vector, which the server sends alone or under its name.
+    """Return a point's vector. The server sends it alone or under its name.
 
     Raises:
-        LibraryFailed: when it is not of the collection's width.
+        LibraryFailed: when it does not have the collection's width.
     """
     vector = vectors.get(shape.vector) if isinstance(vectors, dict) else vectors
     if not isinstance(vector, list) or len(vector) != shape.width:
