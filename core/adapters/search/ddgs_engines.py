@@ -1,4 +1,7 @@
-"""ddgs with what its engines reply: it reports a refusal as "No results found", and one engine's error as everyone's."""
+"""Record the replies of ddgs's engines. ddgs itself reports a refusal as "No results found".
+
+It also reports one engine's error as the error of all.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ if TYPE_CHECKING:
     from ddgs.ddgs import DDGS
 
 _REFUSALS = {202: "a captcha", 401: "", 403: "", 418: "", 429: "too many requests", 451: "", 503: ""}
-"""Statuses of engines that do not serve a program. DuckDuckGo sends 202 with its captcha."""
+"""Statuses of engines that refuse programs. DuckDuckGo sends 202 with its captcha."""
 _CAPTCHA = re.compile(
     r"captcha|anomaly-modal|unusual traffic|are you a (?:human|robot)|not a robot|verify(?:ing)? (?:that )?you are (?:a )?human|"
     r"pardon our interruption|just a moment",
     re.IGNORECASE,
 )
 _READ = 200_000
-"""The first characters of a page, in which a captcha is looked for."""
+"""The first characters of a page, which are searched for a captcha."""
 
 
 class EngineReplies:
@@ -27,11 +30,11 @@ class EngineReplies:
     def __init__(self) -> None:
         self.answered: set[str] = set()
         self.refused: dict[str, str] = {}
-        """Reasons of those that do not serve a program."""
+        """Reasons of engines that refuse programs."""
         self.captchas: dict[str, str] = {}
-        """The same of pages that speak of a captcha: it is one only if nothing was found."""
+        """Reasons of pages that mention a captcha. They count only if nothing was found."""
         self.failed: dict[str, str] = {}
-        """Reasons of those that were not reached."""
+        """Reasons of engines that were not reached."""
 
     @property
     def unresponsive(self) -> tuple[tuple[str, str], ...]:
@@ -39,7 +42,7 @@ class EngineReplies:
         return tuple(sorted((self.failed | self.refused).items()))
 
     def add(self, engine: str, status: int, text: str) -> None:
-        """Note a reply. Wikipedia and others are asked twice: one reply that is no refusal counts."""
+        """Record a reply. Wikipedia and others are asked twice: one successful reply counts."""
         asks = bool(_CAPTCHA.search(text[:_READ]))
         about = "a captcha" if asks else _REFUSALS.get(status, "")
         reason = f"refused ({', '.join(filter(None, (str(status), about)))})"
@@ -55,7 +58,7 @@ class EngineReplies:
 
 
 def listening_ddgs(replies: EngineReplies, **options: Any) -> DDGS:
-    """A client of ddgs that adds each reply of an engine to `replies`."""
+    """Create a ddgs client that records replies in `replies`."""
     from ddgs.ddgs import DDGS  # the name in the package is a stand-in until the first call
 
     class Listening(DDGS):

@@ -16,7 +16,7 @@ from core.errors import SearchFailed
 from core.model import Result, SearchReply
 
 _COUNTRIES = {"en": "us", "zh": "cn", "ja": "jp", "ko": "kr", "uk": "ua", "cs": "cz", "da": "dk", "sv": "se"}
-"""Where a language is at home when its code is not its country's. ddgs wants country and language."""
+"""The country of a language if it differs from the language's code. ddgs needs country and language."""
 
 _SAFE = {SafeSearch.OFF: "off", SafeSearch.MODERATE: "moderate", SafeSearch.STRICT: "on"}
 _SPANS = {TimeRange.DAY: "d", TimeRange.WEEK: "w", TimeRange.MONTH: "m", TimeRange.YEAR: "y"}
@@ -29,23 +29,26 @@ Rows = list[dict[str, Any]]
 
 
 class Ddgs:
-    """The `Search` port over ddgs. `proxy` is an address such as socks5h://host:port.
+    """A `Search` port over ddgs. `proxy` is an address such as socks5h://host:port.
 
-    `timeout` is in seconds and holds for a query as a whole. ddgs knows a timeout for each engine only, and
-    asks several one after another: theirs is a third, so that one silent engine leaves time for others.
-    Categories and engines are SearXNG's words and are not passed on.
+    `timeout` is in seconds and holds for a query as a whole. ddgs has a timeout for each engine only, and asks several
+    in sequence: each has a third, so that one silent engine leaves time for others. Categories and engines are
+    SearXNG's names and are not passed on.
     """
 
     identity = "ddgs"
 
     def __init__(self, *, timeout: float = 10.0, proxy: str | None = None, verify: bool | str = True) -> None:
-        """`verify` is a file of certificates, for a proxy that reads TLS, or False for none."""
+        """Verify TLS with the certificates file `verify`, or not if it is False.
+
+        A file is needed for a proxy that reads TLS.
+        """
         self._timeout = timeout
         self._proxy = proxy
         self._verify = verify
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """The results of all engines. Raises `SearchFailed`, also if engines refused and none found anything."""
+        """Search with all engines. Raises `SearchFailed`, also if engines refused and none found anything."""
         replies = EngineReplies()
         try:
             async with asyncio.timeout(self._timeout):
@@ -68,7 +71,7 @@ class Ddgs:
 
         each, began = math.ceil(self._timeout / 3), time.monotonic()
         try:
-            # One client a query: its engines keep state that threads must not share.
+            # One client per query: its engines have state that threads must not share.
             client = listening_ddgs(replies, proxy=self._proxy, timeout=each, verify=self._verify)
             return client.text(
                 query,
@@ -78,7 +81,7 @@ class Ddgs:
                 max_results=knobs.results,
             )
         except DDGSException as error:
-            # ddgs tells the failure of one engine as that of all, and no refusal.
+            # ddgs reports the failure of one engine as that of all, and reports no refusal.
             if replies.refused or replies.captchas:
                 raise self._refused(replies) from error
             if replies.answered:
@@ -86,7 +89,7 @@ class Ddgs:
             if isinstance(error, TimeoutException):
                 raise self._late() from error
             if "No results found" in str(error):
-                # ddgs says the same when its engines were too slow to be heard.
+                # ddgs reports the same when its engines were too slow.
                 if time.monotonic() - began >= each:
                     raise self._late() from error
                 return []
@@ -115,7 +118,10 @@ class Ddgs:
 
 
 def region(language: str) -> str:
-    """ddgs's region for a language code: de is de-de, de-AT is at-de, zh-CN is cn-zh; all is us-en, its default."""
+    """Convert a language code to ddgs's region.
+
+    de is de-de, de-AT is at-de, zh-CN is cn-zh. all is us-en, its default.
+    """
     if language in {"all", "auto"}:
         return "us-en"
     code, _, country = language.partition("-")
@@ -123,9 +129,9 @@ def region(language: str) -> str:
 
 
 async def engines_reachable(hosts: Sequence[str] = _ENGINE_HOSTS, port: int = 443) -> bool:
-    """Whether a public search engine accepts a connection within 1.5 seconds. Nothing is sent to it.
+    """Check that a public search engine accepts a connection. The check takes at most 1.5 seconds and sends nothing.
 
-    Behind a proxy only the proxy knows, so a proxy in the environment counts as reachable.
+    Only a proxy knows what it reaches, so a proxy in the environment counts as reachable.
     """
     if any(os.environ.get(name) for name in _PROXY_VARIABLES):
         return True
@@ -155,14 +161,14 @@ async def _connects(host: str, port: int) -> bool:
 
 REACHABLE_SECONDS = 600.0
 UNREACHABLE_SECONDS = 30.0
-"""How long an outcome is remembered. A network that comes back should be used soon."""
+"""Seconds for which an outcome is stored. A network that recovers should be used soon."""
 
 
 class DefaultBackend:
-    """ddgs where a public search engine is reachable, else the demo library.
+    """Chooses ddgs if a public search engine is reachable, else the demo library.
 
-    The choice is made without a query, so it can be shown before the first question, and it is the same for
-    every query of a run.
+    The choice needs no query, so it can be shown before the first question, and it is the same for every query of a
+    run.
     """
 
     def __init__(self, reachable: Callable[[], Awaitable[bool]] = engines_reachable) -> None:
@@ -172,7 +178,7 @@ class DefaultBackend:
         self._until = 0.0
 
     async def choose(self) -> Backend:
-        """The remembered choice, or a new one when it is too old. Takes at most 1.5 seconds."""
+        """Return the stored choice, or choose again after a time. Takes at most 1.5 seconds."""
         async with self._choosing:
             if time.monotonic() >= self._until:
                 reachable = await self._reachable()

@@ -1,4 +1,4 @@
-"""Search in the demo library, a folder of Markdown articles, without any network: BM25, across languages by meaning."""
+"""Search the demo library, a folder of Markdown articles, without any network: BM25, or meaning across languages."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from core.text.sanitize import one_line
 from core.text.sentences import sentences
 
 SITE = "https://handbook.openquery.example"
-"""Where the articles pretend to be; the demo web reads them at these addresses."""
+"""The site of the articles. The demo web serves them at these addresses."""
 
 SNIPPET = 200
-"""About how many characters a snippet has."""
+"""The approximate characters of a snippet."""
 
 TITLE_WEIGHT = 3
-"""How often a title counts as words of its article: someone chose it to say what the article is about."""
+"""The number of times that a title counts as words of its article, because it names the article's subject."""
 
 
 _EVERYWHERE = {
@@ -37,7 +37,7 @@ _EVERYWHERE = {
     "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will",
     "with",
 }  # fmt: skip
-"""English words that tell nothing about an article."""
+"""English words that are common to all articles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,29 +51,32 @@ class DemoArticle:
 
     @property
     def words(self) -> str:
-        """The text that is indexed, with the title several times."""
+        """The indexed text, with the title several times."""
         return " ".join([*[self.title] * TITLE_WEIGHT, *self.paragraphs])
 
 
 class DemoSearch:
-    """The `Search` port over `folder/*.md`. Read and indexed once, on first use, off the event loop."""
+    """A `Search` port over `folder/*.md`, which is read and indexed once, on first use, off the event loop."""
 
     def __init__(self, folder: Path, across: Callable[[], Embed] | None = None) -> None:
-        """`across` gives an embedder of many languages, once a question shares no word with the articles."""
+        """Search `folder`, with the embedder of `across` if needed.
+
+        That is for a question that shares no word with the articles.
+        """
         self._folder, self._across = folder, across
         self._lock = threading.Lock()
         self._built: DemoIndex | None = None
 
     @cached_property
     def identity(self) -> str:
-        """Changes with the articles."""
+        """An identity that changes with the articles."""
         digest = hashlib.sha256()
         for path in sorted(self._folder.glob("*.md")):
             digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
         return f"demo {digest.hexdigest()[:16]}"
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """The articles that match best by BM25; for a query in another language that shares no word with any, by meaning."""
+        """Find the best articles by BM25. A query in another language without a shared word is searched by meaning."""
         index = await asyncio.to_thread(self._index)
         stems = stems_of(query)
         articles = await asyncio.to_thread(index.best, stems, knobs.results)
@@ -108,14 +111,16 @@ class DemoIndex:
         self._index = Bm25Index.build([article.words for article in articles], "en")
 
     def best(self, stems: Sequence[str], limit: int) -> list[DemoArticle]:
-        """At most `limit` articles that share a stem, best first; equal scores by name."""
+        """Find at most `limit` articles that share a stem. They are ordered by score, then by name."""
         scores = self._index.scores(stems)
         order = sorted(range(len(self._articles)), key=lambda row: -scores[row])
         return [self._articles[row] for row in order[:limit] if scores[row] > 0]
 
     async def nearest(self, query: str, embed: Embed, limit: int) -> list[DemoArticle]:
-        """At most `limit` articles, those first whose title and first paragraph mean most like the query; none where
-        the embedder fails."""
+        """Find articles with a lead close to the query.
+
+        The lead is title and first paragraph. At most `limit` are returned, and none if the embedder fails.
+        """
         leads = [f"{article.title}. {' '.join(article.paragraphs[:1])}" for article in self._articles]
         try:
             vectors = (await embed([query, *leads])).vectors
@@ -126,15 +131,15 @@ class DemoIndex:
 
 
 def stems_of(text: str) -> list[str]:
-    """Stems of the words of two letters and more, without those that every article has."""
+    """Return the text's stems, without very common words. Words of one letter are skipped."""
     return [stem for stem in tokens(text, "en") if len(stem) > 1 and stem not in _EVERYWHERE]
 
 
 def read_articles(folder: Path) -> tuple[DemoArticle, ...]:
-    """Every `*.md` of the folder that begins with a title, in order of name.
+    """Read the folder's titled articles in order of name. They are the `*.md` files that begin with a title.
 
     Raises:
-        SearchFailed: when there is none.
+        SearchFailed: when the folder has none.
     """
     articles = (_article(path.stem, path.read_text("utf-8")) for path in sorted(folder.glob("*.md")))
     titled = tuple(article for article in articles if article.title)
@@ -147,7 +152,10 @@ def read_articles(folder: Path) -> tuple[DemoArticle, ...]:
 
 
 def snippet(article: DemoArticle, stems: frozenset[str]) -> str:
-    """The sentence with the most of the query's words, and what follows it in its paragraph, about 200 characters."""
+    """Quote the sentence with most of the query's words.
+
+    The snippet continues to about 200 characters of its paragraph.
+    """
     best, most = "", -1
     for paragraph in article.paragraphs:
         spans = [paragraph[start:end].strip() for start, end in sentences(paragraph)]
@@ -169,7 +177,10 @@ def _article(slug: str, markdown: str) -> DemoArticle:
 
 
 def _plain(markdown: str) -> str:
-    """One line of text: links as their words, no list marks, emphasis or code marks."""
+    """Convert Markdown to one line of plain text.
+
+    Links become their words, and list, emphasis and code marks are removed.
+    """
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown)
     text = re.sub(r"(?m)^\s*(?:[-*+]|\d+\.)\s+", "", text)
     return " ".join(re.sub(r"\*\*|`|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)", "", text).split())

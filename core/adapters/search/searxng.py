@@ -1,4 +1,4 @@
-"""Search through a SearXNG instance and its JSON API. The address is a person's, never a page's."""
+"""Search with a SearXNG instance and its JSON API. The address is a person's, never a page's."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -26,16 +26,16 @@ from core.text.urls import canonical_url
 MAX_PAGES = 5
 
 CONFIG_SECONDS = 2.0
-"""The longest wait for what an instance says of itself, without which searches work as well."""
+"""The timeout of an instance's configuration. Searches work without it."""
 
 _SAFE = {SafeSearch.OFF: "0", SafeSearch.MODERATE: "1", SafeSearch.STRICT: "2"}
 
 
 class SearxNG:
-    """The `Search` port over one instance. `timeout` is in seconds and holds for each request as a whole.
+    """A `Search` port over one instance. `timeout` is in seconds and holds for each request as a whole.
 
-    The client must be one for operator endpoints; no redirect is followed. `pause` waits out a Retry-After.
-    `configs` remembers what instances say of themselves, for all adapters that share it.
+    The client must be made for operator endpoints. No redirect is followed. `pause` waits for a Retry-After. `configs`
+    caches the instances' configurations for all adapters that share it.
 
     Raises:
         BadInput: when the address is no http address.
@@ -60,17 +60,16 @@ class SearxNG:
 
     @property
     def identity(self) -> str:
-        """The address, without credentials; stands for the server in cache keys."""
+        """The address without credentials, for cache keys."""
         return f"searxng {self.url}"
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """At most `knobs.results` rows with different addresses, from as few pages as bring them.
+        """Return at most `knobs.results` rows with different addresses.
 
-        Direct answers and infoboxes of the first page that have an address come first. Of an infobox with several,
-        the others come last.
-
-        A later page that fails is named in `unresponsive_engines`; the rows before it stay. Engines and categories of the
-        knobs that the instance does not have are in `unknown_engines`: it ignores them without a word.
+        No more pages than needed are requested. Direct answers and infoboxes of the first page with an address are
+        first. If an infobox has several addresses, the others are last. A later page that fails is named in
+        `unresponsive_engines`, and the earlier rows are kept. `unknown_engines` has the engines and categories of the
+        knobs that the instance lacks, because it ignores them without a message.
         """
         rows: dict[str, Result] = {}
         beside = DirectAnswers()
@@ -114,12 +113,12 @@ class SearxNG:
         return config.unknown_engines(knobs) if config else ()
 
     async def healthy(self) -> str:
-        """A line about the instance. Asks no engine: an empty query is refused before any is asked.
+        """Describe the instance in a line.
 
-        Where a limiter counts searches, no search is made.
+        No engine is asked, because an empty query is refused earlier. If a limiter counts searches, no search is made.
 
         Raises:
-            SearchFailed: when it does not answer, or not in JSON, or the latest search of a question failed.
+            SearchFailed: when the instance does not answer, or not in JSON, or a question's latest search failed.
         """
         if failure := self._configs.failures.get(self.url):
             raise SearchFailed(f"The latest search failed: {failure.message}", hint=failure.hint)
@@ -134,7 +133,7 @@ class SearxNG:
         return f"SearXNG {config.version} at {self.url}, JSON enabled, engines: {config.enabled}"
 
     async def _config(self) -> InstanceConfig | None:
-        """What the instance says of itself; None when it does not."""
+        """Return the instance's configuration, or None without one."""
         try:
             async with asyncio.timeout(CONFIG_SECONDS):
                 status, body = await self._requests.get("/config", {})

@@ -1,4 +1,4 @@
-"""What SearXNG's JSON says beside its results: direct answers, infoboxes, corrected words and suggestions."""
+"""Read SearXNG's JSON besides results: direct answers, infoboxes, corrections and suggestions."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from core.adapters.search.searxng_reply import SNIPPET_LIMIT, TITLE_LIMIT, is_ad
 from core.model import Result
 
 MOST_ANSWERS, MOST_ADDRESSES, MOST_CORRECTIONS, MOST_SUGGESTIONS = 3, 4, 3, 8
-"""The most direct answers of a reply, addresses of an infobox, corrections and suggestions."""
+"""The maximum direct answers of a reply, addresses of an infobox, corrections and suggestions."""
 _ANSWER_LIMIT, _QUERY_LIMIT = 500, 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectAnswers:
-    """The part of a reply that is no list of results. `first` come before the results, `last` after them."""
+    """The part of a reply besides its results. `first` precedes the results, and `last` follows them."""
 
     first: tuple[Result, ...] = ()
     last: tuple[Result, ...] = ()
     answers: tuple[str, ...] = ()
-    """In words, with the infoboxes that have no address."""
+    """Answers as text, including infoboxes without an address."""
     corrections: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, reply: Mapping[str, Any], query: str) -> DirectAnswers:
-        """Read a reply of any version: answers were texts before 2025 and are objects since."""
+        """Read a reply of any version. Answers were texts before 2025 and are objects since then."""
         first: list[Result] = []
         last: list[Result] = []
         answers: list[str] = []
@@ -57,7 +57,7 @@ class DirectAnswers:
 
 
 def _text(answer: Mapping[str, Any]) -> str:
-    """The words of an answer: of a plain one, of translations, or of the weather."""
+    """Return an answer's text: plain, translations or weather."""
     if isinstance(answer.get("answer"), str):
         return str(answer["answer"])
     translations = [item.get("text") for item in listed(answer.get("translations")) if isinstance(item, dict)]
@@ -71,7 +71,7 @@ def _text(answer: Mapping[str, Any]) -> str:
 
 
 def _box_text(box: Mapping[str, Any]) -> str:
-    """The text of an infobox, and its table as sentences."""
+    """Return an infobox's text, with its table as sentences."""
     pairs = [row for row in listed(box.get("attributes")) if isinstance(row, dict)]
     table = (
         f"{row['label']}: {row['value']}." for row in pairs if _are_texts(row.get("label"), row.get("value"))
@@ -89,7 +89,7 @@ def _addresses(box: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _queries(values: object, query: str) -> Iterator[str]:
-    """Other queries, each once. Templates had objects with a title where JSON has texts."""
+    """Yield other queries, each once. Templates had objects with a title, JSON has texts."""
     seen = {query.casefold()}
     for value in listed(values):
         text = line(value.get("title") if isinstance(value, dict) else value, _QUERY_LIMIT)

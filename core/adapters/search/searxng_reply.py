@@ -1,4 +1,4 @@
-"""What SearXNG's JSON says, as values: results of a search, and the configuration of an instance. Malformed parts are left out."""
+"""Parse SearXNG's JSON: search results and an instance's configuration. Malformed parts are left out."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from core.text.lenient_json import lenient_json
 from core.text.sanitize import one_line
 
 TITLE_LIMIT, SNIPPET_LIMIT, URL_LIMIT = 300, 2_000, 4_000
-"""Characters. Longer titles and snippets are cut, rows with longer addresses dropped."""
+"""Maximum characters. Longer titles and snippets are cut, and rows with longer addresses dropped."""
 
 
 def read_json(body: bytes) -> Any:
-    """The value, or None for anything that is no JSON."""
+    """Parse JSON. Anything else gives None."""
     try:
         return lenient_json(body)
     except ValueError:
@@ -29,7 +29,7 @@ def read_json(body: bytes) -> Any:
 
 
 def results(reply: Mapping[str, Any]) -> tuple[Result, ...]:
-    """The rows with an http address, ranked from 1 as they stand; other rows are left out."""
+    """Return the rows with an http address, ranked from 1. The order is unchanged."""
     rows = [
         row for row in listed(reply.get("results")) if isinstance(row, dict) and is_address(row.get("url"))
     ]
@@ -37,18 +37,18 @@ def results(reply: Mapping[str, Any]) -> tuple[Result, ...]:
 
 
 def unresponsive_engines(reply: Mapping[str, Any]) -> dict[str, str]:
-    """Engines that did not answer, with the reason they gave."""
+    """Return the unresponsive engines with their reasons."""
     pairs = [pair for pair in listed(reply.get("unresponsive_engines")) if isinstance(pair, list)]
     return {line(pair[0], 60): line(pair[1], 200) for pair in pairs if len(pair) == 2}
 
 
 def listed(value: object) -> list[Any]:
-    """A list as it is; anything else as an empty one."""
+    """Return a list unchanged. Anything else gives an empty list."""
     return value if isinstance(value, list) else []
 
 
 def line(value: object, limit: int) -> str:
-    """Text as one line of at most `limit` characters; anything else as nothing."""
+    """Shorten text to one line of `limit` characters. Anything else gives ""."""
     return one_line(value[: 4 * limit], limit) if isinstance(value, str) else ""
 
 
@@ -66,11 +66,11 @@ def _result(row: Mapping[str, Any], rank: int) -> Result:
 
 
 def is_address(url: object) -> TypeGuard[str]:
-    """Whether this is the address of a web page, of a length that is kept."""
+    """Check for a web page's address of limited length."""
     if not isinstance(url, str) or len(url) > URL_LIMIT:
         return False
     try:
-        url.encode()  # half a surrogate pair is in no address
+        url.encode()  # half of a surrogate pair is in no address
         parts = urlsplit(url.strip())
     except ValueError:
         return False
@@ -78,15 +78,15 @@ def is_address(url: object) -> TypeGuard[str]:
 
 
 INSTANCES = 64
-"""Instances that are remembered."""
+"""The maximum number of stored instances."""
 
 KEPT_SECONDS = 600.0
-"""How long, so that an engine that is added is known soon."""
+"""Seconds for which they are stored, so that an added engine is soon known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceConfig:
-    """`engines` has all names, also of those that are asked only when they are named; `enabled` counts the others."""
+    """An instance's configuration. `engines` has all names, and `enabled` counts those used by default."""
 
     version: str
     engines: frozenset[str]
@@ -97,7 +97,7 @@ class InstanceConfig:
 
     @classmethod
     def parse(cls, body: bytes) -> InstanceConfig | None:
-        """The body of a `/config` reply; None when it is none."""
+        """Parse a `/config` reply. Anything else gives None."""
         config = read_json(body)
         if not isinstance(config, dict):
             return None
@@ -112,7 +112,7 @@ class InstanceConfig:
         )
 
     def unknown_engines(self, knobs: SearchKnobs) -> tuple[str, ...]:
-        """The engines and categories of the knobs that the instance does not have."""
+        """Return the requested engines and categories that the instance lacks."""
         requested = ((knobs.engines, self.engines), (knobs.categories, self.categories))
         return tuple(
             name for names, offered in requested if offered for name in _named(names) if name not in offered
@@ -120,18 +120,18 @@ class InstanceConfig:
 
 
 class Instances:
-    """What is known of each instance by its address: its configuration, and whether its latest search failed."""
+    """The configuration of each instance by address, and its latest search failure."""
 
     def __init__(self) -> None:
         self._known: TTLCache[str, InstanceConfig | None] = TTLCache(INSTANCES, KEPT_SECONDS)
         self._asking: LRUCache[str, asyncio.Lock] = LRUCache(INSTANCES)
         self.failures: TTLCache[str, SearchFailed] = TTLCache(INSTANCES, KEPT_SECONDS)
-        """Why the latest search failed, by address; none where it did not, or long ago."""
+        """The latest search failures by address. Successes and old failures are not stored."""
 
     async def get(
         self, url: str, ask: Callable[[], Awaitable[InstanceConfig | None]]
     ) -> InstanceConfig | None:
-        """Return the configuration, asked for once in ten minutes, or None if the instance does not tell."""
+        """Return the configuration, or None if the instance sends none. It is requested once in ten minutes."""
         async with self._asking.setdefault(url, asyncio.Lock()):
             if url not in self._known:
                 self._known[url] = await ask()

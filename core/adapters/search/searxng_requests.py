@@ -1,4 +1,4 @@
-"""Requests to a SearXNG instance: one GET, and everything but a usable reply as an error with a hint."""
+"""Send requests to a SearXNG instance. Everything but a usable reply is an error with a hint."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,13 +16,13 @@ from core.text.http_headers import retry_after
 
 MAX_BYTES = 4_000_000
 MAX_RETRY_AFTER = 5.0
-"""The longest Retry-After, in seconds, that is waited for; a person would rather hear of a longer one."""
+"""The maximum Retry-After in seconds that is respected. Longer waits are reported to the person."""
 FAILURE_PAUSE = 0.5
-"""Seconds before a search is sent again that failed at the instance and names no time to wait."""
+"""Seconds before a failed search is repeated if the instance names no wait."""
 
 HEADERS = {
-    # SearXNG's limiter refuses a client that does not accept text/html, names no language, accepts neither gzip
-    # nor deflate, or calls itself by the name of an HTTP library.
+    # SearXNG's limiter refuses a client that does not accept text/html, names no language, accepts neither gzip nor
+    # deflate, or has the name of an HTTP library.
     "User-Agent": "Mozilla/5.0 (compatible; OpenQuery)",
     "Accept": "application/json, text/html;q=0.9",
     "Accept-Language": "en",
@@ -44,9 +44,9 @@ _REFUSALS = {
 
 
 class SearxngRequests:
-    """Requests to the instance at `url`, which may hold a user name and a password; `self.url` does not.
+    """Requests to the instance at `url`, which may contain user name and password. `self.url` does not.
 
-    `timeout` is in seconds and holds for each request as a whole. `pause` waits out a Retry-After.
+    `timeout` is in seconds and holds for each request as a whole. `pause` waits for a Retry-After.
 
     Raises:
         BadInput: when the address is no http address.
@@ -72,7 +72,7 @@ class SearxngRequests:
         self._pause = pause
 
     async def get(self, path: str, params: Mapping[str, str]) -> tuple[int, bytes]:
-        """Status and body. Asks once more where the instance failed or sent a short 429.
+        """Send a GET request, and return status and body. It is repeated once after a failure or a short 429.
 
         Raises:
             SearchFailed: when there is no reply, a limit, or a redirect.
@@ -98,7 +98,7 @@ class SearxngRequests:
         return status, body
 
     def refused(self, status: int, body: bytes) -> SearchFailed:
-        """The error for a reply that cannot be used."""
+        """Return the error for an unusable reply."""
         failure, hint = _REFUSALS.get(
             status, ("failed", "Look into its log; it may be starting or overloaded.")
         )
@@ -114,7 +114,7 @@ class SearxngRequests:
                 try:
                     return await self._exchange(path, params)
                 except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
-                    # An idle connection may have been closed by the other side, and a search changes nothing.
+                    # The other side may have closed an idle connection, and repeating a search is harmless.
                     return await self._exchange(path, params)
         except (TimeoutError, httpx.TimeoutException) as error:
             raise SearchFailed(
@@ -146,12 +146,12 @@ class SearxngRequests:
         return SearchFailed(f"SearXNG at {self.url} limits requests ({status}).", hint=hint)
 
     def _is_home(self, location: str) -> bool:
-        """Whether a redirect goes to the instance's start page, as of a limiter that takes the client for a bot."""
+        """Check that a redirect leads to the instance's start page. A limiter sends it to suspected bots."""
         return location in {f"{urlsplit(self.url).path}/", f"{self.url}/"}
 
 
 async def _body(response: httpx.Response) -> bytes:
-    """The body, unpacked under a limit: httpx itself unpacks a whole chunk before anyone can count."""
+    """Read and unpack the body under a limit. httpx itself unpacks a whole chunk before it can be counted."""
     unpacker = Decompressor(response.headers.get("Content-Encoding", ""), MAX_BYTES)
     async for chunk in response.aiter_raw():
         unpacker.feed(chunk)
@@ -159,7 +159,7 @@ async def _body(response: httpx.Response) -> bytes:
 
 
 def _address(url: str) -> httpx.URL:
-    """The address as people write it, also with /search at its end."""
+    """Parse the address as people write it. It may end in /search."""
     try:
         address = httpx.URL(url.strip()).copy_with(query=None, fragment=None)
     except httpx.InvalidURL as error:
@@ -172,7 +172,7 @@ def _address(url: str) -> httpx.URL:
 
 
 def _origin(location: str | None) -> str:
-    """Where a redirect goes, without what else its address may hold."""
+    """Describe a redirect's target without its private parts."""
     try:
         parts = urlsplit(location or "")
     except ValueError:

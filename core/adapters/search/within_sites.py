@@ -1,4 +1,4 @@
-"""A web search within sites: the words `site:` narrow the query, and results of other sites are left out."""
+"""Search the web within sites: `site:` narrows the query, and other sites' results are dropped."""
 
 from dataclasses import replace
 
@@ -10,16 +10,16 @@ from core.text.domains import domains, listed_domains, within
 from core.text.sanitize import plural, pluralize
 
 MOST_NAMED = 10
-"""The most domains that a query names. Engines cut longer ones; the others only filter."""
+"""The maximum number of domains in a query. Engines cut longer queries. The others are only filtered."""
 
 ANY_SITE = "Name other sites, or leave “Only these sites” empty."
-"""The hint for a search that finds nothing on the sites of a person's choice."""
+"""The hint for a search without results on the chosen sites."""
 
 
 class WithinSites:
-    """The `Search` port over another web search, within the sites of the knobs.
+    """A `Search` port over another web search, within the sites of the knobs.
 
-    `operators` says whether the engines behind it understand `site:`.
+    `operators` says whether its engines understand `site:`.
     """
 
     def __init__(self, web: Search, knobs: RankKnobs, *, operators: bool) -> None:
@@ -28,14 +28,14 @@ class WithinSites:
 
     @property
     def identity(self) -> str:
-        """That of the other search."""
+        """The identity of the other search."""
         return self._web.identity
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """The results on these sites, ranked anew.
+        """Search, and keep only results on these sites. Their ranks are numbered again.
 
         Raises:
-            SearchFailed: as the other search does, and when there are results on other sites alone, or none.
+            SearchFailed: when the other search fails, or there are no results on these sites.
         """
         reply = await self._web(self._narrowed(query), knobs)
         allowed, excluded = domains(self._only), domains(self._without)
@@ -54,7 +54,7 @@ class WithinSites:
         return replace(reply, results=tuple(ranked))
 
     def _narrowed(self, query: str) -> str:
-        """The query with the words that narrow it, unless it has such words of its own."""
+        """Narrow the query to the sites. A query with its own `site:` is unchanged."""
         if not self._operators or "site:" in query:
             return query
         only = " OR ".join(f"site:{name}" for name in listed_domains(self._only)[:MOST_NAMED])
