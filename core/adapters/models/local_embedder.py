@@ -157,10 +157,10 @@ class MiniLM:
         self._loaded: _Model | None = None
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
-        """Embed texts as unit vectors: float32, shape (len(texts), 384).
+        """Embed texts as unit vectors.
 
-        The usage counts the tokens that the model read, including two marks per text. A text without words gets a unit
-        vector too.
+        They are float32, shape (len(texts), 384). The usage counts the tokens that the model read, including two marks
+        per text. A text without words gets a unit vector too.
 
         Raises:
             EmbedFailed: when the model's files are missing or damaged, or ONNX Runtime refuses them.

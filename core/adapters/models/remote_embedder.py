@@ -85,9 +85,9 @@ class RemoteEmbedder:
         return True
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
-        """Embed texts as unit vectors: float32, shape (len(texts), dimensions).
+        """Embed texts as unit vectors on the server.
 
-        The usage has the server's token count, else an estimate.
+        They are float32, shape (len(texts), dimensions). The usage has the server's token count, else an estimate.
 
         Raises:
             EmbedFailed: when the server refuses, stays silent, or answers with anything but one finite, non-zero vector of the
