@@ -1,4 +1,4 @@
-"""Write the answer from the numbered sources. The chat model streams it; without one, sentences are quoted."""
+"""Write the answer from the numbered sources. The chat model streams it, or sentences are quoted without a model."""
 
 import asyncio
 import hashlib
@@ -282,8 +282,10 @@ async def streamed_answer(
         emit: called with every event.
         budget: the time of the run.
         numbers: the sources that may be cited. Citations are written as `[n]`. None: the model cites nothing.
+
     Returns:
         The answer, or None if the time of the budget is over before the first word.
+
     Raises:
         ChatFailed: when the model cannot be asked or writes nothing.
         AnswerBrokeOff: when the reply breaks off. `partial` is the text so far.
@@ -330,7 +332,7 @@ async def streamed_answer(
 
 
 def _ending(model: str, finish: str, limit: int, usage: Usage | None, cut: str) -> Note | None:
-    """Return a note on an unusual end of the answer: a break, a limit, a filter or a refusal."""
+    """Return a note on an unusual end, or None. Such an end is a break, a limit, a filter or a refusal."""
     if cut:
         return Note(Phase.ANSWER, f"The answer {cut}.", ANOTHER_MODEL, Severity.WARNING)
     match finish:

@@ -25,9 +25,10 @@ async def rank_and_rerank(  # noqa: PLR0917  # a stage takes what it uses
     emit: Emit,
     previous: Ranking | None = None,
 ) -> Ranking:
-    """Rank a run's passages with `rank`, and rerank them if the knobs ask for it.
+    """Rank passages, and rerank them if requested.
 
-    The model behind `port` reranks. Scores in `previous`, an earlier ranking of the same index, are reused.
+    The order is that of `rank`. If the knobs ask for it, the model behind `port` reranks. Scores in `previous`, an
+    earlier ranking of the same index, are reused.
     """
     # In a thread: the first use of BM25 imports its library and reads every passage.
     rank_by = partial(rank, question, index, pages=pages)

@@ -1,4 +1,4 @@
-"""Track what a run has spent of its budget, and what is left for its answer."""
+"""Track a run's spending, and the rest of its budget for the answer."""
 
 import math
 from collections.abc import Callable

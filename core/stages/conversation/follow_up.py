@@ -60,6 +60,7 @@ async def draft_follow_up(
         emit: called with the models' usage and with notes, which also become the turn's.
         knobs: the knobs of the next run. None: the knobs of `earlier`. If they change the searched collections or switch
             between the web and collections, the question is not answered from known pages.
+
     Raises:
         BadInput: when the follow-up is empty or too long, or the egress policy refuses the history.
     """
