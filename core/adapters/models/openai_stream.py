@@ -67,6 +67,7 @@ async def read_reply(
         limits: limits for a reply that does not end.
         tools: the functions that the model was offered. Calls of these are also found in its text.
         habit: how the model marked its thoughts in earlier replies. This reply adds to it.
+
     Raises:
         ChatFailed: for an error, anything that is no chat reply, and a stream that ends with neither a finish reason
             nor an end mark.

@@ -42,7 +42,7 @@ Call = Callable[["AsyncQdrantClient"], Awaitable[T]]
 NUMBERS_PER_REQUEST = 400_000
 """Float values of vectors in one request: some 8 MB of JSON, a quarter of a server's limit."""
 COUNTED = 200_000
-"""The maximum passages that are counted one by one, for servers that cannot count by document."""
+"""The maximum passages that are counted one by one. That is done if the server may not or cannot count by document."""
 
 
 class ServerCollections(PointCollections):

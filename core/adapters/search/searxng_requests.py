@@ -151,7 +151,7 @@ class SearxngRequests:
 
 
 async def _body(response: httpx.Response) -> bytes:
-    """Read and unpack the body under a limit. httpx itself unpacks a whole chunk before it can be counted."""
+    """Read and unpack the body under a limit. A whole chunk would be unpacked by httpx before it can be counted."""
     unpacker = Decompressor(response.headers.get("Content-Encoding", ""), MAX_BYTES)
     async for chunk in response.aiter_raw():
         unpacker.feed(chunk)

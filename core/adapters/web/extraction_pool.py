@@ -120,7 +120,7 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
         await self.aclose()
 
     async def start(self) -> None:
-        """Start all processes and keep them ready, so that no page waits for a start."""
+        """Start all processes and keep them ready. No page then waits for a start."""
         self._kept_ready = True
         self._start_missing()
         await asyncio.gather(*self._refills)

@@ -33,7 +33,7 @@ class _Backoff:
     pages: set[str] = field(default_factory=set)
     """URLs that were refused."""
     refused_in_a_row: int = 0
-    """Pages that were refused since the host last answered."""
+    """Newly refused pages since the host last answered."""
     shared_until: float = 0.0
     refused_runs: int = 0
     """Runs that were refused since the host last answered."""

@@ -50,7 +50,9 @@ class Robots:
         self._fetching: dict[str, asyncio.Task[_Rules]] = {}
 
     async def check(self, target: SafeUrl, timeout: float) -> None:  # noqa: ASYNC109 - after it the page is allowed, not cancelled
-        """Wait at most `timeout` seconds for the rules, then return if the page is allowed.
+        """Check that the page may be fetched.
+
+        The rules are awaited for at most `timeout` seconds. Without rules by then, the page may be fetched.
 
         Raises:
             Unreadable: ROBOTS.

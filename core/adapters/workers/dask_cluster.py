@@ -37,6 +37,7 @@ class DaskCluster(Executor):
         Args:
             scheduler: its address, such as `tls://10.0.0.1:8786`. Its messages are unpickled here, which can run any code, so
                 it must be trusted with everything that this process may do.
+
         Raises:
             BadInput: when distributed is not installed, the address is invalid, or `tls://` has no certificates.
             WorkersFailed: when the scheduler does not answer, has no worker, or another version of OpenQuery.

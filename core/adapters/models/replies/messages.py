@@ -252,7 +252,7 @@ def _is_error(value: Any) -> bool:
 
 
 def _innermost(error: Any, depth: int = 4) -> Any:
-    """Find the error inside its wrappers: a list, a field, or JSON in a text."""
+    """Find the error inside its wrappers. These are a list, a field, or JSON in a text."""
     if isinstance(error, str) and error.lstrip()[:1] == "{":
         try:
             error = json.loads(error, strict=False)
