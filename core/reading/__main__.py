@@ -20,7 +20,6 @@ from core.reading.replies import Reply, Verdict, packed_reply
 from core.reading.why_not import Absence, why_not_in_article
 from core.sandbox import confine
 from core.sandbox.frames import read_frame, reply_stream, write_frame
-from core.sandbox.process import lower_priority
 
 Read = Callable[[Document, Extractor], Article]
 
@@ -32,7 +31,6 @@ def main(megabytes: int, read: Read = extract, *, with_landlock: bool = True) ->
     """Serve until stdin ends, with `read` as the reader. `megabytes` bounds the address space."""
     requests, replies = sys.stdin.buffer, reply_stream()
     sys.dont_write_bytecode = True
-    lower_priority()
     _warm_up()  # before the confinement, as nothing foreign is read, and libraries probe the system on import
     confinement = confine(keep=(replies.fileno(),), with_landlock=with_landlock)
     limit_process(megabytes)

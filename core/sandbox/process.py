@@ -1,10 +1,9 @@
-"""Restrictions and limits of the current process: descriptors, privileges, hidden memory, priority."""
+"""Restrictions and limits of the current process: descriptors, privileges, hidden memory."""
 
 import contextlib
 import ctypes
 import os
 import struct
-import threading
 from collections.abc import Collection
 from pathlib import Path
 
@@ -16,8 +15,6 @@ _READ_ANY, _WRITE_ANY = 0b0100, 0b1111
 """CAP_DAC_READ_SEARCH, and for writing CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_FOWNER as well."""
 _ARENAS_AT_MOST = -8
 """M_ARENA_MAX of glibc."""
-NICENESS = 5
-"""The niceness of reading and embedding, which then get a third of the CPU of a competing page thread."""
 _HIGHEST = 1024
 """The number of descriptors to close if the system does not list the open ones."""
 
@@ -65,23 +62,6 @@ def share_arenas() -> None:
     """
     with contextlib.suppress(OSError):  # a C library without arenas
         call("mallopt", _ARENAS_AT_MOST, 2)
-
-
-def lower_priority(niceness: int = NICENESS) -> None:
-    """Add to the niceness of this process, if supported. Call it before threads start."""
-    if hasattr(os, "nice"):
-        os.nice(niceness)
-
-
-def lower_thread_priority(niceness: int = NICENESS) -> None:
-    """Add to the niceness of this thread under Linux.
-
-    On other systems all threads of a process share one niceness, so nothing changes.
-    """
-    if LINUX:
-        thread = threading.get_native_id()
-        with contextlib.suppress(OSError):  # a sandbox around this process may forbid it
-            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + niceness)
 
 
 def return_free_memory() -> None:

@@ -10,20 +10,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs the kernel of Linux")
 
-PRIORITIES = """
-import os, threading
-from core.sandbox.process import NICENESS, lower_priority, lower_thread_priority
-before = os.nice(0)
-def inside():
-    lower_thread_priority()
-    print(os.nice(0) - before == min(NICENESS, 19 - before))
-thread = threading.Thread(target=inside)
-thread.start()
-thread.join()
-print(os.nice(0) == before)
-lower_priority()
-print(os.nice(0) - before == min(NICENESS, 19 - before))
-"""
 SERVER = """
 import subprocess, sys
 from core.sandbox.process import drop_capabilities, hide_memory
@@ -130,7 +116,3 @@ def test_a_confined_process_may_start_threads_and_change_its_own_folder_alone(tm
     output = output_of(program)
     assert output in (["[1] True"], ["[1, 1] False"])
     assert (tmp_path / "own" / "a").read_text() == "a"
-
-
-def test_thread_lowers_its_priority_alone() -> None:
-    assert output_of(PRIORITIES) == ["True", "True", "True"]

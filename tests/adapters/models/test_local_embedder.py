@@ -11,26 +11,12 @@ import pytest
 
 from core.adapters.models import local_embedder
 from core.adapters.models.local_embedder import WEIGHTS, MiniLM, PackagedFile
-from core.adapters.models.multilingual_embedder import MultilingualUSE
 from core.errors import EmbedFailed
-from core.sandbox.process import NICENESS
 
 
 @pytest.fixture(scope="module")
 def minilm() -> MiniLM:
     return MiniLM()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs a niceness for each thread")
-@pytest.mark.parametrize("model", [MiniLM, MultilingualUSE])
-async def test_embedding_thread_gives_way_to_its_process(model: type[MiniLM | MultilingualUSE]) -> None:
-    before = {thread.native_id for thread in threading.enumerate()}
-    embed = model()
-    await embed(["one"])
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-    threads = {thread.native_id for thread in threading.enumerate()} - before
-    assert {os.getpriority(os.PRIO_PROCESS, thread or 0) for thread in threads} == {min(own + NICENESS, 19)}
-    embed.close()
 
 
 async def test_every_text_gets_a_finite_unit_vector(minilm: MiniLM) -> None:

@@ -24,7 +24,6 @@ from core.reading.replies import BODY_LIMIT, HEAD_LIMIT, packed_reply, read_repl
 from core.run.page_request import Requester, page_request
 from core.sandbox import Confinement
 from core.sandbox.frames import packed
-from core.sandbox.process import NICENESS
 from tests.hostile.victim import interpreter
 from tests.reading.test_pdf import pdf
 
@@ -52,16 +51,6 @@ async def workers() -> AsyncIterator[ExtractionPool]:
     async with ExtractionPool(1) as pool:
         await pool(PAGE, Extractor.FAST)
         yield pool
-
-
-def niceness(pid: int) -> int:
-    return os.getpriority(os.PRIO_PROCESS, pid)
-
-
-@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="needs niceness")
-async def test_worker_gives_way_to_its_parent(workers: ExtractionPool) -> None:
-    own = niceness(0)
-    assert {niceness(pid) for pid in workers.pids} == {min(own + NICENESS, 19)}
 
 
 def alive(pid: int) -> bool:
