@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -28,6 +29,8 @@ from tests.services.openai_server import MODEL, FakeOpenAI
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
+POLL = 0.05
+"""Seconds between two drawings of a page that polls, which would else keep the work that it waits for from the CPU."""
 DEMO = Knobs.parse({"search": {"backend": "demo"}})
 _recorded: dict[tuple[str, Knobs, str], RecordedRun] = {}
 """Runs that were asked in this process, by their question, knobs and settings."""
@@ -165,4 +168,5 @@ def drawn_until(app: AppTest, is_drawn: Callable[[], bool]) -> AppTest:
         assert patience.lasts(), f"the page still shows: {words(app)}"
         app.run()
         assert not app.exception
+        time.sleep(POLL)
     return app
