@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -168,9 +169,8 @@ def test_the_space_serves_its_name_alone_and_answers_from_the_demo_library(
     variables = dict(re.findall(r"^(?:ENV| {3}) (OPENQUERY_\w+)=(\S+)", recipe, re.MULTILINE))
     shell, flag, line = json.loads(recipe.rpartition("CMD ")[2])
     port = str(own_port())
-    line = line.replace(" openquery ", f" {sys.executable} {installed / 'bin' / 'openquery'} ").replace(
-        "7860", port
-    )
+    command = shlex.join([sys.executable, str(installed / "bin" / "openquery")])
+    line = line.replace(" openquery ", f" {command} ").replace("7860", port)
     address, name = f"http://127.0.0.1:{port}", "ada-openquery.hf.space"
     environment = {
         **environment,
