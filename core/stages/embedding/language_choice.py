@@ -59,8 +59,7 @@ async def embed_in_one_space(
     end, it reads the passages again. Passages wait as `first` says. Passages in other languages share no words with the
     question and precede the others. The other arguments are those of `core.stages.embed.embed`.
     """
-    across = ports.across
-    languages = _Languages(question, across, pages) if across else None
+    languages = _Languages(question, ports.across, pages) if ports.across else None
     abandoned = False
 
     def stopped(index: Index) -> None:
@@ -75,16 +74,16 @@ async def embed_in_one_space(
             port,
             emit,
             page_order=page_order,
-            first=first
-            if port is ports.embed or not (first and languages)
-            else languages.foreign_first(first),
+            first=languages.foreign_first(first)
+            if first and languages and port is languages.across
+            else first,
             budget=budget,
             on_arrival=on_arrival,
             on_stop=stopped,
         )
 
     async with aclosing(Replayed(passages)) as arrived:
-        if not (across and languages):
+        if not languages:
             return await embed_by(arrived, ports.embed)
         if not await languages.suggest_across(arrived, ports.embed):
             embedding = asyncio.create_task(embed_by(arrived, ports.embed))
@@ -101,7 +100,7 @@ async def embed_in_one_space(
                     task.cancel()
                 await asyncio.gather(embedding, deciding, return_exceptions=True)
             abandoned = False
-        index = await embed_by(arrived, across)
+        index = await embed_by(arrived, languages.across)
         everything = index.passages + index.not_embedded
         if not everything or await languages.ask(everything):
             return index
@@ -118,13 +117,12 @@ class _Languages:
 
     def foreign_first(self, first: First) -> First:
         """Return `first` with foreign passages before the others."""
-        foreign_count = 0
+        language, foreign_count = dominant_language([self.question]), 0
 
         def rows(passages: tuple[Passage, ...], complete: bool) -> Rows:
             nonlocal foreign_count
-            language = dominant_language([self.question])
             foreign = set(_foreign(language, passages, self.pages(), self.across))
-            is_foreign = np.fromiter((passage in foreign for passage in passages), bool, len(passages))
+            is_foreign = np.array([passage in foreign for passage in passages], dtype=bool)
             foreign_count = int(is_foreign.sum())
             others = first.rows(passages, complete)
             return np.concatenate([np.flatnonzero(is_foreign), others[~is_foreign[others]]])
@@ -184,7 +182,7 @@ def reads_across(
     codes = {_language_of(passage, pages) for passage in foreign}
     if not (in_latin_script(language) and any(map(in_latin_script, codes))):
         return True
-    words = bm25_index(tuple(foreign), pages)
+    words = bm25_index(tuple(foreign), pages, keep=False)
     question_words = set(tokens(question, words.language))
     return len(question_words & words.vocabulary.keys()) <= most_words * len(question_words)
 

@@ -23,14 +23,18 @@ def bm25(
     and the heading of its section if `pages` has them, because a passage of a long page seldom repeats the page's
     subject. Without `keep` the index of these passages is not cached.
     """
-    index = bm25_index(passages, pages) if keep else _built(passages, pages)
+    index = bm25_index(passages, pages, keep=keep)
     return index.scores(dict.fromkeys(tokens(question, index.language)))
 
 
-def bm25_index(passages: tuple[Passage, ...], pages: Mapping[str, Page] = NO_PAGES) -> Bm25Index:
-    """Return the BM25 index of these passages. The last few are cached, so that an index can be built ahead."""
-    index, _ = _index(passages, pages)
-    return index
+def bm25_index(
+    passages: tuple[Passage, ...], pages: Mapping[str, Page] = NO_PAGES, *, keep: bool = True
+) -> Bm25Index:
+    """Return the BM25 index of these passages.
+
+    With `keep` the last few are cached, so that an index can be built ahead.
+    """
+    return _index(passages, pages)[0] if keep else _built(passages, pages)
 
 
 @cached(LRUCache(CACHED_INDEXES), key=lambda passages, pages: (id(passages), bool(pages)), lock=Lock())
