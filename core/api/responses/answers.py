@@ -59,7 +59,7 @@ class ResultRange(Strict):
     answer_from: FromPagesOrSearch = None
 
     def restrict(self, knobs: Knobs, top_k: int | None) -> Knobs:
-        """The session's knobs with the range, and with `top_k` where one is given; else theirs, from 1 to 20."""
+        """Return the session's knobs with this range and `top_k`. Without `top_k` theirs is kept, from 1 to 20."""
         search, rank = knobs.search, knobs.rank
         origin = search.origin if self.origin is None else self.origin
         collections = search.collections if self.collections is None else self.collections
@@ -226,7 +226,7 @@ def point_id(source: Source) -> str:
 
 
 def document_address(source: Source) -> str:
-    """The address of the passage's document, as it is stored or was read; of a file, one that names the file."""
+    """Return the address of a passage's document. A file has an address that names it."""
     collection_and_id = passage_at_url(source.url)
     return (
         document_url(collection_and_id[0], source.site) if collection_and_id and source.site else source.url
@@ -234,7 +234,10 @@ def document_address(source: Source) -> str:
 
 
 def answer_of(run: Run) -> str:
-    """The answer's text; the fixed sentence where there is none in the sources; a plan that waits for approval."""
+    """Return the text of the answer, or of a plan that waits for approval.
+
+    If the sources have no answer, it is a fixed sentence.
+    """
     if run.plan and run.waits_for_approval:
         return "\n".join(
             [f"A plan that waits for approval: POST /runs/{run.id}/plan", *run.plan.sub_questions]

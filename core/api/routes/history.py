@@ -174,7 +174,7 @@ async def quote_sources(run_id: RunId, service: ServiceOf, caller: CallerOf, ses
 
 
 async def _continued(service: Service, run_id: str, work: Callable[[], object]) -> RunView:
-    """Return the run once more work on it has begun; 409 where there is none to do."""
+    """Start more work on a run, and return the run. Refuses with 409 if there is no work to do."""
     try:
         await asyncio.to_thread(work)
     except BadInput as error:
