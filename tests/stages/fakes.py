@@ -1,6 +1,7 @@
 """Ports that a test scripts, for stages that need no server."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Sequence
 
 import numpy as np
@@ -52,7 +53,7 @@ class ScriptedChat:
             self.closed = True
 
 
-class FakeEmbed:
+class FakeEmbed(ABC):
     """The `Embed` port in this process, without a limit of a text's length. A subclass has the vectors."""
 
     identity = "fake@test"
@@ -66,9 +67,9 @@ class FakeEmbed:
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
         return Embeddings(await self.vectors(texts))
 
+    @abstractmethod
     async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, shape (len(texts), dimensions)."""
-        raise NotImplementedError
 
 
 class WordEmbed(FakeEmbed):
