@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.analysis.run_activity import passage_counts, retry_text
-from core.model import Author, Hit, Notice, Page, Phase, Severity, Skip
+from core.model import Author, Hit, Notice, Page, Phase, Severity, Skip, is_left_out
 from core.model.passage_urls import site
 from core.run.notices import TIME_SKIPS
 from core.run.state import Run, RunStatus
@@ -188,6 +188,8 @@ def _count(run: Run, phase: Phase) -> tuple[str, str]:
         case Phase.RANK:
             return _number(len(run.ranking.context)) if run.ranking else "", "in context"
         case _:
+            if is_left_out(run.text):
+                return "", "left out of the file"
             length = text_length(run.text)
             return _number(length.count), length.noun
 

@@ -94,6 +94,7 @@ def test_run_without_page_texts_shows_what_it_has(
     shown = " ".join([words(app), *(error.value for error in app.error)])
     assert told in re.sub(r"\s+", " ", shown)
     assert FILLING * 3 not in shown
+    assert not re.search(r"\d words", shown), "filling characters are no words"
 
 
 def test_ranking_without_queries_needs_page_texts(registry: RunRegistry, web_run: Run) -> None:

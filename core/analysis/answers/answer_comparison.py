@@ -147,11 +147,11 @@ def answer_metrics(
     return tuple(metric for metric in metrics if metric.before is not None or metric.after is not None)
 
 
-def _lengths(before: TextLength, after: TextLength) -> AnswerMetric:
-    if before.in_words and after.in_words:
-        return AnswerMetric("words", before.words, after.words)
-    return AnswerMetric("characters", before.characters, after.characters)
+def _lengths(before: TextLength | None, after: TextLength | None) -> AnswerMetric:
+    in_words = all(length is None or length.in_words for length in (before, after))
+    unit = "words" if in_words else "characters"
+    return AnswerMetric(unit, _of(before, unit), _of(after, unit))
 
 
-def _of(usage: Usage | None, name: str) -> float | None:
-    return None if usage is None else getattr(usage, name)
+def _of(counts: Usage | TextLength | None, name: str) -> float | None:
+    return None if counts is None else getattr(counts, name)

@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.model import Answer, AnswerKind, CitationCheck, Phase, Usage, snippet_numbers, source_numbers
+from core.model import (
+    Answer,
+    AnswerKind,
+    CitationCheck,
+    Phase,
+    Usage,
+    is_left_out,
+    snippet_numbers,
+    source_numbers,
+)
 from core.run.state import AnswerVersion, Run
 from core.stages.check import check
 from core.text.facts.named_facts import unsupported_figures
@@ -18,7 +27,8 @@ CHECKED_CHARACTERS = 20_000
 class AnswerStats:
     """Counts of one answer. `usage` is None if the provider reports none."""
 
-    length: TextLength
+    length: TextLength | None
+    """None if the text was left out of a file."""
     sentences: int
     sentences_cited: int
     """Sentences with at least one citation."""
@@ -48,7 +58,7 @@ def answer_stats(version: AnswerVersion) -> AnswerStats:
         unsupported_figures(version.check.sentences, version.sources) if version.answer.complete else ()
     )
     return AnswerStats(
-        length=text_length(version.answer.text),
+        length=None if is_left_out(version.answer.text) else text_length(version.answer.text),
         sentences=len(version.check.sentences),
         sentences_cited=sum(bool(sentence.cites) for sentence in version.check.sentences),
         citations=cited.total() - of_snippets,

@@ -204,8 +204,9 @@ def _stats(stats: AnswerStats, run: Run) -> list[Element]:
         markup.fact(
             f"{stats.sentences_cited}/{stats.sentences}", f"{plural(stats.sentences, 'sentence')} cited"
         ),
-        markup.fact(f"{stats.length.count:,}", stats.length.noun),
     ]
+    if stats.length:
+        parts.append(markup.fact(f"{stats.length.count:,}", stats.length.noun))
     if stats.snippet_citations:
         about = f"{plural(stats.snippet_citations, 'citation')} of a snippet"
         parts.insert(
