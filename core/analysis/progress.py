@@ -189,7 +189,7 @@ def _count(run: Run, phase: Phase) -> tuple[str, str]:
             return _number(len(run.ranking.context)) if run.ranking else "", "in context"
         case _:
             if is_left_out(run.text):
-                return "", "left out of the file"
+                return "", ""
             length = text_length(run.text)
             return _number(length.count), length.noun
 
