@@ -11,13 +11,14 @@ request while it is set; `strict` refuses what has no index.
 import re
 import warnings
 from collections import defaultdict, deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
-from qdrant_client import QdrantClient
-from qdrant_client.http import models as m
 
 from tests.services.loopback import Loopback, Reply, Request, json_reply
+
+if TYPE_CHECKING:
+    from qdrant_client.http import models as m
 
 READS = ("/points/query", "/points/query/batch", "/points/scroll", "/points/count", "/facet")
 
@@ -30,6 +31,9 @@ class Refusal(Exception):
 
 class FakeQdrant(Loopback):
     def __init__(self, key: str = "", *, strict: bool = False, read_only: bool = False) -> None:
+        # Importing the client takes seconds, and most processes that collect these tests start no Qdrant.
+        from qdrant_client import QdrantClient
+
         super().__init__(self._answer)
         warnings.filterwarnings("ignore", "Payload indexes have no effect in the local Qdrant")
         self.engine = QdrantClient(":memory:")
@@ -79,12 +83,16 @@ class FakeQdrant(Loopback):
         return self._within(name, f"{request.method} {rest}", request)
 
     def _created(self, name: str, asked: dict[str, Any], there: bool) -> bool:
+        from qdrant_client.http import models as m
+
         if there:
             raise Refusal(409, f"Wrong input: Collection `{name}` already exists!")
         params = m.CreateCollection.model_validate(asked)
         return self.engine.create_collection(name, vectors_config=params.vectors)
 
     def _within(self, name: str, asked: str, request: Request) -> Any:
+        from qdrant_client.http import models as m
+
         match asked:
             case "GET ":
                 return self.engine.get_collection(name)
@@ -127,7 +135,9 @@ class FakeQdrant(Loopback):
                 return self.engine.facet(name, facet.key, facet.filter, facet.limit or 10)
         raise Refusal(404, "")
 
-    def _query(self, name: str, asked: m.QueryRequest) -> Any:
+    def _query(self, name: str, asked: "m.QueryRequest") -> Any:
+        from qdrant_client.http import models as m
+
         self._narrowing(name, asked.filter)
         return self.engine.query_points(
             name,
@@ -139,7 +149,7 @@ class FakeQdrant(Loopback):
             with_vectors=asked.with_vector or False,
         )
 
-    def _narrowing(self, name: str, narrowed: m.Filter | None) -> None:
+    def _narrowing(self, name: str, narrowed: "m.Filter | None") -> None:
         """A strict server answers a condition only from an index of the field, and of the right type."""
         if not self.strict or narrowed is None:
             return

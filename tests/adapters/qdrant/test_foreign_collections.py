@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import qdrant_edge as edge
 from pydantic import SecretStr
-from qdrant_client import models as m
 
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
@@ -65,6 +64,8 @@ async def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield embedded
         await embedded.aclose()
         return
+    from qdrant_client import models as m  # takes seconds
+
     with FakeQdrant("read-key", read_only=request.param == "read-only server") as qdrant:
         params = m.VectorParams(size=WIDTH, distance=m.Distance.COSINE)
         qdrant.engine.create_collection(NAME, vectors_config=params)
@@ -145,6 +146,8 @@ async def test_vectors_under_a_name_are_searched_and_added_to(tmp_path: Path, da
             shard.close()
             shelf = EdgeCollections(tmp_path)
         else:
+            from qdrant_client import models as m  # takes seconds
+
             vectors_config = {"dense": m.VectorParams(size=WIDTH, distance=m.Distance.COSINE)}
             qdrant.engine.create_collection(NAME, vectors_config=vectors_config)
             batch = m.Batch(ids=[1], payloads=[POINTS[1]], vectors={"dense": [first.tolist()]})
@@ -181,6 +184,8 @@ async def strange(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
         yield embedded
         await embedded.aclose()
         return
+    from qdrant_client import models as m  # takes seconds
+
     with FakeQdrant() as qdrant:
         for name, (size, distance) in shapes.items():
             params = m.VectorParams(size=size, distance=distance)
