@@ -236,6 +236,7 @@ def mutated(body: bytes, chance: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("layout", READERS)
+@pytest.mark.slow
 def test_any_damage_of_any_layout_is_read_or_refused_in_words(tmp_path: Path, layout: str) -> None:
     place, read = READERS[layout]
     (tmp_path / "results.jsonl").write_text(RESULTS)

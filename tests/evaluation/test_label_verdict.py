@@ -197,10 +197,12 @@ class TestErrors:
             found.append(0 if not decided else 1 if sum(values) > 0 else -1)
         return found
 
+    @pytest.mark.slow
     def test_of_settings_without_a_difference_at_most_five_percent_get_a_verdict(self) -> None:
         found = self.verdicts(seed=7, better=0.0)
         assert sum(map(abs, found)) <= SIGNIFICANT * self.COMPARISONS
 
+    @pytest.mark.slow
     def test_a_real_difference_is_mostly_found_and_never_told_the_wrong_way_round(self) -> None:
         found = self.verdicts(seed=8, better=3.0)
         assert found.count(1) > 0.8 * self.COMPARISONS

@@ -38,6 +38,7 @@ def test_the_same_ranking_passes_and_so_does_a_gain() -> None:
     assert check(result(before), result([0.4, 0.6, 1.0]), METRIC, {}).passed
 
 
+@pytest.mark.slow
 def test_noise_fails_as_rarely_as_is_said_with_few_questions_too() -> None:
     """At most 2.5 % of 800 are 20; a percentile bootstrap calls some 5 % a loss with ten questions."""
     random = np.random.default_rng(11)
@@ -47,6 +48,7 @@ def test_noise_fails_as_rarely_as_is_said_with_few_questions_too() -> None:
     assert 5 < fails <= 32, "32 or more are a chance of .5 %"
 
 
+@pytest.mark.slow
 def test_a_hundred_checks_of_a_hundred_pass_under_noise_and_fail_after_a_loss_of_five_points() -> None:
     """Noise of .05 a question is .005 in the mean of a hundred; the tolerance is four times that."""
     random = np.random.default_rng(5)

@@ -139,6 +139,7 @@ def test_a_sample_is_the_same_each_time_in_order_and_has_the_defaults() -> None:
     assert set(grid) == {knobs for knobs in tried if knobs.chunk.size in sizes}
 
 
+@pytest.mark.slow
 def test_of_a_million_settings_only_the_sample_is_built() -> None:
     swept = {
         "chunk": {"size": list(range(100, 1100)), "overlap": list(range(50))},

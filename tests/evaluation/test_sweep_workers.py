@@ -64,6 +64,7 @@ async def test_processes_measure_what_one_thread_measures_and_no_text_is_embedde
     assert sorted(embed.texts) == sorted(alone.texts)
 
 
+@pytest.mark.slow
 async def test_a_sweep_goes_on_when_every_process_is_killed_once() -> None:
     tried = settings(SWEEP)
     expected = await run(data_set(), tried, LetterEmbedder())

@@ -162,6 +162,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("page", BAD)
+@pytest.mark.slow
 def test_pages_of_extreme_shape_are_read_in_seconds(page: str) -> None:
     article = read(f"<html><body>{BAD[page]}</body></html>", "https://rocks.example/tags/talks")
     assert PROSE.strip() in article.text

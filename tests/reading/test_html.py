@@ -216,6 +216,7 @@ def test_markup_inside_scripts_and_comments_is_not_nesting() -> None:
 
 
 @pytest.mark.parametrize("extractor", Extractor)
+@pytest.mark.slow
 def test_what_follows_the_limit_is_cut(extractor: Extractor) -> None:
     filler = f"<p>{PROSE}</p>" * (HTML_LIMIT // len(PROSE) + 10)
     article = read(f"<html><body><article>{filler}<p>The very last words.</p></article>", extractor)
@@ -238,6 +239,7 @@ def test_what_follows_the_limit_is_cut(extractor: Extractor) -> None:
     ],
     ids=lambda html: html[:12],
 )
+@pytest.mark.slow
 def test_openings_without_end_cost_no_quadratic_time(html: str) -> None:
     """Linear work takes well under a second; quadratic work on a megabyte takes minutes."""
     try:
@@ -387,6 +389,7 @@ def test_tables_and_code_within_a_line_or_with_hidden_cells_keep_the_rest() -> N
     ],
     ids=["wide", "one line", "spans", "repeats", "nested", "open", "many"],
 )  # fmt: skip
+@pytest.mark.slow
 def test_absurd_tables_and_code_cost_little(part: str) -> None:
     for extractor in Extractor:
         article = read(f"<html><body><article><p>{PROSE}</p>{part}", extractor)

@@ -57,6 +57,7 @@ def test_few_unclosed_tags_around_many_elements_are_not_tried() -> None:
 @pytest.mark.parametrize(
     "opened", ["<p>open ", "<p style='color:white'>open ", "<div>open</div>", "<li>open "]
 )
+@pytest.mark.slow
 def test_unclosed_tags_cost_no_more_than_their_number(opened: str) -> None:
     """Four times the tags: four times the work if that is linear, sixteen if it is quadratic."""
     few = min(cpu_of(opened * 1_500) for _ in range(2))

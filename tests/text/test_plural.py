@@ -75,6 +75,7 @@ def test_source_with_a_bare_plural_is_found() -> None:
     assert not list(unchecked_counts("f\"{pluralize(2, 'page')} of it\""))
 
 
+@pytest.mark.slow
 def test_no_count_stands_before_a_bare_plural() -> None:
     found = [
         (name, count, following)
