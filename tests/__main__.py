@@ -14,6 +14,7 @@ Other arguments go to pytest, which then runs only what they name.
 import argparse
 import os
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,10 @@ FAST = (
     *("tests/config", "tests/model", "tests/run", "tests/stages", "tests/storage", "tests/text"),
 )
 """What `--fast` runs. It names folders, because collecting all tests takes longer than running these."""
+BROWSER = "tests/browser"
+"""The tests that wait for a browser most of their time, so they run beside the others."""
+BROWSERS = 2
+"""A third browser would take longer than it saves, because pages poll while they wait."""
 SYSTEM_PYTHON = "/usr/bin/python3"
 SENSITIVE = ("tests/text", "tests/reading", "tests/evaluation")
 """Tests of code that depends on the regular expressions and the libraries of a Python version."""
@@ -58,6 +63,7 @@ class Check:
 
 def start_check(name: str, command: str) -> Check:
     """Start a shell command whose output is printed at the end."""
+    (ROOT / ".cache").mkdir(exist_ok=True)
     output = (ROOT / ".cache").joinpath(f"{name.replace(' ', '_')}.log").open("w+b")
     process = subprocess.Popen(command, shell=True, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
     return Check(name, process, output)
@@ -74,24 +80,21 @@ def python_version(python: str) -> tuple[int, ...]:
 
 
 def background_checks() -> list[Check]:
-    """Start the checks that need no result of a test."""
-    (ROOT / ".cache").mkdir(exist_ok=True)
+    """Start the checks that need no result of a test, at a lower priority than the tests."""
     python = sys.executable
     checks = [
         start_check(
-            "types",
-            f'"{python}" -m mypy --strict core && '
-            f'"{python}" -m mypy --explicit-package-bases pages server.py',
+            "types", f'nice "{python}" -m mypy --strict --explicit-package-bases core pages server.py'
         ),
-        start_check("audit", f'"{python}" .ci/audit.py'),
+        start_check("audit", f'nice "{python}" .ci/audit.py'),
     ]
     version = python_version(SYSTEM_PYTHON)
     if version >= (3, 11) and version != sys.version_info[:3]:
         checks.append(
             start_check(
                 f"text, reading and evaluation under Python {'.'.join(map(str, version))}",
-                f"{SYSTEM_PYTHON} -I scripts/environment.py .venv-system uv,tests && "
-                f".venv-system/bin/python -m pytest -p no:cacheprovider {' '.join(SENSITIVE)} "
+                f"nice {SYSTEM_PYTHON} -I scripts/environment.py .venv-system uv,tests && "
+                f"nice .venv-system/bin/python -m pytest -p no:cacheprovider {' '.join(SENSITIVE)} "
                 f'--hypothesis-profile=quick -m "not ({NEEDS_MUCH})"',
             )
         )
@@ -117,6 +120,15 @@ def pytest(*arguments: str) -> bool:
     return subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=ROOT, check=False).returncode == 0
 
 
+def parallel(workers: int) -> list[str]:
+    """Return the arguments that divide the tests among workers."""
+    return [
+        *("-n", str(workers)),
+        *("--dist", "loadgroup", "--no-loadscope-reorder"),
+        *("--ignore", "tests/alone"),
+    ]
+
+
 def style() -> bool:
     """Check style and formatting."""
     commands = (["check", "."], ["format", "--check", "."])
@@ -129,6 +141,7 @@ def style() -> bool:
 
 def run_tests(options: argparse.Namespace, arguments: Sequence[str]) -> bool:
     """Run the tests that the options choose."""
+    cores = os.cpu_count() or 1
     extra: list[str] = []
     marked: list[str] = []
     if options.coverage:
@@ -140,29 +153,28 @@ def run_tests(options: argparse.Namespace, arguments: Sequence[str]) -> bool:
         extra += ["--hypothesis-profile=thorough"]
     elif not options.fast and not arguments:
         marked = ["-m", "thorough" if options.release else "not thorough"]
-    workers = (os.cpu_count() or 1) + 1  # one more than cores: many tests wait
-    parallel = [
-        "-n",
-        str(workers),
-        "--dist",
-        "loadgroup",
-        "--no-loadscope-reorder",
-        "--ignore",
-        "tests/alone",
-    ]
     if options.fast:
         quick = ("--hypothesis-profile=quick", "-m", f"not ({NEEDS_MUCH})")
-        return pytest(*parallel, *quick, *extra, *(arguments or FAST))
+        return pytest(*parallel(cores + 1), *quick, *extra, *(arguments or FAST))
     if options.changed:
         names = affected_tests()
         if not names:
             print("No test imports or names what differs from main.")
             return True
         print("\n".join(names), flush=True)
-        return pytest(*parallel, *extra, *marked, *names, *arguments)
+        return pytest(*parallel(cores + 1), *extra, *marked, *names, *arguments)
     if arguments:
         return pytest(*extra, *arguments)
-    passed = pytest(*parallel, *extra, *marked)
+    browser = start_check(
+        "browser",
+        "COVERAGE_FILE=.coverage.browser exec "
+        + shlex.join([sys.executable, "-m", "pytest", *parallel(BROWSERS), *extra, *marked, BROWSER]),
+    )
+    try:
+        passed = pytest(*parallel(cores), "--ignore", BROWSER, *extra, *marked)
+        passed = browser.finish() and passed
+    finally:
+        browser.process.kill()
     if options.release or options.thorough:
         passed = pytest(*extra, "tests/alone") and passed
     return passed
@@ -191,7 +203,9 @@ def main() -> int:
             subprocess.run([sys.executable, "-m", "tests.services"], cwd=ROOT, check=False)
         passed = run_tests(options, arguments)
         if options.coverage:
-            report = subprocess.run([sys.executable, "-m", "coverage", "report"], cwd=ROOT, check=False)
+            coverage = [sys.executable, "-m", "coverage"]
+            subprocess.run([*coverage, "combine", "--append"], cwd=ROOT, check=False)
+            report = subprocess.run([*coverage, "report"], cwd=ROOT, check=False)
             passed = passed and report.returncode == 0
         for check in checks:
             passed = check.finish() and passed
