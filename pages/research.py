@@ -3,8 +3,8 @@
 import streamlit as st
 
 from core.analysis.progress import RunStage, run_stage, spoken_state
+from core.run.run_ids import is_link
 from core.run.state import Run
-from core.storage.run_links import is_link
 from pages.parts import address, browser, page_frame, runtime
 from pages.parts.conversation import follow_up, turns
 from pages.parts.problems import needed

@@ -6,9 +6,10 @@ from dataclasses import replace
 from cachetools import LRUCache
 
 from core.analysis.context_usage import without_history
+from core.run.run_ids import is_link
 from core.run.state import Run
 from core.runtime.jobs import Job
-from core.storage.run_links import RunLinks, is_link
+from core.storage.run_links import RunLinks
 from core.storage.run_store import RunStore
 
 IDLE_RUNS = 50

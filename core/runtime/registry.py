@@ -19,6 +19,7 @@ from core.export.bundle import recorded_run
 from core.model import Answer, ClientRequest, Extractor, Label, Turn
 from core.ports import Ports
 from core.run.recorded_run import RecordedRun
+from core.run.run_ids import refuse_link
 from core.run.state import Run, RunStatus
 from core.runtime import logs
 from core.runtime.engine import Engine
@@ -36,7 +37,7 @@ from core.runtime.stored_work import FollowUp, StoredWork, own_budget
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.storage.label_store import LabelStore
 from core.storage.presets import Presets
-from core.storage.run_links import RunLinks, refuse_link
+from core.storage.run_links import RunLinks
 from core.storage.run_schema import RUNS
 from core.storage.run_store import RunStore
 from core.storage.run_summaries import RunSummary

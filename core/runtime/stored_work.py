@@ -24,6 +24,7 @@ from core.methods.filling import is_incomplete
 from core.ports import Ports
 from core.run.events import Record
 from core.run.recorder import Listener
+from core.run.run_ids import is_link, refuse_link
 from core.run.state import Run
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
@@ -31,7 +32,6 @@ from core.runtime.job_table import JobTable
 from core.runtime.jobs import NO_QUEUE, Job, RunObserver
 from core.runtime.quotas import Quotas, Work
 from core.runtime.side_jobs.retuning import UNRESERVED, start_job
-from core.storage.run_links import is_link, refuse_link
 from core.storage.run_store import RunStore
 
 UNWATCHED_SECONDS = 30.0

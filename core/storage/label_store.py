@@ -7,7 +7,7 @@ from typing import Any
 
 from core.errors import BadInput
 from core.model import Grade, Label, Place
-from core.storage.run_links import refuse_link
+from core.run.run_ids import refuse_link
 from core.storage.run_store import RunStore
 from core.text.digest import text_digest
 from core.text.sanitize import encodable, folded_question

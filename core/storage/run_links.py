@@ -1,20 +1,17 @@
 """Read-only links to runs, a table of the run store. It has digests of links, not the links."""
 
 import hashlib
-import re
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from core.errors import BadInput, NotAllowed
+from core.errors import BadInput
+from core.run.run_ids import LINK_PREFIX
 from core.storage.run_store import RunStore
 
 LINK_LIMIT = 100
 """The most links of one run."""
-_PREFIX = "link-"
 _RANDOM_BYTES = 24
-_LINK = re.compile(rf"{_PREFIX}[A-Za-z0-9_-]{{32}}")
-"""The form of links, which are longer than any run id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,20 +22,6 @@ class RunLink:
     """The name of the link for the owner of the run. It opens nothing."""
     made: str
     """The time of creation in ISO 8601."""
-
-
-def is_link(run_id: str) -> bool:
-    """Whether this is a read-only link in place of a run id."""
-    return _LINK.fullmatch(run_id) is not None
-
-
-def refuse_link(run_id: str) -> None:
-    """Raise NotAllowed if this is a link. A link allows only viewing and tuning."""
-    if is_link(run_id):
-        raise NotAllowed(
-            "This is a read-only link: the run can be looked at and tuned, not changed, labelled, continued or exported.",
-            hint="Ask whoever gave it to you, or ask the question yourself.",
-        )
 
 
 class RunLinks:
@@ -57,7 +40,7 @@ class RunLinks:
         Raises:
             BadInput: when the run is not stored, or has too many links.
         """
-        link = _PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
+        link = LINK_PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
         digest, created = _digest(link), datetime.now(UTC).isoformat(timespec="seconds")
         self._store.flush()
         with self._store.transaction("The link was not made") as db:

@@ -17,10 +17,10 @@ from core.config.prices import Prices
 from core.config.settings import Settings
 from core.errors import Handled
 from core.export.replay import Replay
+from core.run.run_ids import is_link
 from core.run.state import Run
 from core.runtime.jobs import Job
 from core.runtime.registry import RunRegistry
-from core.storage.run_links import is_link
 from core.storage.run_summaries import RunSummary
 from pages.parts.submission_guard import SubmissionGuard
 

@@ -26,8 +26,8 @@ from core.errors import BadInput
 from core.export.formats import FORMATS, export
 from core.run.codec import run_to_json
 from core.run.conversation import turns_up_to
+from core.run.run_ids import is_link, refuse_link
 from core.run.state import Run, RunStatus
-from core.storage.run_links import is_link, refuse_link
 from core.text.sanitize import json_without_surrogates
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])

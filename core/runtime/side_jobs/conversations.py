@@ -12,6 +12,7 @@ from core.errors import BadInput
 from core.model import ClientRequest, Exchange, ModelUsage
 from core.run.conversation import GetRun
 from core.run.events import Emit, Event, ModelUsed
+from core.run.run_ids import refuse_link
 from core.run.state import Run
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
@@ -20,7 +21,6 @@ from core.stages.conversation.condensed_question import condensed_question
 from core.stages.conversation.follow_up import FollowUpDraft, draft_after, draft_follow_up
 from core.stages.conversation.next_questions import written_next_questions
 from core.stages.time_budget import UNLIMITED, TimeBudget
-from core.storage.run_links import refuse_link
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from core.analysis.retrieval.other_questions import other_questions
 from core.analysis.run_activity import current_activity, quoted_instead
 from core.analysis.run_usage import run_usage
 from core.model import AnswerKind, Phase, readable, snippet_numbers, source_numbers
+from core.run.run_ids import is_link
 from core.run.state import Run, RunStatus
-from core.storage.run_links import is_link
 from core.text.markdown import safe_markdown
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.markdown.tail import closed_markdown, tail_of_markdown

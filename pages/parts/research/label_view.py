@@ -26,9 +26,9 @@ from core.evaluation.metrics.metric_help import with_unit
 from core.evaluation.statistics.significance import Verdict
 from core.evaluation.sweep import name_of
 from core.model import Grade, Passage
+from core.run.run_ids import is_link
 from core.run.state import Run
 from core.storage.label_store import PERSON
-from core.storage.run_links import is_link
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, widgets

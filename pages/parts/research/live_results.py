@@ -14,8 +14,8 @@ from core.analysis.progress import (
     retriable,
 )
 from core.model import Author, Page
+from core.run.run_ids import is_link
 from core.run.state import Run
-from core.storage.run_links import is_link
 from core.text.display import decimal
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize

@@ -12,8 +12,8 @@ from core.config.run_knobs import RunKnobs
 from core.followups import is_unfinished
 from core.run.reports.plan_events import Estimate
 from core.run.reports.sections import Section, SectionState
+from core.run.run_ids import is_link
 from core.run.state import Run
-from core.storage.run_links import is_link
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, widgets
 

@@ -13,9 +13,9 @@ from core.analysis.run_activity import (
     silent_model,
     waiting_for,
 )
+from core.run.run_ids import is_link
 from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
-from core.storage.run_links import is_link
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime, widgets

@@ -5,8 +5,8 @@ from htpy import Node, div, span
 
 from core.analysis.rankings.context_diff import ContextDiff, context_differs
 from core.analysis.run_activity import passage_counts
+from core.run.run_ids import is_link
 from core.run.state import Run
-from core.storage.run_links import is_link
 from core.text.sanitize import plural
 from pages.parts import markup, runtime, widgets
 from pages.parts.sidebar import controls

@@ -8,7 +8,7 @@ from htpy import div, span
 
 from core.config.permissions import Action
 from core.errors import OpenQueryError
-from core.storage.run_links import is_link
+from core.run.run_ids import is_link
 from pages.parts import browser, markup, runtime, widgets
 from pages.parts.problems import problem
 

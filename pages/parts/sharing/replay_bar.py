@@ -10,8 +10,8 @@ from core.analysis.progress import PHASES
 from core.errors import OpenQueryError
 from core.export.replay import Playhead, Replay, phase_starts
 from core.model import Phase
+from core.run.run_ids import is_link
 from core.run.state import Run
-from core.storage.run_links import is_link
 from pages.parts import browser, markup, runtime, widgets
 
 PARAMETER = "replay"
