@@ -11,9 +11,9 @@ import streamlit as st
 from core.analysis.conversation import latest_turns
 from core.analysis.history import all_tags, matching_runs
 from core.errors import OpenQueryError
-from core.export.bundle import recorded_run
 from core.run.importer import LIMIT
 from core.run.state import RunStatus
+from core.storage.bundle import recorded_run
 from core.storage.run_summaries import RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from core.analysis.embedding_map.embedding_map import passage_projection
 from core.analysis.run_activity import current_activity
 from core.config.knobs import ChunkKnobs, EmbedKnobs, Knobs, RankKnobs, ReadKnobs, SearchKnobs, Strategy
-from core.export.bundle import from_bundle, to_bundle
 from core.export.run_parts import run_parts
 from core.followups import complete, retune
 from core.model import Author, Query
@@ -25,6 +24,7 @@ from core.run.recorded_run import RecordedRun
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from core.stages.embedding.cascade import FIRST, early_limit
+from core.storage.bundle import from_bundle, to_bundle
 from tests.services.openai_server import vector
 from tests.stages.fakes import FakeEmbed
 

@@ -18,13 +18,13 @@ from pydantic import SecretStr
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs, PlanKnobs, RankKnobs, ReadKnobs, SearchKnobs
 from core.config.settings import Settings
-from core.export.bundle import to_bundle
 from core.run.codec import event_to_json, run_to_json
 from core.run.events import Record
 from core.run.state import Run, RunStatus
 from core.runtime.health import probes
 from core.runtime.logs import configure
 from core.runtime.registry import RunRegistry
+from core.storage.bundle import to_bundle
 from tests.faults.world import Site
 from tests.runtime.waiting import finished
 from tests.services.loopback import Cut, Reply, json_reply

@@ -10,7 +10,7 @@ from core.analysis.change_document import change_document, change_lines
 from core.analysis.run_changes import RunChanges, run_changes
 from core.cli.ask import AskOptions, Output, ask_showing_progress, other_backends, print_stored
 from core.cli.printing import print_json_line, print_text
-from core.cli.sharing.export import run_of_file
+from core.cli.run_files import run_of_file
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput

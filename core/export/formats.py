@@ -8,7 +8,6 @@ from core.config.prices import SHIPPED, Prices
 from core.errors import BadInput
 from core.export.answer_page import answer_page
 from core.export.bibliography import bibtex, csl_json, ris
-from core.export.bundle import to_bundle
 from core.export.notebook_file import notebook_file
 from core.export.one_file import one_file
 from core.export.references import Reference, references
@@ -17,6 +16,7 @@ from core.export.without_texts import without_texts
 from core.run.codec import run_to_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
+from core.storage.bundle import to_bundle
 from core.text.sanitize import encodable
 
 

@@ -12,11 +12,11 @@ from core.analysis.embedding_map.embedding_map import passage_projection
 from core.analysis.progress import hit_progress, phase_progress
 from core.analysis.rankings.ranked_passages import passage_in_context
 from core.analysis.steps import step_rows
-from core.evaluation.labels.qrels import page_name, question_id
 from core.export.ranking_part import page_keys, ranking_part
 from core.model import Place, snippet_numbers, source_numbers
 from core.model.passage_urls import site
 from core.run.notices import passage_embedder
+from core.run.qrels_names import page_name, question_id
 from core.run.reports.sections import SectionState
 from core.run.state import Run
 from core.text.markdown.elements import elements

@@ -90,10 +90,10 @@ def open_run(reference: str | Path) -> NotebookRun:
         StoreFailed: when the history cannot be read.
         OSError: when a file cannot be read.
     """
-    from core.cli.sharing.export import read_bounded
+    from core.cli.run_files import read_bounded
     from core.errors import BadInput
-    from core.export.bundle import recorded_run, run_of_bundle
     from core.notebook.notebook_run import NotebookRun
+    from core.storage.bundle import recorded_run, run_of_bundle
     from core.text.sanitize import one_line
 
     path = Path(reference)

@@ -15,7 +15,6 @@ from core.config.questions import checked_queries, checked_question
 from core.config.run_knobs import Method
 from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
-from core.export.bundle import recorded_run
 from core.model import Answer, ClientRequest, Extractor, Label, Turn
 from core.ports import Ports
 from core.run.recorded_run import RecordedRun
@@ -35,6 +34,7 @@ from core.runtime.side_jobs.question_drafting import QuestionDrafting
 from core.runtime.side_jobs.retuning import Retuning, SideAnswers, start_job
 from core.runtime.stored_work import FollowUp, StoredWork, own_budget
 from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.storage.bundle import recorded_run
 from core.storage.label_store import LabelStore
 from core.storage.presets import Presets
 from core.storage.run_links import RunLinks

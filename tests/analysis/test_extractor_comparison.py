@@ -14,7 +14,6 @@ from core.analysis.extractor_comparison import (
 from core.analysis.text_diff import DiffKind
 from core.config.knobs import Knobs, SearchKnobs
 from core.config.settings import Settings
-from core.export.bundle import from_bundle, to_bundle
 from core.export.without_texts import without_texts
 from core.followups import NOT_KEPT, read_as
 from core.model import Article, Author, Extractor, Hit, Query, SkipReason, Unreadable
@@ -26,6 +25,7 @@ from core.run.importer import run_from_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from core.runtime.engine import Engine
+from core.storage.bundle import from_bundle, to_bundle
 from core.text.urls import canonical_url
 from tests.services.loopback import Loopback, Reply, Request
 

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from core.errors import BadInput
 from core.evaluation.labels.passage_labels import label
-from core.evaluation.labels.qrels import from_qrels, question_id, to_qrels
+from core.evaluation.labels.qrels import from_qrels, to_qrels
 from core.model import Article, Grade, Page, Place
+from core.run.qrels_names import question_id
 
 QUESTION = "What do kettles do?"
 KEYS = ("https://kettles.example/a%20b?c=d#e", "library:my notes/ä.pdf", "https://x.example/#char=1,2")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from core.export.bundle import from_bundle, recorded_run
 from core.run.recorded_run import RecordedRun
-from tests.export.test_bundle import BUNDLE, RECORDED, parts_of, same, zipped
+from core.storage.bundle import from_bundle, recorded_run
 from tests.run.test_importer import DONE
 from tests.samples import KEY
 from tests.services.command_line import openquery
+from tests.storage.test_bundle import BUNDLE, RECORDED, parts_of, same, zipped
 
 FOLDER = Path(__file__).parents[1] / "data" / "earlier_files"
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from core.export.bundle import from_bundle
 from core.export.formats import export
-from tests.export.test_bundle import BUNDLE, RECORDED, same
+from core.storage.bundle import from_bundle
 from tests.services.command_line import openquery
+from tests.storage.test_bundle import BUNDLE, RECORDED, same
 
 pytestmark = pytest.mark.slow
 

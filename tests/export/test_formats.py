@@ -21,9 +21,9 @@ from core.run.codec import run_to_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from tests.export.large_run import large_run
-from tests.export.test_bundle import RECORDED
 from tests.run.test_importer import DONE
 from tests.samples import KEY, SLOW
+from tests.storage.test_bundle import RECORDED
 
 HOSTILE = (
     '50% of {A} & "B"\\end{x}} $\\input{/etc/passwd}$ #_~^ <script>alert(1)</script>\r\nER  - \nTY  - JOUR'

@@ -14,9 +14,9 @@ from core.model import Phase
 from core.run.codec import run_to_json
 from core.run.events import PhaseStarted, Record, RunDone, RunResumed
 from core.run.recorded_run import RecordedRun
-from tests.export.test_bundle import BUNDLE, RECORDED
 from tests.run.test_importer import DONE
 from tests.services.command_line import openquery
+from tests.storage.test_bundle import BUNDLE, RECORDED
 
 
 class Clock:

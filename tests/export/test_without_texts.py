@@ -15,7 +15,6 @@ from core.config.knobs import ChunkKnobs, Knobs, RankKnobs
 from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.labels.passage_labels import place_labels
-from core.export.bundle import from_bundle
 from core.export.formats import export
 from core.export.without_texts import without_texts
 from core.methods.phases import numbered_sources
@@ -41,9 +40,10 @@ from core.run.recorded_run import RecordedRun
 from core.runtime.registry import RunRegistry
 from core.stages.rank import rank
 from core.stages.ranking.near_duplicates import clusters
-from tests.export.test_bundle import LABEL, RECORDED, same
+from core.storage.bundle import from_bundle
 from tests.run.test_importer import DONE, TOLD
 from tests.samples import FIRST, KEY, PAGE, RANKING, SECOND, records
+from tests.storage.test_bundle import LABEL, RECORDED, same
 
 ENDING = ".offsets.zip"
 QUOTED = Answer(kind=AnswerKind.EXTRACTIVE, text="Delta. [1]")

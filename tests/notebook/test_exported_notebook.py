@@ -9,10 +9,10 @@ from core.export.formats import export
 from core.run import events as e
 from core.run.recorded_run import RecordedRun
 from tests.export.large_run import large_run
-from tests.export.test_bundle import RECORDED
 from tests.export.test_formats import HOSTILE
 from tests.notebook.notebooks import executed, outputs, parsed
 from tests.samples import EVENTS, records
+from tests.storage.test_bundle import RECORDED
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,6 @@ import pytest
 from core.analysis.rankings.context_membership import ranked
 from core.analysis.retrieval.trace import TraceOutcome
 from core.errors import BadInput
-from core.export.bundle import from_bundle
 from core.model import Label
 from core.notebook import session
 from core.notebook.notebook_run import NotebookRun
@@ -21,11 +20,12 @@ from core.reading.why_not import Absence
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
+from core.storage.bundle import from_bundle
 from tests.export.large_run import large_run
 from tests.export.synthetic_runs import synthetic_run
-from tests.export.test_bundle import RECORDED
 from tests.export.test_formats import HOSTILE, with_page
 from tests.samples import KEY
+from tests.storage.test_bundle import RECORDED
 
 RUN = synthetic_run(60)
 

@@ -10,10 +10,10 @@ import pytest
 
 import openquery
 from core.errors import BadInput
-from core.export.bundle import run_of_bundle, to_bundle
 from core.export.without_texts import without_texts
 from core.runtime.registry import RunRegistry
-from tests.export.test_bundle import BUNDLE, RECORDED
+from core.storage.bundle import run_of_bundle, to_bundle
+from tests.storage.test_bundle import BUNDLE, RECORDED
 
 QUESTION = "How does chunk overlap affect retrieval?"
 

@@ -10,8 +10,8 @@ import pytest
 
 from core.export.formats import export
 from core.export.notebook_file import notebook_file
-from tests.export.test_bundle import RECORDED
 from tests.notebook.notebooks import ROOT, TOUR, executed, outputs, parsed
+from tests.storage.test_bundle import RECORDED
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,9 @@ import sys
 from core.cli.ask import Terminal
 from core.cli.printing import print_note
 from core.cli.progress_lines import PhaseLines
+from core.cli.run_files import recorded_at
 from core.cli.shared_arguments import settings_of
-from core.cli.sharing.export import recorded_at, registry
+from core.cli.sharing.export import registry
 from core.errors import BadInput
 from core.export.replay import TICK, Playhead, phase_starts, replay
 

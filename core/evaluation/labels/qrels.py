@@ -7,13 +7,12 @@ space and non-ASCII characters are percent-encoded. The question is a digest of 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from core.errors import BadInput
 from core.evaluation.labels.passage_labels import label
 from core.model import Grade, Label, Page, Place
-from core.text.digest import text_digest
-from core.text.sanitize import folded_question
+from core.run.qrels_names import page_name, question_id
 
 _LINE = re.compile(
     r"(?P<question>\S+)\s+\S+\s+(?P<page>\S+)#char=(?P<start>\d{1,9}),(?P<end>\d{1,9})\s+(?P<grade>-?\d{1,3})"
@@ -27,11 +26,6 @@ class ImportedLabels:
     labels: tuple[Label, ...]
     other_questions: int
     other_pages: int
-
-
-def question_id(question: str) -> str:
-    """Return the id of a question, regardless of case."""
-    return f"q-{text_digest(folded_question(question))}"
 
 
 def to_qrels(question: str, labels: Iterable[Label]) -> str:
@@ -64,11 +58,6 @@ def from_qrels(text: str, question: str, pages: Mapping[str, Page]) -> ImportedL
         else:
             labels.append(label(page, place, Grade(min(max(grade, 0), max(Grade)))))
     return ImportedLabels(labels=tuple(labels), other_questions=other_questions, other_pages=other_pages)
-
-
-def page_name(key: str) -> str:
-    """Return a page's key as written in qrels."""
-    return quote(key, safe=":/?&=#@!$,;+~()*")
 
 
 def _document(place: Place) -> str:

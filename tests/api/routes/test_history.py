@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.export.bundle import from_bundle
+from core.storage.bundle import from_bundle
 from tests.api.conftest import DEMO, QUESTION, Api, Serve, Visitor
 from tests.services.loopback import Gate
 from tests.services.openai_server import streamed

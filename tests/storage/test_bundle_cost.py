@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import BadInput
-from core.export.bundle import EVENTS, Effort, from_bundle
 from core.export.formats import export, formats_of
-from tests.export.test_bundle import BUNDLE, parts_of, zipped
+from core.storage.bundle import EVENTS, Effort, from_bundle
+from tests.storage.test_bundle import BUNDLE, parts_of, zipped
 
 PARTS = parts_of(BUNDLE)
 LINES: list[dict[str, Any]] = [orjson.loads(line) for line in PARTS[EVENTS].splitlines()]
@@ -107,7 +107,7 @@ MEMORY_OF_READING = """
 import resource, sys
 from pathlib import Path
 from core.errors import BadInput
-from core.export.bundle import from_bundle
+from core.storage.bundle import from_bundle
 
 from_bundle(Path(sys.argv[1]).read_bytes())
 data = Path(sys.argv[2]).read_bytes()

@@ -19,7 +19,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from core import __version__
 from core.errors import BadInput
-from core.export.bundle_parts import PartsReader, PartsWriter
 from core.model import Label, Unreadable
 from core.reading.zip_archive import Archive
 from core.run import events as e
@@ -28,6 +27,7 @@ from core.run.fold import Fold
 from core.run.importer import LIMIT, LONGEST, VALUES_LIMIT, check_consistency, check_event, run_from_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
+from core.storage.bundle_parts import PartsReader, PartsWriter
 from core.text.lenient_json import count_values
 
 FORMAT, VERSION = "openquery-bundle", 1

@@ -19,8 +19,6 @@ from core.config.knobs import Knobs, RankKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.labels.passage_labels import label
-from core.export import bundle
-from core.export.bundle import from_bundle, to_bundle
 from core.export.formats import export, formats_of
 from core.model import Extractor, Grade, Phase
 from core.run import events as e
@@ -29,6 +27,8 @@ from core.run.importer import run_from_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
+from core.storage import bundle
+from core.storage.bundle import from_bundle, to_bundle
 from tests.export.large_run import large_run
 from tests.run.test_importer import DONE, TOLD
 from tests.samples import FIRST, INDEX, PAGE, RANKING, records
