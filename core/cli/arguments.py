@@ -61,10 +61,10 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
         "--version",
         dest="runs",
         action="store_const",
-        const="version.version_in_terminal",
+        const="cli.version.version_in_terminal",
         help="print the version, and which stored files it would migrate",
     )
-    top.set_defaults(runs="serve.serve_pages", program=program, refuse=top.error)
+    top.set_defaults(runs="cli.serve.serve_pages", program=program, refuse=top.error)
     _add_address(top, "8501, or the next free port")
     add_commands(top, COMMANDS, title="commands", metavar="COMMAND")
     return top
@@ -241,16 +241,16 @@ def _add_knob(group: argparse._ArgumentGroup, knob: Parameter) -> None:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "ask": Command("main.ask_in_terminal", "answer a question", _add_ask_arguments),
+    "ask": Command("cli.main.ask_in_terminal", "answer a question", _add_ask_arguments),
     "chat": Command(
-        "main.chat_in_terminal",
+        "cli.main.chat_in_terminal",
         "hold a conversation: each line is a follow-up of the one before",
         _add_chat_arguments,
         "Read questions from stdin, one a line, and answer each as a follow-up of the one before, until "
         "a line is empty. The runs are in the history.",
     ),
     "watch": Command(
-        "watch.watch_in_terminal",
+        "cli.watch.watch_in_terminal",
         "ask questions on a schedule, and tell what changed beyond their own noise",
         _add_watch_arguments,
         "Ask the questions of a file again and again. Each is first repeated, to learn how much its "
@@ -258,16 +258,18 @@ COMMANDS: Mapping[str, Command] = {
         "at most 5 % false alarms. What is known of the questions is kept in FILE.state.json.",
     ),
     "runs": Command(
-        "runs.runs_in_terminal",
+        "cli.runs.runs_in_terminal",
         "list, show or delete the runs of the history",
         add_runs_arguments,
         "List the runs of the history, newest first: those of every page, command and HTTP request. The filters "
         "are those of the History page.",
     ),
     **SHARING,
-    "check": Command("check.check_in_terminal", "report which connections and parts work", add_connections),
+    "check": Command(
+        "cli.check.check_in_terminal", "report which connections and parts work", add_connections
+    ),
     "ingest": Command(
-        "ingest.ingest_in_terminal",
+        "cli.ingest.ingest_in_terminal",
         "add documents to a collection",
         _add_ingest_arguments,
         "Add documents to a collection: PDF, HTML, Markdown, text, DOCX, ODT, PPTX, XLSX, EPUB, CSV, or a "
@@ -277,7 +279,7 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "eval": Command("", "measure settings on questions with known answers, and compare them", _add_actions),
     "serve": Command(
-        "serve.serve_api",
+        "cli.serve.serve_api",
         "serve the HTTP API alone, without the pages",
         lambda serve: _add_address(serve, "8000"),
     ),

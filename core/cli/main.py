@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Work = Coroutine[Any, Any, int]
 """A command on the event loop, with its exit code as result."""
 INTERRUPTED = 130
+_CORE = __name__.removesuffix(".cli.main")
 PROGRAM_OPTIONS = ("-h", "--help", "--version", "--host", "--port")
 """Options without a command: those of the program, and of serving the pages."""
 PIPE_CLOSED = 141
@@ -77,7 +78,7 @@ def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
         options.refuse(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         module, _, function = options.runs.rpartition(".")
-        outcome = getattr(import_module(f"{__package__}.{module}"), function)(options)
+        outcome = getattr(import_module(f"{_CORE}.{module}"), function)(options)
         if isinstance(outcome, int):
             return outcome
         from core.runtime.event_loop import run_async

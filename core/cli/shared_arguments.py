@@ -25,7 +25,7 @@ class Command(NamedTuple):
     """A command of the command line."""
 
     runs: str
-    """The function of the command, as `module.function` of `core.cli`.
+    """The function of the command, as `module.function` of `core`.
 
     The module is imported when the command runs.
     """

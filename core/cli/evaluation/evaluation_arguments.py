@@ -90,24 +90,26 @@ def _add_comparison(target: argparse.ArgumentParser) -> None:
 
 
 EVALUATION: Mapping[str, Command] = {
-    "run": Command("evaluation.evaluate.evaluate_in_terminal", "measure every setting of a sweep", _add_run),
+    "run": Command(
+        "cli.evaluation.evaluate.evaluate_in_terminal", "measure every setting of a sweep", _add_run
+    ),
     "freeze": Command(
-        "evaluation.evaluate.freeze_in_terminal",
+        "cli.evaluation.evaluate.freeze_in_terminal",
         "write a data set and the results of one setting into one file, for eval check",
         _add_freeze,
         "Write a suite: the documents as they are now, the questions, and the results of one setting.",
     ),
     "check": Command(
-        "evaluation.evaluate.check_in_terminal",
+        "cli.evaluation.evaluate.check_in_terminal",
         "fail when a setting is worse than kept results say",
         _add_check,
         "Measure one setting now, and fail when it is worse than kept results beyond the paired interval.",
     ),
     "compare": Command(
-        "evaluation.evaluate.compare_in_terminal", "test settings against a baseline", _add_compare
+        "cli.evaluation.evaluate.compare_in_terminal", "test settings against a baseline", _add_compare
     ),
     "answers": Command(
-        "evaluation.evaluate_answers.answers_in_terminal",
+        "cli.evaluation.evaluate_answers.answers_in_terminal",
         "measure answers to questions",
         _add_answers,
         "Answer each question from the context that is ranked for it, by the chat model if one is connected, else by "
