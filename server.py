@@ -17,16 +17,16 @@ from starlette.responses import RedirectResponse
 from starlette.routing import Mount, Route
 
 from core.api import create_app
-from core.api.middleware.body_limits import DrainRefused
-from core.api.middleware.host_check import HostCheck
-from core.api.middleware.security_headers import SecurityHeaders
-from core.api.middleware.single_worker import SingleWorker
 from core.config.memory import memory_budget
 from core.config.settings import Settings
 from core.errors import OpenQueryError
 from core.runtime import logs
 from core.runtime.hardening import harden
 from core.runtime.static_files import REINSTALL, altered_files
+from core.serving.body_limits import DrainRefused
+from core.serving.host_check import HostCheck
+from core.serving.security_headers import SecurityHeaders
+from core.serving.single_worker import SingleWorker
 from pages.parts import runtime
 from pages.parts.serving import streamlit_patches
 from pages.parts.serving.index_page import IndexPage, PackedScripts, inline_scripts

@@ -11,13 +11,8 @@ from fastapi.responses import RedirectResponse
 from starlette.types import ASGIApp, Scope
 
 from core import __version__
-from core.api import problems
 from core.api.middleware.authorization import Guard
-from core.api.middleware.body_limits import DrainRefused
 from core.api.middleware.head_requests import HeadRequests
-from core.api.middleware.host_check import HostCheck
-from core.api.middleware.security_headers import API_POLICY, SecurityHeaders
-from core.api.middleware.single_worker import SingleWorker
 from core.api.openai import routes as openai
 from core.api.routes import config, connect, health, history, questions, uploads
 from core.api.service import Service
@@ -25,6 +20,11 @@ from core.config.settings import Settings
 from core.errors import OpenQueryError
 from core.runtime.hardening import harden
 from core.runtime.registry import RunRegistry
+from core.serving import problems
+from core.serving.body_limits import DrainRefused
+from core.serving.host_check import HostCheck
+from core.serving.security_headers import API_POLICY, SecurityHeaders
+from core.serving.single_worker import SingleWorker
 
 log = logging.getLogger(__name__)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from core.api.problems import Fault, Refusal
 from core.config.access import Access
 from core.errors import BadInput, ChatFailed, LibraryFailed, OpenQueryError, SearchFailed
 from core.runtime.choices.model_checks import CheckedModel
 from core.runtime.engine import Engine
+from core.serving.problems import Fault, Refusal
 
 CHECK_SECONDS = 10.0
 

@@ -14,7 +14,6 @@ from fastapi import Depends, Request
 from fastapi.sse import EventSourceResponse
 
 from core.analysis.run_activity import can_quote
-from core.api.problems import CLIENT_GONE, Refusal
 from core.api.responses.answers import answer_of, nothing_found
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import RunExchange, Session
@@ -24,6 +23,7 @@ from core.config.questions import QUESTION_LIMIT
 from core.model import NO_CLIENT, Answer, AnswerFrom, ClientRequest, Exchange
 from core.run.events import Record
 from core.run.state import Run, RunStatus
+from core.serving.problems import CLIENT_GONE, Refusal
 from core.stages.conversation.follow_up import FollowUpDraft
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.text.chat.question_finding import find_question

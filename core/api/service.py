@@ -12,7 +12,6 @@ from typing import IO, Annotated
 from fastapi import Depends, Header, Request
 
 from core.api.metrics import Metrics
-from core.api.problems import Refusal
 from core.api.sessions import HEADER, Session, Sessions
 from core.config.knobs import Knobs
 from core.config.permissions import Action, Caller, Role
@@ -22,6 +21,7 @@ from core.config.settings import Settings
 from core.errors import LibraryFailed, OpenQueryError
 from core.runtime.health import Probe
 from core.runtime.registry import RunRegistry
+from core.serving.problems import Refusal
 
 MOST_UPLOADS = 16
 """Files that a process receives at the same time."""

@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from core.api.middleware.security_headers import API_POLICY
-from core.api.middleware.single_worker import REFUSAL
+from core.serving.security_headers import API_POLICY
+from core.serving.single_worker import REFUSAL
 from tests.api.conftest import DEMO, QUESTION
 from tests.browser import server as pages
 from tests.services.health import once_started

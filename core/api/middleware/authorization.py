@@ -10,10 +10,10 @@ from pydantic import SecretStr
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from core.api.middleware.body_limits import BODY_SECONDS, limited_body, size_refusal
-from core.api.problems import Refusal, reply
 from core.config.settings import Settings
 from core.errors import OpenQueryError
+from core.serving.body_limits import BODY_SECONDS, limited_body, size_refusal
+from core.serving.problems import Refusal, reply
 from core.text.http_headers import host_and_port, is_loopback
 
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
@@ -64,7 +64,7 @@ def authorization_refusal(scope: Scope, allowed: tuple[str, ...]) -> Refusal | N
     """The refusal of a request without authorization, or None.
 
     Without tokens it must come from loopback, directly, and name a loopback host: a proxy that sends no
-    forwarding header passes on the public name. Requests of other sites' pages are refused by `core.api.middleware.host_check` before.
+    forwarding header passes on the public name. Requests of other sites' pages are refused by `core.serving.host_check` before.
     """
     headers = Headers(scope=scope)
     if allowed:

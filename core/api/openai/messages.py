@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core.api.openai.requests import ChatRequest, ClientMessage, last_user
-from core.api.problems import Fault, Refusal
 from core.config.questions import INSTRUCTIONS_LIMIT, MESSAGE_LIMIT, QUESTION_LIMIT, checked_question
 from core.errors import BadInput
 from core.methods.client_task import NAMES
 from core.model import ClientRequest, Exchange
+from core.serving.problems import Fault, Refusal
 from core.text.chat.client_tasks import ClientTask, find_task
 from core.text.chat.question_finding import find_question
 from core.text.markdown.source_links import without_source_links

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, StringConstraints
 
 from core.api.openai.search_sites import SiteList, WebSearchOptions, sites_of
-from core.api.problems import Fault, Refusal
 from core.api.strict_json import Strict
 from core.config.knobs import MOST_ANSWER_TOKENS, Knobs, within_sites
 from core.model import Role
+from core.serving.problems import Fault, Refusal
 
 MODEL = "openquery"
 

@@ -23,12 +23,12 @@ from core.api.openai.responses import (
     finish_reason,
     sent_text,
 )
-from core.api.problems import documented, openai_error
 from core.api.responses.answers import answer_of, note_fields
 from core.api.run_following import EVENT_STREAM, FollowerOf, RunFollower, RunStep, refusal_of, streamed
 from core.api.sessions import Method
 from core.api.strict_json import StrictRoute
 from core.run.events import Event, ModelThought, TokensWritten
+from core.serving.problems import documented, openai_error
 
 router = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["OpenAI-compatible"])
 

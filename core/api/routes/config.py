@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, Self
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from core.api.problems import Fault, Refusal, documented, faults
 from core.api.service import CallerOf, ServiceOf, SessionOf
 from core.api.sessions import Method, method_knobs
 from core.api.strict_json import KnobsByName, Strict, StrictRoute, plain, with_knobs
 from core.config.knobs import Knobs
 from core.config.permissions import Action
 from core.config.schema import Parameter, former_names, nested, parameters
+from core.serving.problems import Fault, Refusal, documented, faults
 
 Kind = Literal["integer", "number", "string", "boolean", "array", "object", "null"]
 

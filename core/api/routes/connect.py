@@ -8,7 +8,6 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field, SecretStr, computed_field, model_validator
 
 from core.api.own_servers import UnidentifiedServer, checked_servers
-from core.api.problems import Refusal, documented
 from core.api.routes.uploads import FileState, session_files, state_of
 from core.api.service import CallerOf, ServiceOf, SessionOf, Token
 from core.api.sessions import IDLE_SECONDS, ChatTurn, Method
@@ -16,6 +15,7 @@ from core.api.strict_json import Strict, StrictRoute, plain
 from core.config.access import Access
 from core.errors import ChatFailed, LibraryFailed, SearchFailed
 from core.runtime.logs import redact
+from core.serving.problems import Refusal, documented
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
 

@@ -10,11 +10,11 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from core.api import metrics
-from core.api.problems import documented
 from core.api.service import Service, ServiceOf
 from core.config.knobs import Backend, Origin, SearchKnobs
 from core.runtime.health import EGRESS, Probe, ProbeState, probes
 from core.runtime.registry import RunRegistry
+from core.serving.problems import documented
 
 router = APIRouter(tags=["operation"])
 

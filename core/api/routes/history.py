@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core.analysis.answers.answer_export import export_name
 from core.analysis.answers.conversation_export import conversation_document, conversation_json
-from core.api.problems import Refusal, documented
 from core.api.responses.agent_messages import AgentResponse, agent_response
 from core.api.responses.run_view import RunView, run_view
 from core.api.responses.whole_run import Conversation, WholeRun
@@ -28,6 +27,7 @@ from core.run.codec import run_to_json
 from core.run.conversation import turns_up_to
 from core.run.run_ids import is_link, refuse_link
 from core.run.state import Run, RunStatus
+from core.serving.problems import Refusal, documented
 from core.text.sanitize import json_without_surrogates
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])

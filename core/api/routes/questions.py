@@ -9,7 +9,6 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Header, Response
 from pydantic import Field, SecretStr
 
-from core.api.problems import STATUS_OF_PART, Refusal, documented
 from core.api.responses.agent_messages import AgentResponse, agent_response
 from core.api.responses.answers import (
     QARequest,
@@ -38,6 +37,7 @@ from core.run.events import Record
 from core.run.state import Run
 from core.runtime.health import chat_works
 from core.runtime.logs import redact
+from core.serving.problems import STATUS_OF_PART, Refusal, documented
 from core.stages.time_budget import UNLIMITED, TimeBudget
 
 router = APIRouter(route_class=StrictRoute, tags=["questions"])

@@ -6,12 +6,12 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel
 
-from core.api.problems import Refusal, documented
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import HEADER, Session
 from core.api.strict_json import StrictRoute
 from core.library.ingests import TaskState
 from core.library.session_files import SessionFile, SessionFiles
+from core.serving.problems import Refusal, documented
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
 

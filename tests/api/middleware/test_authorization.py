@@ -11,9 +11,9 @@ import pytest
 from fastapi import FastAPI, Request
 from pydantic import SecretStr
 
-from core.api import problems
 from core.api.middleware.authorization import Guard, authorization_refusal, tokens
 from core.config.settings import Settings
+from core.serving import problems
 from tests.api.conftest import QUESTION, Api, Serve, serving, settings
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from core.api.openai.messages import read_messages
 from core.api.openai.requests import ChatRequest
-from core.api.problems import Refusal
 from core.config.questions import INSTRUCTIONS_LIMIT, QUESTION_LIMIT
+from core.serving.problems import Refusal
 
 PIECES = (
     *(

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from core.api.problems import Refusal
 from core.api.service import MOST_UPLOADS, Uploads
 from core.config.access import NO_ACCESS
 from core.errors import BadInput, LibraryFailed
 from core.library.session_files import MOST_FILES, SessionFiles, SessionFilesPool
 from core.model import Article, Document, Extractor
+from core.serving.problems import Refusal
 from tests.api.conftest import PATIENCE, Api, Serve
 from tests.reading.office_files import docx, packed
 from tests.reading.test_pdf import pdf

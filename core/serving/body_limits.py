@@ -7,7 +7,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from core.api.problems import Refusal
+from core.serving.problems import Refusal
 
 SECONDS, BYTES = 30.0, 1_000_000_000
 """For how long, and how much of, the rest of a body is taken in."""

@@ -11,7 +11,7 @@ from fastapi.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from core.api.problems import Refusal, reply
+from core.serving.problems import Refusal, reply
 from core.text.http_headers import host_and_port, is_loopback
 
 _PORTS = {"http": "80", "https": "443"}
