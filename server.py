@@ -16,10 +16,10 @@ from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse
 from starlette.routing import Mount, Route
 
-from core.api import create_app
 from core.config.memory import memory_budget
 from core.config.settings import Settings
 from core.errors import OpenQueryError
+from core.features.api import create_app
 from core.runtime import logs
 from core.runtime.hardening import harden
 from core.runtime.static_files import REINSTALL, altered_files

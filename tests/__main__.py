@@ -30,7 +30,11 @@ ROOT = Path(__file__).resolve().parent.parent
 NEEDS_MUCH = "browser or searxng or model or slow or thorough"
 """Markers of tests that need another program or seconds."""
 FAST = (
-    *("tests/pages/test_every_page.py", "tests/api/test_every_route.py", "tests/test_every_command.py"),
+    *(
+        "tests/pages/test_every_page.py",
+        "tests/features/api/test_every_route.py",
+        "tests/test_every_command.py",
+    ),
     *("tests/test_architecture.py", "tests/test_docs.py", "tests/test_patterns.py"),
     *("tests/config", "tests/model", "tests/run", "tests/stages", "tests/storage", "tests/text"),
 )

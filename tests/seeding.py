@@ -15,7 +15,7 @@ from core.run.events import Event, Record, RunStarted
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
 from core.storage.run_store import RunStore
-from tests.api.conftest import settings
+from tests.features.api.conftest import settings
 from tests.patience import Patience
 from tests.samples import records
 

@@ -6,9 +6,9 @@ import shlex
 from pathlib import Path
 
 import openquery
-from core.api import create_app
 from core.cli.main import parser
 from core.config.settings import Settings
+from core.features.api import create_app
 from tests import permissions
 
 ROOT = Path(__file__).parent.parent

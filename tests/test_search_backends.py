@@ -10,7 +10,7 @@ from core.config.knobs import Backend, Knobs, Origin, PlanKnobs, SearchKnobs
 from core.pipeline import research
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
-from tests.api.conftest import settings
+from tests.features.api.conftest import settings
 from tests.services.loopback import Gate, Loopback, Reply, Request, json_reply
 from tests.services.openai_server import FakeOpenAI, streamed
 

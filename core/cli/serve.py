@@ -45,7 +45,7 @@ def serve_api(options: argparse.Namespace) -> int:
     """
     import uvicorn
 
-    from core.api import create_app
+    from core.features.api import create_app
     from core.runtime.logs import configure
 
     configure(Settings.read())

@@ -23,7 +23,7 @@ from core.run.reports.sections import IN_BRIEF, SectionState
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from core.runtime.registry import RunRegistry
-from tests.api.conftest import settings
+from tests.features.api.conftest import settings
 from tests.runtime.waiting import finished
 from tests.services.loopback import Gate, Reply
 from tests.services.openai_server import MODEL, FakeOpenAI, failure, streamed

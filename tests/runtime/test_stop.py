@@ -26,8 +26,8 @@ from core.run.importer import run_from_json
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
 from core.stages.partial_results import NOT_RERANKED
-from tests.api.conftest import settings
 from tests.faults.world import Site
+from tests.features.api.conftest import settings
 from tests.runtime.waiting import until
 from tests.services.loopback import Gate, Loopback, Reply, Request, html_reply
 from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI, failure, streamed

@@ -105,9 +105,9 @@ def _use_the_server(use: Callable[[str, Callable[[], object]], None]) -> None:
     from fastapi.testclient import TestClient
     from streamlit.testing.v1 import AppTest
 
-    from core.api import create_app
-    from core.api.service import operator_knobs
     from core.config.settings import ROOT
+    from core.features.api import create_app
+    from core.features.api.service import operator_knobs
     from pages.parts import runtime
 
     runs = runtime.runs()

@@ -8,12 +8,12 @@ from core.analysis.answers.answer_export import answer_document
 from core.analysis.answers.answer_stats import answer_stats, partial_version
 from core.analysis.answers.conversation_export import conversation_document
 from core.analysis.answers.source_cards import source_cards, source_context
-from core.api.responses.answers import qa_response
-from core.api.responses.run_view import run_view
 from core.cli.ask import Terminal
 from core.cli.progress_lines import PhaseLines
 from core.config.prices import SHIPPED
 from core.export.run_parts import run_parts
+from core.features.api.responses.answers import qa_response
+from core.features.api.responses.run_view import run_view
 from core.model import snippet_numbers, source_numbers
 from core.notebook.run_display import answer_display
 from core.run import events as e

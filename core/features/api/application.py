@@ -1,0 +1,111 @@
+"""The FastAPI application: routes, middleware, OpenAPI document."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.responses import RedirectResponse
+from starlette.types import ASGIApp, Scope
+
+from core import __version__
+from core.config.settings import Settings
+from core.errors import OpenQueryError
+from core.features.api.middleware.authorization import Guard
+from core.features.api.middleware.head_requests import HeadRequests
+from core.features.api.openai import routes as openai
+from core.features.api.routes import config, connect, health, history, questions, uploads
+from core.features.api.service import Service
+from core.runtime.hardening import harden
+from core.runtime.registry import RunRegistry
+from core.serving import problems
+from core.serving.body_limits import DrainRefused
+from core.serving.host_check import HostCheck
+from core.serving.security_headers import API_POLICY, SecurityHeaders
+from core.serving.single_worker import SingleWorker
+
+log = logging.getLogger(__name__)
+
+BODY_LIMIT = 1_000_000
+"""Bytes of a request's body, unless it is a file or a chat."""
+
+CHAT_BODY_LIMIT = 20_000_000
+"""Bytes of a chat's messages. Clients repeat the images of earlier messages, which are left out here."""
+
+
+def application(runs: RunRegistry | Callable[[], RunRegistry] | None, *, warm: bool) -> FastAPI:
+    """See `core.features.api.create_app`."""
+    service = Service(_source(runs))
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        if runs is None:
+            harden()
+        own = await asyncio.to_thread(lambda: service.runs)
+        warming = asyncio.ensure_future(asyncio.to_thread(_warm, own)) if warm else None
+        yield
+        if warming:
+            warming.cancel()
+        if runs is None:
+            await asyncio.to_thread(service.close)
+
+    app = _Documented(
+        title="OpenQuery",
+        summary="Questions in, cited answers out, and every step of the way.",
+        version=__version__,
+        docs_url=None,  # both pages load their scripts from another host
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.service = service
+    app.add_middleware(Guard, settings=service.settings, limit=_body_limit)
+    problems.install(app)
+    for part in (questions, history, openai, config, connect, uploads, health):
+        app.include_router(part.router)
+    app.add_api_route("/", _to_the_document, include_in_schema=False)
+    return app
+
+
+async def _to_the_document() -> RedirectResponse:
+    """The service has no page of its own; its document says what it can be asked."""
+    return RedirectResponse("openapi.json")
+
+
+class _Documented(FastAPI):
+    """An application whose OpenAPI document has problems and tokens, and whose replies, those to its own failures
+    too, have security headers."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        served = HostCheck(super().build_middleware_stack(), self.state.service.public_hosts)
+        return SingleWorker(DrainRefused(SecurityHeaders(HeadRequests(served), API_POLICY)))
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            document = super().openapi()
+            problem = problems.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            document["components"]["schemas"] |= {**problem.pop("$defs"), "Problem": problem}
+            document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            document["security"] = [{"token": []}, {}]  # none is needed where none is set
+        return super().openapi()
+
+
+def _body_limit(scope: Scope, settings: Settings) -> int:
+    if scope["method"] == "PUT" and "/session/files/" in scope["path"]:
+        return int(settings.file_megabytes * 1e6)
+    return CHAT_BODY_LIMIT if scope["path"].endswith("/v1/chat/completions") else BODY_LIMIT
+
+
+def _warm(runs: RunRegistry) -> None:
+    """Start what the first question would otherwise wait for."""
+    try:
+        runs.call(runs.engine.warm())
+    except OpenQueryError as error:
+        log.warning("warm-up: %s", error)
+
+
+def _source(runs: RunRegistry | Callable[[], RunRegistry] | None) -> Callable[[], RunRegistry]:
+    if runs is None:
+        return lambda: RunRegistry(Settings.read())
+    return (lambda: runs) if isinstance(runs, RunRegistry) else runs

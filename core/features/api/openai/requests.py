@@ -1,0 +1,176 @@
+"""Requests of OpenAI's chat completions API: what is read of them, and what is refused."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from core.config.knobs import MOST_ANSWER_TOKENS, Knobs, within_sites
+from core.features.api.openai.search_sites import SiteList, WebSearchOptions, sites_of
+from core.features.api.strict_json import Strict
+from core.model import Role
+from core.serving.problems import Fault, Refusal
+
+MODEL = "openquery"
+
+_NO_OP_VALUES: Mapping[str, tuple[Any, ...]] = {
+    "n": (1,),
+    "tools": ([],),
+    "functions": ([],),
+    "response_format": ({"type": "text"},),
+    "logprobs": (False,),
+    "top_logprobs": (0,),
+    "logit_bias": ({},),
+    "modalities": (["text"],),
+    "audio": (),
+    "prediction": (),
+}
+"""Parameters that ask for another kind of answer, each with the values that ask for nothing. All may be null.
+
+`tool_choice` and `function_call` ask for nothing without tools, which are refused.
+"""
+
+TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
+"""Types of content parts that are read, or need not be. The names with a prefix are those of the responses API."""
+
+
+class _LenientModel(Strict):
+    """Part of a request by a client of OpenAI's: it may hold many fields that mean nothing here."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class ContentPart(_LenientModel):
+    """A part of a message; only text is read."""
+
+    type: str = "text"
+    text: str | None = None
+
+
+class ClientMessage(_LenientModel):
+    """A message of the conversation."""
+
+    role: Role | Literal["function"]
+    content: str | list[str | ContentPart] | None = None
+
+    @property
+    def text(self) -> str:
+        """The message's texts, one a line."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(filter(None, map(_text_of, self.content or ())))
+
+    @property
+    def other_parts(self) -> tuple[int, ...]:
+        """The places of the parts that are no text, such as images."""
+        parts = self.content if isinstance(self.content, list) else ()
+        return tuple(
+            place
+            for place, part in enumerate(parts)
+            if isinstance(part, ContentPart) and part.type not in TEXT_PARTS
+        )
+
+
+def _text_of(part: str | ContentPart) -> str:
+    if isinstance(part, str):
+        return part
+    return (part.text or "") if part.type.endswith("text") else ""
+
+
+class StreamOptions(_LenientModel):
+    """What a stream also has."""
+
+    include_usage: bool | None = None
+
+
+StopSequence = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+TokenLimit = Annotated[int, Field(ge=1, le=2**53 - 1)]
+
+
+class ChatRequest(_LenientModel):
+    """The last message of the user is the question; what user and assistant said before it is its history."""
+
+    model: str
+    messages: Annotated[list[ClientMessage], Field(min_length=1)]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_completion_tokens: TokenLimit | None = None
+    """The most tokens of the answer, reasoning included."""
+    max_tokens: TokenLimit | None = None
+    """The older name of max_completion_tokens, which comes first."""
+    stop: StopSequence | Annotated[list[StopSequence], Field(max_length=4)] | None = None
+    """The answer ends before the first of these texts."""
+    web_search_options: WebSearchOptions | None = None
+    """The sites to search and those to leave out, as `filters` with `allowed_domains` and `blocked_domains`."""
+    search_domain_filter: SiteList | None = None
+    """The same as one list, in which a minus sign leaves a site out."""
+    n: Any = None
+    tools: Any = None
+    functions: Any = None
+    response_format: Any = None
+    logprobs: Any = None
+    top_logprobs: Any = None
+    logit_bias: Any = None
+    modalities: Any = None
+    audio: Any = None
+    prediction: Any = None
+
+    def knobs(self, knobs: Knobs) -> Knobs:
+        """The session's knobs with what this request asks of its answer."""
+        answer = knobs.answer
+        if self.temperature is not None:
+            answer = replace(answer, temperature=self.temperature)
+        if limit := self.max_completion_tokens or self.max_tokens:
+            answer = replace(answer, max_tokens=min(limit, MOST_ANSWER_TOKENS))
+        if self.stop is not None:
+            stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
+            answer = replace(answer, stop=stop)
+        rank = within_sites(knobs.rank, *sites_of(self.web_search_options, self.search_domain_filter))
+        return replace(knobs, answer=answer, rank=rank)
+
+
+def check_model(name: str) -> None:
+    """Refuse every model but the one. Raises Refusal."""
+    if name != MODEL:
+        fault = Fault(field="model", message=f"The only one is {MODEL}.")
+        raise Refusal(404, "There is no such model here.", errors=[fault], code="model_not_found")
+
+
+def check_request(request: ChatRequest) -> None:
+    """Refuse a request that asks for what an answer cannot be here.
+
+    Raises:
+        Refusal: when the model is not OpenQuery, or a parameter or part cannot be honoured; it names the field.
+    """
+    check_model(request.model)
+    if faults := [*_unsupported_parameters(request), *_unsupported_parts(request)]:
+        fields = ", ".join(fault.field for fault in faults)
+        raise Refusal(
+            400,
+            f"OpenQuery answers with one text and its citations; this asks for something else: {fields}.",
+            "Leave it out.",
+            errors=faults,
+            code="unsupported_parameter",
+        )
+
+
+def _unsupported_parameters(request: ChatRequest) -> Iterator[Fault]:
+    for name, no_op_values in _NO_OP_VALUES.items():
+        value = getattr(request, name)
+        if value is not None and value not in no_op_values:
+            yield Fault(field=name, message="This is not supported.")
+
+
+def _unsupported_parts(request: ChatRequest) -> Iterator[Fault]:
+    """Images and files of the message that asks. In earlier messages they are left out."""
+    row = last_user(request)
+    for column in request.messages[row].other_parts if row >= 0 else ():
+        yield Fault(field=f"messages.{row}.content.{column}.type", message="Only text can be read.")
+
+
+def last_user(request: ChatRequest) -> int:
+    """Return the place of the last message of the user, or -1."""
+    rows = [row for row, message in enumerate(request.messages) if message.role == "user"]
+    return rows[-1] if rows else -1

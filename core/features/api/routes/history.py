@@ -1,0 +1,296 @@
+"""Runs that were: `GET /runs`, `GET /runs/{id}`, its plan, its export and its read-only links, `DELETE /runs/{id}`."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from enum import StrEnum
+from functools import partial
+from typing import Annotated
+from urllib.parse import quote
+
+import orjson
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from core.analysis.answers.answer_export import export_name
+from core.analysis.answers.conversation_export import conversation_document, conversation_json
+from core.config.permissions import Action, Caller
+from core.errors import BadInput
+from core.export.formats import FORMATS, export
+from core.features.api.responses.agent_messages import AgentResponse, agent_response
+from core.features.api.responses.run_view import RunView, run_view
+from core.features.api.responses.whole_run import Conversation, WholeRun
+from core.features.api.service import CallerOf, Service, ServiceOf, SessionOf
+from core.features.api.strict_json import Strict, StrictRoute
+from core.run.codec import run_to_json
+from core.run.conversation import turns_up_to
+from core.run.run_ids import is_link, refuse_link
+from core.run.state import Run, RunStatus
+from core.serving.problems import Refusal, documented
+from core.text.sanitize import json_without_surrogates
+
+router = APIRouter(route_class=StrictRoute, tags=["runs"])
+
+RunId = Annotated[str, Path(alias="id", min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+
+
+class Form(StrEnum):
+    """`short` is what POST /research answers, `full` the whole run, `agent` a message for each step of a model,
+    `conversation` the questions and answers up to this run, `conversation_markdown` the same as Markdown."""
+
+    SHORT = "short"
+    FULL = "full"
+    AGENT = "agent"
+    CONVERSATION = "conversation"
+    CONVERSATION_MARKDOWN = "conversation_markdown"
+
+
+class RunLine(BaseModel):
+    """A run in the list."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str
+    question: str
+    started: str
+    status: RunStatus
+    seconds: float
+    elsewhere: bool
+    """Under way in another process that uses the same data folder."""
+
+
+class RunList(BaseModel):
+    """The reply of `GET /runs`."""
+
+    runs: list[RunLine]
+
+
+@router.get("/runs", responses=documented(422, 503))
+async def list_runs(
+    service: ServiceOf, caller: CallerOf, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> RunList:
+    """Stored runs, newest first; on a shared server the caller's own."""
+    lines = await asyncio.to_thread(service.runs.history, limit, caller.owner_to_list)
+    return RunList(runs=[RunLine.model_validate(line) for line in lines])
+
+
+@router.get(
+    "/runs/{id}",
+    response_model=RunView | AgentResponse | WholeRun | Conversation,
+    responses={
+        **documented(403, 404, 422, 503),
+        200: {
+            "content": {"text/markdown": {"schema": {"type": "string"}}},
+            "description": "The run in the form.",
+        },
+    },
+)
+async def get_run(
+    run_id: RunId, service: ServiceOf, form: Annotated[Form, Query()] = Form.SHORT
+) -> RunView | AgentResponse | Response:
+    """One run, as it stands. By a read-only link in the forms `short` and `agent` alone."""
+    run = await stored_run(service, run_id)
+    if form not in (Form.SHORT, Form.AGENT):
+        refuse_link(run_id)
+    match form:
+        case Form.SHORT:
+            return await _view(service, run)
+        case Form.AGENT:
+            return agent_response(run, await service.unsaved(run_id))
+        case Form.FULL:
+            return Response(await asyncio.to_thread(run_to_json, run), media_type="application/json")
+        case Form.CONVERSATION:
+            turns = await asyncio.to_thread(turns_up_to, run, service.runs.get)
+            return Response(
+                orjson.dumps(json_without_surrogates(conversation_json(turns))), media_type="application/json"
+            )
+        case Form.CONVERSATION_MARKDOWN:
+            turns = await asyncio.to_thread(turns_up_to, run, service.runs.get)
+            text = await asyncio.to_thread(conversation_document, turns)
+            return Response(text, media_type="text/markdown; charset=utf-8")
+
+
+class Approval(Strict):
+    """The body of `POST /runs/{id}/plan`."""
+
+    sub_questions: Annotated[list[str], Field(min_length=1, max_length=1000)]
+    """What is researched, in this order: those of the plan, or others."""
+
+
+@router.post("/runs/{id}/plan", status_code=202, responses=documented(403, 404, 409, 413, 422, 429, 503))
+async def approve_plan(
+    run_id: RunId, body: Approval, service: ServiceOf, caller: CallerOf, session: SessionOf
+) -> RunView:
+    """Approve a plan of the method deep, and begin to research it; `GET /runs/{id}` tells how far it is.
+
+    On a shared server the plans of the caller's own runs alone.
+    """
+    run = await stored_run(service, run_id)
+    await asyncio.to_thread(service.runs.require, caller, Action.CHANGE_RUN, run_id)
+    if not run.waits_for_approval:
+        raise Refusal(409, "No plan of this run waits for approval.", "See GET /runs/{id}.", run=run_id)
+    access = replace(session.access, quota_subject=caller.name)
+    await asyncio.to_thread(service.runs.approve_plan, run_id, body.sub_questions, access)
+    return await _view(service, await stored_run(service, run_id))
+
+
+@router.post("/runs/{id}/stop", responses=documented(403, 404, 409, 422, 503))
+async def stop_run(run_id: RunId, service: ServiceOf, caller: CallerOf) -> RunView:
+    """Stop a run that is waiting or under way, and keep it: what it has embedded is ranked, what it has written stays.
+
+    A run that has ended is as it was. On a shared server the caller's own runs alone.
+    """
+    await _require(service, caller, run_id, Action.CHANGE_RUN)
+    await asyncio.to_thread(service.runs.stop, run_id)
+    run = await stored_run(service, run_id)
+    if run.live and service.runs.clock(run) is None:
+        raise Refusal(
+            409, "This run is under way in another process.", "Stop it where it was asked.", run=run_id
+        )
+    return await _view(service, run)
+
+
+@router.post("/runs/{id}/resume", status_code=202, responses=documented(403, 404, 409, 413, 422, 429, 503))
+async def resume_run(run_id: RunId, service: ServiceOf, caller: CallerOf, session: SessionOf) -> RunView:
+    """Go on with a run of the method agent or deep that was stopped or has failed; `GET /runs/{id}` tells how far it is.
+
+    What it has is not asked for again. On a shared server the caller's own runs alone.
+    """
+    await _require(service, caller, run_id, Action.CHANGE_RUN)
+    access = replace(session.access, quota_subject=caller.name)
+    return await _continued(service, run_id, partial(service.runs.go_on, run_id, access))
+
+
+@router.post("/runs/{id}/quote", status_code=202, responses=documented(403, 404, 409, 422, 429, 503))
+async def quote_sources(run_id: RunId, service: ServiceOf, caller: CallerOf, session: SessionOf) -> RunView:
+    """Quote sentences of the sources instead of waiting for the chat model, or in place of an answer that it has failed to write.
+
+    `GET /runs/{id}` has the answer. On a shared server the caller's own runs alone.
+    """
+    await _require(service, caller, run_id, Action.CHANGE_RUN)
+    access = replace(session.access, quota_subject=caller.name)
+    return await _continued(service, run_id, partial(service.runs.quote, run_id, access))
+
+
+async def _continued(service: Service, run_id: str, work: Callable[[], object]) -> RunView:
+    """Start more work on a run, and return the run. Refuses with 409 if there is no work to do."""
+    try:
+        await asyncio.to_thread(work)
+    except BadInput as error:
+        raise Refusal(409, error.message, error.hint, run=run_id) from error
+    return await _view(service, await stored_run(service, run_id))
+
+
+async def _view(service: Service, run: Run) -> RunView:
+    """The run in short, with what it waits for now."""
+    return run_view(run, service.prices, await service.unsaved(run.id), service.runs.clock(run))
+
+
+@router.get(
+    "/runs/{id}/export",
+    response_class=Response,
+    responses={
+        **documented(403, 404, 422, 503),
+        200: {"content": {form.media_type: {} for form in FORMATS.values()}, "description": "The file."},
+    },
+)
+async def export_run(
+    run_id: RunId,
+    service: ServiceOf,
+    caller: CallerOf,
+    ending: Annotated[str, Query(pattern=f"^({'|'.join(map(re.escape, FORMATS))})$")] = ".zip",
+) -> Response:
+    """One run as a file, with the caller's labels where the format has labels."""
+    recorded = await asyncio.to_thread(service.runs.recorded, run_id, caller.name)
+    if recorded is None:
+        raise _no_run(run_id)
+    name = quote(export_name(recorded.run.question, ending))
+    return Response(
+        await asyncio.to_thread(export, recorded, ending, service.prices),
+        media_type=FORMATS[ending].media_type,
+        headers={"Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
+    )
+
+
+@router.delete("/runs/{id}", status_code=204, responses=documented(403, 404, 422, 503))
+async def delete_run(run_id: RunId, service: ServiceOf, caller: CallerOf) -> None:
+    """Stop the run if it is under way, and forget it; on a shared server the caller's own alone."""
+    await stored_run(service, run_id)
+    await asyncio.to_thread(service.runs.require, caller, Action.CHANGE_RUN, run_id)
+    await asyncio.to_thread(service.runs.delete, run_id)
+
+
+async def stored_run(service: Service, run_id: str) -> Run:
+    """The run of an id or a read-only link.
+
+    Raises:
+        Refusal: when there is none.
+    """
+    run = await asyncio.to_thread(service.runs.get, run_id)
+    if run is None:
+        raise _no_run(run_id)
+    return run
+
+
+def _no_run(run_id: str) -> Refusal:
+    if is_link(run_id):
+        return Refusal(404, "This link does not lead to a run any more.", "Its owner has taken it back.")
+    return Refusal(404, "There is no run of this id.", "It may have been deleted; see GET /runs.")
+
+
+class LinkLine(BaseModel):
+    """A link in the list. The link itself is not stored, so it is not in it."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str
+    """Takes the link back."""
+    made: str
+
+
+class NewLink(LinkLine):
+    """A new link. Its text is told this once."""
+
+    link: str
+    """Stands where the id of the run does: `GET /runs/{link}`, and `?run={link}` on the pages."""
+
+
+class LinkList(BaseModel):
+    """The links to a run, oldest first."""
+
+    links: list[LinkLine]
+
+
+@router.get("/runs/{id}/links", responses=documented(403, 404, 422, 503))
+async def list_links(run_id: RunId, service: ServiceOf, caller: CallerOf) -> LinkList:
+    """The links to a run that have not been taken back; on a shared server to one of the caller's own."""
+    await _require(service, caller, run_id)
+    links = await asyncio.to_thread(service.runs.links.of, run_id)
+    return LinkList(links=[LinkLine.model_validate(link) for link in links])
+
+
+@router.post("/runs/{id}/links", status_code=201, responses=documented(403, 404, 422, 503))
+async def make_link(run_id: RunId, service: ServiceOf, caller: CallerOf) -> NewLink:
+    """Make a link by which others may look at a run and tune a copy of it, until it is taken back."""
+    await _require(service, caller, run_id)
+    link, entry = await asyncio.to_thread(service.runs.links.make, run_id)
+    return NewLink(id=entry.id, made=entry.made, link=link)
+
+
+@router.delete("/runs/{id}/links/{link}", status_code=204, responses=documented(403, 404, 422, 503))
+async def take_link_back(
+    run_id: RunId,
+    link_id: Annotated[str, Path(alias="link", pattern="^[0-9a-f]{16}$")],
+    service: ServiceOf,
+    caller: CallerOf,
+) -> None:
+    """Take a link back, by its `id`. Whoever has it open is refused from then on."""
+    await _require(service, caller, run_id)
+    if not await asyncio.to_thread(service.runs.links.take_back, run_id, link_id):
+        raise Refusal(404, "This run has no link of this id.", "See GET /runs/{id}/links.")
+
+
+async def _require(service: Service, caller: Caller, run_id: str, action: Action = Action.SHARE_RUN) -> None:
+    await stored_run(service, run_id)
+    await asyncio.to_thread(service.runs.require, caller, action, run_id)

@@ -1,0 +1,329 @@
+"""Streaming of a run to the client that started it. When the client disconnects, the run is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Iterator, MutableMapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Annotated, NamedTuple
+
+from fastapi import Depends, Request
+from fastapi.sse import EventSourceResponse
+
+from core.analysis.run_activity import can_quote
+from core.config.access import Access
+from core.config.knobs import Backend, Knobs
+from core.config.questions import QUESTION_LIMIT
+from core.features.api.responses.answers import answer_of, nothing_found
+from core.features.api.service import ServiceOf, SessionOf
+from core.features.api.sessions import RunExchange, Session
+from core.model import NO_CLIENT, Answer, AnswerFrom, ClientRequest, Exchange
+from core.run.events import Record
+from core.run.state import Run, RunStatus
+from core.serving.problems import CLIENT_GONE, Refusal
+from core.stages.conversation.follow_up import FollowUpDraft
+from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.text.chat.question_finding import find_question
+from core.text.digest import text_digest
+from core.text.markdown.source_links import without_source_links
+from core.text.sanitize import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The exchanges before a question, oldest first, and the latest run that gave one; empty: this server gave none."""
+
+    session: Session
+    exchanges: tuple[Exchange, ...]
+    run: str
+    digest: str = ""
+    """Of the exchanges, where the client keeps them; empty: the session does."""
+
+    @classmethod
+    def of_session(cls, session: Session) -> Conversation:
+        """What the session remembers."""
+        history = session.history
+        return cls(
+            session, tuple(earlier.exchange for earlier in history), history[-1].run if history else ""
+        )
+
+    @classmethod
+    def of_messages(cls, exchanges: Sequence[Exchange], session: Session, owner: str) -> Conversation:
+        """What a client of this owner says that was said. Exchanges with the same ones before them are known again."""
+        digests = list(_digests(owner, exchanges))
+        known = [session.replies.get(digest) for digest in digests]
+        return cls(
+            session,
+            tuple(
+                own.exchange if own else replace(said, question=asked_in(said.question))
+                for own, said in zip(known, exchanges, strict=True)
+            ),
+            next((own.run for own in reversed(known) if own), ""),
+            digests[-1] if digests else text_digest(f"of {owner}"),
+        )
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """Where the texts come from that any message of the session may quote."""
+        exchanges = (*self.session.replies.values(), *self.session.history)
+        return frozenset[str]().union(*(earlier.exchange.origins for earlier in exchanges))
+
+    def is_continued_by(self, question: str) -> bool:
+        """Whether a question follows the exchanges. One that stood alone in this session, and is asked again, does not."""
+        is_repeated = not self.digest and any(exchange.question == question for exchange in self.exchanges)
+        return bool(self.exchanges) and not is_repeated
+
+    def add(self, question: str, run: Run, sent: str) -> None:
+        """Remember that a run answered a question, for those that follow it; `sent` is the answer as the client got it."""
+        exchange = RunExchange(Exchange(question=run.question, answer=run.text, origins=run.origins), run.id)
+        self.session.add_exchange(exchange)
+        if self.digest:
+            self.session.replies[_next_digest(self.digest, question, sent)] = exchange
+
+
+_ENDS = 4_000
+"""Characters at each end of an earlier message in which its question is looked for."""
+
+
+def asked_in(message: str) -> str:
+    """Return the question of an earlier message, or its beginning if it asks nothing."""
+    ends = message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n\n{message[-_ENDS:]}"
+    return find_question(ends, QUESTION_LIMIT) or one_line(ends, QUESTION_LIMIT)
+
+
+def _digests(owner: str, exchanges: Sequence[Exchange]) -> Iterator[str]:
+    """A digest of each exchange with those before it."""
+    digest = text_digest(f"of {owner}")
+    for exchange in exchanges:
+        yield (digest := _next_digest(digest, exchange.question, exchange.answer))
+
+
+def _next_digest(digest: str, question: str, answer: str) -> str:
+    return text_digest("\0".join((digest, question.strip(), without_source_links(answer).strip())))
+
+
+EVENT_STREAM = EventSourceResponse.media_type
+
+KEEP_ALIVE_SECONDS = 10.0
+"""After this long without an event the client gets a keep-alive message."""
+
+
+class RunStep(NamedTuple):
+    """An event with the run after it. Without an event: nothing happened for a while, or the run has ended."""
+
+    record: Record | None
+    run: Run
+
+
+class RunFollower:
+    """Runs the questions of one request, and stops a run when its client goes away."""
+
+    def __init__(self, request: Request, service: ServiceOf, session: SessionOf) -> None:
+        self.request, self.service, self.session = request, service, session
+
+    async def steps(
+        self,
+        question: str,
+        knobs: Knobs,
+        *,
+        queries: Sequence[str] = (),
+        answers: MutableMapping[str, Answer] | None = None,
+        budget: TimeBudget = UNLIMITED,
+        said: Sequence[Exchange] | None = None,
+        sent: Callable[[Run], str] = attrgetter("text"),
+        client: ClientRequest | None = None,
+        answer_from: AnswerFrom | None = None,
+    ) -> AsyncGenerator[RunStep]:
+        """Start a run, and yield its steps. The first has no event; the last has the finished run.
+
+        Closing this before the end stops the run. `queries`, `answers` and `budget` are as in `RunRegistry.start`.
+        A question that follows others is rewritten first: `said` are those that the client sent with it; None: the
+        session remembers them; `sent` gives the answer of a run as the client gets it, and `client` is what else
+        it sent. A task of a client is no question of the conversation. It is answered from what `answer_from` says; None: as its coverage suggests.
+
+        Raises:
+            BadInput: when the question cannot be asked.
+            LimitReached: when a quota of the caller is used up.
+            Refusal: when it asks for an answer from pages in hand, and the session has none.
+        """
+        loop, steps, runs = asyncio.get_running_loop(), asyncio.Queue[RunStep](), self.service.runs
+
+        def observe(record: Record | None, run: Run) -> None:
+            with contextlib.suppress(RuntimeError):  # the server's loop may end before the run does
+                loop.call_soon_threadsafe(steps.put_nowait, RunStep(record, run))
+
+        owner = self.request.scope["openquery.owner"]
+        conversation = (
+            Conversation.of_session(self.session)
+            if said is None
+            else Conversation.of_messages(said, self.session, owner)
+        )
+        standalone, turn = question, None
+        client = client if client != NO_CLIENT else None
+        is_task = client is not None and client.task is not None
+        if is_task:
+            client = replace(client or NO_CLIENT, origins=conversation.origins)
+        elif conversation.is_continued_by(question):
+            draft = await self._draft(conversation, question, knobs, budget)
+            draft = draft.changed(answer_from=answer_from, queries=queries)
+            standalone, turn = draft.question, draft.turn
+        if answer_from is AnswerFrom.PAGES and not (turn and turn.follows):
+            raise Refusal(
+                409, "There are no pages in hand.", "Leave answer_from out, so that some are searched."
+            )
+        # Not in a thread: a client that disconnects meanwhile would leave a run without a follower.
+        run_id = runs.start(
+            standalone,
+            knobs,
+            self._access(),
+            queries=queries,
+            observer=observe,
+            user=owner,
+            answers=answers,
+            budget=budget,
+            turn=turn,
+            client=client,
+        )
+        run = Run(
+            id=run_id, question=standalone, knobs=knobs, turn=turn, client=client, status=RunStatus.QUEUED
+        )
+        ended = False
+        if not is_task:
+            self.session.add_message("user", question, run_id)
+        try:
+            yield RunStep(None, run)
+            while not ended:
+                try:
+                    async with asyncio.timeout(KEEP_ALIVE_SECONDS):
+                        step = await steps.get()
+                except TimeoutError:
+                    step = RunStep(None, run)
+                else:
+                    run, ended = step.run, step.record is None
+                    if ended and not is_task:
+                        self.session.add_message("assistant", answer_of(run), run_id)
+                        if run.answer:
+                            written = client.message if client and client.message else question
+                            conversation.add(written, run, sent(run))
+                yield step
+        finally:
+            if not ended:
+                # Not awaited: the caller that closes this may itself be cancelled.
+                loop.run_in_executor(None, runs.stop, run_id)
+
+    async def condensed(self, client: ClientRequest, knobs: Knobs) -> tuple[str, ClientRequest]:
+        """The question of a client's message that asks none, and the request with what it took.
+
+        Raises:
+            LimitReached: when a quota of the caller is used up.
+        """
+        condensing = self.service.runs.conversations.condense(client, knobs, self._access())
+        return await asyncio.wrap_future(condensing)
+
+    async def _draft(
+        self, conversation: Conversation, question: str, knobs: Knobs, budget: TimeBudget
+    ) -> FollowUpDraft:
+        """The question as a follow-up of its conversation."""
+        drafting = await asyncio.to_thread(
+            self.service.runs.conversations.draft_after,
+            conversation.exchanges,
+            question,
+            knobs,
+            self._access(),
+            follows=conversation.run,
+            budget=budget,
+        )
+        return await asyncio.wrap_future(drafting)
+
+    def _access(self) -> Access:
+        """The servers and keys of the session, and the quotas of the caller."""
+        return replace(self.session.access, quota_subject=self.request.scope["openquery.owner"])
+
+    async def finished(self, steps: AsyncGenerator[RunStep]) -> Run:
+        """The finished run of the steps.
+
+        Raises:
+            BadInput, LimitReached: as `steps`.
+            Refusal: when the run failed before any text of an answer, or was stopped.
+        """
+        run = await self.ended(steps)
+        if refusal := refusal_of(run, self.alternatives(run)):
+            raise refusal
+        return run
+
+    async def ended(self, steps: AsyncGenerator[RunStep]) -> Run:
+        """The run at the last of its steps, done or failed.
+
+        Raises:
+            Refusal: when it was stopped, also because the client went away.
+        """
+        work = asyncio.ensure_future(_last_run(steps))
+        disconnected = asyncio.ensure_future(_disconnected(self.request))
+        try:
+            await asyncio.wait({work, disconnected}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise Refusal(CLIENT_GONE, "The client went away, so the run was stopped.")
+            run = work.result()
+        finally:
+            disconnected.cancel()
+            work.cancel()
+        if run.status is RunStatus.STOPPED:
+            raise _stopped(run)
+        return run
+
+    def alternatives(self, run: Run) -> tuple[Backend, ...]:
+        """Backends to offer to the caller of a run whose search failed; none where something else failed."""
+        if run.error is None or run.error.part != "search":
+            return ()
+        return self.service.runs.engine.searches.alternative_backends(run, self.session.access)
+
+    async def unsaved(self, run: Run) -> str:
+        """Why the run is not stored; empty where it is."""
+        return await self.service.unsaved(run.id)
+
+
+FollowerOf = Annotated[RunFollower, Depends()]
+
+
+QUOTE_HINT = "POST /runs/{id}/quote answers with sentences of its sources."
+"""What to do when the chat model has failed to write an answer, beside the hint of the failure."""
+
+
+def refusal_of(run: Run, backends: Sequence[Backend] = ()) -> Refusal | None:
+    """The refusal for an ended run without any answer, or None when it has at least a part of one.
+
+    `backends` are offered to the caller, to be searched instead.
+    """
+    if run.status is RunStatus.STOPPED:
+        return _stopped(run)
+    if run.error and not run.text and not nothing_found(run):
+        refusal = Refusal.of(run.error, run.id, backends)
+        refusal.hint = f"{refusal.hint} {QUOTE_HINT}".strip() if can_quote(run) else refusal.hint
+        return refusal
+    return None
+
+
+def _stopped(run: Run) -> Refusal:
+    return Refusal(409, "The run was stopped before it had an answer.", run=run.id)
+
+
+async def streamed(steps: AsyncGenerator[RunStep], body: AsyncGenerator[bytes]) -> EventSourceResponse:
+    """A response that streams `body`, which follows the steps. Raises what forbids the run before it begins."""
+    await anext(steps)
+    return EventSourceResponse(body, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+
+
+async def _last_run(steps: AsyncGenerator[RunStep]) -> Run:
+    run = Run()
+    async with aclosing(steps):
+        async for step in steps:
+            run = step.run
+    return run
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,163 @@
+"""Strict JSON bodies (RFC 8259): no NaN or infinity, no lone surrogates, bounded nesting."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
+
+from core.config.knobs import Knobs
+from core.config.questions import MOST_QUERIES, QUERY_LIMIT, QUESTION_LIMIT
+from core.config.schema import former_names
+from core.model import AnswerFrom
+from core.text.sanitize import SEEN
+
+_KNOBS = TypeAdapter(Knobs)
+
+
+class _StrictRequest(Request):
+    async def json(self) -> Any:
+        return _integral(orjson.loads(await self.body()))
+
+
+def _integral(value: Any) -> Any:
+    """The same value with 1.0 as 1: JSON knows one kind of number, and fields that want a whole one get it."""
+    match value:
+        case float() if value.is_integer() and abs(value) < 2**53:
+            return int(value)
+        case dict():
+            return {key: _integral(inner) for key, inner in value.items()}
+        case list():
+            return [_integral(inner) for inner in value]
+        case _:
+            return value
+
+
+class StrictRoute(APIRoute):
+    """A route whose body is read by orjson, which refuses what Python's own reader lets pass."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler of `APIRoute`, given a request that reads its body strictly."""
+        handler = super().get_route_handler()
+
+        async def strict(request: Request) -> Response:
+            return await handler(_StrictRequest(request.scope, request.receive))
+
+        return strict
+
+
+class Strict(BaseModel):
+    """What a client sends: unknown fields and numbers as strings are refused, and nothing sent is repeated."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+        use_attribute_docstrings=True,
+    )
+
+
+Question = Annotated[str, StringConstraints(min_length=1, max_length=QUESTION_LIMIT, pattern=SEEN)]
+
+Queries = Annotated[
+    tuple[Annotated[str, StringConstraints(min_length=1, max_length=QUERY_LIMIT, pattern=SEEN)], ...],
+    Field(max_length=MOST_QUERIES, strict=False),  # JSON has no tuples
+]
+
+
+FromPagesOrSearch = Annotated[
+    AnswerFrom | None,
+    Field(
+        strict=False,  # JSON has no enums
+        description="What a follow-up in a session is answered from: the pages of earlier questions, a new search, or "
+        "both. Null: from the pages where they cover it, else from both.",
+    ),
+]
+
+
+def strict_knobs(values: Any) -> Knobs:
+    """Knobs from JSON values by group, where a number is a number.
+
+    Raises:
+        ValidationError: naming every field that is unknown, of another type or out of bounds. One with a former name
+            is told its current name.
+    """
+    renamed = [
+        InitErrorDetails(
+            type=PydanticCustomError("renamed", "It is called {name} now.", {"name": current}),
+            loc=tuple(former.split(".")),
+            input=None,
+        )
+        for former, current in former_names().items()
+        if _has(values, *former.split("."))
+    ]
+    if renamed:
+        raise ValidationError.from_exception_data("Knobs", renamed)
+    return _KNOBS.validate_json(orjson.dumps(values), strict=True)
+
+
+def _has(values: Any, group: str, name: str) -> bool:
+    return isinstance(values, Mapping) and isinstance(knobs := values.get(group), Mapping) and name in knobs
+
+
+def plain(knobs: Knobs) -> dict[str, dict[str, Any]]:
+    """Knobs as JSON values by group."""
+    values: dict[str, dict[str, Any]] = _KNOBS.dump_python(knobs, mode="json")
+    return values
+
+
+class _SomeKnobs:
+    """Checked and published as `Knobs`, and kept as it was sent: only the knobs named in it are replaced."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(_checked, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return handler(_KNOBS.core_schema)
+
+
+class _ByName:
+    """Published as an object of all knobs by name, such as `rank.top_k`; checked by `core.features.api.routes.config`."""
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        groups = handler.resolve_ref_schema(handler(_KNOBS.core_schema))["properties"]
+        knobs = {
+            f"{group}.{name}": knob
+            for group, entry in groups.items()
+            for name, knob in handler.resolve_ref_schema(entry)["properties"].items()
+        }
+        return {"type": "object", "properties": knobs, "additionalProperties": False}
+
+
+KnobsByName = Annotated[dict[str, Any], _ByName()]
+
+SomeKnobs = Annotated[dict[str, dict[str, Any]], _SomeKnobs()]
+
+
+def with_knobs(knobs: Knobs, some: Mapping[str, Mapping[str, Any]]) -> Knobs:
+    """The knobs with some of them replaced."""
+    return strict_knobs({group: {**values, **some.get(group, {})} for group, values in plain(knobs).items()})
+
+
+def _checked(values: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    strict_knobs(values)
+    return values
