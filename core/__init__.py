@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from core.config.knobs import Knobs
     from core.config.settings import Settings
     from core.errors import OpenQueryError
+    from core.features.notebook.notebook_run import NotebookRun
+    from core.features.notebook.session import open_run, research
     from core.followups import answer_again, read_more, retune
-    from core.notebook.notebook_run import NotebookRun
-    from core.notebook.session import open_run, research
     from core.pipeline import retrieve
     from core.run.state import Run
     from core.runtime.engine import Engine
@@ -33,15 +33,15 @@ _HOMES = {
     "Access": ".config.access",
     "Engine": ".runtime.engine",
     "Knobs": ".config.knobs",
-    "NotebookRun": ".notebook.notebook_run",
+    "NotebookRun": ".features.notebook.notebook_run",
     "OpenQueryError": ".errors",
     "Run": ".run.state",
     "RunRegistry": ".runtime.registry",
     "Settings": ".config.settings",
     "answer_again": ".followups",
-    "open_run": ".notebook.session",
+    "open_run": ".features.notebook.session",
     "read_more": ".followups",
-    "research": ".notebook.session",
+    "research": ".features.notebook.session",
     "retrieve": ".pipeline",
     "retune": ".followups",
     "source_context": ".analysis.answers.source_cards",

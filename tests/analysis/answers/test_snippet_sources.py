@@ -14,8 +14,8 @@ from core.config.prices import SHIPPED
 from core.export.run_parts import run_parts
 from core.features.api.responses.answers import qa_response
 from core.features.api.responses.run_view import run_view
+from core.features.notebook.run_display import answer_display
 from core.model import snippet_numbers, source_numbers
-from core.notebook.run_display import answer_display
 from core.run import events as e
 from core.run.state import Run
 from core.stages.rank import sources

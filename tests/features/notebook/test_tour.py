@@ -10,7 +10,7 @@ import pytest
 
 from core.export.formats import export
 from core.export.notebook_file import notebook_file
-from tests.notebook.notebooks import ROOT, TOUR, executed, outputs, parsed
+from tests.features.notebook.notebooks import ROOT, TOUR, executed, outputs, parsed
 from tests.storage.test_bundle import RECORDED
 
 pytestmark = pytest.mark.slow
@@ -67,7 +67,7 @@ async def test_the_tour_runs_and_shows_what_it_is_stored_with(
     assert shown_types(notebook) == shown_types(stored)
     assert all(shown_types(stored).values())
     assert without_times(notebook) == without_times(stored), (
-        "python -m tests.notebook.notebooks writes them again"
+        "python -m tests.features.notebook.notebooks writes them again"
     )
     prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     missing = [sentence for sentence in sentences(notebook) if sentence not in prose]

@@ -103,6 +103,6 @@ def test_importing_openquery_loads_nothing_heavy() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout == "set()\n"
-    program = "import sys; import core.notebook.notebook_run; print({'pandas', 'plotly', 'ipywidgets', 'IPython'} & set(sys.modules))"
+    program = "import sys; import core.features.notebook.notebook_run; print({'pandas', 'plotly', 'ipywidgets', 'IPython'} & set(sys.modules))"
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout == "set()\n"

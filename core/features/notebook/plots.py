@@ -14,8 +14,8 @@ from core.analysis.rankings.ranked_passages import ranked_passages, sampled
 from core.analysis.rankings.score_curve import ScoreCurve, elbow, score_curve
 from core.analysis.retrieval.attrition import Attrition, attrition
 from core.analysis.retrieval.flow_diagram import flow_diagram
+from core.features.notebook.display import Display, bar, caption, empty, rows_table
 from core.model import readable
-from core.notebook.display import Display, bar, caption, empty, rows_table
 from core.run.state import Run
 from core.text.display import decimal
 from core.text.sanitize import one_line, plural, pluralize

@@ -21,10 +21,10 @@ from core.evaluation.labels.graded_ranking import GradedRanking, graded
 from core.evaluation.labels.passage_labels import label, place_labels
 from core.export.formats import ending_of, export
 from core.export.tables import hit_columns, page_columns, passage_columns
+from core.features.notebook import plots, run_display, session
+from core.features.notebook.display import Display
+from core.features.notebook.knob_controls import KnobControls
 from core.model import Grade, Label, Ranking, Source
-from core.notebook import plots, run_display, session
-from core.notebook.display import Display
-from core.notebook.knob_controls import KnobControls
 from core.reading.why_not import Absence
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run

@@ -13,9 +13,9 @@ import pytest
 from core.analysis.rankings.context_membership import ranked
 from core.analysis.retrieval.trace import TraceOutcome
 from core.errors import BadInput
+from core.features.notebook import session
+from core.features.notebook.notebook_run import NotebookRun
 from core.model import Label
-from core.notebook import session
-from core.notebook.notebook_run import NotebookRun
 from core.reading.why_not import Absence
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run

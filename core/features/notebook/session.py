@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:  # everything else is imported on use: a cell that imports OpenQuery returns at once
     from core.config.knobs import Knobs
-    from core.notebook.notebook_run import NotebookRun
+    from core.features.notebook.notebook_run import NotebookRun
     from core.ports import Ports
     from core.run.recorder import Listener
     from core.run.state import Run
@@ -59,7 +59,7 @@ async def research(
     from core import pipeline
     from core.config.knob_changes import with_values
     from core.config.knobs import Knobs
-    from core.notebook.live_progress import LiveProgress
+    from core.features.notebook.live_progress import LiveProgress
 
     if ports is not None:
         return await pipeline.research(question, knobs or Knobs(), ports, listen, queries=queries, **values)
@@ -92,7 +92,7 @@ def open_run(reference: str | Path) -> NotebookRun:
     """
     from core.cli.run_files import read_bounded
     from core.errors import BadInput
-    from core.notebook.notebook_run import NotebookRun
+    from core.features.notebook.notebook_run import NotebookRun
     from core.storage.bundle import recorded_run, run_of_bundle
     from core.text.sanitize import one_line
 
@@ -120,7 +120,7 @@ def open_run(reference: str | Path) -> NotebookRun:
 
 def _stored_run(run_id: str) -> NotebookRun:
     from core.errors import BadInput
-    from core.notebook.notebook_run import NotebookRun
+    from core.features.notebook.notebook_run import NotebookRun
 
     runs = registry()
     recorded = runs.recorded(run_id)

@@ -44,7 +44,7 @@ class LiveProgress:
             return
         from IPython.display import display
 
-        from core.notebook.run_display import progress_display
+        from core.features.notebook.run_display import progress_display
 
         self._drawn = self._run
         if self._handle is None:

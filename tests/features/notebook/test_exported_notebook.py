@@ -10,7 +10,7 @@ from core.run import events as e
 from core.run.recorded_run import RecordedRun
 from tests.export.large_run import large_run
 from tests.export.test_formats import HOSTILE
-from tests.notebook.notebooks import executed, outputs, parsed
+from tests.features.notebook.notebooks import executed, outputs, parsed
 from tests.samples import EVENTS, records
 from tests.storage.test_bundle import RECORDED
 

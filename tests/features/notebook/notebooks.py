@@ -1,6 +1,6 @@
 """Notebooks run from top to bottom by a kernel of their own, as people run them.
 
-`python -m tests.notebook.notebooks` writes the outputs of the tour in notebooks/.
+`python -m tests.features.notebook.notebooks` writes the outputs of the tour in notebooks/.
 """
 
 import asyncio

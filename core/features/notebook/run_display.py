@@ -16,6 +16,7 @@ from core.analysis.retrieval.trace import StepState, Trace
 from core.analysis.run_changes import RunChanges
 from core.evaluation.labels.graded_ranking import DEPTH, GradedRanking
 from core.evaluation.metrics.metric_help import with_unit
+from core.features.notebook.display import Display, bar, empty, facts, rows_table
 from core.model import (
     TEXT_LEFT_OUT,
     AnswerKind,
@@ -26,7 +27,6 @@ from core.model import (
     snippet_numbers,
     source_numbers,
 )
-from core.notebook.display import Display, bar, empty, facts, rows_table
 from core.run.state import Run
 from core.text.display import decimal, duration
 from core.text.markdown.elements import elements

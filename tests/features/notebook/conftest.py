@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.config.settings import Settings
-from core.notebook import session
+from core.features.notebook import session
 from core.runtime.registry import RunRegistry
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from core.config.knob_changes import knob_values
 from core.config.schema import Parameter, parameters
 from core.errors import BadInput, OpenQueryError
-from core.notebook.display import empty
+from core.features.notebook.display import empty
 
 if TYPE_CHECKING:
-    from core.notebook.notebook_run import NotebookRun
+    from core.features.notebook.notebook_run import NotebookRun
 
 KNOBS = (
     *("strategy", "top_k", "cosine_weight", "diversity", "per_page", "max_documents", "min_similarity"),
