@@ -250,7 +250,7 @@ COMMANDS: Mapping[str, Command] = {
         "a line is empty. The runs are in the history.",
     ),
     "watch": Command(
-        "cli.watch.watch_in_terminal",
+        "features.watch.command.watch_in_terminal",
         "ask questions on a schedule, and tell what changed beyond their own noise",
         _add_watch_arguments,
         "Ask the questions of a file again and again. Each is first repeated, to learn how much its "

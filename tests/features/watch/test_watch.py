@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.watch import Report, Watch, asker, follow
-from core.cli.watched_questions import read_questions
 from core.config.knobs import Knobs, PlanKnobs, RankKnobs, ReadKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.errors import BadInput
+from core.features.watch.command import Report, Watch, asker, follow
+from core.features.watch.watch_state import WatchedQuestion, read_states
+from core.features.watch.watched_questions import read_questions
 from core.runtime.engine import Engine
 from core.storage.run_schema import RUNS
 from core.storage.run_store import RunStore
-from core.storage.watch_state import WatchedQuestion, read_states
 from tests.services.command_line import openquery
 from tests.services.loopback import Loopback, Reply, Request, html_reply, json_reply
 

@@ -8,7 +8,7 @@ from core.config.questions import checked_question
 from core.config.schema import nested, parameters
 from core.config.settings import Settings
 from core.errors import BadInput
-from core.storage.watch_state import WatchedQuestion
+from core.features.watch.watch_state import WatchedQuestion
 from core.text.lenient_json import valid_json
 from core.text.sanitize import one_line
 

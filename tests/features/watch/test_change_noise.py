@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from core.analysis.change_noise import FALSE_ALARMS, MOST_REPEATS, exceeding, noise_rule
 from core.analysis.run_changes import ChangeScores
+from core.features.watch.change_noise import FALSE_ALARMS, MOST_REPEATS, exceeding, noise_rule
 
 
 @pytest.mark.parametrize("repeats", [3, 5, 10, 20, MOST_REPEATS])

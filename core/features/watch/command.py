@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from core.analysis.change_document import change_document, change_lines
-from core.analysis.change_noise import FEWEST_REPEATS, MOST_REPEATS, exceeding, noise_rule
 from core.analysis.run_changes import ChangeScores, RunChanges, run_changes
 from core.cli.ask_since import print_json
 from core.cli.printing import print_text
 from core.cli.shared_arguments import settings_of
-from core.cli.watched_questions import read_questions
 from core.errors import BadInput, OpenQueryError, StoreFailed
+from core.features.watch.change_noise import FEWEST_REPEATS, MOST_REPEATS, exceeding, noise_rule
+from core.features.watch.watch_state import QuestionState, WatchedQuestion, read_states, write_states
+from core.features.watch.watched_questions import read_questions
 from core.pipeline import research
 from core.run.events import Record
 from core.run.recorded_run import RecordedRun
@@ -25,7 +26,6 @@ from core.run.state import Run
 from core.runtime.engine import Engine
 from core.storage.run_schema import RUNS
 from core.storage.run_store import RunStore
-from core.storage.watch_state import QuestionState, WatchedQuestion, read_states, write_states
 from core.text.sanitize import one_line
 
 STATE_SUFFIX = ".state.json"

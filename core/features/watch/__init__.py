@@ -1,0 +1,1 @@
+"""Questions asked on a schedule, with changes beyond their own noise."""
