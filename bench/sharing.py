@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from statistics import median
 
-from core.export.formats import export
-from core.export.replay import Playhead, replay
+from core.features.share.formats import export
+from core.features.share.replay import Playhead, replay
 from core.run.recorded_run import RecordedRun
 from core.storage.bundle import recorded_run
-from tests.export.large_run import large_run
+from tests.features.share.large_run import large_run
 
 FORMATS = (".zip", ".offsets.zip", ".json", ".html", ".parquet")
 OPENED = (".zip", ".offsets.zip", ".json")

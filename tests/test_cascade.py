@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from core.analysis.embedding_map.embedding_map import passage_projection
 from core.analysis.run_activity import current_activity
 from core.config.knobs import ChunkKnobs, EmbedKnobs, Knobs, RankKnobs, ReadKnobs, SearchKnobs, Strategy
-from core.export.run_parts import run_parts
 from core.features.notebook.plots import map_plot
+from core.features.share.run_parts import run_parts
 from core.followups import complete, retune
 from core.model import Author, Query
 from core.pipeline import research

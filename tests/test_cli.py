@@ -14,7 +14,7 @@ import pytest
 
 import core
 from core.cli.main import PIPE_CLOSED, parser, with_command
-from core.export.formats import FORMATS
+from core.features.share.formats import FORMATS
 from core.storage import run_schema
 from core.storage.migrations import Schema, migrate, version_of
 from tests.services.command_line import Done, Stream, environment, openquery

@@ -20,7 +20,7 @@ from core.cli.shared_arguments import (
     port,
     worker_count,
 )
-from core.cli.sharing.sharing_arguments import SHARING
+from core.features.share.commands.arguments import SHARING
 
 if TYPE_CHECKING:
     from core.config.schema import Parameter

@@ -16,7 +16,7 @@ from core.config.permissions import Action, Caller, Role, person_id
 from core.config.prices import Prices
 from core.config.settings import Settings
 from core.errors import Handled
-from core.export.replay import Replay
+from core.features.share.replay import Replay
 from core.run.run_ids import is_link
 from core.run.state import Run
 from core.runtime.jobs import Job

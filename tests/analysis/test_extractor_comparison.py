@@ -14,7 +14,7 @@ from core.analysis.extractor_comparison import (
 from core.analysis.text_diff import DiffKind
 from core.config.knobs import Knobs, SearchKnobs
 from core.config.settings import Settings
-from core.export.without_texts import without_texts
+from core.features.share.without_texts import without_texts
 from core.followups import NOT_KEPT, read_as
 from core.model import Article, Author, Extractor, Hit, Query, SkipReason, Unreadable
 from core.pipeline import research

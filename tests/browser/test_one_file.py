@@ -14,13 +14,13 @@ from playwright.sync_api import Browser, Page, expect
 from core.config.knobs import RankKnobs
 from core.errors import BadInput
 from core.evaluation.labels.qrels import from_qrels
-from core.export.one_file import check_file, one_file
+from core.features.share.one_file import check_file, one_file
 from core.model import AnswerFrom, Grade, Turn
 from core.run import events as e
 from core.run.state import Run
 from core.stages.rank import rank
 from tests.browser.axe import findings
-from tests.export.synthetic_runs import random_knobs, synthetic_run
+from tests.features.share.synthetic_runs import random_knobs, synthetic_run
 from tests.samples import EVENTS, records, until
 
 SIZES = (60, 500, 2400)

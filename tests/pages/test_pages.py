@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.answers.answer_export import answer_document
 from core.config.access import Access
 from core.config.knobs import Backend, Knobs
 from core.config.run_knobs import Method
 from core.config.schema import parameters
+from core.features.share.answer_export import answer_document
 from core.run import events as e
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run, RunStatus
@@ -20,7 +20,7 @@ from pages.parts import markup, runtime
 from pages.parts.research.results_pane import TABS
 from pages.parts.sidebar.knob_control import key as control_key
 from tests import samples
-from tests.export.synthetic_runs import synthetic_run
+from tests.features.share.synthetic_runs import synthetic_run
 from tests.methods.agent_runs import KNOBS, OVERLAP
 from tests.pages.conftest import answered, opened
 from tests.runtime.waiting import finished, until

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from core.export.formats import export
+from core.features.share.formats import export
 from core.model import FILLING
 from core.run.codec import run_to_json
 from core.run.recorded_run import RecordedRun

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from core.analysis.answers.answer_export import answer_document
+from core.features.share.answer_export import answer_document
 from core.model import Answer, AnswerKind, Author, Phase, Query, SearchReply, Severity, Skip, SkipReason
 from core.run import events as e
 from core.run.codec import event_from_json, run_to_json

@@ -19,7 +19,7 @@ from core.config.knobs import Knobs, RankKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.labels.passage_labels import label
-from core.export.formats import export, formats_of
+from core.features.share.formats import export, formats_of
 from core.model import Extractor, Grade, Phase
 from core.run import events as e
 from core.run.codec import event_to_json, run_to_json
@@ -29,7 +29,7 @@ from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
 from core.storage import bundle
 from core.storage.bundle import from_bundle, to_bundle
-from tests.export.large_run import large_run
+from tests.features.share.large_run import large_run
 from tests.run.test_importer import DONE, TOLD
 from tests.samples import FIRST, INDEX, PAGE, RANKING, records
 

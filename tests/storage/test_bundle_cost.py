@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import BadInput
-from core.export.formats import export, formats_of
+from core.features.share.formats import export, formats_of
 from core.storage.bundle import EVENTS, Effort, from_bundle
 from tests.storage.test_bundle import BUNDLE, parts_of, zipped
 

@@ -19,11 +19,11 @@ from core.config.knobs import Knobs
 from core.errors import BadInput
 from core.evaluation.labels.graded_ranking import GradedRanking, graded
 from core.evaluation.labels.passage_labels import label, place_labels
-from core.export.formats import ending_of, export
-from core.export.tables import hit_columns, page_columns, passage_columns
 from core.features.notebook import plots, run_display, session
 from core.features.notebook.display import Display
 from core.features.notebook.knob_controls import KnobControls
+from core.features.share.formats import ending_of, export
+from core.features.share.tables import hit_columns, page_columns, passage_columns
 from core.model import Grade, Label, Ranking, Source
 from core.reading.why_not import Absence
 from core.run.recorded_run import RecordedRun

@@ -4,9 +4,9 @@ import orjson
 import streamlit as st
 from htpy import Element, b, li, span, ul
 
-from core.analysis.answers.answer_export import export_name
 from core.analysis.change_document import SIGNS, change_document, kind_counts
 from core.analysis.run_changes import ChangeKind, PageChange, PassageChange, RunChanges, run_changes
+from core.features.share.answer_export import export_name
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import folded_question, json_without_surrogates, one_line

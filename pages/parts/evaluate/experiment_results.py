@@ -6,7 +6,6 @@ from functools import partial
 import streamlit as st
 from htpy import Node, b, div, p, span, u
 
-from core.analysis.answers.answer_export import export_name
 from core.errors import BadInput
 from core.evaluation.conclusion import Conclusion, conclude, part_conclusion
 from core.evaluation.experiment_state import Experiment
@@ -18,6 +17,7 @@ from core.evaluation.setting_table import SettingTable, knob_effects, setting_ta
 from core.evaluation.statistics.significance import Interval, p_number
 from core.evaluation.sweep import DEFAULTS, column, knobs_of, value_text, words
 from core.evaluation.table_export import FORMATS, table_file
+from core.features.share.answer_export import export_name
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize

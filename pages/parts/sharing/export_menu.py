@@ -7,10 +7,10 @@ from functools import partial
 
 import streamlit as st
 
-from core.analysis.answers.answer_export import export_name
-from core.analysis.answers.conversation_export import conversation_document
 from core.errors import BadInput, OpenQueryError
-from core.export.formats import FORMATS, export, formats_of
+from core.features.share.answer_export import export_name
+from core.features.share.conversation_export import conversation_document
+from core.features.share.formats import FORMATS, export, formats_of
 from core.run.state import Run
 from core.text.sanitize import one_line
 from pages.parts import markup, runtime, widgets

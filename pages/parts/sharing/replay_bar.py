@@ -8,7 +8,7 @@ from htpy import div, span
 
 from core.analysis.progress import PHASES
 from core.errors import OpenQueryError
-from core.export.replay import Playhead, Replay, phase_starts
+from core.features.share.replay import Playhead, Replay, phase_starts
 from core.model import Phase
 from core.run.run_ids import is_link
 from core.run.state import Run

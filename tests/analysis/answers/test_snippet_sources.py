@@ -4,23 +4,23 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.answers.answer_export import answer_document
 from core.analysis.answers.answer_stats import answer_stats, partial_version
-from core.analysis.answers.conversation_export import conversation_document
 from core.analysis.answers.source_cards import source_cards, source_context
 from core.cli.ask import Terminal
 from core.cli.progress_lines import PhaseLines
 from core.config.prices import SHIPPED
-from core.export.run_parts import run_parts
 from core.features.api.responses.answers import qa_response
 from core.features.api.responses.run_view import run_view
 from core.features.notebook.run_display import answer_display
+from core.features.share.answer_export import answer_document
+from core.features.share.conversation_export import conversation_document
+from core.features.share.run_parts import run_parts
 from core.model import snippet_numbers, source_numbers
 from core.run import events as e
 from core.run.state import Run
 from core.stages.rank import sources
 from core.text.markdown.safe_markdown import safe_markdown
-from tests.export.synthetic_runs import synthetic_run
+from tests.features.share.synthetic_runs import synthetic_run
 
 
 @pytest.fixture(scope="module")

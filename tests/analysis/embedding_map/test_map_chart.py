@@ -5,7 +5,7 @@ from core.analysis.embedding_map.embedding_map import project
 from core.analysis.rankings.ranked_passages import ranked_passages
 from pages.parts.passage_charts import embedding_map, projection, shown_points
 from tests.analysis.folded import finished
-from tests.export.synthetic_runs import synthetic_run
+from tests.features.share.synthetic_runs import synthetic_run
 
 
 def test_plotly_accepts_the_map_whose_points_say_which_passage_they_are() -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from core.export.formats import export
+from core.features.share.formats import export
 from core.run import events as e
 from core.run.recorded_run import RecordedRun
-from tests.export.large_run import large_run
-from tests.export.test_formats import HOSTILE
 from tests.features.notebook.notebooks import executed, outputs, parsed
+from tests.features.share.large_run import large_run
+from tests.features.share.test_formats import HOSTILE
 from tests.samples import EVENTS, records
 from tests.storage.test_bundle import RECORDED
 

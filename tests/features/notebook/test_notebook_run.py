@@ -21,9 +21,9 @@ from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from core.storage.bundle import from_bundle
-from tests.export.large_run import large_run
-from tests.export.synthetic_runs import synthetic_run
-from tests.export.test_formats import HOSTILE, with_page
+from tests.features.share.large_run import large_run
+from tests.features.share.synthetic_runs import synthetic_run
+from tests.features.share.test_formats import HOSTILE, with_page
 from tests.samples import KEY
 from tests.storage.test_bundle import RECORDED
 

@@ -10,7 +10,7 @@ import pytest
 
 import openquery
 from core.errors import BadInput
-from core.export.without_texts import without_texts
+from core.features.share.without_texts import without_texts
 from core.runtime.registry import RunRegistry
 from core.storage.bundle import run_of_bundle, to_bundle
 from tests.storage.test_bundle import BUNDLE, RECORDED

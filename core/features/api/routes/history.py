@@ -13,16 +13,16 @@ import orjson
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from core.analysis.answers.answer_export import export_name
-from core.analysis.answers.conversation_export import conversation_document, conversation_json
 from core.config.permissions import Action, Caller
 from core.errors import BadInput
-from core.export.formats import FORMATS, export
 from core.features.api.responses.agent_messages import AgentResponse, agent_response
 from core.features.api.responses.run_view import RunView, run_view
 from core.features.api.responses.whole_run import Conversation, WholeRun
 from core.features.api.service import CallerOf, Service, ServiceOf, SessionOf
 from core.features.api.strict_json import Strict, StrictRoute
+from core.features.share.answer_export import export_name
+from core.features.share.conversation_export import conversation_document, conversation_json
+from core.features.share.formats import FORMATS, export
 from core.run.codec import run_to_json
 from core.run.conversation import turns_up_to
 from core.run.run_ids import is_link, refuse_link

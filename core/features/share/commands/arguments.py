@@ -36,7 +36,7 @@ def _replay(target: argparse.ArgumentParser) -> None:
 
 SHARING: Mapping[str, Command] = {
     "export": Command(
-        "cli.sharing.export.export_in_terminal",
+        "features.share.commands.export.export_in_terminal",
         "write a run as a file",
         _export,
         "Write a run as a file. The ending of its name says the format: .zip is a bundle, which opens in any "
@@ -47,14 +47,14 @@ SHARING: Mapping[str, Command] = {
         "bibliography.",
     ),
     "open": Command(
-        "cli.sharing.export.open_in_terminal",
+        "features.share.commands.export.open_in_terminal",
         "add the run of a bundle or a JSON file to the history",
         _open,
         "Add the run of a bundle or a JSON file to the history, and print the address of its page. "
         "A run in one file (.html) is only checked, since a browser opens it.",
     ),
     "replay": Command(
-        "cli.sharing.replay.replay_in_terminal",
+        "features.share.commands.replay.replay_in_terminal",
         "show a run again as it happened",
         _replay,
         "Show a run again as it happened, without a network or a model: its phases and its answer, with the "

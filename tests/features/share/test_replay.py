@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import BadInput
-from core.export.replay import Playhead, Replay, phase_starts, replay
+from core.features.share.replay import Playhead, Replay, phase_starts, replay
 from core.model import Phase
 from core.run.codec import run_to_json
 from core.run.events import PhaseStarted, Record, RunDone, RunResumed

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 from markdown_it import MarkdownIt
 
-from core.analysis.answers.answer_export import answer_document, heading_anchor
 from core.config.prices import Prices
+from core.features.share.answer_export import answer_document, heading_anchor
 from core.run.state import Run
 from core.text.sanitize import one_line
 

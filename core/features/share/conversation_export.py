@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from core.analysis.answers.answer_export import source_anchors, source_parts
 from core.analysis.conversation import understood
+from core.features.share.answer_export import source_anchors, source_parts
 from core.model import Source, readable, snippet_numbers
 from core.run.state import Run
 from core.text.markdown.file_markdown import file_markdown, file_text

@@ -9,8 +9,8 @@ from core.cli.run_files import read_bounded, recorded_at
 from core.cli.shared_arguments import settings_of
 from core.config.settings import Settings
 from core.errors import StoreFailed
-from core.export.formats import ending_of, export
-from core.export.one_file import check_file, is_one_file
+from core.features.share.formats import ending_of, export
+from core.features.share.one_file import check_file, is_one_file
 from core.run.notices import left_out_notices
 from core.runtime.registry import RunRegistry
 from core.storage.atomic_write import atomic_write

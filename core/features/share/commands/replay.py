@@ -9,9 +9,9 @@ from core.cli.printing import print_note
 from core.cli.progress_lines import PhaseLines
 from core.cli.run_files import recorded_at
 from core.cli.shared_arguments import settings_of
-from core.cli.sharing.export import registry
 from core.errors import BadInput
-from core.export.replay import TICK, Playhead, phase_starts, replay
+from core.features.share.commands.export import registry
+from core.features.share.replay import TICK, Playhead, phase_starts, replay
 
 
 async def replay_in_terminal(options: argparse.Namespace) -> int:

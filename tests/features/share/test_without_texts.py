@@ -15,8 +15,8 @@ from core.config.knobs import ChunkKnobs, Knobs, RankKnobs
 from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.labels.passage_labels import place_labels
-from core.export.formats import export
-from core.export.without_texts import without_texts
+from core.features.share.formats import export
+from core.features.share.without_texts import without_texts
 from core.methods.phases import numbered_sources
 from core.model import (
     FILLING,

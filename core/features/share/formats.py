@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from core.analysis.answers.answer_export import answer_document
 from core.config.prices import SHIPPED, Prices
 from core.errors import BadInput
-from core.export.answer_page import answer_page
-from core.export.bibliography import bibtex, csl_json, ris
-from core.export.notebook_file import notebook_file
-from core.export.one_file import one_file
-from core.export.references import Reference, references
-from core.export.tables import hits_parquet, pages_parquet, passages_csv, passages_parquet
-from core.export.without_texts import without_texts
+from core.features.share.answer_export import answer_document
+from core.features.share.answer_page import answer_page
+from core.features.share.bibliography import bibtex, csl_json, ris
+from core.features.share.notebook_file import notebook_file
+from core.features.share.one_file import one_file
+from core.features.share.references import Reference, references
+from core.features.share.tables import hits_parquet, pages_parquet, passages_csv, passages_parquet
+from core.features.share.without_texts import without_texts
 from core.run.codec import run_to_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run

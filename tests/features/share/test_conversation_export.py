@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from core.analysis.answers.conversation_export import conversation_document, conversation_json
+from core.features.share.conversation_export import conversation_document, conversation_json
 from core.model import AnswerFrom
 from core.run.conversation import next_turn
-from tests.analysis.answers.test_answer_export import anchors, section
 from tests.analysis.sample import run_of
+from tests.features.share.test_answer_export import anchors, section
 from tests.text.rendered import links, loads_or_runs
 
 FIRST = run_of(answer="A dam [1].\n\n## Source 1\n\nMore [2].", question="What is a tide mill?")

@@ -19,7 +19,7 @@ from typing import Any
 
 from core.config.settings import ROOT
 from core.errors import BadInput
-from core.export.run_parts import run_parts
+from core.features.share.run_parts import run_parts
 from core.run.state import Run
 from core.text.sanitize import encodable, one_line
 

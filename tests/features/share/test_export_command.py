@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.export.formats import export
+from core.features.share.formats import export
 from core.storage.bundle import from_bundle
 from tests.services.command_line import openquery
 from tests.storage.test_bundle import BUNDLE, RECORDED, same

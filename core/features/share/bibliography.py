@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import orjson
 
-from core.export.references import Reference
+from core.features.share.references import Reference
 
 _TEX = {
     "\\": r"\textbackslash{}",

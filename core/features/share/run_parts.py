@@ -12,7 +12,7 @@ from core.analysis.embedding_map.embedding_map import passage_projection
 from core.analysis.progress import hit_progress, phase_progress
 from core.analysis.rankings.ranked_passages import passage_in_context
 from core.analysis.steps import step_rows
-from core.export.ranking_part import page_keys, ranking_part
+from core.features.share.ranking_part import page_keys, ranking_part
 from core.model import Place, snippet_numbers, source_numbers
 from core.model.passage_urls import site
 from core.run.notices import passage_embedder

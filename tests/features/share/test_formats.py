@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from core.analysis.rankings.ranked_passages import ranked_passages
 from core.errors import BadInput
-from core.export.formats import FORMATS, ending_of, export
+from core.features.share.formats import FORMATS, ending_of, export
 from core.run.codec import run_to_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
-from tests.export.large_run import large_run
+from tests.features.share.large_run import large_run
 from tests.run.test_importer import DONE
 from tests.samples import KEY, SLOW
 from tests.storage.test_bundle import RECORDED
@@ -223,6 +223,6 @@ def test_hits_and_pages_are_tables_as_a_notebook_shows_them() -> None:
 
 
 def test_nothing_that_only_one_format_needs_is_loaded_with_the_others() -> None:
-    code = "import sys, core.export.formats; print('pyarrow' in sys.modules, 'pandas' in sys.modules)"
+    code = "import sys, core.features.share.formats; print('pyarrow' in sys.modules, 'pandas' in sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert loaded.stdout.split() == ["False", "False"]

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from core.errors import BadInput
-from core.export.one_file import check_file, one_file
-from tests.export.synthetic_runs import synthetic_run
+from core.features.share.one_file import check_file, one_file
+from tests.features.share.synthetic_runs import synthetic_run
 
 MOST_BYTES = 5_000_000
 PART = re.compile(

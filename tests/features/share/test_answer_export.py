@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.analysis.answers.answer_export import NAME_LIMIT, answer_document, export_name
 from core.config.knobs import Knobs
+from core.features.share.answer_export import NAME_LIMIT, answer_document, export_name
 from core.model import ModelUsage, Phase, Usage
 from core.run.events import ModelUsed
 from core.run.state import Run
