@@ -24,7 +24,7 @@ from zlib import crc32
 from bench.demo_library import demo_library
 from core.config.knobs import ChunkKnobs, RankKnobs
 from core.config.settings import ROOT
-from core.evaluation.statistics.significance import mean_interval
+from core.features.evaluate.statistics.significance import mean_interval
 from core.model import Article, Index, Page
 from core.ports import Embed
 from core.runtime.event_loop import run_async

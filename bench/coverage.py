@@ -17,7 +17,7 @@ import numpy as np
 
 from bench.demo_library import demo_library
 from core.config.settings import ROOT
-from core.evaluation.statistics.significance import Interval, mean_interval
+from core.features.evaluate.statistics.significance import Interval, mean_interval
 from core.model import Index
 from core.ports import Embed
 from core.run.state import Run

@@ -18,8 +18,8 @@ from pathlib import Path
 from bench.demo_library import KNOBS, demo_library
 from core.adapters.models.openai_chat import OpenAIChat
 from core.config.settings import ROOT
-from core.evaluation.metrics.ranking_metrics import ndcg, recall
-from core.evaluation.statistics.significance import (
+from core.features.evaluate.metrics.ranking_metrics import ndcg, recall
+from core.features.evaluate.statistics.significance import (
     difference_interval,
     mean_interval,
     p_text,

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.cli.evaluation.evaluate import named_data_set
 from core.config.settings import ROOT, Settings
-from core.evaluation.data_sets.available import HANDBOOK_NAME
-from core.evaluation.experiment import run_experiment
-from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
-from core.evaluation.results import Results
-from core.evaluation.sweep import default_of, name_of, settings, value_text, values_of
-from core.runtime.choices.sweep_workers import data_embedder, sweep_workers
+from core.features.evaluate.commands.evaluate import named_data_set
+from core.features.evaluate.data_sets.available import HANDBOOK_NAME
+from core.features.evaluate.experiment import run_experiment
+from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS
+from core.features.evaluate.results import Results
+from core.features.evaluate.services.sweep_workers import data_embedder, sweep_workers
+from core.features.evaluate.sweep import default_of, name_of, settings, value_text, values_of
 from core.runtime.engine import Engine
 from core.text.display import metric_text
 

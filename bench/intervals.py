@@ -26,8 +26,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is importe
 import numpy as np
 from numpy.typing import NDArray
 
-from core.evaluation.metrics.ranking_metrics import discount
-from core.evaluation.statistics.significance import CONFIDENCE, SIGNIFICANT, mean_interval, randomization_test
+from core.features.evaluate.metrics.ranking_metrics import discount
+from core.features.evaluate.statistics.significance import (
+    CONFIDENCE,
+    SIGNIFICANT,
+    mean_interval,
+    randomization_test,
+)
 
 QUESTIONS = (20, 30, 75, 300)
 RESAMPLES = 2000

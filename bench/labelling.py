@@ -37,14 +37,14 @@ from numpy.typing import NDArray
 
 from core.adapters.models.local_embedder import MiniLM
 from core.config.knobs import ChunkKnobs, RankKnobs, Strategy
-from core.evaluation.data_sets.corpus import document_pages, document_passages
-from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
-from core.evaluation.data_sets.load import load_data_set
-from core.evaluation.labels.label_samples import DEPTH, Sample, in_random_order, sample
-from core.evaluation.labels.label_verdict import LabelVerdict, compare
-from core.evaluation.metrics.ranking_metrics import discount_differences
-from core.evaluation.statistics.sequential_test import p_value
-from core.evaluation.statistics.significance import SIGNIFICANT, Verdict, randomization_test
+from core.features.evaluate.data_sets.corpus import document_pages, document_passages
+from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.features.evaluate.data_sets.load import load_data_set
+from core.features.evaluate.labels.label_samples import DEPTH, Sample, in_random_order, sample
+from core.features.evaluate.labels.label_verdict import LabelVerdict, compare
+from core.features.evaluate.metrics.ranking_metrics import discount_differences
+from core.features.evaluate.statistics.sequential_test import p_value
+from core.features.evaluate.statistics.significance import SIGNIFICANT, Verdict, randomization_test
 from core.model import Grade, Index, Page
 from core.runtime.event_loop import run_async
 from core.stages.rank import rank

@@ -31,7 +31,7 @@ import numpy as np
 from core.adapters.models.local_embedder import MiniLM
 from core.adapters.models.multilingual_embedder import MultilingualUSE
 from core.config.knobs import ChunkKnobs, RankKnobs, Strategy
-from core.evaluation.metrics.ranking_metrics import ndcg
+from core.features.evaluate.metrics.ranking_metrics import ndcg
 from core.model import Article, Index, Page, Passage
 from core.ports import Embed
 from core.runtime.event_loop import run_async

@@ -75,7 +75,7 @@ PICTURES: Mapping[str, Sequence[Row]] = {
         ("third time", ["yes", "yes", "no", "no"]),
     ),
 }
-"""What each metric counts, by its name in `core.evaluation.metrics.metric_help`."""
+"""What each metric counts, by its name in `core.features.evaluate.metrics.metric_help`."""
 
 
 def file_name(metric: str) -> str:

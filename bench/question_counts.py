@@ -11,7 +11,7 @@ import argparse
 
 import numpy as np
 
-from core.evaluation.statistics.significance import SIGNIFICANT, least_questions, randomization_tests
+from core.features.evaluate.statistics.significance import SIGNIFICANT, least_questions, randomization_tests
 
 QUESTIONS = (10, 20, 40, 85, 150, 300)
 SPREADS = (0.1, 0.2, 0.3)

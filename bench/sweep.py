@@ -28,9 +28,9 @@ from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.jobs import Workers, run_job
 from core.adapters.workers.local_processes import LocalProcesses
 from core.config.knobs import Knobs
-from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
-from core.evaluation.experiment import run_experiment
-from core.evaluation.sweep import settings
+from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.features.evaluate.experiment import run_experiment
+from core.features.evaluate.sweep import settings
 from core.model import Embeddings
 from core.ports import OnRetry
 from core.runtime.event_loop import run_async

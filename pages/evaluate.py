@@ -8,10 +8,10 @@ import streamlit as st
 
 from core.config.permissions import Action
 from core.errors import BadInput, OpenQueryError
-from core.evaluation.experiment_state import Experiment, ExperimentStatus
-from core.evaluation.results import Results
-from core.evaluation.results_folder import joined
-from core.runtime.experiments import NAME_LIMIT, NOTE_LIMIT, Experiments
+from core.features.evaluate.experiment_state import Experiment, ExperimentStatus
+from core.features.evaluate.results import Results
+from core.features.evaluate.results_folder import joined
+from core.features.evaluate.services.experiments import NAME_LIMIT, NOTE_LIMIT, Experiments
 from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize

@@ -44,7 +44,7 @@ BROWSER = "tests/browser"
 BROWSERS = 2
 """A third browser would take longer than it saves, because pages poll while they wait."""
 SYSTEM_PYTHON = "/usr/bin/python3"
-SENSITIVE = ("tests/text", "tests/reading", "tests/evaluation")
+SENSITIVE = ("tests/text", "tests/reading", "tests/features/evaluate")
 """Tests of code that depends on the regular expressions and the libraries of a Python version."""
 
 

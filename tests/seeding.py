@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.config.knobs import EmbedKnobs, Knobs, ReadKnobs, SearchKnobs
-from core.evaluation.experiment_state import ExperimentStatus
+from core.features.evaluate.experiment_state import ExperimentStatus
 from core.run import events as e
 from core.run.events import Event, Record, RunStarted
 from core.run.state import Run, RunStatus

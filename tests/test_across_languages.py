@@ -10,16 +10,16 @@ from core.adapters.models.local_embedder import MiniLM
 from core.adapters.models.multilingual_embedder import USE_IDENTITY, MultilingualUSE
 from core.config.knobs import Extractor, Knobs, SearchKnobs
 from core.errors import EmbedFailed
-from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.features.evaluate.services.answer_evaluations import answering_ports
+from core.features.evaluate.services.sweep_workers import data_embedder
 from core.followups import answer_again, retune
 from core.model import AnswerKind, Article, Document, Embeddings, Result, SearchReply
 from core.pipeline import research
 from core.ports import OnRetry, Ports
 from core.run.notices import passage_embedder
 from core.run.state import Run
-from core.runtime.choices.sweep_workers import data_embedder
 from core.runtime.engine import Engine
-from core.runtime.side_jobs.answer_evaluations import answering_ports
 
 KNOBS = Knobs()
 MOST_QUESTION_LENGTH = 60

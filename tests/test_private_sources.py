@@ -12,9 +12,9 @@ from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
-from core.evaluation.experiment_state import ExperimentStatus
-from core.evaluation.labels.passage_labels import LABELS_NAME
-from core.evaluation.labels.question_drafts import TEMPLATE
+from core.features.evaluate.experiment_state import ExperimentStatus
+from core.features.evaluate.labels.passage_labels import LABELS_NAME
+from core.features.evaluate.labels.question_drafts import TEMPLATE
 from core.followups import reembed, retune
 from core.library.ingests import Upload
 from core.model import AnswerKind, Severity

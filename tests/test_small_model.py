@@ -9,7 +9,7 @@ import pytest
 
 from core.adapters.models.openai_chat import OpenAIChat, list_models
 from core.config.knobs import AnswerKnobs, Length, PlanKnobs
-from core.evaluation.labels.question_drafts import TEMPLATE, collection_material, draft_question
+from core.features.evaluate.labels.question_drafts import TEMPLATE, collection_material, draft_question
 from core.model import AnswerKind, Exchange, LibraryPassage, Message, StreamChunk
 from core.run.events import Event, ModelUsed, Note, Prompted, QueryPlanned, TokensWritten
 from core.stages.answer import answer

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from core.cli.evaluation.evaluation_arguments import EVALUATION
 from core.cli.runs_arguments import add_runs_arguments
 from core.cli.shared_arguments import (
     EXIT_CODES,
@@ -20,6 +19,7 @@ from core.cli.shared_arguments import (
     port,
     worker_count,
 )
+from core.features.evaluate.commands.arguments import EVALUATION
 from core.features.share.commands.arguments import SHARING
 
 if TYPE_CHECKING:

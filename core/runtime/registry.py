@@ -15,6 +15,10 @@ from core.config.questions import checked_queries, checked_question
 from core.config.run_knobs import Method
 from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
+from core.features.evaluate.services.answer_evaluations import AnswerEvaluations
+from core.features.evaluate.services.experiments import Experiments
+from core.features.evaluate.services.question_drafting import QuestionDrafting
+from core.features.evaluate.services.run_comparisons import RunComparisons
 from core.model import Answer, ClientRequest, Extractor, Label, Turn
 from core.ports import Ports
 from core.run.recorded_run import RecordedRun
@@ -23,14 +27,10 @@ from core.run.state import Run, RunStatus
 from core.runtime import logs
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
-from core.runtime.experiments import Experiments
 from core.runtime.job_table import JobTable
 from core.runtime.jobs import Job, RunObserver
 from core.runtime.quotas import Quotas
-from core.runtime.run_comparisons import RunComparisons
-from core.runtime.side_jobs.answer_evaluations import AnswerEvaluations
 from core.runtime.side_jobs.conversations import Conversations
-from core.runtime.side_jobs.question_drafting import QuestionDrafting
 from core.runtime.side_jobs.retuning import Retuning, SideAnswers, start_job
 from core.runtime.stored_work import FollowUp, StoredWork, own_budget
 from core.stages.time_budget import UNLIMITED, TimeBudget

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.runtime.side_jobs.work_folders import WorkFolders
+from core.features.evaluate.services.work_folders import WorkFolders
 from core.text.markdown.safe_markdown import markdown_label
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ import pytest
 
 from bench.demo_library import demo_library
 from bench.followups import HUMAN, JOINED, METRICS, RAW, SCRIPTED, conversations, measure
-from core.evaluation.statistics.significance import mean_interval
+from core.features.evaluate.statistics.significance import mean_interval
 
 
 def test_half_of_the_conversations_are_held_back_and_each_text_answers_by_itself() -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bench.labelling import differences, level_weights, trial
-from core.evaluation.data_sets.data_set import Question
-from core.evaluation.metrics.ranking_metrics import discount
+from core.features.evaluate.data_sets.data_set import Question
+from core.features.evaluate.metrics.ranking_metrics import discount
 
 DOCUMENTS = [str(number) for number in range(20)]
 QUESTIONS = [Question(id=str(number), text="", judgements={"0": 2}) for number in range(120)]

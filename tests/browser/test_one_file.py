@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from core.config.knobs import RankKnobs
 from core.errors import BadInput
-from core.evaluation.labels.qrels import from_qrels
+from core.features.evaluate.labels.qrels import from_qrels
 from core.features.share.one_file import check_file, one_file
 from core.model import AnswerFrom, Grade, Turn
 from core.run import events as e

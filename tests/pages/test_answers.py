@@ -8,9 +8,9 @@ import pytest
 
 from core.cli.main import main
 from core.config.knobs import Knobs
-from core.evaluation.metrics.metric_help import HELP
+from core.features.evaluate.metrics.metric_help import HELP
 from core.runtime.registry import RunRegistry
-from tests.evaluation.test_answers import QUESTIONS, TEXTS
+from tests.features.evaluate.test_answers import QUESTIONS, TEXTS
 from tests.pages.conftest import PATIENCE, opened
 from tests.pages.test_evaluate import html
 

@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.config.knobs import Strategy
 from core.errors import BadInput
-from core.evaluation.experiment_state import Experiment, ExperimentStatus
-from core.evaluation.labels.passage_labels import LABELS_NAME, label
+from core.features.evaluate.experiment_state import Experiment, ExperimentStatus
+from core.features.evaluate.labels.passage_labels import LABELS_NAME, label
 from core.model import Grade
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry

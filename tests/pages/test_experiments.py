@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.evaluation.experiment_state import ExperimentStatus
+from core.features.evaluate.experiment_state import ExperimentStatus
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 from tests.pages.conftest import opened, words

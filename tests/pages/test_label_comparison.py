@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.config.knobs import Knobs, RankKnobs, Strategy
-from core.evaluation.labels.label_verdict import LabelVerdict, Proposal
-from core.evaluation.statistics.significance import Interval, Verdict
+from core.features.evaluate.labels.label_verdict import LabelVerdict, Proposal
+from core.features.evaluate.statistics.significance import Interval, Verdict
 from core.runtime.registry import RunRegistry
 from tests.pages.conftest import PATIENCE, answered, opened
 from tests.pages.test_labels import html, press

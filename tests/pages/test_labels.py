@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.config.knobs import Strategy
-from core.evaluation.labels.qrels import to_qrels
+from core.features.evaluate.labels.qrels import to_qrels
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from tests.pages.conftest import PATIENCE, answered, opened, words

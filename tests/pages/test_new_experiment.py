@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.errors import BadInput
-from core.evaluation.experiment_state import ExperimentStatus
-from core.evaluation.labels.passage_labels import label
+from core.features.evaluate.experiment_state import ExperimentStatus
+from core.features.evaluate.labels.passage_labels import label
 from core.model import Grade
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime

@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.config.permissions import Action, Caller, Role, person_id
 from core.errors import NotAllowed
-from core.evaluation.data_sets.available import HANDBOOK_NAME
-from core.evaluation.labels.passage_labels import LABELS_NAME, label
+from core.features.evaluate.data_sets.available import HANDBOOK_NAME
+from core.features.evaluate.labels.passage_labels import LABELS_NAME, label
 from core.model import Grade
 from core.run.state import Run
 from core.runtime.registry import RunRegistry

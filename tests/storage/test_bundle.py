@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from core.config.knobs import Knobs, RankKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.errors import BadInput
-from core.evaluation.labels.passage_labels import label
+from core.features.evaluate.labels.passage_labels import label
 from core.features.share.formats import export, formats_of
 from core.model import Extractor, Grade, Phase
 from core.run import events as e

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.evaluation.sweep import is_plural, words
+from core.features.evaluate.sweep import is_plural, words
 from core.text.sanitize import plural, pluralize
 
 ROOT = Path(__file__).parents[2]

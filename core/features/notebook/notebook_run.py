@@ -17,8 +17,8 @@ from core.analysis.run_changes import RunChanges, run_changes
 from core.config.knob_changes import with_values
 from core.config.knobs import Knobs
 from core.errors import BadInput
-from core.evaluation.labels.graded_ranking import GradedRanking, graded
-from core.evaluation.labels.passage_labels import label, place_labels
+from core.features.evaluate.labels.graded_ranking import GradedRanking, graded
+from core.features.evaluate.labels.passage_labels import label, place_labels
 from core.features.notebook import plots, run_display, session
 from core.features.notebook.display import Display
 from core.features.notebook.knob_controls import KnobControls

@@ -14,8 +14,8 @@ from core.analysis.progress import phase_progress, spoken_state
 from core.analysis.rankings.ranked_passages import SCORES, RankedPassage, passage_in_context, ranked_passages
 from core.analysis.retrieval.trace import StepState, Trace
 from core.analysis.run_changes import RunChanges
-from core.evaluation.labels.graded_ranking import DEPTH, GradedRanking
-from core.evaluation.metrics.metric_help import with_unit
+from core.features.evaluate.labels.graded_ranking import DEPTH, GradedRanking
+from core.features.evaluate.metrics.metric_help import with_unit
 from core.features.notebook.display import Display, bar, empty, facts, rows_table
 from core.model import (
     TEXT_LEFT_OUT,

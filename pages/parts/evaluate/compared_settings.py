@@ -11,10 +11,10 @@ from htpy import Element, Node, b, span, td, th, tr
 
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
-from core.evaluation.metrics.metric_help import with_unit
-from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
-from core.evaluation.results import Results
-from core.evaluation.sweep import column, value_text, values_of, words
+from core.features.evaluate.metrics.metric_help import with_unit
+from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS
+from core.features.evaluate.results import Results
+from core.features.evaluate.sweep import column, value_text, values_of, words
 from core.text.display import metric_text
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, widgets

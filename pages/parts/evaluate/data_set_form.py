@@ -10,14 +10,14 @@ from htpy import Element, Node, b, code, div, p, pre, span
 
 from core.config.permissions import Action
 from core.errors import BadInput
-from core.evaluation.data_sets.available import SUFFIXES
-from core.evaluation.data_sets.excerpt_csv import SUFFIXES as TEXT_SUFFIXES
-from core.evaluation.data_sets.lines import BadLine
-from core.evaluation.labels.passage_labels import LABELS_NAME
-from core.evaluation.results import LEAST_HALF
-from core.evaluation.statistics.significance import least_questions
-from core.evaluation.sweep_cost import DataSetSummary
-from core.runtime.experiments import FETCHED_MEGABYTES, Experiments
+from core.features.evaluate.data_sets.available import SUFFIXES
+from core.features.evaluate.data_sets.excerpt_csv import SUFFIXES as TEXT_SUFFIXES
+from core.features.evaluate.data_sets.lines import BadLine
+from core.features.evaluate.labels.passage_labels import LABELS_NAME
+from core.features.evaluate.results import LEAST_HALF
+from core.features.evaluate.services.experiments import FETCHED_MEGABYTES, Experiments
+from core.features.evaluate.statistics.significance import least_questions
+from core.features.evaluate.sweep_cost import DataSetSummary
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets
 

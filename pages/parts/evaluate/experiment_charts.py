@@ -7,8 +7,8 @@ from plotly.subplots import make_subplots
 
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
-from core.evaluation.setting_table import KnobEffect, SettingRow, SettingTable
-from core.evaluation.sweep import column, value_text, words
+from core.features.evaluate.setting_table import KnobEffect, SettingRow, SettingTable
+from core.features.evaluate.sweep import column, value_text, words
 from core.text.display import metric_text
 from core.text.sanitize import one_line
 from pages.parts import markup

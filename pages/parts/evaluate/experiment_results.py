@@ -7,16 +7,16 @@ import streamlit as st
 from htpy import Node, b, div, p, span, u
 
 from core.errors import BadInput
-from core.evaluation.conclusion import Conclusion, conclude, part_conclusion
-from core.evaluation.experiment_state import Experiment
-from core.evaluation.metrics.metric_help import HELP, with_unit
-from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
-from core.evaluation.results import Results, SettingTest
-from core.evaluation.setting_filter import filtered
-from core.evaluation.setting_table import SettingTable, knob_effects, setting_table
-from core.evaluation.statistics.significance import Interval, p_number
-from core.evaluation.sweep import DEFAULTS, column, knobs_of, value_text, words
-from core.evaluation.table_export import FORMATS, table_file
+from core.features.evaluate.conclusion import Conclusion, conclude, part_conclusion
+from core.features.evaluate.experiment_state import Experiment
+from core.features.evaluate.metrics.metric_help import HELP, with_unit
+from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS
+from core.features.evaluate.results import Results, SettingTest
+from core.features.evaluate.setting_filter import filtered
+from core.features.evaluate.setting_table import SettingTable, knob_effects, setting_table
+from core.features.evaluate.statistics.significance import Interval, p_number
+from core.features.evaluate.sweep import DEFAULTS, column, knobs_of, value_text, words
+from core.features.evaluate.table_export import FORMATS, table_file
 from core.features.share.answer_export import export_name
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label

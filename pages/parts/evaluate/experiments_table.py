@@ -9,13 +9,13 @@ import streamlit as st
 from htpy import Element, b, div, p, span, td, tr
 
 from core.errors import BadInput
-from core.evaluation.conclusion import conclude
-from core.evaluation.experiment_state import Experiment, ExperimentStatus
-from core.evaluation.metrics.metric_help import with_unit
-from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
-from core.evaluation.results import Results
-from core.evaluation.sweep import DEFAULTS, words
-from core.runtime.experiments import Experiments
+from core.features.evaluate.conclusion import conclude
+from core.features.evaluate.experiment_state import Experiment, ExperimentStatus
+from core.features.evaluate.metrics.metric_help import with_unit
+from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS
+from core.features.evaluate.results import Results
+from core.features.evaluate.services.experiments import Experiments
+from core.features.evaluate.sweep import DEFAULTS, words
 from core.text.display import duration, embedder_name, metric_text
 from core.text.sanitize import pluralize
 from pages.parts import browser, markup, runtime

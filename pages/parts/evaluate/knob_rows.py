@@ -7,8 +7,8 @@ from htpy import p, span
 
 from core.config.schema import Parameter, parameters
 from core.errors import BadInput
-from core.evaluation.sweep import SWEPT, value_text
-from core.runtime.experiments import Experiments
+from core.features.evaluate.services.experiments import Experiments
+from core.features.evaluate.sweep import SWEPT, value_text
 from pages.parts import markup
 
 ROWS: dict[str, tuple[str, tuple[float, ...]]] = {

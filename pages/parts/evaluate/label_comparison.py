@@ -6,13 +6,13 @@ import streamlit as st
 from htpy import Element, b, div, h2, p, span
 
 from core.config.knobs import Knobs, RankKnobs, Strategy
-from core.evaluation.labels.graded_ranking import compare
-from core.evaluation.labels.label_samples import in_random_order
-from core.evaluation.labels.label_verdict import LabelVerdict, Proposal
-from core.evaluation.sweep import knobs_of
+from core.features.evaluate.labels.graded_ranking import compare
+from core.features.evaluate.labels.label_samples import in_random_order
+from core.features.evaluate.labels.label_verdict import LabelVerdict, Proposal
+from core.features.evaluate.services.run_comparisons import SampledRun, latest_runs
+from core.features.evaluate.sweep import knobs_of
 from core.model import Passage, Place
 from core.run.state import Run
-from core.runtime.run_comparisons import SampledRun, latest_runs
 from core.storage.label_store import PERSON
 from core.storage.run_summaries import RunSummary
 from core.text.sanitize import pluralize

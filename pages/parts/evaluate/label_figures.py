@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from htpy import Element, Node, b, div, i, li, ol, p, span, td, tr
 
-from core.evaluation.answers.judged_answers import kappa_interval
-from core.evaluation.labels.comparison_power import rounded_up
-from core.evaluation.labels.graded_ranking import Bounds, GradedRanking, NdcgComparison
-from core.evaluation.labels.label_samples import DEPTH
-from core.evaluation.labels.label_verdict import LabelVerdict
-from core.evaluation.metrics.metric_help import with_unit
-from core.evaluation.statistics.significance import Interval, Verdict
+from core.features.evaluate.answers.judged_answers import kappa_interval
+from core.features.evaluate.labels.comparison_power import rounded_up
+from core.features.evaluate.labels.graded_ranking import Bounds, GradedRanking, NdcgComparison
+from core.features.evaluate.labels.label_samples import DEPTH
+from core.features.evaluate.labels.label_verdict import LabelVerdict
+from core.features.evaluate.metrics.metric_help import with_unit
+from core.features.evaluate.statistics.significance import Interval, Verdict
 from core.storage.label_store import LabelledTwice
 from core.text.sanitize import one_line, plural, pluralize
 from pages.parts import markup

@@ -12,8 +12,8 @@ import numpy as np
 import streamlit as st
 from htpy import div
 
-from core.evaluation.results import Results
-from core.evaluation.setting_filter import (
+from core.features.evaluate.results import Results
+from core.features.evaluate.setting_filter import (
     Axis,
     Range,
     axes,

@@ -13,12 +13,18 @@ from htpy import Element, Node, b, li, mark, ol, p, span, td, th, tr
 from core.analysis.rankings.context_membership import overlaps
 from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.errors import OpenQueryError
-from core.evaluation.data_sets.data_set import Question
-from core.evaluation.metrics.metric_help import with_unit
-from core.evaluation.metrics.retrieval_metrics import DEPTH
-from core.evaluation.question_runs import Neighbour, RelevantText, explanation, neighbours, relevant_texts
-from core.evaluation.results import Change, Results
-from core.evaluation.sweep import column, value_text, values_of, words
+from core.features.evaluate.data_sets.data_set import Question
+from core.features.evaluate.metrics.metric_help import with_unit
+from core.features.evaluate.metrics.retrieval_metrics import DEPTH
+from core.features.evaluate.question_runs import (
+    Neighbour,
+    RelevantText,
+    explanation,
+    neighbours,
+    relevant_texts,
+)
+from core.features.evaluate.results import Change, Results
+from core.features.evaluate.sweep import column, value_text, values_of, words
 from core.model import Place, Source
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run

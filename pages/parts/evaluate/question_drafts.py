@@ -3,8 +3,8 @@
 import streamlit as st
 from htpy import Element, Node, div, h2, span, td, tr
 
-from core.evaluation.labels.question_drafts import FAR, LEAK, TEMPLATE, Draft
-from core.runtime.side_jobs.question_drafting import Drafts
+from core.features.evaluate.labels.question_drafts import FAR, LEAK, TEMPLATE, Draft
+from core.features.evaluate.services.question_drafting import Drafts
 from core.text.sanitize import one_line, pluralize
 from pages.parts import document_library, markup, page_frame, runtime, widgets
 from pages.parts.evaluate.label_comparison import RUNS

@@ -6,8 +6,8 @@ from functools import partial
 import streamlit as st
 from htpy import Element, b, i, span, td, th, tr
 
-from core.evaluation.metrics.metric_help import with_unit
-from core.evaluation.results import Change
+from core.features.evaluate.metrics.metric_help import with_unit
+from core.features.evaluate.results import Change
 from core.text.display import metric_text
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, widgets

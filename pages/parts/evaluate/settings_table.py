@@ -11,10 +11,10 @@ from htpy import Element, Node, b, i, span, td, th, tr
 
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
-from core.evaluation.metrics.metric_help import with_unit
-from core.evaluation.setting_table import SettingRow, SettingTable
-from core.evaluation.statistics.significance import Interval, p_number
-from core.evaluation.sweep import column, value_text, words
+from core.features.evaluate.metrics.metric_help import with_unit
+from core.features.evaluate.setting_table import SettingRow, SettingTable
+from core.features.evaluate.statistics.significance import Interval, p_number
+from core.features.evaluate.sweep import column, value_text, words
 from core.text.display import metric_text
 from pages.parts import markup
 

@@ -10,10 +10,10 @@ from core.config.knobs import Knobs
 from core.config.permissions import Action
 from core.config.prices import Cost
 from core.errors import BadInput, OpenQueryError
-from core.evaluation.sweep import SETTINGS_LIMIT, combinations
-from core.evaluation.sweep_cost import DataSetSummary, SweepCost
+from core.features.evaluate.services.experiments import Experiments
+from core.features.evaluate.sweep import SETTINGS_LIMIT, combinations
+from core.features.evaluate.sweep_cost import DataSetSummary, SweepCost
 from core.runtime.choices.ingest_workers import UNENCRYPTED, is_encrypted
-from core.runtime.experiments import Experiments
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets

@@ -12,7 +12,7 @@ from htpy import Element, span
 from core.analysis.rankings.context_membership import context_sources
 from core.config.knobs import Knobs, RankKnobs
 from core.errors import BadInput, Handled, OpenQueryError
-from core.evaluation.labels.graded_ranking import (
+from core.features.evaluate.labels.graded_ranking import (
     DEPTH,
     GradedRanking,
     NdcgComparison,
@@ -20,11 +20,11 @@ from core.evaluation.labels.graded_ranking import (
     graded,
     next_to_label,
 )
-from core.evaluation.labels.passage_labels import PlacedLabels, label, place_labels
-from core.evaluation.labels.qrels import from_qrels, to_qrels
-from core.evaluation.metrics.metric_help import with_unit
-from core.evaluation.statistics.significance import Verdict
-from core.evaluation.sweep import name_of
+from core.features.evaluate.labels.passage_labels import PlacedLabels, label, place_labels
+from core.features.evaluate.labels.qrels import from_qrels, to_qrels
+from core.features.evaluate.metrics.metric_help import with_unit
+from core.features.evaluate.statistics.significance import Verdict
+from core.features.evaluate.sweep import name_of
 from core.model import Grade, Passage
 from core.run.run_ids import is_link
 from core.run.state import Run

@@ -14,7 +14,7 @@ from core.analysis.run_changes import run_changes
 from core.config.knobs import ChunkKnobs, Knobs, RankKnobs
 from core.config.settings import Settings
 from core.errors import BadInput
-from core.evaluation.labels.passage_labels import place_labels
+from core.features.evaluate.labels.passage_labels import place_labels
 from core.features.share.formats import export
 from core.features.share.without_texts import without_texts
 from core.methods.phases import numbered_sources

@@ -7,11 +7,11 @@ import streamlit as st
 from htpy import Element, Node, a, b, blockquote, div, h2, li, mark, ol, p, pre, span
 
 from core.analysis.answers.llm_judge import Entailment, example_prompt
-from core.evaluation.answers.answering import AnsweredQuestion, CitedSource, Outcome
-from core.evaluation.answers.judged_answers import JudgedAnswer, JudgedAnswers
-from core.evaluation.metrics.answer_metrics import contains_reference
-from core.evaluation.metrics.metric_help import ENTAILED, HELP, KAPPA, STABLE
-from core.evaluation.statistics.significance import Interval
+from core.features.evaluate.answers.answering import AnsweredQuestion, CitedSource, Outcome
+from core.features.evaluate.answers.judged_answers import JudgedAnswer, JudgedAnswers
+from core.features.evaluate.metrics.answer_metrics import contains_reference
+from core.features.evaluate.metrics.metric_help import ENTAILED, HELP, KAPPA, STABLE
+from core.features.evaluate.statistics.significance import Interval
 from core.model import Article, Page, Place
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import safe_markdown

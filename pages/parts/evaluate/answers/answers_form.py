@@ -7,10 +7,10 @@ import streamlit as st
 
 from core.config.knobs import Backend, Knobs, Origin
 from core.config.permissions import Action
-from core.evaluation.answers.answers_folder import AnswerEvaluation, Answers
-from core.evaluation.answers.judged_answers import claims_to_label
-from core.evaluation.sweep import DEFAULTS
-from core.runtime.side_jobs.answer_evaluations import MOST_REPEATS
+from core.features.evaluate.answers.answers_folder import AnswerEvaluation, Answers
+from core.features.evaluate.answers.judged_answers import claims_to_label
+from core.features.evaluate.services.answer_evaluations import MOST_REPEATS
+from core.features.evaluate.sweep import DEFAULTS
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import runtime, services, widgets

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from htpy import Element, b, div, i, span, td, th, tr
 
-from core.evaluation.answers.answering import AnsweredQuestion, Outcome
-from core.evaluation.answers.answers_folder import Answers, PairedDifference
-from core.evaluation.metrics.metric_help import ANSWERED, EXACT, HELP, REFUSED, TOKEN_F1
-from core.evaluation.statistics.significance import Interval, p_number
+from core.features.evaluate.answers.answering import AnsweredQuestion, Outcome
+from core.features.evaluate.answers.answers_folder import Answers, PairedDifference
+from core.features.evaluate.metrics.metric_help import ANSWERED, EXACT, HELP, REFUSED, TOKEN_F1
+from core.features.evaluate.statistics.significance import Interval, p_number
 from core.text.display import metric_text
 from core.text.sanitize import pluralize
 from pages.parts import markup

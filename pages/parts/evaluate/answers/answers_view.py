@@ -9,11 +9,18 @@ from htpy import Element, dd, div, dl, dt, span, td, tr
 
 from core.config.permissions import Action
 from core.errors import BadInput
-from core.evaluation.answers.answering import AnsweredQuestion, Outcome
-from core.evaluation.answers.answers_folder import AnswerEvaluation, Answers, PairedDifference
-from core.evaluation.experiment_state import ExperimentStatus
-from core.evaluation.metrics.metric_help import ANSWERED, CITATION_RECALL, HELP, KAPPA, STABLE, TOKEN_F1
-from core.runtime.side_jobs.answer_evaluations import AnswerEvaluations
+from core.features.evaluate.answers.answering import AnsweredQuestion, Outcome
+from core.features.evaluate.answers.answers_folder import AnswerEvaluation, Answers, PairedDifference
+from core.features.evaluate.experiment_state import ExperimentStatus
+from core.features.evaluate.metrics.metric_help import (
+    ANSWERED,
+    CITATION_RECALL,
+    HELP,
+    KAPPA,
+    STABLE,
+    TOKEN_F1,
+)
+from core.features.evaluate.services.answer_evaluations import AnswerEvaluations
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from core.analysis.context_usage import without_history
 from core.config.knobs import AnswerKnobs, Knobs
 from core.errors import NotAllowed
-from core.evaluation.labels.passage_labels import label
+from core.features.evaluate.labels.passage_labels import label
 from core.model import Exchange, Grade
 from core.run.codec import run_to_json
 from core.runtime.registry import RunRegistry

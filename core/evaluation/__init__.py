@@ -1,5 +1,0 @@
-"""Evaluation: ranking metrics, uncertainty, judged data sets, and experiments over settings."""
-
-from core.evaluation.results_folder import load
-
-__all__ = ["load"]

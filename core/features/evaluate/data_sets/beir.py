@@ -1,0 +1,105 @@
+"""BEIR's layout (Thakur et al. 2021): corpus.jsonl, queries.jsonl, qrels/*.tsv.
+
+Qrels may also have TREC's four columns.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from core.errors import BadInput
+from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.features.evaluate.data_sets.lines import BadLine, lines, objects, text_field
+from core.features.evaluate.data_sets.source import STREAM_LIMIT, Source
+from core.text.sanitize import plural, pluralize
+
+FILES = ("corpus.jsonl", "queries.jsonl")
+SPLITS = ("test", "dev", "train")
+"""The splits in order of preference: the first existing file of qrels is used."""
+_QRELS, _TSV = "qrels/", ".tsv"
+_GRADE = re.compile(r"-?[0-9]{1,9}")
+
+
+def load(files: Mapping[str, Source], name: str) -> DataSet:
+    """Load the questions with judgements, and the documents.
+
+    Questions without judgements belong to another split.
+
+    Raises:
+        BadInput: naming file and line.
+        OSError: when a file cannot be read.
+    """
+    for file in FILES:
+        if file not in files:
+            raise BadInput(
+                f"{name} has no {file}.", hint="Check the path of the data set, and that it is complete."
+            )
+    split, qrels = _qrels_file(files, name)
+    grades = _grades(qrels)
+    corpus, queries = (files[file] for file in FILES)
+    texts = [
+        (text_field(queries, number, value, "_id", "id"), text_field(queries, number, value, "text"), number)
+        for number, value in objects(queries)
+    ]
+    missing = len(grades.keys() - {name for name, _, _ in texts})
+    return DataSet(
+        name=f"{name} ({split})",
+        questions=tuple(
+            Question(id=name, text=text, judgements=grades[name], line=number)
+            for name, text, number in texts
+            if name in grades
+        ),
+        documents=lambda: _documents(replace(corpus, limit=STREAM_LIMIT)),
+        questions_file=queries,
+        warnings=(
+            f"{pluralize(missing, 'judged question')} {plural(missing, 'is', 'are')} not in {queries.name}.",
+        )
+        if missing
+        else (),
+    )
+
+
+def _documents(source: Source) -> Iterator[CorpusDocument]:
+    for number, value in objects(source, in_memory=False):
+        text, title = text_field(source, number, value, "text"), value.get("title")
+        title = title if isinstance(title, str) else ""
+        yield CorpusDocument(
+            id=text_field(source, number, value, "_id", "id"),
+            # Joined like in BEIR's own baselines. Judgements refer to documents, so no offset is shifted.
+            text=f"{title}\n\n{text}" if title else text,
+            title=title,
+        )
+
+
+def _qrels_file(files: Mapping[str, Source], folder: str) -> tuple[str, Source]:
+    """Return the split and its file."""
+    qrels = {
+        name[len(_QRELS) : -len(_TSV)]: name
+        for name in files
+        if name.startswith(_QRELS) and name.endswith(_TSV)
+    }
+    for split in SPLITS:
+        if split in qrels:
+            return split, files[qrels[split]]
+    raise BadInput(
+        f"{folder} has no judgements.",
+        hint="A folder in BEIR's layout has corpus.jsonl, queries.jsonl and qrels/test.tsv.",
+    )
+
+
+def _grades(qrels: Source) -> dict[str, dict[str, int]]:
+    grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for number, line in lines(qrels):
+        columns = line.split(None, 4)
+        if number == 1 and not _GRADE.fullmatch(columns[-1]):
+            continue  # the header
+        if len(columns) not in (3, 4) or not _GRADE.fullmatch(columns[-1]):
+            raise BadLine(
+                qrels,
+                number,
+                " is no judgement.",
+                hint="Write question id, document id and grade, or TREC's four columns.",
+            )
+        grades[columns[0]][columns[-2]] = int(columns[-1])
+    return dict(grades)

@@ -1,0 +1,98 @@
+"""One file of JSON lines: a document or a question per line, in any order.
+
+    {"id": "gulls", "title": "Gulls", "text": "Gulls nest on cliffs."}
+    {"question": "Who nests on cliffs?", "relevant": [{"doc": "gulls", "start": 0, "end": 21}], "answers": ["Gulls"]}
+
+For a relevant document its id is enough. A `grade` other than 1 and a range of characters are optional. A question
+without `relevant` has no answer in the data set.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.features.evaluate.data_sets.lines import BadLine, objects, text_field
+from core.features.evaluate.data_sets.source import STREAM_LIMIT, Source
+
+SUFFIX = ".jsonl"
+EXAMPLE = '{"question": "Who nests?", "relevant": [{"doc": "gulls", "start": 0, "end": 11}]}'
+
+
+def load(source: Source) -> DataSet:
+    """Load the data set. Documents are read one at a time.
+
+    Raises:
+        BadLine: for a line that cannot be used.
+        OSError: when the file cannot be read.
+    """
+    source = Source(source.path, source.member, STREAM_LIMIT)
+    return DataSet(
+        name=source.name.removesuffix(SUFFIX),
+        questions=read_questions(source, in_memory=False),
+        documents=lambda: read_documents(source),
+        questions_file=source,
+    )
+
+
+def read_documents(source: Source) -> Iterator[CorpusDocument]:
+    """Yield the documents among the lines. Raises `BadLine` for an unusable line."""
+    for number, value in objects(source, in_memory=False):
+        if "question" not in value:
+            yield CorpusDocument(
+                id=text_field(source, number, value, "id", "_id"),
+                text=text_field(source, number, value, "text"),
+                title=str(value.get("title") or ""),
+                language=str(value.get("language") or ""),
+            )
+
+
+def read_questions(source: Source, *, in_memory: bool = True) -> tuple[Question, ...]:
+    """Return the questions among the lines. Raises `BadLine` for an unusable line.
+
+    `in_memory` limits the number of JSON values in the file.
+    """
+    lines = objects(source, in_memory=in_memory)
+    return tuple(_question(source, number, value) for number, value in lines if "question" in value)
+
+
+def question_line(question: Question) -> dict[str, Any]:
+    """Return a question as the fields of its line."""
+    marked = {document for document, _, _ in question.excerpts}
+    judged = [
+        {"doc": document, "grade": grade}
+        for document, grade in question.judgements.items()
+        if document not in marked
+    ]
+    excerpts = [
+        {"doc": document, "grade": question.judgements.get(document, 1), "start": start, "end": end}
+        for document, start, end in question.excerpts
+    ]
+    return {
+        "id": question.id,
+        "question": question.text,
+        "relevant": judged + excerpts,
+        "answers": question.answers,
+    }
+
+
+def _question(source: Source, number: int, value: dict[str, Any]) -> Question:
+    try:
+        relevant = [
+            {"doc": entry} if isinstance(entry, str) else entry for entry in value.get("relevant", [])
+        ]
+        return Question(
+            id=str(value.get("id", number)),
+            text=text_field(source, number, value, "question"),
+            judgements={str(entry["doc"]): int(entry.get("grade", 1)) for entry in relevant},
+            excerpts=tuple(
+                (str(entry["doc"]), int(entry["start"]), int(entry["end"]))
+                for entry in relevant
+                if "start" in entry
+            ),
+            answers=tuple(map(str, value.get("answers", []))),
+            line=number,
+        )
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise BadLine(
+            source, number, f" is no question: {type(error).__name__} {error}.", hint=f"Write {EXAMPLE}."
+        ) from error

@@ -1,0 +1,172 @@
+"""Numbered lines of an untrusted file: plain, JSON, or CSV, each with a size limit."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from core.errors import BadInput
+from core.features.evaluate.data_sets.source import Source
+from core.text.lenient_json import count_values, valid_json
+
+LINE_LIMIT = 32_000_000
+"""The longest line, in bytes. A longer line is refused before it is read."""
+LINE_VALUES, FILE_VALUES = 2_000_000, 10_000_000
+"""JSON values per line, and per file held in memory, because small values need many times their length there."""
+_SHOWN = 300
+"""Characters of a line in `BadLine.nearby`."""
+
+
+class BadLine(BadInput):
+    """An unusable line of a file."""
+
+    def __init__(self, source: Source, number: int, problem: str, *, hint: str) -> None:
+        """`problem` continues a message such as `questions.jsonl, line 4,812`, with its blank or colon."""
+        super().__init__(f"{source.name}, line {number:,}{problem}", hint=hint)
+        self.source, self.number = source, number
+        self.near: tuple[tuple[int, str], ...] = ()
+        """The result of `nearby`, kept for when the file is deleted."""
+
+    def nearby(self) -> tuple[tuple[int, str], ...]:
+        """Return the line and its two neighbours, shortened.
+
+        The result is empty if the file is deleted.
+        """
+        near: list[tuple[int, str]] = []
+        with suppress(OSError, BadInput), self.source.open() as file:
+            for number in range(1, self.number + 2):
+                line = file.readline(LINE_LIMIT)
+                if line and number >= self.number - 1:
+                    near.append((number, line[: 4 * _SHOWN].decode(errors="replace").rstrip()[:_SHOWN]))
+        return tuple(near)
+
+
+def blank_line(error: BadLine) -> bool:
+    """Overwrite an unusable JSON line with blanks.
+
+    The other lines keep their numbers. Returns False for a file in a zip or of another format.
+    """
+    if error.source.member or error.source.suffix != ".jsonl":
+        return False
+    with error.source.path.open("r+b") as file:
+        for _ in range(1, error.number):
+            file.readline()
+        start = file.tell()
+        length = len(file.readline().rstrip(b"\r\n"))
+        file.seek(start)
+        file.write(b" " * length)
+    return True
+
+
+def lines(source: Source, *, complete: bool = False) -> Iterator[tuple[int, str]]:
+    """Yield number and text of every line with content, counted from 1.
+
+    Line ends and a byte-order mark are removed. With `complete` a last line without an end is skipped, because a killed
+    process may have left it.
+
+    Raises:
+        BadInput: for a line that is too long or not UTF-8, with its number, and as `Source.open`.
+        OSError: when the file cannot be read.
+    """
+    for number, line in _numbered(source):
+        if (text := line.strip()) and (line.endswith("\n") or not complete):
+            yield number, text
+
+
+def objects(
+    source: Source, *, complete: bool = False, in_memory: bool = True
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield number and object of every line of a JSON Lines file.
+
+    Texts are valid UTF-8, and NaN becomes None.
+
+    Raises:
+        BadInput: as `lines`, for a line that is no JSON object or has too many values, and with `in_memory` for a file
+            that has too many.
+    """
+    values = 0
+    for number, text in lines(source, complete=complete):
+        body = text.encode()
+        in_line = count_values(body)
+        values += in_line
+        if in_line > LINE_VALUES or (in_memory and values > FILE_VALUES):
+            raise BadLine(
+                source,
+                number,
+                " has too many values, or all lines up to it.",
+                hint=f"A line has at most {LINE_VALUES:,}, a file {FILE_VALUES:,}. Use a smaller data set.",
+            )
+        try:
+            value = valid_json(body)
+        except ValueError as error:
+            raise BadLine(
+                source, number, f" is not JSON: {error}.", hint="Correct or remove the line."
+            ) from error
+        if not isinstance(value, dict):
+            raise BadLine(source, number, " is no JSON object.", hint="Write one object a line.")
+        yield number, value
+
+
+def rows(
+    source: Source, columns: Sequence[str], optional: Sequence[str] = ()
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield line and stripped cells of every row of a CSV file.
+
+    The cells are in the order of `columns`, then `optional`. A missing cell is "".
+
+    Raises:
+        BadInput: for a missing column, and for a line that is no CSV or not UTF-8, with its number.
+        OSError: when the file cannot be read.
+    """
+    reader = csv.reader(line for _, line in _numbered(source))
+    try:
+        header = {name: place for place, name in enumerate(next(reader, []))}
+        if missing := [name for name in columns if name not in header]:
+            raise BadInput(
+                f"{source.name} has no column {missing[0]}.",
+                hint=f"The first line names the columns {', '.join(columns)}.",
+            )
+        places = [header.get(name, len(header)) for name in (*columns, *optional)]
+        for row in reader:
+            if row:
+                yield reader.line_num, [row[place].strip() if place < len(row) else "" for place in places]
+    except csv.Error as error:
+        raise BadLine(source, reader.line_num, f": {error}.", hint="Correct the line.") from error
+
+
+def text_field(source: Source, number: int, value: dict[str, Any], *names: str) -> str:
+    """Return the first field found among these, as text. A number is converted.
+
+    Raises:
+        BadInput: when it has none of them, or something else than text.
+    """
+    for name in names:
+        field = value.get(name)
+        if isinstance(field, int) and not isinstance(field, bool):
+            return str(field)
+        if isinstance(field, str):
+            return field
+    raise BadLine(
+        source,
+        number,
+        f" has no {' or '.join(names)}.",
+        hint=f'Write "{names[0]}": "…"; every line needs this field, as text.',
+    )
+
+
+def _numbered(source: Source) -> Iterator[tuple[int, str]]:
+    with source.open() as file:
+        number = 0
+        while data := file.readline(LINE_LIMIT + 1):
+            number += 1
+            if len(data) > LINE_LIMIT:
+                raise BadLine(
+                    source,
+                    number,
+                    f" is longer than {LINE_LIMIT:,} bytes.",
+                    hint="Split the document, or check that the file has one object a line.",
+                )
+            try:
+                yield number, data.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise BadLine(source, number, " is not UTF-8.", hint="Convert the file to UTF-8.") from error

@@ -1,0 +1,1 @@
+"""Experiments, comparisons and evaluations in the background."""

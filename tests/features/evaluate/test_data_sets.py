@@ -1,0 +1,195 @@
+"""Data sets of every layout, the one that is shipped, and what is refused with file and line."""
+
+import csv
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from core.config.settings import HANDBOOK
+from core.errors import BadInput
+from core.features.evaluate.data_sets.load import load_data_set
+
+
+def beir(folder: Path, *, corpus: list[str], queries: list[str], qrels: list[str]) -> Path:
+    (folder / "qrels").mkdir(parents=True)
+    for name, lines in (("corpus.jsonl", corpus), ("queries.jsonl", queries), ("qrels/test.tsv", qrels)):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return folder
+
+
+def line(name: str, text: str, **more: str) -> str:
+    return json.dumps({"_id": name, "text": text, **more})
+
+
+def test_beir_gives_documents_with_titles_and_the_questions_that_are_judged(tmp_path: Path) -> None:
+    data = load_data_set(
+        beir(
+            tmp_path / "set",
+            corpus=[line("a", "Water rises.", title="Tides"), line("b", "Sand sinks.")],
+            queries=[line("1", "What rises?"), line("2", "Another split's?")],
+            qrels=["query-id\tcorpus-id\tscore", "1\ta\t2", "1\tb\t0"],
+        )
+    )
+    assert [(document.id, document.text) for document in data.documents()] == [
+        ("a", "Tides\n\nWater rises."),
+        ("b", "Sand sinks."),
+    ]
+    (question,) = data.questions
+    assert (question.text, question.judgements, question.answerable) == (
+        "What rises?",
+        {"a": 2, "b": 0},
+        True,
+    )
+    assert list(data.documents()) == list(data.documents()), "they can be read again"
+
+
+def test_odd_judgements_are_told_and_kept(tmp_path: Path) -> None:
+    data = load_data_set(
+        beir(
+            tmp_path / "set",
+            corpus=[line("a", "Water."), line("b", " ")],
+            queries=[line("1", "What?")],
+            qrels=["1 0 a 1", "1 0 gone 1", "lost 0 a 1"],
+        )
+    )
+    assert data.warnings == (
+        "1 judged question is not in queries.jsonl.",
+        "1 judged document (gone) is not among the documents.",
+        "1 document (b) is without text.",
+    )
+
+
+def test_squad_marks_answers_as_excerpts_and_knows_questions_without_one(tmp_path: Path) -> None:
+    paragraph = {
+        "context": "The gate is iron. It opens at six.",
+        "qas": [
+            {"id": "1", "question": "When?", "answers": [{"text": "at six", "answer_start": 27}]},
+            {"id": "2", "question": "Who?", "is_impossible": True, "answers": []},
+        ],
+    }
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps({"data": [{"title": "Gate", "paragraphs": [paragraph]}]}))
+    data = load_data_set(path)
+    (document,) = data.documents()
+    first, second = data.questions
+    ((name, start, end),) = first.excerpts
+    assert (name, document.text[start:end], first.answers) == (document.id, "at six", ("at six",))
+    assert not second.answerable
+
+
+def test_a_csv_of_excerpts_finds_them_across_lines_of_their_source(tmp_path: Path) -> None:
+    (tmp_path / "tides.txt").write_text("The moon\npulls the water. The sun pulls less.")
+    (tmp_path / "sand.md").write_text("# Sand\n\nIt sinks.")
+    path = tmp_path / "questions.csv"
+    path.write_text(
+        "question,excerpt,source\nWhat pulls?,The moon pulls,tides.txt\n"
+        "What pulls?,The sun pulls,tides.txt\nWho asks?,,\n"
+    )
+    data = load_data_set(path)
+    first, second = data.questions
+    texts = {document.id: document.text for document in data.documents()}
+    assert [texts[name][start:end].split() for name, start, end in first.excerpts] == [
+        ["The", "moon", "pulls"],
+        ["The", "sun", "pulls"],
+    ]
+    assert first.judgements == {"tides.txt": 1}
+    assert not second.answerable
+    assert set(texts) == {"sand.md", "tides.txt"}
+
+
+def test_the_handbook_has_questions_about_every_article_and_some_without_an_answer() -> None:
+    data = load_data_set(HANDBOOK / "questions.csv")
+    assert data.warnings == ()
+    answerable = [question for question in data.questions if question.answerable]
+    assert len(answerable) >= 60
+    assert len(data.questions) - len(answerable) == 10
+    articles = {document.id for document in data.documents()}
+    assert {name for question in answerable for name in question.judgements} == articles
+    texts = {document.id: document.text for document in data.documents()}
+    rows = list(csv.DictReader((HANDBOOK / "questions.csv").open(encoding="utf-8")))
+    marked = [texts[name][start:end] for question in answerable for name, start, end in question.excerpts]
+    assert marked == [row["excerpt"] for row in rows if row["excerpt"]]
+
+
+GOOD = {
+    "corpus": [line("a", "Water.")],
+    "queries": [line("1", "What?")],
+    "qrels": ["query-id\tcorpus-id\tscore", "1\ta\t1"],
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "lines", "message"),
+    [
+        ("corpus", [line("a", "Water."), '{"_id": "b"'], "corpus.jsonl, line 2 is not JSON"),
+        ("corpus", [line("a", "Water."), "[]"], "corpus.jsonl, line 2 is no JSON object"),
+        ("corpus", ['{"_id": "a"}'], "corpus.jsonl, line 1 has no text"),
+        ("corpus", [line("a", "Water."), line("a", "Sand.")], "the document id 'a' is there twice"),
+        ("queries", [line("1", "What?"), line("1", "Who?")], "'1'|question id"),
+        ("qrels", ["query-id\tcorpus-id\tscore", "1\ta"], "test.tsv, line 2 is no judgement"),
+        ("qrels", ["other\ta\t1"], "has no questions"),
+    ],
+)
+def test_a_broken_file_is_refused_with_its_line(
+    tmp_path: Path, part: str, lines: list[str], message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        load_data_set(beir(tmp_path / "set", **{**GOOD, part: lines}))
+
+
+def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    folder = beir(tmp_path / "set", **GOOD)
+    (folder / "corpus.jsonl").write_bytes(line("a", "Water.").encode() + b'\n{"_id": "b", "text": "\xff"}\n')
+    with pytest.raises(BadInput, match=r"corpus.jsonl, line 2 is not UTF-8"):
+        load_data_set(folder)
+
+
+def test_a_line_without_an_end_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    folder = beir(tmp_path / "set", **GOOD)
+    with (folder / "corpus.jsonl").open("wb") as file:
+        file.truncate(2_000_000_000)  # a hole: it takes no room
+    tracemalloc.start()
+    with pytest.raises(BadInput, match=r"corpus.jsonl, line 1 is longer than 32,000,000 bytes"):
+        load_data_set(folder)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 150_000_000
+
+
+def test_documents_are_streamed(tmp_path: Path) -> None:
+    """20 MB of documents are read with less than 2 MB in memory."""
+    texts = [line(f"d{number}", "words " * 350) for number in range(10_000)]
+    data = load_data_set(beir(tmp_path / "set", **{**GOOD, "corpus": [line("a", "Water."), *texts]}))
+    del texts
+    tracemalloc.start()
+    assert sum(1 for _ in data.documents()) == 10_001
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 2_000_000
+
+
+def test_an_unknown_layout_is_told_which_there_are(tmp_path: Path) -> None:
+    (tmp_path / "set.parquet").touch()
+    with pytest.raises(BadInput, match=r"BEIR's layout .* SQuAD .* \.csv"):
+        load_data_set(tmp_path / "set.parquet")
+    with pytest.raises(BadInput, match="is not there"):
+        load_data_set(tmp_path / "nothing.csv")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("question,source\nWhat?,a.txt\n", "has no column excerpt"),
+        ("question,excerpt,source\nWhat?,Water,b.txt\n", "line 2: the source 'b.txt' is not there"),
+        ("question,excerpt,source\nWhat?,Fire,a.txt\n", "line 2: the excerpt 'Fire' is in a.txt 0 times"),
+        ("question,excerpt,source\nWhat?,Water,../a.txt\n", "the source '../a.txt' is not there"),
+        ("question,excerpt,source\n,Water,a.txt\n", "line 2 has no question"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_refused_with_its_line(tmp_path: Path, rows: str, message: str) -> None:
+    (tmp_path / "a.txt").write_text("Water runs.")
+    (tmp_path / "q.csv").write_text(rows)
+    with pytest.raises(BadInput, match=message):
+        load_data_set(tmp_path / "q.csv")
