@@ -21,7 +21,7 @@ from tests.services.qdrant import FakeQdrant
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "tests" / "data" / "fill_qdrant.py"
 NAME = "mill_book"
 QUESTION = "How deep is the mill pond at Harrow Bridge?"

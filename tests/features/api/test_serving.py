@@ -20,7 +20,7 @@ from tests.services.process import own_port, serving
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_service_runs_alone(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from core.text.display import metric_text
 from core.text.sanitize import estimated_tokens
 from tests.features.evaluate.test_answers import attributed
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text("utf-8")
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"### (.+)\n\n((?:(?!\n##).|\n(?!##))+)", DOCUMENT))
 RANKING = [f"d{rank}" for rank in range(1, 11)]
 FOUND = {"d2": 1, "d4": 1}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TOUR = ROOT / "notebooks" / "tour.ipynb"
 PATIENCE = 300
 """Seconds that a cell may take on a loaded machine."""

@@ -30,7 +30,7 @@ from tests.samples import records
 
 QUESTION = "What does overlap do?"
 PASSAGES_A_PAGE, WORDS, DIMENSIONS, BATCH = 40, 75, 384, 32
-_HANDBOOK = Path(__file__).parents[2] / "docs" / "handbook"
+_HANDBOOK = Path(__file__).parents[3] / "docs" / "handbook"
 
 
 def large_run(passages: int) -> list[e.Record]:

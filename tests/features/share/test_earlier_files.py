@@ -13,7 +13,7 @@ from tests.samples import KEY
 from tests.services.command_line import openquery
 from tests.storage.test_bundle import BUNDLE, RECORDED, parts_of, same, zipped
 
-FOLDER = Path(__file__).parents[1] / "data" / "earlier_files"
+FOLDER = Path(__file__).parents[2] / "data" / "earlier_files"
 
 
 def earlier(name: str) -> RecordedRun:

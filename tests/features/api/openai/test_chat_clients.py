@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 REQUESTS = [
     json.loads(line)
-    for line in (Path(__file__).parents[2] / "data" / "chat_clients.jsonl").read_text("utf-8").splitlines()
+    for line in (Path(__file__).parents[3] / "data" / "chat_clients.jsonl").read_text("utf-8").splitlines()
 ]
 TASKS = [pytest.param(row, id=row["name"]) for row in REQUESTS if "task" in row]
 QUESTIONS = [pytest.param(row, id=row["name"]) for row in REQUESTS if "question" in row]
