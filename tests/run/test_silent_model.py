@@ -79,9 +79,11 @@ async def test_reasoning_is_heard_at_most_once_a_second() -> None:
     gate = asyncio.Event()
     thoughts = [StreamChunk(reasoning_delta="Hm. ")] * 3
     chat = MeteredChat(ScriptedChat(*thoughts, gate, *thoughts), Phase.ANSWER, told.append)
-    asyncio.get_running_loop().call_later(HEARD_EVERY, gate.set)
+    opened = False
     async for _ in chat([Message(role="user", content="?")], max_tokens=1, temperature=0.0):
-        pass
+        if not opened:  # a second from now is a second after the call began, however late this chunk came
+            opened = True
+            asyncio.get_running_loop().call_later(HEARD_EVERY, gate.set)
     assert told.count(e.ModelHeard(Phase.ANSWER)) == 1
 
 
