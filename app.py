@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit import runtime
 
+from core.features import FEATURES
 from pages.parts import browser
 from pages.parts.serving import sign_in, streamlit_patches
 
@@ -29,13 +30,18 @@ def draw() -> None:
         icon_image=ROOT / "static" / "icon.png",
     )
     sign_out = [st.Page(sign_in.sign_out, title="Sign out", icon=":material/logout:", url_path="sign-out")]
+    feature_pages = [
+        st.Page(page.file, title=page.title, icon=f":material/{page.icon}:")
+        for page in (feature.page for feature in FEATURES)
+        if page
+    ]
     admitted = sign_in.admitted()
     page = st.navigation(
         [
             st.Page("pages/research.py", title="Research", icon=":material/travel_explore:", default=True),
             st.Page("pages/explain.py", title="Explain", icon=":material/troubleshoot:"),
             st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
-            st.Page("pages/evaluate.py", title="Evaluate", icon=":material/science:"),
+            *feature_pages,
             st.Page("pages/library.py", title="Library", icon=":material/library_books:"),
             st.Page("pages/runs.py", title="History", icon=":material/history:"),
             st.Page("pages/handbook.py", title="Handbook", icon=":material/menu_book:"),

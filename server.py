@@ -13,13 +13,11 @@ from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
-from starlette.responses import RedirectResponse
-from starlette.routing import Mount, Route
 
 from core.config.memory import memory_budget
 from core.config.settings import Settings
 from core.errors import OpenQueryError
-from core.features.api import create_app
+from core.features import FEATURES
 from core.runtime import logs
 from core.runtime.hardening import harden
 from core.runtime.static_files import REINSTALL, altered_files
@@ -85,9 +83,9 @@ def warm() -> None:
         logs.configure(Settings.read())
         if altered := altered_files():
             log.error("static files are not those of the release: %s. %s", ", ".join(altered), REINSTALL)
-        runs = (
-            api.state.service.runs
-        )  # the pages' registry, so that its runs are counted in the API's metrics
+        for mounted in mounts:
+            mounted.start()
+        runs = runtime.runs()
         runs.call(runs.engine.warm())
     except OpenQueryError as error:
         log.warning("warm-up: %s", error)
@@ -121,11 +119,10 @@ streamlit_patches.keep_values_from_timers()
 streamlit_patches.look_up_widget_values()
 streamlit_patches.keep_theme()
 streamlit_patches.copy_containers_once()
-# Not at the root, because /runs is a page.
-api = create_app(runtime.runs)
+mounts = [feature.mount(runtime.runs) for feature in FEATURES if feature.mount]
 SERVING: dict[str, Any] = {
     "lifespan": lifespan,
-    "routes": [Route("/api", lambda _request: RedirectResponse("/api/")), Mount("/api", app=api)],
+    "routes": [route for mounted in mounts for route in mounted.routes],
     "middleware": [
         Middleware(SingleWorker),
         Middleware(DrainRefused),

@@ -197,7 +197,7 @@ VIEWS = {
 }
 address.keep_history(None, opens=True)
 try:
-    experiments = runtime.runs().experiments
+    experiments = runtime.runs().service(Experiments)
     visitor = runtime.caller()
     visible = {
         experiment.id: experiment

@@ -10,6 +10,7 @@ from typing import Any
 
 from core.config.knobs import EmbedKnobs, Knobs, ReadKnobs, SearchKnobs
 from core.features.evaluate.experiment_state import ExperimentStatus
+from core.features.evaluate.services.experiments import Experiments
 from core.run import events as e
 from core.run.events import Event, Record, RunStarted
 from core.run.state import Run, RunStatus
@@ -60,9 +61,9 @@ def embed_demo_library(folder: Path) -> None:
     try:
         (run,) = until_ended(runs, [runs.start("How do retrieval and ranking work?", knobs)])
         assert run.status is RunStatus.DONE, run.error
-        name = runs.experiments.start("handbook", {"rank": {"strategy": ["cosine"]}}, processes=1)
+        name = runs.service(Experiments).start("handbook", {"rank": {"strategy": ["cosine"]}}, processes=1)
         patience = Patience(PATIENCE)
-        while (experiment := runs.experiments.get(name)) and experiment.live:
+        while (experiment := runs.service(Experiments).get(name)) and experiment.live:
             assert patience.lasts(experiment), "the passages of the handbook were not embedded"
             time.sleep(0.02)
         assert experiment and experiment.status is ExperimentStatus.DONE

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from core.features import FEATURES
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -63,8 +65,14 @@ def _layer(name: str) -> int | None:
     return LAYERS.get(".".join(parts[:depth]))
 
 
+COMPOSITION = {"core/cli/arguments.py", "core/runtime/registry.py", "server.py", "app.py"}
+"""Where the product is put together from its features."""
+
+
 def _upward(path: Path) -> list[str]:
     """What a file imports from a layer above its own."""
+    if str(path) in COMPOSITION:
+        return []
     own = _layer(_module(path))
     assert own, f"{path} is in no layer"
     return [name for name in _imports(path) if (layer := _layer(name)) and layer < own]
@@ -78,13 +86,48 @@ def test_imports_are_absolute() -> None:
     assert {str(path) for path in SOURCES for name in _imports(path) if name.startswith(".")} == set()
 
 
-def test_adapters_are_chosen_by_the_runtime_alone() -> None:
+def _feature(name: str) -> str:
+    """The feature that a name belongs to, "" for one of the spine."""
+    parts = name.split(".")
+    inside = parts[:2] == ["core", "features"] and len(parts) > 2 and (ROOT / Path(*parts[:3])).is_dir()
+    return parts[2] if inside else ""
+
+
+def test_the_spine_imports_no_feature() -> None:
+    """It reads `FEATURES` where the product is put together."""
+    imported = {
+        (str(path), name)
+        for path in SOURCES
+        if path.parts[0] in ("core", "server.py", "app.py") and path.parts[:2] != ("core", "features")
+        for name in _imports(path)
+        if name.startswith("core.features")
+    }
+    assert {path for path, _ in imported} <= COMPOSITION
+    assert {name for _, name in imported} == {"core.features.FEATURES"}
+
+
+def test_features_import_only_those_they_name() -> None:
+    used: dict[str, set[str]] = {feature.name: set() for feature in FEATURES}
+    for path in SOURCES:
+        if own := _feature(_module(path)):
+            used[own] |= {_feature(name) for name in _imports(path)} - {own, ""}
+    assert used == {feature.name: set(feature.uses) for feature in FEATURES}
+
+
+def test_pages_import_two_features_alone() -> None:
+    """The pages start without any other."""
+    pages = [path for path in SOURCES if path.parts[0] == "pages"]
+    assert {_feature(name) for path in pages for name in _imports(path)} == {"", "evaluate", "share"}
+
+
+def test_adapters_are_chosen_by_runtime_and_services_alone() -> None:
     """The shape of jobs and the codec of payloads are no adapters."""
     shapes = ("core.adapters.workers.jobs.", "core.adapters.qdrant.payload.")
     chosen = {
         (str(path), name)
         for path in SOURCES
         if path.parts[:2] not in (("core", "adapters"), ("core", "runtime"))
+        if path.parts[3:4] != ("services",)
         for name in _imports(path)
         if name.startswith("core.adapters.") and not name.startswith(shapes)
     }

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from core.cli.arguments import COMMANDS
-from core.features.evaluate.commands.arguments import EVALUATION
+from core.features.evaluate.commands.arguments import ACTIONS
 from tests.services.command_line import openquery
 
-LEAVES = {*(name for name in COMMANDS if name != "eval"), *(f"eval {name}" for name in EVALUATION)}
+LEAVES = {*(name for name in COMMANDS if name != "eval"), *(f"eval {name}" for name in ACTIONS)}
 ABSENT = {
     "ask": ("--since", "missing"),
     "chat": ("--follow", "missing"),

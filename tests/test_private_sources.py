@@ -15,6 +15,8 @@ from core.errors import BadInput
 from core.features.evaluate.experiment_state import ExperimentStatus
 from core.features.evaluate.labels.passage_labels import LABELS_NAME
 from core.features.evaluate.labels.question_drafts import TEMPLATE
+from core.features.evaluate.services.experiments import Experiments
+from core.features.evaluate.services.question_drafting import QuestionDrafting
 from core.followups import reembed, retune
 from core.library.ingests import Upload
 from core.model import AnswerKind, Severity
@@ -244,9 +246,12 @@ def test_labelled_passages_of_a_private_collection_are_measured_by_the_local_emb
             grade=Grade.RELEVANT,
         )
         here.runs.labels.add(QUESTION, run.id, label)
-        name = here.runs.experiments.start(LABELS_NAME, {"rank": {"strategy": ["cosine"]}})
-        until(lambda: (found := here.runs.experiments.get(name)) is not None and not found.live)
-        experiment, results = here.runs.experiments.get(name), here.runs.experiments.results(name)
+        name = here.runs.service(Experiments).start(LABELS_NAME, {"rank": {"strategy": ["cosine"]}})
+        until(lambda: (found := here.runs.service(Experiments).get(name)) is not None and not found.live)
+        experiment, results = (
+            here.runs.service(Experiments).get(name),
+            here.runs.service(Experiments).results(name),
+        )
         assert experiment is not None
         assert experiment.status is ExperimentStatus.DONE, experiment.error
         assert results is not None
@@ -258,16 +263,16 @@ def test_drafted_questions_of_a_private_collection_and_their_data_set_reach_no_h
     tmp_path: Path,
 ) -> None:
     with world(tmp_path, embedding_model=EMBEDDER) as here:
-        drafting = here.runs.drafting
+        drafting = here.runs.service(QuestionDrafting)
         here.add("contracts", PRIVATE_TEXT)
         drafting.start("contracts", [], 5).result(PATIENCE)
         drafts = drafting.of("contracts").by_passage
         assert {draft.author for draft in drafts.values()} == {TEMPLATE}
         for passage in list(drafts):
             drafting.decide("contracts", passage, True)
-        name = here.runs.experiments.start(drafting.save("contracts", "rents"), {})
-        until(lambda: (found := here.runs.experiments.get(name)) is not None and not found.live)
-        results = here.runs.experiments.results(name)
+        name = here.runs.service(Experiments).start(drafting.save("contracts", "rents"), {})
+        until(lambda: (found := here.runs.service(Experiments).get(name)) is not None and not found.live)
+        results = here.runs.service(Experiments).results(name)
         assert results is not None
         assert results.embedder.startswith("minilm")
         assert not here.was_sent(SECRET)

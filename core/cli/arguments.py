@@ -10,17 +10,14 @@ from core.cli.runs_arguments import add_runs_arguments
 from core.cli.shared_arguments import (
     EXIT_CODES,
     Command,
+    add_address,
     add_commands,
     add_connections,
-    add_file,
     add_scheduler,
     add_verbose,
-    period,
-    port,
     worker_count,
 )
-from core.features.evaluate.commands.arguments import EVALUATION
-from core.features.share.commands.arguments import SHARING
+from core.features import FEATURES
 
 if TYPE_CHECKING:
     from core.config.schema import Parameter
@@ -65,14 +62,9 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
         help="print the version, and which stored files it would migrate",
     )
     top.set_defaults(runs="cli.serve.serve_pages", program=program, refuse=top.error)
-    _add_address(top, "8501, or the next free port")
+    add_address(top, "8501, or the next free port")
     add_commands(top, COMMANDS, title="commands", metavar="COMMAND")
     return top
-
-
-def _add_address(target: argparse.ArgumentParser, default_port: str) -> None:
-    target.add_argument("--host", metavar="ADDRESS", help="address to listen on (default 127.0.0.1)")
-    target.add_argument("--port", type=port, metavar="N", help=f"port to listen on (default {default_port})")
 
 
 def _add_ask_arguments(ask: argparse.ArgumentParser) -> None:
@@ -169,26 +161,6 @@ def _add_knobs(target: argparse.ArgumentParser, without: str = "") -> None:
             _add_knob(knobs, parameter)
 
 
-def _add_watch_arguments(watch: argparse.ArgumentParser) -> None:
-    add_file(watch, "file", 'questions, one a line, or {"question": "…", "knobs": {"rank.top_k": 3}}')
-    schedule = watch.add_mutually_exclusive_group(required=True)
-    schedule.add_argument(
-        "--every", type=period, metavar="PERIOD", help="how often each is asked, such as 30m, 6h or 2d"
-    )
-    schedule.add_argument(
-        "--once", action="store_true", help="ask each once and end, for a scheduler such as cron"
-    )
-    watch.add_argument(
-        "--repeats",
-        type=int,
-        default=5,
-        metavar="N",
-        help="how often an unchanged question is repeated (default 5)",
-    )
-    watch.add_argument("--json", dest="as_json", action="store_true", help="print one JSON object a line")
-    add_connections(watch)
-
-
 def _add_ingest_arguments(ingest: argparse.ArgumentParser) -> None:
     ingest.add_argument("collection", help="its name; the collection is created if it does not exist")
     ingest.add_argument(
@@ -203,10 +175,6 @@ def _add_ingest_arguments(ingest: argparse.ArgumentParser) -> None:
         help="read, split and embed in so many processes of this machine, each with one core",
     )
     add_scheduler(where)
-
-
-def _add_actions(evaluate: argparse.ArgumentParser) -> None:
-    add_commands(evaluate, EVALUATION, title="actions", metavar="ACTION", required=True)
 
 
 def _add_knob(group: argparse._ArgumentGroup, knob: Parameter) -> None:
@@ -249,14 +217,6 @@ COMMANDS: Mapping[str, Command] = {
         "Read questions from stdin, one a line, and answer each as a follow-up of the one before, until "
         "a line is empty. The runs are in the history.",
     ),
-    "watch": Command(
-        "features.watch.command.watch_in_terminal",
-        "ask questions on a schedule, and tell what changed beyond their own noise",
-        _add_watch_arguments,
-        "Ask the questions of a file again and again. Each is first repeated, to learn how much its "
-        "sources and its answer differ from themselves; after that, a change is told when it exceeds this noise, with "
-        "at most 5 % false alarms. What is known of the questions is kept in FILE.state.json.",
-    ),
     "runs": Command(
         "cli.runs.runs_in_terminal",
         "list, show or delete the runs of the history",
@@ -264,7 +224,6 @@ COMMANDS: Mapping[str, Command] = {
         "List the runs of the history, newest first: those of every page, command and HTTP request. The filters "
         "are those of the History page.",
     ),
-    **SHARING,
     "check": Command(
         "cli.check.check_in_terminal", "report which connections and parts work", add_connections
     ),
@@ -277,10 +236,5 @@ COMMANDS: Mapping[str, Command] = {
         "Output: one line a document: + added, = already there, ! failed, with the reason. Exit codes: 0 all are "
         "in the collection, 4 some failed, 9 the ingest was interrupted; the same command resumes it.",
     ),
-    "eval": Command("", "measure settings on questions with known answers, and compare them", _add_actions),
-    "serve": Command(
-        "cli.serve.serve_api",
-        "serve the HTTP API alone, without the pages",
-        lambda serve: _add_address(serve, "8000"),
-    ),
+    **{name: command for feature in FEATURES for name, command in feature.commands.items()},
 }

@@ -1,14 +1,12 @@
-"""`openquery` and `openquery serve`: servers of the pages and of the HTTP API."""
+"""`openquery` without a command: the server of the pages."""
 
 import argparse
-import logging
 import runpy
 import signal
 import sys
 
 from core.config.settings import ROOT, Settings
 
-API_PORT = 8000
 INTERRUPTED = 130
 
 
@@ -28,7 +26,7 @@ def serve_pages(options: argparse.Namespace) -> int:
     # `server.py` prints the address in place of Streamlit's welcome, which asks an external server for the public
     # address.
     sys.argv = ["streamlit", "run", str(ROOT / "server.py"), "--logger.hideWelcomeMessage=true", *flags]
-    interrupt = _Interrupt()
+    interrupt = Interrupt()
     try:
         runpy.run_module("streamlit", run_name="__main__")
     except SystemExit:
@@ -37,27 +35,8 @@ def serve_pages(options: argparse.Namespace) -> int:
     return INTERRUPTED if interrupt.came else 0
 
 
-def serve_api(options: argparse.Namespace) -> int:
-    """Run the HTTP API until it is stopped.
-
-    Raises:
-        OpenQueryError: when the settings are wrong.
-    """
-    import uvicorn
-
-    from core.features.api import create_app
-    from core.runtime.logs import configure
-
-    configure(Settings.read())
-    port = API_PORT if options.port is None else options.port
-    interrupt = _Interrupt()
-    host = options.host or "127.0.0.1"
-    uvicorn.run(create_app(), host=host, port=port, log_config=None, log_level=logging.INFO)
-    return INTERRUPTED if interrupt.came else 0
-
-
-class _Interrupt:
-    """Records Ctrl-C: servers end cleanly on it, and then each has its own exit code."""
+class Interrupt:
+    """Record Ctrl-C: servers end cleanly on it, and then each has its own exit code."""
 
     def __init__(self) -> None:
         self.came = False

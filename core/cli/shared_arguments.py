@@ -160,3 +160,9 @@ def add_connections(target: argparse.ArgumentParser) -> None:
         "--embedding-model", metavar="NAME", help="embedding model; local runs inside OpenQuery"
     )
     group.add_argument("--base-url", metavar="URL", help="any OpenAI-compatible server")
+
+
+def add_address(target: argparse.ArgumentParser, default_port: str) -> None:
+    """Add the address to listen on."""
+    target.add_argument("--host", metavar="ADDRESS", help="address to listen on (default 127.0.0.1)")
+    target.add_argument("--port", type=port, metavar="N", help=f"port to listen on (default {default_port})")

@@ -5,6 +5,12 @@ the registry of runs and the server read `FEATURES`. A feature imports the spine
 its folder and its line here, the product answers questions as before.
 """
 
+from core.features.api.feature import API
+from core.features.evaluate.feature import EVALUATE
 from core.features.feature import Feature
+from core.features.notebook.feature import NOTEBOOK
+from core.features.share.feature import SHARE
+from core.features.watch.feature import WATCH
 
-FEATURES: tuple[Feature, ...] = ()
+FEATURES: tuple[Feature, ...] = (WATCH, SHARE, EVALUATE, API, NOTEBOOK)
+"""Every feature, in the order of their commands in the help."""

@@ -2,11 +2,12 @@
 
 import asyncio
 import secrets
+import threading
 from collections.abc import Coroutine, Iterable, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from core import followups, pipeline
 from core.config.access import NO_ACCESS, Access
@@ -15,10 +16,7 @@ from core.config.questions import checked_queries, checked_question
 from core.config.run_knobs import Method
 from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
-from core.features.evaluate.services.answer_evaluations import AnswerEvaluations
-from core.features.evaluate.services.experiments import Experiments
-from core.features.evaluate.services.question_drafting import QuestionDrafting
-from core.features.evaluate.services.run_comparisons import RunComparisons
+from core.features import FEATURES
 from core.model import Answer, ClientRequest, Extractor, Label, Turn
 from core.ports import Ports
 from core.run.recorded_run import RecordedRun
@@ -46,6 +44,21 @@ RUNS_IN_ESTIMATE = 20
 """The number of latest runs that an estimate uses."""
 
 
+S = TypeVar("S")
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """A service that ends with the registry."""
+
+    def close(self) -> None:
+        """Stop its work."""
+
+
+def _no_services(_runs: "RunRegistry") -> Iterable[object]:
+    return ()
+
+
 class RunRegistry(StoredWork):
     """Start, continue, retune, stop and look up runs. Every method may be called from any thread."""
 
@@ -61,19 +74,30 @@ class RunRegistry(StoredWork):
         self._jobs = JobTable(self.store, self.links)
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # in order of arrival
         self._filling = asyncio.Semaphore(1)
-        self._loop = BackgroundLoop()
-        self.call = self._loop.call
+        self.loop = BackgroundLoop()
+        self.call = self.loop.call
         """Run a coroutine on the loop that owns the connections, with `BackgroundLoop.call`."""
-        self.side_answers = SideAnswers(self._loop, self.engine, self.quotas, self._slots)
-        self.conversations = Conversations(self._loop, self.engine, self.quotas, self.get)
-        self.retuning = Retuning(self._loop, self.engine, self.quotas, self._jobs)
+        self.side_answers = SideAnswers(self.loop, self.engine, self.quotas, self._slots)
+        self.conversations = Conversations(self.loop, self.engine, self.quotas, self.get)
+        self.retuning = Retuning(self.loop, self.engine, self.quotas, self._jobs)
         self.presets = Presets(self.store)
         self.labels = LabelStore(self.store)
-        self.comparisons = RunComparisons(self.get, self.labels)
-        self.experiments = Experiments(self._loop, self.engine, settings.folder, self.store, self.labels)
-        self.drafting = QuestionDrafting(self._loop, self.engine, self.quotas, self.get, self.experiments)
-        data_sets = self.experiments.data
-        self.answer_evaluations = AnswerEvaluations(self._loop, self.engine, data_sets, self.quotas)
+        self._services: dict[type, object] = {}
+        self._services_lock = threading.Lock()
+
+    def service(self, kind: type[S]) -> S:
+        """Return the service of a feature, such as `Experiments`. The first call makes those of all features.
+
+        Raises:
+            LookupError: when no feature has such a service.
+        """
+        with self._services_lock:
+            if not self._services:
+                for feature in FEATURES:
+                    self._services |= {type(made): made for made in (feature.services or _no_services)(self)}
+        if kind not in self._services:
+            raise LookupError(f"no feature has the service {kind.__name__}")
+        return cast("S", self._services[kind])
 
     def start(
         self,
@@ -136,7 +160,7 @@ class RunRegistry(StoredWork):
                 earlier=earlier,
             )
 
-        start_job(self._loop, self.engine, job, work, self._slots, earlier=earlier, reserved=spending)
+        start_job(self.loop, self.engine, job, work, self._slots, earlier=earlier, reserved=spending)
         return run_id
 
     def get(self, run_id: str) -> Run | None:
@@ -302,9 +326,10 @@ class RunRegistry(StoredWork):
             job.cancel()
         for job in jobs:
             job.wait()
-        self.answer_evaluations.close()
-        self.experiments.close()
+        for service in self._services.values():
+            if isinstance(service, Closable):
+                service.close()
         self.call(self.engine.aclose())
-        self._loop.close()
+        self.loop.close()
         self._jobs.save_unsaved()
         self.store.close()

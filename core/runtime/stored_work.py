@@ -56,7 +56,7 @@ class StoredWork:
     observers: tuple[RunObserver, ...]
     """Called with the events of every run, except retuned runs, which are not stored."""
     _jobs: JobTable
-    _loop: BackgroundLoop
+    loop: BackgroundLoop
     _slots: asyncio.Semaphore
     """Limits how many runs work at once."""
     _filling: asyncio.Semaphore
@@ -101,7 +101,7 @@ class StoredWork:
         listen = self._listener(job, spending)
         start_job(
             *(
-                self._loop,
+                self.loop,
                 self.engine,
                 job,
                 lambda ports: follow_up(self._storing(ports, job), listen),
@@ -132,7 +132,7 @@ class StoredWork:
                     job.cancel()
 
             start_job(
-                *(self._loop, self.engine, job),
+                *(self.loop, self.engine, job),
                 lambda ports: work(ports, listen_while_watched),
                 self._filling,
                 writes=False,
@@ -193,7 +193,7 @@ class StoredWork:
         """
         job = self._jobs.in_memory(run_id)
         if job is not None and writes_answer(job.run):
-            self._loop.call_soon(job.quote.set)
+            self.loop.call_soon(job.quote.set)
             return
 
         def bind(run: Run) -> FollowUp:

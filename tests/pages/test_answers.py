@@ -9,6 +9,8 @@ import pytest
 from core.cli.main import main
 from core.config.knobs import Knobs
 from core.features.evaluate.metrics.metric_help import HELP
+from core.features.evaluate.services.answer_evaluations import AnswerEvaluations
+from core.features.evaluate.services.experiments import Experiments
 from core.runtime.registry import RunRegistry
 from tests.features.evaluate.test_answers import QUESTIONS, TEXTS
 from tests.pages.conftest import PATIENCE, opened
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 def data_set(registry: RunRegistry) -> str:
     """Two questions that can be answered by quotation, and one without an answer: the data set's name."""
-    folder = registry.experiments.data.folder
+    folder = registry.service(Experiments).data.folder
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in TEXTS.items():
         (folder / name).write_text(text)
@@ -30,9 +32,9 @@ def data_set(registry: RunRegistry) -> str:
 
 def answered(registry: RunRegistry, data: str, knobs: Knobs | None = None) -> str:
     """An evaluation that has ended: its id."""
-    name = registry.answer_evaluations.start(data, knobs)
+    name = registry.service(AnswerEvaluations).start(data, knobs)
     end = time.monotonic() + PATIENCE
-    while (evaluation := registry.answer_evaluations.get(name)) and evaluation.live:
+    while (evaluation := registry.service(AnswerEvaluations).get(name)) and evaluation.live:
         assert time.monotonic() < end, "the evaluation did not end"
         time.sleep(0.02)
     assert evaluation and not evaluation.error
@@ -46,10 +48,10 @@ def test_quotations_are_evaluated_from_the_form_and_every_figure_is_explained(re
     app.selectbox(key="answers_data").set_value(name).run()
     app.button(key="answers_start").click().run()
     assert not app.exception
-    (evaluation,) = registry.answer_evaluations.all()
+    (evaluation,) = registry.service(AnswerEvaluations).all()
     assert app.query_params["evaluation"] == evaluation.id
     end = time.monotonic() + PATIENCE
-    while registry.answer_evaluations.get(evaluation.id).live:  # type: ignore[union-attr]
+    while registry.service(AnswerEvaluations).get(evaluation.id).live:  # type: ignore[union-attr]
         assert time.monotonic() < end
         time.sleep(0.02)
     app.run()
@@ -76,7 +78,7 @@ def test_two_evaluations_are_compared_question_by_question(registry: RunRegistry
 
 
 def test_what_the_command_line_wrote_is_shown(registry: RunRegistry, warm_folder: Path) -> None:
-    data = registry.experiments.data.folder / data_set(registry)
+    data = registry.service(Experiments).data.folder / data_set(registry)
     out = warm_folder / "answers" / "nightly"
     assert main(["eval", "answers", "--data", str(data), "--out", str(out)]) == 0
     app = opened("evaluate", view="answers", evaluation="nightly")
@@ -84,9 +86,9 @@ def test_what_the_command_line_wrote_is_shown(registry: RunRegistry, warm_folder
     page = html(app)
     assert "Answers to mills" in page and page.count("#pick-answer/") == 4
     app.button(key="answers_delete").click().run()
-    assert registry.answer_evaluations.get("nightly") is None
+    assert registry.service(AnswerEvaluations).get("nightly") is None
     app.button(key="answers_undo").click().run()
-    assert registry.answer_evaluations.get("nightly")
+    assert registry.service(AnswerEvaluations).get("nightly")
 
 
 def test_damaged_answers_are_named_and_others_stay(registry: RunRegistry, warm_folder: Path) -> None:

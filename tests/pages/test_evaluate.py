@@ -12,6 +12,7 @@ from core.config.knobs import Strategy
 from core.errors import BadInput
 from core.features.evaluate.experiment_state import Experiment, ExperimentStatus
 from core.features.evaluate.labels.passage_labels import LABELS_NAME, label
+from core.features.evaluate.services.experiments import Experiments
 from core.model import Grade
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
@@ -25,7 +26,7 @@ BY_WORDS = {"rank": {"strategy": ["bm25"], "top_k": [4, 8]}}
 
 def ended(registry: RunRegistry, name: str) -> Experiment:
     end = time.monotonic() + PATIENCE
-    while (found := registry.experiments.get(name)) is not None and found.live:
+    while (found := registry.service(Experiments).get(name)) is not None and found.live:
         assert time.monotonic() < end, "the experiment did not end"
         time.sleep(0.02)
     assert found is not None
@@ -34,7 +35,7 @@ def ended(registry: RunRegistry, name: str) -> Experiment:
 
 def data_set(registry: RunRegistry, name: str = "tides.csv", *, questions: int = 3) -> str:
     """A data set in the folder of the registry."""
-    folder = registry.experiments.data.folder
+    folder = registry.service(Experiments).data.folder
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tides.txt").write_text("The moon pulls the water.\n\nThe sun pulls less.")
     rows = [f"What pulls number {one}?,The moon pulls,tides.txt" for one in range(questions)]
@@ -52,7 +53,7 @@ def test_an_experiment_is_run_from_the_form_and_its_best_setting_used(registry: 
     app.button_group(key="evaluate_rank_strategy").set_value(["fused", "bm25"]).run()
     app.button(key="evaluate_start").click().run()
     assert not app.exception
-    (experiment,) = registry.experiments.all()
+    (experiment,) = registry.service(Experiments).all()
     assert ended(registry, experiment.id).status is ExperimentStatus.DONE
     assert (app.query_params["view"], app.query_params["experiment"]) == ("results", experiment.id)
     app.run()
@@ -68,7 +69,7 @@ def test_an_experiment_is_run_from_the_form_and_its_best_setting_used(registry: 
 
 
 def test_metric_baseline_and_setting_are_in_the_link(registry: RunRegistry) -> None:
-    name = registry.experiments.start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}})
+    name = registry.service(Experiments).start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}})
     ended(registry, name)
     link = {"experiment": name, "metric": "recall@10", "baseline": "rank.strategy:bm25"}
     app = opened("evaluate", **link, setting="rank.strategy:cosine")
@@ -84,7 +85,7 @@ def test_metric_baseline_and_setting_are_in_the_link(registry: RunRegistry) -> N
 
 
 def test_an_experiment_is_named_with_a_note(registry: RunRegistry) -> None:
-    experiments = registry.experiments
+    experiments = registry.service(Experiments)
     name = experiments.start(data_set(registry), BY_WORDS)
     assert ended(registry, name).name == "passages in the context"
     experiments.describe(name, "Words <b>or</b> meaning", "For the talk.")
@@ -96,9 +97,9 @@ def test_an_experiment_is_named_with_a_note(registry: RunRegistry) -> None:
 
 
 def test_a_question_is_ranked_on_the_data_set_and_opens_in_explain_and_compare(registry: RunRegistry) -> None:
-    name = registry.experiments.start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}})
+    name = registry.service(Experiments).start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}})
     ended(registry, name)
-    results = registry.experiments.results(name)
+    results = registry.service(Experiments).results(name)
     assert results is not None
     lost, next_one, *_ = results.changes("rank.strategy:bm25", "rank.strategy:cosine", "nDCG@10")
     link = {"baseline": "rank.strategy:bm25", "setting": "rank.strategy:cosine", "part": "questions"}
@@ -118,7 +119,7 @@ def test_a_question_is_ranked_on_the_data_set_and_opens_in_explain_and_compare(r
 
 
 def test_an_opened_question_is_a_run_over_the_documents_of_its_data_set(registry: RunRegistry) -> None:
-    name = registry.experiments.start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}})
+    name = registry.service(Experiments).start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}})
     ended(registry, name)
     link = {"baseline": "rank.strategy:bm25", "setting": "rank.strategy:cosine", "part": "questions"}
     app = opened("evaluate", **link)
@@ -136,7 +137,9 @@ def test_an_opened_question_is_a_run_over_the_documents_of_its_data_set(registry
 
 
 def test_picked_settings_are_lined_up_beside_the_baseline(registry: RunRegistry) -> None:
-    name = registry.experiments.start("handbook", {"rank": {"strategy": ["fused", "bm25", "cosine"]}})
+    name = registry.service(Experiments).start(
+        "handbook", {"rank": {"strategy": ["fused", "bm25", "cosine"]}}
+    )
     ended(registry, name)
     app = opened("evaluate", experiment=name)
     assert "evaluate_unpick" not in {button.key for button in app.button}
@@ -151,7 +154,7 @@ def test_picked_settings_are_lined_up_beside_the_baseline(registry: RunRegistry)
 
 
 def test_experiments_over_the_same_questions_are_opened_together(registry: RunRegistry) -> None:
-    experiments = registry.experiments
+    experiments = registry.service(Experiments)
     first, second, other = (
         ended(registry, experiments.start(data, swept)).id
         for data, swept in (
@@ -183,11 +186,11 @@ def test_values_that_cannot_be_tried_are_said_and_nothing_starts(registry: RunRe
         app.text_input(key="evaluate_chunk_size_other").set_value(written).run()
         assert plain_words(app.error[0].value) == f"Size: {message}"
         assert app.button(key="evaluate_start").disabled
-    assert registry.experiments.all() == ()
+    assert registry.service(Experiments).all() == ()
 
 
 def test_an_experiment_that_was_stopped_goes_on_with_what_is_left(registry: RunRegistry) -> None:
-    experiments = registry.experiments
+    experiments = registry.service(Experiments)
     name = experiments.start(data_set(registry), BY_WORDS)
     assert ended(registry, name).done == 2
     lines = Path(registry.settings.folder, "experiments", name, "results.jsonl")
@@ -203,7 +206,7 @@ def test_an_experiment_that_was_stopped_goes_on_with_what_is_left(registry: RunR
 
 
 def test_a_deleted_experiment_can_be_restored_until_another_one_is_deleted(registry: RunRegistry) -> None:
-    experiments, data = registry.experiments, data_set(registry)
+    experiments, data = registry.service(Experiments), data_set(registry)
     first, second = (experiments.start(data, BY_WORDS) for _ in range(2))
     for name in (first, second):
         ended(registry, name)
@@ -225,7 +228,7 @@ def test_a_deleted_experiment_can_be_restored_until_another_one_is_deleted(regis
 
 
 def test_a_stopped_experiment_stays_stopped_and_another_one_gets_its_turn(registry: RunRegistry) -> None:
-    experiments = registry.experiments
+    experiments = registry.service(Experiments)
     data = data_set(registry)
     first = experiments.start(data, {"chunk": {"size": list(range(100, 400))}, "rank": {"strategy": "bm25"}})
     second = experiments.start(data, BY_WORDS)
@@ -237,21 +240,21 @@ def test_a_stopped_experiment_stays_stopped_and_another_one_gets_its_turn(regist
 
 
 def test_data_that_cannot_be_used_is_a_message_on_the_page(registry: RunRegistry) -> None:
-    folder = registry.experiments.data.folder
+    folder = registry.service(Experiments).data.folder
     data_set(registry)
     (folder / "bad.json").write_text(json.dumps({"data": []}))
-    name = registry.experiments.start("bad.json", BY_WORDS)
+    name = registry.service(Experiments).start("bad.json", BY_WORDS)
     one = ended(registry, name)
     assert one.status is ExperimentStatus.FAILED
     app = opened("evaluate", experiment=name)
     assert not app.exception
     assert "bad.json" in app.error[0].value or "no questions" in app.error[0].value
     with pytest.raises(BadInput, match="There is no data set"):
-        registry.experiments.start("elsewhere", BY_WORDS)
+        registry.service(Experiments).start("elsewhere", BY_WORDS)
 
 
 def test_results_that_are_being_begun_or_are_damaged_leave_the_page_whole(registry: RunRegistry) -> None:
-    experiments = registry.experiments
+    experiments = registry.service(Experiments)
     name = experiments.start(data_set(registry), BY_WORDS)
     ended(registry, name)
     file = Path(registry.settings.folder, "experiments", name, "results.jsonl")
@@ -270,7 +273,7 @@ def test_results_that_are_being_begun_or_are_damaged_leave_the_page_whole(regist
 
 
 def test_a_person_of_a_shared_server_has_one_experiment_at_a_time(registry: RunRegistry) -> None:
-    experiments, name = registry.experiments, data_set(registry)
+    experiments, name = registry.service(Experiments), data_set(registry)
     first = experiments.start(name, BY_WORDS, "anna")
     with pytest.raises(BadInput, match="One experiment of yours is under way"):
         experiments.start(name, BY_WORDS, "anna")
@@ -280,15 +283,15 @@ def test_a_person_of_a_shared_server_has_one_experiment_at_a_time(registry: RunR
 
 
 def test_labelled_passages_are_a_data_set_over_the_pages_of_their_runs(registry: RunRegistry) -> None:
-    assert LABELS_NAME not in registry.experiments.data.loaders()
+    assert LABELS_NAME not in registry.service(Experiments).data.loaders()
     run = answered(registry)
     assert run.index is not None and run.ranking is not None
     best = run.index.passages[int(run.ranking.order[0])]
     page = run.pages[best.place.page]
     registry.labels.add(run.question, run.id, label(page, best.place, Grade.RELEVANT))
-    name = registry.experiments.start(LABELS_NAME, {"chunk": {"size": [300, 500]}})
+    name = registry.service(Experiments).start(LABELS_NAME, {"chunk": {"size": [300, 500]}})
     ended(registry, name)
-    results = registry.experiments.results(name)
+    results = registry.service(Experiments).results(name)
     assert results is not None
     assert list(results.questions.values()) == [run.question]
     assert len(results.results) == 2
@@ -304,8 +307,8 @@ def test_reranking_without_a_model_is_refused_on_the_form(registry: RunRegistry)
     assert not app.exception
     assert "No reranking model is connected" in html(app)
     with pytest.raises(BadInput, match="needs a reranking model"):
-        registry.experiments.start("handbook", {"rank": {"rerank": [True]}})
-    assert registry.experiments.all() == ()
+        registry.service(Experiments).start("handbook", {"rank": {"rerank": [True]}})
+    assert registry.service(Experiments).all() == ()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no limit that a process can set")
@@ -316,7 +319,7 @@ def test_an_experiment_on_a_full_disk_says_so(registry: RunRegistry) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
-        experiment = ended(registry, registry.experiments.start(name, BY_WORDS))
+        experiment = ended(registry, registry.service(Experiments).start(name, BY_WORDS))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert experiment.status is ExperimentStatus.FAILED

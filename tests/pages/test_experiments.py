@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.features.evaluate.experiment_state import ExperimentStatus
+from core.features.evaluate.services.experiments import Experiments
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 from tests.pages.conftest import opened, words
@@ -41,7 +42,7 @@ def test_a_second_experiment_stays_and_its_deletion_is_undone(registry: RunRegis
 
 
 def test_an_experiment_of_a_killed_server_is_shown_and_continued(registry: RunRegistry) -> None:
-    name = registry.experiments.start(data_set(registry), BY_WORDS)
+    name = registry.service(Experiments).start(data_set(registry), BY_WORDS)
     ended(registry, name)
     runtime.close()  # what a killed server leaves is read by the next one
     results = Path(registry.settings.folder, "experiments", name, "results.jsonl")

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from core.errors import BadInput
 from core.features.evaluate.experiment_state import ExperimentStatus
 from core.features.evaluate.labels.passage_labels import label
+from core.features.evaluate.services.experiments import Experiments
 from core.model import Grade
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
@@ -50,7 +51,7 @@ def test_a_wrong_line_is_shown_with_its_neighbours_and_left_out_when_asked(regis
     assert "gulls.jsonl, line 3: the excerpt from 0 to 0 is not in the document" in html(app)
     assert "Who nests 2?" in html(app), "the line after it"
     assert app.button(key="evaluate_start").disabled
-    assert list(registry.experiments.data.loaders()) == ["handbook"]
+    assert list(registry.service(Experiments).data.loaders()) == ["handbook"]
     app.button(key="data_set_leave_out").click().run()
     assert not app.exception
     assert "Left out, as you asked: line 3." in html(app)
@@ -71,7 +72,7 @@ def test_a_path_is_offered_where_the_operator_names_folders(
     assert "1 question with an answer. With fewer than 6" in html(app)
     app.button(key="evaluate_start").click().run()
     assert not app.exception
-    (experiment,) = runtime.runs().experiments.all()
+    (experiment,) = runtime.runs().service(Experiments).all()
     assert experiment.data == str(folder / "gulls.jsonl")
 
 
@@ -82,10 +83,13 @@ def test_an_address_is_fetched_by_the_client_for_pages(
         async with LoopbackWeb({"/gulls.jsonl": Reply(lines(5), "application/x-ndjson")}) as web:
             address = web.url("/gulls.jsonl")
             with pytest.raises(BadInput, match="cannot be fetched"):
-                await asyncio.to_thread(registry.experiments.fetch, address)
+                await asyncio.to_thread(registry.service(Experiments).fetch, address)
             runtime.close()
             monkeypatch.setenv("OPENQUERY_ALLOW", address.split("/")[2])
-            assert await asyncio.to_thread(runtime.runs().experiments.fetch, address) == ("gulls.jsonl", ())
+            assert await asyncio.to_thread(runtime.runs().service(Experiments).fetch, address) == (
+                "gulls.jsonl",
+                (),
+            )
 
     asyncio.run(fetch())
 
@@ -101,7 +105,9 @@ def test_visitors_of_a_shared_server_bring_no_data_sets(
 
 
 def test_finished_experiment_shows_every_measured_setting(registry: RunRegistry) -> None:
-    name = registry.experiments.start("handbook", {"rank": {"strategy": ["bm25", "fused", "cosine"]}})
+    name = registry.service(Experiments).start(
+        "handbook", {"rank": {"strategy": ["bm25", "fused", "cosine"]}}
+    )
     ended(registry, name)
     app = opened("evaluate", {"held_results": (name, 1)}, experiment=name)
     assert not app.exception
@@ -121,12 +127,12 @@ def test_an_experiment_runs_on_a_dask_cluster_that_the_operator_names(
         assert "neither encrypted nor authenticated" in " ".join(element.value for element in app.caption)
         app.button(key="evaluate_start").click().run()
         assert not app.exception
-        (experiment,) = registry.experiments.all()
+        (experiment,) = registry.service(Experiments).all()
         done = ended(registry, experiment.id)
         assert (done.status, done.error) == (ExperimentStatus.DONE, "")
-        there = registry.experiments.results(experiment.id)
-    here = registry.experiments.results(
-        ended(registry, registry.experiments.start("handbook", experiment.swept, processes=1)).id
+        there = registry.service(Experiments).results(experiment.id)
+    here = registry.service(Experiments).results(
+        ended(registry, registry.service(Experiments).start("handbook", experiment.swept, processes=1)).id
     )
     assert there and here
     assert [(result.setting, result.values) for result in there.results] == [
@@ -137,7 +143,7 @@ def test_an_experiment_runs_on_a_dask_cluster_that_the_operator_names(
 def test_a_scheduler_that_is_not_there_is_said_and_the_experiment_can_be_continued(
     registry: RunRegistry,
 ) -> None:
-    name = registry.experiments.start("handbook", {}, scheduler="nonsense://x")
+    name = registry.service(Experiments).start("handbook", {}, scheduler="nonsense://x")
     failed = ended(registry, name)
     assert failed.status is ExperimentStatus.FAILED
     assert "is no address of a scheduler" in failed.error

@@ -11,6 +11,7 @@ from core.config.permissions import Action, Caller, Role, person_id
 from core.errors import NotAllowed
 from core.features.evaluate.data_sets.available import HANDBOOK_NAME
 from core.features.evaluate.labels.passage_labels import LABELS_NAME, label
+from core.features.evaluate.services.experiments import Experiments
 from core.model import Grade
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
@@ -129,8 +130,8 @@ def evaluates_labels(visit: Visit) -> bool:
         return False
     app.selectbox(key="evaluate_data").set_value(LABELS_NAME).run()
     app.button(key="evaluate_start").click().run()
-    (one,) = visit.registry.experiments.all()
-    results = visit.registry.experiments.results(ended(visit.registry, one.id).id)
+    (one,) = visit.registry.service(Experiments).all()
+    results = visit.registry.service(Experiments).results(ended(visit.registry, one.id).id)
     return results is not None and len(results.questions) == 1
 
 
@@ -142,7 +143,7 @@ def evaluates_data_sets(visit: Visit) -> bool:
 
 
 def changes_experiments(visit: Visit) -> bool:
-    experiments = visit.registry.experiments
+    experiments = visit.registry.service(Experiments)
     name = experiments.start(data_set(visit.registry), BY_WORDS, visit.owner)
     ended(visit.registry, name)
     app = visit.open("evaluate", experiment=name)

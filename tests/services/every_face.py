@@ -19,6 +19,7 @@ from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any
 
+from core.features.evaluate.services.experiments import Experiments
 from tests.services.health import once_started
 
 AUDITED = types.ModuleType("uvloop")
@@ -127,9 +128,9 @@ def _use_the_server(use: Callable[[str, Callable[[], object]], None]) -> None:
         return run and (run.status, run.error)
 
     def experiment() -> object:
-        name = runs.experiments.start("mills.csv", {"rank": {"strategy": ["cosine", "bm25"]}})
-        ended(lambda: (found := runs.experiments.get(name)) is None or found.live)
-        return runs.experiments.get(name)
+        name = runs.service(Experiments).start("mills.csv", {"rank": {"strategy": ["cosine", "bm25"]}})
+        ended(lambda: (found := runs.service(Experiments).get(name)) is None or found.live)
+        return runs.service(Experiments).get(name)
 
     def page(name: str) -> object:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)

@@ -9,7 +9,7 @@ from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.features.evaluate.labels.graded_ranking import compare
 from core.features.evaluate.labels.label_samples import in_random_order
 from core.features.evaluate.labels.label_verdict import LabelVerdict, Proposal
-from core.features.evaluate.services.run_comparisons import SampledRun, latest_runs
+from core.features.evaluate.services.run_comparisons import RunComparisons, SampledRun, latest_runs
 from core.features.evaluate.sweep import knobs_of
 from core.model import Passage, Place
 from core.run.state import Run
@@ -59,7 +59,7 @@ def section() -> None:
     if not runs:
         markup.show_empty("There are no runs with passages yet: ask your questions first.", "history")
         return
-    comparison = runtime.runs().comparisons.compare(runs, label_view.labeller())
+    comparison = runtime.runs().service(RunComparisons).compare(runs, label_view.labeller())
     with line:
         markup.show(_facts(names[first], names[second], comparison))
     by_question = {sampled.sample.question: sampled for sampled in runs}
@@ -84,7 +84,7 @@ def section() -> None:
 
 def _figures(comparison: LabelVerdict, by_question: dict[str, SampledRun], proposal: Proposal | None) -> None:
     """Draw the metrics of the latest label's question and of all."""
-    user, comparisons = label_view.labeller(), runtime.runs().comparisons
+    user, comparisons = label_view.labeller(), runtime.runs().service(RunComparisons)
     latest = next(
         (label.proposal for label in reversed(_given_labels()) if label.proposal.question in by_question),
         None,
@@ -235,7 +235,7 @@ def _names() -> dict[str, str]:
 
 def _sampled(runs: tuple[RunSummary, ...], first: RankKnobs, second: RankKnobs) -> list[SampledRun]:
     """Return the runs ranked both ways. A progress bar is shown if any has to be ranked."""
-    comparisons = runtime.runs().comparisons
+    comparisons = runtime.runs().service(RunComparisons)
     new = [run for run in runs if not comparisons.is_ready(run, first, second)]
     if new:
         bar = st.progress(0.0)

@@ -24,6 +24,7 @@ from core.features.evaluate.question_runs import (
     relevant_texts,
 )
 from core.features.evaluate.results import Change, Results
+from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.sweep import column, value_text, values_of, words
 from core.model import Place, Source
 from core.run.recorded_run import RecordedRun
@@ -61,8 +62,10 @@ def question_detail(compared: Compared, change: Change) -> None:
     settings = (compared.baseline, compared.setting, *(neighbour.setting for neighbour in near))
     try:
         with st.spinner("Ranking the question on the data set …", show_time=True):
-            question, runs = runtime.runs().experiments.questions.runs(
-                compared.experiment, change.question, settings
+            question, runs = (
+                runtime.runs()
+                .service(Experiments)
+                .questions.runs(compared.experiment, change.question, settings)
             )
     except OpenQueryError as error:
         st.subheader(markdown_label(compared.results.questions[change.question], 300))

@@ -4,7 +4,7 @@ import streamlit as st
 from htpy import Element, Node, div, h2, span, td, tr
 
 from core.features.evaluate.labels.question_drafts import FAR, LEAK, TEMPLATE, Draft
-from core.features.evaluate.services.question_drafting import Drafts
+from core.features.evaluate.services.question_drafting import Drafts, QuestionDrafting
 from core.text.sanitize import one_line, pluralize
 from pages.parts import document_library, markup, page_frame, runtime, widgets
 from pages.parts.evaluate.label_comparison import RUNS
@@ -58,7 +58,7 @@ def _head() -> tuple[Drafts, bool]:
 
     Returns the drafts, and whether more are being written.
     """
-    drafting = runtime.runs().drafting
+    drafting = runtime.runs().service(QuestionDrafting)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="drafts_head"):
         source = st.selectbox(
             "Passages of",
@@ -104,18 +104,20 @@ def _head() -> tuple[Drafts, bool]:
 def _start(source: str, count: int) -> None:
     with runtime.refusing:
         runs = [] if source else [run.id for run in runtime.history(RUNS) if run.passages]
-        runtime.runs().drafting.start(source, runs, count, runtime.access())
+        runtime.runs().service(QuestionDrafting).start(source, runs, count, runtime.access())
 
 
 def _save(source: str, name: str) -> None:
     with runtime.refusing:
-        st.session_state["drafts_saved"] = runtime.runs().drafting.save(source, one_line(name) or "drafts")
+        st.session_state["drafts_saved"] = (
+            runtime.runs().service(QuestionDrafting).save(source, one_line(name) or "drafts")
+        )
 
 
 def _decide_on(source: str, drafts: Drafts, draft: Draft, left: int) -> None:
     """Draw the draft with passage, checks and decision buttons."""
     pages, passages = drafts.material
-    place, drafting = draft.passage.place, runtime.runs().drafting
+    place, drafting = draft.passage.place, runtime.runs().service(QuestionDrafting)
 
     def decide(approved: bool) -> None:
         drafting.decide(source, draft.passage.id, approved)
@@ -156,7 +158,7 @@ def _decide_on(source: str, drafts: Drafts, draft: Draft, left: int) -> None:
 
 
 def _undo(decided: tuple[str, str]) -> None:
-    runtime.runs().drafting.decide(*decided, None)
+    runtime.runs().service(QuestionDrafting).decide(*decided, None)
     st.session_state[_OPEN] = decided[1]
 
 

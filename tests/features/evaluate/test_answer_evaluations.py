@@ -14,6 +14,7 @@ from core.errors import BadInput
 from core.features.evaluate.answers.answers_folder import AnswerEvaluation
 from core.features.evaluate.answers.judged_answers import claims_to_label, read_labels
 from core.features.evaluate.experiment_state import ExperimentStatus
+from core.features.evaluate.services.answer_evaluations import AnswerEvaluations
 from core.runtime.registry import RunRegistry
 from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, failure, streamed
@@ -65,7 +66,7 @@ def begin(tmp_path: Path, model: FakeOpenAI) -> Iterator[Callable[[], RunRegistr
 
 def ended(registry: RunRegistry, name: str) -> AnswerEvaluation:
     end = time.monotonic() + PATIENCE
-    while (evaluation := registry.answer_evaluations.get(name)) and evaluation.live:
+    while (evaluation := registry.service(AnswerEvaluations).get(name)) and evaluation.live:
         assert time.monotonic() < end, "the evaluation did not end"
         time.sleep(0.02)
     assert evaluation
@@ -77,7 +78,7 @@ def test_a_model_that_fails_on_every_tenth_call_loses_nothing(
 ) -> None:
     registry = begin()
     model.chats.extend([*[streamed(ANSWER)] * 9, failure(400), *[streamed(ANSWER)] * 9, failure(400)])
-    name = registry.answer_evaluations.start("tides.csv")
+    name = registry.service(AnswerEvaluations).start("tides.csv")
     evaluation = ended(registry, name)
     assert (evaluation.status, evaluation.done, len(evaluation.failed)) == (
         ExperimentStatus.DONE,
@@ -88,7 +89,7 @@ def test_a_model_that_fails_on_every_tenth_call_loses_nothing(
     interval, counted = evaluation.answers.intervals["answered"]
     assert (interval.mean, counted) == (1.0, QUESTIONS - 2)
     asked = len(model.chat_requests)
-    registry.answer_evaluations.resume(name)
+    registry.service(AnswerEvaluations).resume(name)
     assert ended(registry, name).failed == ()
     assert len(model.chat_requests) - asked == 2, "only what failed is asked again"
 
@@ -99,31 +100,31 @@ def test_one_that_is_stopped_goes_on_in_another_process(
     registry = begin()
     gates = [Gate() for _ in range(4)]
     model.chats.extend([*[streamed(ANSWER)] * 6, *(streamed("The ", gate, "moon [1].") for gate in gates)])
-    name = registry.answer_evaluations.start("tides.csv")
+    name = registry.service(AnswerEvaluations).start("tides.csv")
     end = time.monotonic() + PATIENCE
-    while registry.answer_evaluations.get(name).done < 6:  # type: ignore[union-attr]
+    while registry.service(AnswerEvaluations).get(name).done < 6:  # type: ignore[union-attr]
         assert time.monotonic() < end
         time.sleep(0.02)
-    registry.answer_evaluations.stop(name)
+    registry.service(AnswerEvaluations).stop(name)
     assert ended(registry, name).status is ExperimentStatus.STOPPED
     for gate in gates:
         gate.open()
     registry = begin()
-    evaluation = registry.answer_evaluations.get(name)
+    evaluation = registry.service(AnswerEvaluations).get(name)
     assert evaluation and (evaluation.status, evaluation.done) == (ExperimentStatus.STOPPED, 6)
     model.chats.clear()
     asked = len(model.chat_requests)
-    registry.answer_evaluations.resume(name)
+    registry.service(AnswerEvaluations).resume(name)
     assert ended(registry, name).status is ExperimentStatus.DONE
     assert len(model.chat_requests) - asked == QUESTIONS - 6
-    assert begin().answer_evaluations.all()[0].status is ExperimentStatus.DONE
+    assert begin().service(AnswerEvaluations).all()[0].status is ExperimentStatus.DONE
 
 
 def test_a_judge_has_its_agreement_and_its_own_variance(
     begin: Callable[[], RunRegistry], model: FakeOpenAI, tmp_path: Path
 ) -> None:
     registry = begin()
-    evaluations = registry.answer_evaluations
+    evaluations = registry.service(AnswerEvaluations)
     name = evaluations.start("tides.csv")
     ended(registry, name)
     evaluations.delete(name)
@@ -187,7 +188,9 @@ def test_a_real_model_answers_and_judges_itself(tmp_path: Path, small_model: Sma
         registry = RunRegistry(settings)
         try:
             knobs = Knobs(answer=AnswerKnobs(length=Length.SHORT))
-            evaluation = ended(registry, registry.answer_evaluations.start("tides.csv", knobs, repeats=1))
+            evaluation = ended(
+                registry, registry.service(AnswerEvaluations).start("tides.csv", knobs, repeats=1)
+            )
         finally:
             registry.close()
     assert (evaluation.status, evaluation.failed) == (ExperimentStatus.DONE, ())

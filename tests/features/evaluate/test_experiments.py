@@ -16,7 +16,6 @@ from core.adapters.workers.in_process import InProcess
 from core.cli.main import main
 from core.config.knobs import Knobs
 from core.errors import BadInput, EmbedFailed, RerankFailed
-from core.features.evaluate import load
 from core.features.evaluate.data_sets.corpus import document_pages, document_passages
 from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.features.evaluate.experiment import Result, run_experiment
@@ -24,7 +23,8 @@ from core.features.evaluate.experiment_state import ExperimentStatus, SweepPhase
 from core.features.evaluate.metrics.retrieval_metrics import measure_ranking
 from core.features.evaluate.record_file import is_being_written
 from core.features.evaluate.results import Change
-from core.features.evaluate.results_folder import ResultsFolder, read_results
+from core.features.evaluate.results_folder import ResultsFolder, load, read_results
+from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.statistics.significance import Verdict
 from core.features.evaluate.sweep import name_of, settings
 from core.model import Index, RerankScores
@@ -177,7 +177,7 @@ def test_experiment_that_another_process_measures_is_refused_and_unchanged(tmp_p
 
 
 def status_of(runs: RunRegistry, name: str) -> ExperimentStatus:
-    experiment = runs.experiments.get(name)
+    experiment = runs.service(Experiments).get(name)
     assert experiment
     return experiment.status
 
@@ -190,9 +190,9 @@ def test_experiment_of_another_process_is_running_and_cannot_be_stopped_here(run
     assert status_of(runs, "theirs") is ExperimentStatus.STOPPED
     theirs = ResultsFolder(folder, data_set(), "letters")
     assert status_of(runs, "theirs") is ExperimentStatus.RUNNING
-    runs.experiments.resume("theirs")
+    runs.service(Experiments).resume("theirs")
     with pytest.raises(BadInput, match="another OpenQuery"):
-        runs.experiments.delete("theirs")
+        runs.service(Experiments).delete("theirs")
     theirs.close()
     assert status_of(runs, "theirs") is ExperimentStatus.STOPPED
 

@@ -9,6 +9,8 @@ from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput, ChatFailed
 from core.features.evaluate.labels.question_drafts import TEMPLATE
+from core.features.evaluate.services.experiments import Experiments
+from core.features.evaluate.services.question_drafting import QuestionDrafting
 from core.runtime.registry import RunRegistry
 from tests.runtime.waiting import finished
 from tests.services.openai_server import FakeOpenAI, failure, streamed
@@ -31,7 +33,7 @@ def runs(warm_folder: Path, fake_openai: FakeOpenAI) -> Iterator[RunRegistry]:
 def test_drafts_of_stored_runs_are_approved_and_become_a_data_set(
     runs: RunRegistry, fake_openai: FakeOpenAI
 ) -> None:
-    drafting = runs.drafting
+    drafting = runs.service(QuestionDrafting)
     with pytest.raises(BadInput, match="no further passage"):
         drafting.start("", [], 3).result(60)
     fake_openai.chats.append(streamed("Overlap helps [1]."))
@@ -62,7 +64,7 @@ def test_drafts_of_stored_runs_are_approved_and_become_a_data_set(
     assert drafts.approved == 1
     name = drafting.save("", "mine")
     assert name == "mine.zip"
-    summary = runs.experiments.data.summary(name)
+    summary = runs.service(Experiments).data.summary(name)
     assert (summary.questions, summary.unanswerable) == (1, 0)
 
     runs.delete(run.id)

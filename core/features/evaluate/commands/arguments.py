@@ -1,9 +1,9 @@
-"""The actions of `openquery eval`, with their arguments."""
+"""The command `openquery eval` with its actions, and their arguments."""
 
 import argparse
 from collections.abc import Mapping
 
-from core.cli.shared_arguments import Command, add_connections, add_file, add_scheduler
+from core.cli.shared_arguments import Command, add_commands, add_connections, add_file, add_scheduler
 
 _ONE_SETTING = "a TOML file with one value for each knob"
 
@@ -89,7 +89,7 @@ def _add_comparison(target: argparse.ArgumentParser) -> None:
     )
 
 
-EVALUATION: Mapping[str, Command] = {
+ACTIONS: Mapping[str, Command] = {
     "run": Command(
         "features.evaluate.commands.evaluate.evaluate_in_terminal",
         "measure every setting of a sweep",
@@ -119,4 +119,13 @@ EVALUATION: Mapping[str, Command] = {
         "Answer each question from the context that is ranked for it, by the chat model if one is connected, else by "
         "quotation, and measure the answers.",
     ),
+}
+
+
+def _add_actions(target: argparse.ArgumentParser) -> None:
+    add_commands(target, ACTIONS, title="actions", metavar="ACTION", required=True)
+
+
+COMMANDS: Mapping[str, Command] = {
+    "eval": Command("", "measure settings on questions with known answers, and compare them", _add_actions)
 }

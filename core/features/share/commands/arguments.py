@@ -1,4 +1,4 @@
-"""The arguments of `export`, `open`, `replay` and `key`."""
+"""The arguments of `export`, `open` and `replay`."""
 
 import argparse
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ def _replay(target: argparse.ArgumentParser) -> None:
     add_verbose(target)
 
 
-SHARING: Mapping[str, Command] = {
+COMMANDS: Mapping[str, Command] = {
     "export": Command(
         "features.share.commands.export.export_in_terminal",
         "write a run as a file",

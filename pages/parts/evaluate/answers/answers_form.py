@@ -9,7 +9,8 @@ from core.config.knobs import Backend, Knobs, Origin
 from core.config.permissions import Action
 from core.features.evaluate.answers.answers_folder import AnswerEvaluation, Answers
 from core.features.evaluate.answers.judged_answers import claims_to_label
-from core.features.evaluate.services.answer_evaluations import MOST_REPEATS
+from core.features.evaluate.services.answer_evaluations import MOST_REPEATS, AnswerEvaluations
+from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.sweep import DEFAULTS
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
@@ -29,7 +30,7 @@ def open_evaluation(name: str) -> None:
 
 def form() -> None:
     """Draw the form. Its button starts the evaluation and opens it."""
-    data_sets = runtime.runs().experiments.data
+    data_sets = runtime.runs().service(Experiments).data
     left, right = st.columns([1, 1], gap="medium")
     data = left.selectbox(
         "Data set",
@@ -130,12 +131,14 @@ def judge_menu(evaluation: AnswerEvaluation, answers: Answers) -> None:
 def _judge_again(name: str, repeats: int, labels: bytes) -> None:
     with runtime.refusing:
         runtime.caller().require(Action.EVALUATE_DATA_SETS)
-        runtime.runs().answer_evaluations.judge(name, runtime.access(), repeats=repeats, labels=labels)
+        runtime.runs().service(AnswerEvaluations).judge(
+            name, runtime.access(), repeats=repeats, labels=labels
+        )
 
 
 def _start(data: str, setting: str, repeats: int, labels: bytes) -> None:
     with runtime.refusing:
         runtime.caller().require(Action.EVALUATE_DATA_SETS)
         knobs = controls.knobs() if setting == RESEARCH_PAGE else Knobs()
-        evaluations, access = runtime.runs().answer_evaluations, runtime.access()
+        evaluations, access = runtime.runs().service(AnswerEvaluations), runtime.access()
         open_evaluation(evaluations.start(data, knobs, access, repeats=repeats, labels=labels))

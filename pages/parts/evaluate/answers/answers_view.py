@@ -103,7 +103,7 @@ def section(drawn: Evaluations) -> None:
 
 def evaluations() -> Evaluations:
     """Return a snapshot of the evaluations of answers."""
-    service = runtime.runs().answer_evaluations
+    service = runtime.runs().service(AnswerEvaluations)
     every = service.all() if runtime.caller().may(Action.EVALUATE_DATA_SETS) else ()
     name = st.query_params.get(EVALUATION) or (every[0].id if every else "")
     return Evaluations(service, every, next((each for each in every if each.id == name), None))

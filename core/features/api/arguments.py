@@ -1,0 +1,13 @@
+"""The command `openquery serve` and its arguments."""
+
+from collections.abc import Mapping
+
+from core.cli.shared_arguments import Command, add_address
+
+COMMANDS: Mapping[str, Command] = {
+    "serve": Command(
+        "features.api.command.serve_api",
+        "serve the HTTP API alone, without the pages",
+        lambda serve: add_address(serve, "8000"),
+    ),
+}

@@ -1,0 +1,28 @@
+"""The entry of the HTTP API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from core.features.api.arguments import COMMANDS
+from core.features.feature import Feature, Mounted
+
+if TYPE_CHECKING:
+    from core.runtime.registry import RunRegistry
+
+
+def _mounted(runs: Callable[[], RunRegistry]) -> Mounted:
+    from starlette.responses import RedirectResponse
+    from starlette.routing import Mount, Route
+
+    from core.features.api import create_app
+
+    app = create_app(runs)
+    # Not at the root, because /runs is a page.
+    routes = [Route("/api", lambda _request: RedirectResponse("/api/")), Mount("/api", app=app)]
+    # The metrics count the pages' runs from the first on.
+    return Mounted(routes=routes, start=lambda: app.state.service.runs)
+
+
+API = Feature(name="api", uses=("share",), commands=COMMANDS, mount=_mounted)
