@@ -26,11 +26,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bench.measure import cpu_of, cpu_seconds
-from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.workers.jobs import Workers
 from core.config.settings import HANDBOOK, Settings
-from core.library.ingests import TaskState, Upload
-from core.runtime.choices.ingest_workers import ingest_workers
+from core.features.library.ingests import TaskState, Upload
+from core.features.library.qdrant.edge_collections import EdgeCollections
+from core.features.library.services.ingest_workers import ingest_workers
 from core.runtime.engine import Engine
 
 CHARACTERS = 3_000

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from core.adapters.qdrant.edge_collections import EdgeCollections
-from core.adapters.qdrant.server_collections import ServerCollections
+from core.features.library.qdrant.edge_collections import EdgeCollections
+from core.features.library.qdrant.server_collections import ServerCollections
 from core.model import LibraryPassage
 from core.model.library import passage_id
 from core.runtime.event_loop import run_async

@@ -122,7 +122,7 @@ def test_pages_import_two_features_alone() -> None:
 
 def test_adapters_are_chosen_by_runtime_and_services_alone() -> None:
     """The shape of jobs and the codec of payloads are no adapters."""
-    shapes = ("core.adapters.workers.jobs.", "core.adapters.qdrant.payload.")
+    shapes = ("core.adapters.workers.jobs.", "core.features.library.qdrant.payload.")
     chosen = {
         (str(path), name)
         for path in SOURCES

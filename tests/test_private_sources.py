@@ -17,8 +17,8 @@ from core.features.evaluate.labels.passage_labels import LABELS_NAME
 from core.features.evaluate.labels.question_drafts import TEMPLATE
 from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.services.question_drafting import QuestionDrafting
+from core.features.library.ingests import Upload
 from core.followups import reembed, retune
-from core.library.ingests import Upload
 from core.model import AnswerKind, Severity
 from core.model.labels import Grade, Label
 from core.run.state import Run, RunStatus

@@ -228,7 +228,7 @@ COMMANDS: Mapping[str, Command] = {
         "cli.check.check_in_terminal", "report which connections and parts work", add_connections
     ),
     "ingest": Command(
-        "cli.ingest.ingest_in_terminal",
+        "features.library.commands.ingest.ingest_in_terminal",
         "add documents to a collection",
         _add_ingest_arguments,
         "Add documents to a collection: PDF, HTML, Markdown, text, DOCX, ODT, PPTX, XLSX, EPUB, CSV, or a "

@@ -14,7 +14,7 @@ def warn_of_unencrypted(scheduler: str) -> None:
 
     "" means that there is no scheduler.
     """
-    from core.runtime.choices.ingest_workers import UNENCRYPTED, is_encrypted
+    from core.features.library.services.ingest_workers import UNENCRYPTED, is_encrypted
 
     if scheduler and not is_encrypted(scheduler):
         print_note(f"{one_line(scheduler)} {UNENCRYPTED}")

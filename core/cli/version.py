@@ -7,8 +7,8 @@ from pathlib import Path
 from core import __version__
 from core.cli.printing import print_text
 from core.config.settings import Settings
-from core.library.catalogue_schema import LIBRARY
-from core.library.catalogue_schema import SCHEMA as LIBRARY_SCHEMA
+from core.features.library.catalogue_schema import LIBRARY
+from core.features.library.catalogue_schema import SCHEMA as LIBRARY_SCHEMA
 from core.storage.migrations import Schema, version_of
 from core.storage.run_schema import RUNS, SCHEMA
 

@@ -11,7 +11,7 @@ from core.errors import BadInput
 
 
 class SessionDocuments(Protocol):
-    """Documents of one session, held in memory: `core.library.session_files` searches them."""
+    """Documents of one session, held in memory: `core.features.library.session_files` searches them."""
 
     def clear(self) -> None:
         """Delete all of them. May be called from any thread."""

@@ -17,8 +17,6 @@ from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.page_cache import CachedExtract, CachedWeb
 from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.adapters.models.embed_on_workers import embed_on
-from core.adapters.qdrant.edge_collections import EdgeCollections
-from core.adapters.qdrant.server_collections import ServerCollections
 from core.adapters.web.demo_pages import DemoWeb, RoutedWeb
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.networks import AddressAllowlist
@@ -31,11 +29,13 @@ from core.config.memory import memory_budget
 from core.config.run_knobs import Method
 from core.config.settings import HANDBOOK, Settings
 from core.errors import BadInput, LibraryFailed
-from core.library.passage_documents import LibraryExtract, LibraryWeb
-from core.library.session_files import SessionFilesPool
+from core.features.library.passage_documents import LibraryExtract, LibraryWeb
+from core.features.library.qdrant.edge_collections import EdgeCollections
+from core.features.library.qdrant.server_collections import ServerCollections
+from core.features.library.services.collections import CollectionChoice
+from core.features.library.session_files import SessionFilesPool
 from core.ports import Chat, Embed, Ports, Search
 from core.run.state import Run
-from core.runtime.choices.collections import CollectionChoice
 from core.runtime.choices.model_checks import ModelChecks
 from core.runtime.choices.model_servers import ModelServers
 from core.runtime.choices.models import Models
@@ -45,7 +45,7 @@ from core.sandbox.process import share_arenas
 from core.storage.price_file import PriceFile
 
 if TYPE_CHECKING:
-    from core.library.library import Library
+    from core.features.library.library import Library
 
 _CONNECTIONS = ("client", "models", "searchable", "collections", "web", "workers")
 """The parts that hold connections or processes, users after the parts they use. They are closed in reverse."""
@@ -240,9 +240,9 @@ class Engine(AbstractAsyncContextManager["Engine"]):
     @cached_property
     def library(self) -> Library:
         """The document library: ingest, list, search, delete."""
-        from core.library.ingests import IngestLimits
-        from core.library.library import Library
-        from core.runtime.choices.ingest_workers import ReadOnWorkers
+        from core.features.library.ingests import IngestLimits
+        from core.features.library.library import Library
+        from core.features.library.services.ingest_workers import ReadOnWorkers
 
         return Library(
             folder=self.settings.folder,
@@ -264,7 +264,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         embed = (await self.models.embedder(access, (collection,))).embed
         if self._jobs is None:
             return embed
-        from core.runtime.choices.ingest_workers import CLUSTER
+        from core.features.library.services.ingest_workers import CLUSTER
 
         self.egress.require(CLUSTER, self._jobs.host, (collection,))
         return embed_on(self._jobs, embed)

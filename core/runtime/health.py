@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 from core.adapters.models.integers import integer_products
 from core.adapters.models.model_http import host_of
-from core.adapters.qdrant.server_collections import ServerCollections
 from core.config.access import NO_ACCESS, Access
 from core.config.egress import Destination, described
 from core.config.knobs import Backend, Origin, SearchKnobs
 from core.errors import ChatFailed, OpenQueryError
-from core.library.search_ports import LibrarySearch
+from core.features.library.qdrant.server_collections import ServerCollections
+from core.features.library.search_ports import LibrarySearch
 from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
 from core.runtime.hardening import protection

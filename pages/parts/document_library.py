@@ -7,7 +7,7 @@ from cachetools.func import ttl_cache
 
 from core.config.permissions import Action
 from core.errors import OpenQueryError
-from core.library.library import Library
+from core.features.library.library import Library
 from core.model import LibraryDocument
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime

@@ -11,7 +11,7 @@ import pytest
 from core.config.access import Access
 from core.config.knobs import Knobs
 from core.config.settings import Settings
-from core.library.ingests import Upload
+from core.features.library.ingests import Upload
 from core.model import AnswerFrom, AnswerKind, Phase, SkipReason
 from core.pipeline import research
 from core.run import events as e

@@ -7,9 +7,9 @@ import pytest
 
 from core.config.access import NO_ACCESS
 from core.errors import LibraryFailed
-from core.library.ingests import Address, Upload
-from core.library.library import Library
-from core.library.running_ingest import RunningIngest
+from core.features.library.ingests import Address, Upload
+from core.features.library.library import Library
+from core.features.library.running_ingest import RunningIngest
 from core.model import Collection
 from core.runtime.registry import RunRegistry
 from pages.parts import document_library, runtime

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.config.access import NO_ACCESS
-from core.library.ingests import Upload
+from core.features.library.ingests import Upload
 from core.runtime.registry import RunRegistry
 from pages.parts import document_library, runtime
 from tests.pages.conftest import DEMO, PATIENCE, drawn_until, opened, words

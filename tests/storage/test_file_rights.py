@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.adapters.cache.disk_cache import DiskCache
-from core.library.catalogue import Catalogue
-from core.library.document_files import DocumentFiles
+from core.features.library.catalogue import Catalogue
+from core.features.library.document_files import DocumentFiles
 from core.storage.run_store import RunStore
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="rights of files are those of POSIX")

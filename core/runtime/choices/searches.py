@@ -14,11 +14,11 @@ from core.config.access import NO_ACCESS, Access, Admission
 from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.config.settings import HANDBOOK, Settings
 from core.errors import SearchFailed
-from core.library.search_ports import LibrarySearch, WebAndLibrary
+from core.features.library.search_ports import LibrarySearch, WebAndLibrary
+from core.features.library.services.collections import CollectionChoice
 from core.model import SearchReply
 from core.ports import Embed, Search
 from core.run.state import Run
-from core.runtime.choices.collections import CollectionChoice
 
 
 class _MissingSearch:

@@ -13,7 +13,7 @@ from core.errors import BadInput, OpenQueryError
 from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.sweep import SETTINGS_LIMIT, combinations
 from core.features.evaluate.sweep_cost import DataSetSummary, SweepCost
-from core.runtime.choices.ingest_workers import UNENCRYPTED, is_encrypted
+from core.features.library.services.ingest_workers import UNENCRYPTED, is_encrypted
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets

@@ -6,7 +6,7 @@ import streamlit as st
 from htpy import Element, b, div, p, span
 
 from core.errors import OpenQueryError
-from core.library.ingests import (
+from core.features.library.ingests import (
     Address,
     Folder,
     Ingest,
@@ -19,7 +19,7 @@ from core.library.ingests import (
     TaskState,
     Upload,
 )
-from core.library.running_ingest import RunningIngest
+from core.features.library.running_ingest import RunningIngest
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, pluralize
 from pages.parts import document_library, markup, runtime, widgets

@@ -3,7 +3,7 @@
 import streamlit as st
 from htpy import Element, div, p, span
 
-from core.library.search_ports import shown_text, title_of
+from core.features.library.search_ports import shown_text, title_of
 from core.model import Neighbour
 from core.text.display import decimal
 from pages.parts import document_library, markup, problems, runtime, widgets

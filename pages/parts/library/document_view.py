@@ -7,7 +7,7 @@ import streamlit as st
 from htpy import h2, h3, mark, p, small
 
 from core.errors import OpenQueryError
-from core.library.search_ports import title_of
+from core.features.library.search_ports import title_of
 from core.model import LibraryDocument, LibraryPassage
 from core.model.library import document_key
 from core.text.markdown.safe_markdown import markdown_label

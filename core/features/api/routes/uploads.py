@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from core.features.api.service import ServiceOf, SessionOf
 from core.features.api.sessions import HEADER, Session
 from core.features.api.strict_json import StrictRoute
-from core.library.ingests import TaskState
-from core.library.session_files import SessionFile, SessionFiles
+from core.features.library.ingests import TaskState
+from core.features.library.session_files import SessionFile, SessionFiles
 from core.serving.problems import Refusal, documented
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])

@@ -38,7 +38,7 @@ from core.features.evaluate.services.sweep_workers import (
 )
 from core.features.evaluate.statistics.significance import p_text
 from core.features.evaluate.sweep import SWEPT, knobs_of, name_of, settings
-from core.runtime.choices.ingest_workers import CLUSTER
+from core.features.library.services.ingest_workers import CLUSTER
 from core.runtime.engine import Engine
 from core.storage.label_store import LabelStore
 from core.storage.run_schema import RUNS

@@ -13,7 +13,7 @@ import pytest
 from core.config.access import NO_ACCESS
 from core.errors import BadInput, LibraryFailed
 from core.features.api.service import MOST_UPLOADS, Uploads
-from core.library.session_files import MOST_FILES, SessionFiles, SessionFilesPool
+from core.features.library.session_files import MOST_FILES, SessionFiles, SessionFilesPool
 from core.model import Article, Document, Extractor
 from core.serving.problems import Refusal
 from tests.features.api.conftest import PATIENCE, Api, Serve

@@ -1,0 +1,1 @@
+"""What the library adds to the engine: collections, session files, workers of ingests."""
