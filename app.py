@@ -42,7 +42,6 @@ def draw() -> None:
             st.Page("pages/explain.py", title="Explain", icon=":material/troubleshoot:"),
             st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
             *feature_pages,
-            st.Page("pages/library.py", title="Library", icon=":material/library_books:"),
             st.Page("pages/runs.py", title="History", icon=":material/history:"),
             st.Page("pages/handbook.py", title="Handbook", icon=":material/menu_book:"),
             st.Page("pages/system.py", title="System", icon=":material/monitor_heart:"),

@@ -14,6 +14,8 @@ how many of them can be busy.
 import argparse
 import os
 
+from core.features.library.services.connections import LibraryConnections
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported
 
 import asyncio
@@ -60,15 +62,20 @@ async def measured(workers: Workers | None, count: int) -> tuple[float, int, flo
     """Seconds of the ingest, its passages, and seconds of CPU that it took: here, and in all processes."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data=Path(folder), ollama_url="")
-        async with Engine(settings, jobs=workers) as engine:
+        async with Engine(settings) as engine:
+            engine.part(LibraryConnections).ingest_with(workers)
             started = workers.count * 4 if workers else 4
-            await (await engine.library.ingests.add("pages", pages(started, 1))).wait()
-            database = engine.collections
+            await (
+                await engine.part(LibraryConnections).library.ingests.add("pages", pages(started, 1))
+            ).wait()
+            database = engine.part(LibraryConnections).database
             assert isinstance(database, EdgeCollections) and database.pid
             uploads = pages(count, 2)
             everywhere, here = cpu_seconds(), time.process_time() + cpu_of(database.pid)
             began = time.perf_counter()
-            ingest = await (await engine.library.ingests.add("pages", uploads)).wait()
+            ingest = await (
+                await engine.part(LibraryConnections).library.ingests.add("pages", uploads)
+            ).wait()
             seconds = time.perf_counter() - began
             here = time.process_time() + cpu_of(database.pid) - here
             everywhere = cpu_seconds() - everywhere

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.config.settings import Settings
+from core.features.library.services.connections import LibraryConnections
 from core.runtime.engine import Engine
 from tests.services.command_line import openquery
 from tests.services.openai_server import FakeOpenAI, failure, streamed
@@ -44,7 +45,7 @@ def test_the_web_that_is_down_and_a_collection_that_is_missing_are_warnings(tmp_
 def test_an_empty_collection_is_told_what_it_has_and_not_to_widen_the_time_range(tmp_path: Path) -> None:
     async def create() -> None:
         async with Engine(Settings(data=tmp_path)) as engine:
-            await engine.collections.create("hollow", 384)
+            await engine.part(LibraryConnections).database.create("hollow", 384)
 
     asyncio.run(create())
     result = openquery(tmp_path, "ask", QUESTION, "--origin", "library", "--search-collections", "hollow")

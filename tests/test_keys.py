@@ -18,6 +18,7 @@ from pydantic import SecretStr
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs, PlanKnobs, RankKnobs, ReadKnobs, SearchKnobs
 from core.config.settings import Settings
+from core.features.library.services.connections import LibraryConnections
 from core.run.codec import event_to_json, run_to_json
 from core.run.events import Record
 from core.run.state import Run, RunStatus
@@ -230,7 +231,13 @@ def test_no_key_stands_in_what_shared_caches_are_keyed_by(planted: Planted) -> N
     assert server is not None
     assert ports.chat is not None
     assert ports.rerank is not None
-    used = (ports.search, ports.embed, ports.chat, ports.rerank, planted.runs.engine.collections)
+    used = (
+        ports.search,
+        ports.embed,
+        ports.chat,
+        ports.rerank,
+        planted.runs.engine.part(LibraryConnections).database,
+    )
     for identity in (port.identity for port in used):
         assert found(identity) == []
     assert found(repr(server)) == []
@@ -259,7 +266,7 @@ def test_no_key_is_in_an_error_or_its_traceback(planted: Planted) -> None:
 def test_no_key_of_the_library_is_in_an_error_or_its_traceback(planted: Planted) -> None:
     async def ask() -> str:
         try:
-            await planted.runs.engine.collections.about("book_content")
+            await planted.runs.engine.part(LibraryConnections).database.about("book_content")
         except Exception as error:
             return f"{error!r} {error} {''.join(traceback.format_exception(error))}"
         return ""

@@ -18,6 +18,7 @@ from core.features.evaluate.labels.question_drafts import TEMPLATE
 from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.services.question_drafting import QuestionDrafting
 from core.features.library.ingests import Upload
+from core.features.library.services.connections import LibraryConnections
 from core.followups import reembed, retune
 from core.model import AnswerKind, Severity
 from core.model.labels import Grade, Label
@@ -55,7 +56,7 @@ class World:
     def add(self, collection: str, text: str, access: Access = NO_ACCESS) -> None:
         async def ingest() -> None:
             name = f"{collection}.txt"
-            adding = await self.runs.engine.library.ingests.add(
+            adding = await self.runs.engine.part(LibraryConnections).library.ingests.add(
                 collection, [Upload(name, text.encode())], access=access
             )
             await adding.wait()
@@ -154,7 +155,9 @@ def test_private_text_is_embedded_here_when_it_is_added_searched_and_embedded_ag
         assert again.run.error is None
 
         async def reembedded() -> None:
-            await (await here.runs.engine.library.ingests.reembed("contracts")).wait()
+            await (
+                await here.runs.engine.part(LibraryConnections).library.ingests.reembed("contracts")
+            ).wait()
 
         here.runs.call(reembedded())
         assert not here.was_sent(SECRET)

@@ -13,9 +13,7 @@ from core.cli.shared_arguments import (
     add_address,
     add_commands,
     add_connections,
-    add_scheduler,
     add_verbose,
-    worker_count,
 )
 from core.features import FEATURES
 
@@ -161,22 +159,6 @@ def _add_knobs(target: argparse.ArgumentParser, without: str = "") -> None:
             _add_knob(knobs, parameter)
 
 
-def _add_ingest_arguments(ingest: argparse.ArgumentParser) -> None:
-    ingest.add_argument("collection", help="its name; the collection is created if it does not exist")
-    ingest.add_argument(
-        "sources", nargs="+", help="files, folders, web addresses or sitemaps (…/sitemap.xml)"
-    )
-    where = ingest.add_mutually_exclusive_group()
-    where.add_argument(
-        "--workers",
-        type=worker_count,
-        default=0,
-        metavar="N",
-        help="read, split and embed in so many processes of this machine, each with one core",
-    )
-    add_scheduler(where)
-
-
 def _add_knob(group: argparse._ArgumentGroup, knob: Parameter) -> None:
     flags = flags_of(knob.path)
     bounds = "" if knob.minimum is None else f", {knob.minimum:g} to {knob.maximum:g}"
@@ -226,15 +208,6 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "check": Command(
         "cli.check.check_in_terminal", "report which connections and parts work", add_connections
-    ),
-    "ingest": Command(
-        "features.library.commands.ingest.ingest_in_terminal",
-        "add documents to a collection",
-        _add_ingest_arguments,
-        "Add documents to a collection: PDF, HTML, Markdown, text, DOCX, ODT, PPTX, XLSX, EPUB, CSV, or a "
-        "zip of them. A document that the collection already has is neither read nor embedded again.",
-        "Output: one line a document: + added, = already there, ! failed, with the reason. Exit codes: 0 all are "
-        "in the collection, 4 some failed, 9 the ingest was interrupted; the same command resumes it.",
     ),
     **{name: command for feature in FEATURES for name, command in feature.commands.items()},
 }

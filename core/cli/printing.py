@@ -4,6 +4,7 @@ import re
 import sys
 from typing import TextIO
 
+from core.config.clusters import UNENCRYPTED, is_encrypted
 from core.text.sanitize import one_line
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -14,8 +15,6 @@ def warn_of_unencrypted(scheduler: str) -> None:
 
     "" means that there is no scheduler.
     """
-    from core.features.library.services.ingest_workers import UNENCRYPTED, is_encrypted
-
     if scheduler and not is_encrypted(scheduler):
         print_note(f"{one_line(scheduler)} {UNENCRYPTED}")
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from core import __version__
 from core.cli.printing import print_text
 from core.config.settings import Settings
-from core.features.library.catalogue_schema import LIBRARY
-from core.features.library.catalogue_schema import SCHEMA as LIBRARY_SCHEMA
+from core.features import FEATURES
 from core.storage.migrations import Schema, version_of
 from core.storage.run_schema import RUNS, SCHEMA
 
@@ -21,7 +20,10 @@ def version_in_terminal(_options: argparse.Namespace) -> int:
     """
     print_text(f"openquery {__version__}")
     folder = Settings.read().folder
-    for name, schema in ((RUNS, SCHEMA), (LIBRARY, LIBRARY_SCHEMA)):
+    databases = {RUNS: SCHEMA}
+    for feature in FEATURES:
+        databases |= feature.databases() if feature.databases else {}
+    for name, schema in databases.items():
         if (folder / name).exists():
             print_text(f"{folder / name} {_migration(folder / name, schema)}")
     return 0

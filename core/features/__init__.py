@@ -8,9 +8,10 @@ its folder and its line here, the product answers questions as before.
 from core.features.api.feature import API
 from core.features.evaluate.feature import EVALUATE
 from core.features.feature import Feature
+from core.features.library.feature import LIBRARY
 from core.features.notebook.feature import NOTEBOOK
 from core.features.share.feature import SHARE
 from core.features.watch.feature import WATCH
 
-FEATURES: tuple[Feature, ...] = (WATCH, SHARE, EVALUATE, API, NOTEBOOK)
+FEATURES: tuple[Feature, ...] = (WATCH, SHARE, EVALUATE, LIBRARY, API, NOTEBOOK)
 """Every feature, in the order of their commands in the help."""

@@ -10,7 +10,12 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from core.cli.shared_arguments import Command
+    from core.config.access import Access
+    from core.runtime.engine import Engine
+    from core.runtime.engine_parts import EnginePart
+    from core.runtime.health import Check
     from core.runtime.registry import RunRegistry
+    from core.storage.migrations import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +53,12 @@ class Feature:
     """Commands of the command line, by name."""
     services: Callable[[RunRegistry], Iterable[object]] | None = None
     """Makes the services that `RunRegistry.service` returns. Each has a class of its own."""
+    connect: Callable[[Engine], EnginePart] | None = None
+    """Makes what `Engine.part` returns: connections, and the sources of a run beside the web."""
+    probes: Callable[[Engine, Access, Sequence[str]], Iterable[tuple[str, Check]]] | None = None
+    """Makes health probes by part, for a visitor and the default collections."""
+    databases: Callable[[], Mapping[str, Schema]] | None = None
+    """Returns the schemas of its files in the data folder, by name."""
     mount: Callable[[Callable[[], RunRegistry]], Mounted] | None = None
     """Makes what is served beside the pages, from the function that returns their registry."""
     page: Page | None = None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar, cast
 
 import httpx
 
@@ -16,38 +15,30 @@ from core.adapters.cache.disk_cache import DiskCache
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.page_cache import CachedExtract, CachedWeb
 from core.adapters.cache.write_behind_cache import WriteBehindCache
-from core.adapters.models.embed_on_workers import embed_on
 from core.adapters.web.demo_pages import DemoWeb, RoutedWeb
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
-from core.adapters.workers.jobs import Workers
 from core.config.access import NO_ACCESS, Access, Admission
 from core.config.egress import EVERY_COLLECTION, EgressPolicy, searched_origins
-from core.config.knobs import Knobs, Origin, SearchKnobs
+from core.config.knobs import Knobs, SearchKnobs
 from core.config.memory import memory_budget
-from core.config.run_knobs import Method
 from core.config.settings import HANDBOOK, Settings
-from core.errors import BadInput, LibraryFailed
-from core.features.library.passage_documents import LibraryExtract, LibraryWeb
-from core.features.library.qdrant.edge_collections import EdgeCollections
-from core.features.library.qdrant.server_collections import ServerCollections
-from core.features.library.services.collections import CollectionChoice
-from core.features.library.session_files import SessionFilesPool
-from core.ports import Chat, Embed, Ports, Search
+from core.errors import LibraryFailed
+from core.features import FEATURES
+from core.ports import Ports
 from core.run.state import Run
 from core.runtime.choices.model_checks import ModelChecks
 from core.runtime.choices.model_servers import ModelServers
 from core.runtime.choices.models import Models
 from core.runtime.choices.searches import Searches
+from core.runtime.engine_parts import EnginePart
 from core.runtime.logs import redact
 from core.sandbox.process import share_arenas
 from core.storage.price_file import PriceFile
 
-if TYPE_CHECKING:
-    from core.features.library.library import Library
-
-_CONNECTIONS = ("client", "models", "searchable", "collections", "web", "workers")
+P = TypeVar("P", bound=EnginePart)
+_CONNECTIONS = ("client", "models", "web", "workers")
 """The parts that hold connections or processes, users after the parts they use. They are closed in reverse."""
 
 
@@ -57,18 +48,10 @@ class Engine(AbstractAsyncContextManager["Engine"]):
     Everything expensive starts on first use. All coroutines belong to one event loop.
     """
 
-    def __init__(
-        self, settings: Settings, *, folders: Sequence[Path] = (), jobs: Workers | None = None
-    ) -> None:
-        """Create the engine without starting its parts.
-
-        `folders` are document folders that may be ingested, in addition to the folders of the settings. Ingests read,
-        split and embed on `jobs`, which outlive the engine.
-        """
+    def __init__(self, settings: Settings) -> None:
+        """Create the engine without starting its parts."""
         share_arenas()
         self.settings = settings
-        self._jobs = jobs
-        self._folders = tuple(folders)
         self.admission = Admission(settings)
         self.egress = EgressPolicy.from_settings(settings)
         self.prices = PriceFile(settings.folder, self.egress)
@@ -114,24 +97,38 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         for port in (chat, rerank if knobs.rank.rerank else None):
             if port is not None:
                 self.egress.withheld(port.host, origins)  # raises if the policy refuses
-        return Ports(
+        ports = Ports(
             search=await self.searches.port(
-                knobs, embed, access, may_be_missing=run is not None and bool(run.pages)
+                knobs, access, may_be_missing=run is not None and bool(run.pages)
             ),
-            web=LibraryWeb(
-                self.searchable.for_visitor(access),
-                RoutedWeb(DemoWeb(HANDBOOK), CachedWeb(self.web, self.write_cache)),
-            ),
-            extract=LibraryExtract(CachedExtract(self.workers, self.write_cache)),
+            web=RoutedWeb(DemoWeb(HANDBOOK), CachedWeb(self.web, self.write_cache)),
+            extract=CachedExtract(self.workers, self.write_cache),
             embed=embed,
             across=self.models.across(embed),
             chat=chat,
-            library=await self._library_of_agent(knobs, access, embed, chat),
             rerank=rerank,
             egress=self.egress,
             egress_note=note,
             prices=self.prices.read(),
         )
+        for part in self._parts.values():
+            ports = await part.wrap_ports(ports, embed, knobs, access)
+        return ports
+
+    @cached_property
+    def _parts(self) -> dict[type, EnginePart]:
+        parts = [feature.connect(self) for feature in FEATURES if feature.connect]
+        return {type(part): part for part in parts}
+
+    def part(self, kind: type[P]) -> P:
+        """Return the part that a feature adds, such as `LibraryConnections`.
+
+        Raises:
+            LookupError: when no feature has such a part.
+        """
+        if kind not in self._parts:
+            raise LookupError(f"no feature adds {kind.__name__} to an engine")
+        return cast("P", self._parts[kind])
 
     async def embedder_of(self, run: Run, access: Access = NO_ACCESS) -> CachedEmbed:
         """Return the embedder that matches a run's vectors.
@@ -143,26 +140,12 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         across = self.models.across(embed)
         return across if across and run.index and run.index.embedder == across.identity else embed
 
-    async def _library_of_agent(
-        self, knobs: Knobs, access: Access, embed: CachedEmbed, chat: Chat | None
-    ) -> Search | None:
-        """Return the search in collections that the models of an agent may read, or None."""
-        if chat is None or knobs.run.method is not Method.AGENT or knobs.search.origin is not Origin.WEB:
-            return None
-        searchable = self.searchable.for_visitor(access)
-        try:
-            names = knobs.search.collections or await searchable.collections.names()
-            withheld = [self.egress.withheld(port.host, names) for port in (chat, embed)]
-        except (BadInput, LibraryFailed):  # the policy refuses, or the database is missing
-            return None
-        return self.searches.library(knobs, embed, access) if set(names).difference(*withheld) else None
-
     async def origins(self, search: SearchKnobs, access: Access, run: Run | None = None) -> frozenset[str]:
         """Return the possible origins of a run's texts. They are where it searches and where its texts come from."""
         origins = searched_origins(search) | (run.origins if run else frozenset())
         if EVERY_COLLECTION in origins and self.egress.private:
             with suppress(LibraryFailed):  # the search reports the error, and unknown names stay private
-                names = await self.searchable.for_visitor(access).collections.names()
+                names = [name for part in self._parts.values() for name in await part.collections(access)]
                 origins = origins - {EVERY_COLLECTION} | set(names)
         return origins
 
@@ -184,31 +167,13 @@ class Engine(AbstractAsyncContextManager["Engine"]):
 
     @cached_property
     def searches(self) -> Searches:
-        """The searches of the web and the library."""
+        """The searches of the web."""
         return Searches(
             self.settings,
             self.admission,
-            self.searchable,
             lambda: self.client,
             lambda: self.models.multilingual,
         )
-
-    @cached_property
-    def collections(self) -> EdgeCollections | ServerCollections:
-        """The operator's vector database: a Qdrant server, or an embedded database in the data folder.
-
-        Raises:
-            BadInput: when the server's address or key cannot be one.
-        """
-        settings = self.settings
-        if settings.qdrant_url:
-            return ServerCollections(settings.qdrant_url, settings.qdrant_api_key)
-        return EdgeCollections(settings.folder / "library")
-
-    @cached_property
-    def searchable(self) -> CollectionChoice:
-        """The collections that runs search and read."""
-        return CollectionChoice(self.settings, self.admission, self.collections)
 
     @cached_property
     def workers(self) -> ExtractionPool:
@@ -227,48 +192,6 @@ class Engine(AbstractAsyncContextManager["Engine"]):
             trust_env=settings.trust_env_proxy,
         )
 
-    @cached_property
-    def session_files(self) -> SessionFilesPool:
-        """The files of all sessions."""
-        return SessionFilesPool(
-            extract=self.workers,
-            embedder=self._library_embedder,
-            memory_limit=self.memory.files,
-            largest=int(self.settings.file_megabytes * 1e6),
-        )
-
-    @cached_property
-    def library(self) -> Library:
-        """The document library: ingest, list, search, delete."""
-        from core.features.library.ingests import IngestLimits
-        from core.features.library.library import Library
-        from core.features.library.services.ingest_workers import ReadOnWorkers
-
-        return Library(
-            folder=self.settings.folder,
-            collections=self.collections,
-            embedder=self._library_embedder,
-            workers=self.workers,
-            web=self.web,
-            limits=IngestLimits.from_settings(self.settings, self._folders),
-            jobs=ReadOnWorkers(self._jobs) if self._jobs else None,
-        )
-
-    async def _library_embedder(self, access: Access | None, collection: str) -> Embed:
-        """Return a collection's embedder without the vector cache.
-
-        The collections themselves hold a library's vectors.
-        """
-        access = access or NO_ACCESS
-        redact(access.api_key)
-        embed = (await self.models.embedder(access, (collection,))).embed
-        if self._jobs is None:
-            return embed
-        from core.features.library.services.ingest_workers import CLUSTER
-
-        self.egress.require(CLUSTER, self._jobs.host, (collection,))
-        return embed_on(self._jobs, embed)
-
     async def warm(self) -> None:
         """Start workers and models before the first run."""
         demo = self.searches.demo_search("warm", SearchKnobs())
@@ -282,5 +205,5 @@ class Engine(AbstractAsyncContextManager["Engine"]):
                 if name in vars(self):
                     closing.push_async_callback(getattr(self, name).aclose)
             closing.push_async_callback(self.write_cache.flush)
-            if "library" in vars(self):
-                closing.push_async_callback(self.library.aclose)
+            for part in vars(self).get("_parts", {}).values():
+                closing.push_async_callback(part.aclose)

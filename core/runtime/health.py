@@ -13,10 +13,9 @@ from core.adapters.models.integers import integer_products
 from core.adapters.models.model_http import host_of
 from core.config.access import NO_ACCESS, Access
 from core.config.egress import Destination, described
-from core.config.knobs import Backend, Origin, SearchKnobs
+from core.config.knobs import Backend, SearchKnobs
 from core.errors import ChatFailed, OpenQueryError
-from core.features.library.qdrant.server_collections import ServerCollections
-from core.features.library.search_ports import LibrarySearch
+from core.features import FEATURES
 from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
 from core.runtime.hardening import protection
@@ -88,8 +87,12 @@ async def probes(
         ("Article extraction", lambda: _workers(engine)),
         ("Parser isolation", lambda: _isolation(engine)),
         ("This process", _this_process),
-        ("Qdrant", lambda: _qdrant(engine)),
-        ("Collections", lambda: _collections(engine, access, chosen)),
+        *(
+            check
+            for feature in FEATURES
+            if feature.probes
+            for check in feature.probes(engine, access, chosen)
+        ),
         ("Data folder", lambda: _data(engine)),
         *((("History", partial(_history, store)),) if store else ()),
         ("Page fetching", lambda: _fetching(engine)),
@@ -106,9 +109,11 @@ async def chat_works(engine: Engine, access: Access = NO_ACCESS) -> bool:
 
 
 ProbeReport = tuple[ProbeState, str, str]
+Check = Callable[[], Awaitable[ProbeReport]]
+"""A probe: it returns the state, the detail and a hint, or raises OpenQueryError."""
 
 
-async def _probe(part: str, question: Callable[[], Awaitable[ProbeReport]]) -> Probe:
+async def _probe(part: str, question: Check) -> Probe:
     began, timed_out = time.perf_counter(), False
     try:
         async with asyncio.timeout(PROBE_SECONDS):
@@ -224,29 +229,6 @@ async def _prices(engine: Engine) -> ProbeReport:
             f"Correct it on the System page. The prices that come with OpenQuery are used: {table}.",
         )
     return ProbeState.WORKS, table, ""
-
-
-async def _qdrant(engine: Engine) -> ProbeReport:
-    detail = await engine.collections.healthy()
-    if not engine.settings.qdrant_url and not await engine.collections.names():
-        return ProbeState.OFF, detail, "Add documents to the library, or set QDRANT_URL to a Qdrant server."
-    if isinstance(engine.collections, ServerCollections) and engine.collections.exposed:
-        return ProbeState.WORKS, detail, "Its API key is sent unencrypted: use an https address."
-    return ProbeState.WORKS, detail, ""
-
-
-async def _collections(engine: Engine, access: Access, chosen: Sequence[str]) -> ProbeReport:
-    """Search the default collections of library questions. A collection may be missing, or have another embedder."""
-    if not chosen and not await engine.collections.names():
-        return ProbeState.OFF, "the library is empty", "Add documents to it, to ask them."
-    knobs = SearchKnobs(origin=Origin.LIBRARY, collections=tuple(chosen), passages=1)
-    search = LibrarySearch(
-        engine.searchable.operators, await engine.models.embedder(access, await engine.origins(knobs, access))
-    )
-    reply = await search("health check", knobs)
-    missing = "; ".join(f"{name}: {reason}" for name, reason in reply.unresponsive_engines)
-    state = ProbeState.PARTLY if missing else ProbeState.WORKS
-    return state, f"questions search {', '.join(chosen) or 'all of them'}", missing
 
 
 async def _workers(engine: Engine) -> ProbeReport:

@@ -8,6 +8,7 @@ from cachetools.func import ttl_cache
 from core.config.permissions import Action
 from core.errors import OpenQueryError
 from core.features.library.library import Library
+from core.features.library.services.connections import LibraryConnections
 from core.model import LibraryDocument
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
@@ -15,7 +16,7 @@ from pages.parts import runtime
 
 def library() -> Library:
     """The library of this process."""
-    return runtime.runs().engine.library
+    return runtime.runs().engine.part(LibraryConnections).library
 
 
 def may_change_library() -> bool:
@@ -58,12 +59,14 @@ def forget_collections() -> None:
 @ttl_cache(ttl=5)
 def _collections(registry: RunRegistry) -> tuple[str, ...]:
     with suppress(OpenQueryError):
-        return tuple(registry.call(registry.engine.collections.names(), timeout=3))
+        return tuple(registry.call(registry.engine.part(LibraryConnections).database.names(), timeout=3))
     return ()
 
 
 @ttl_cache(ttl=5)
 def _example_questions(registry: RunRegistry, names: tuple[str, ...]) -> tuple[str, ...]:
     with suppress(OpenQueryError):
-        return registry.call(registry.engine.library.example_questions(names), timeout=3)
+        return registry.call(
+            registry.engine.part(LibraryConnections).library.example_questions(names), timeout=3
+        )
     return ()

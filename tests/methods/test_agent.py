@@ -12,6 +12,7 @@ from core.config.access import Access
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.features.library.ingests import Upload
+from core.features.library.services.connections import LibraryConnections
 from core.model import AnswerFrom, AnswerKind, Phase, SkipReason
 from core.pipeline import research
 from core.run import events as e
@@ -299,7 +300,9 @@ NOTES = "The meter of the barn heat pump reads 2.3 on cold days. " * 8
 
 
 async def with_notes(engine: Engine) -> None:
-    ingest = await engine.library.ingests.add("notes", [Upload("meter.txt", NOTES.encode())])
+    ingest = await engine.part(LibraryConnections).library.ingests.add(
+        "notes", [Upload("meter.txt", NOTES.encode())]
+    )
     await ingest.wait()
 
 

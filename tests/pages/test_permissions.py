@@ -12,6 +12,7 @@ from core.errors import NotAllowed
 from core.features.evaluate.data_sets.available import HANDBOOK_NAME
 from core.features.evaluate.labels.passage_labels import LABELS_NAME, label
 from core.features.evaluate.services.experiments import Experiments
+from core.features.library.services.connections import LibraryConnections
 from core.model import Grade
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
@@ -160,7 +161,9 @@ def changes_library(visit: Visit) -> bool:
         return False
     app.text_input(key="new_collection").set_value("notes")
     app.button(key="make_collection").click().run()
-    return "notes" in visit.registry.call(visit.registry.engine.collections.names(), timeout=20)
+    return "notes" in visit.registry.call(
+        visit.registry.engine.part(LibraryConnections).database.names(), timeout=20
+    )
 
 
 TRIES: dict[Action, Callable[[Visit], bool]] = {

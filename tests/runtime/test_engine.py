@@ -13,6 +13,7 @@ from core.config.access import Access
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.features.library.services.collections import QDRANT_CLIENTS
+from core.features.library.services.connections import LibraryConnections
 from core.runtime.choices.model_servers import ModelServer
 from core.runtime.choices.models import CHAT_CLIENTS, EMBEDDERS, SharedChat
 from core.runtime.engine import Engine
@@ -94,12 +95,19 @@ async def test_an_evicted_client_of_a_visitors_qdrant_server_is_closed_and_anoth
     tmp_path: Path,
 ) -> None:
     async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
-        first = engine.searchable.on_own_server(Access(qdrant_url="http://127.0.0.1:9"))
-        assert engine.searchable.on_own_server(Access(qdrant_url="http://127.0.0.1:9")) is first
+        first = engine.part(LibraryConnections).searchable.on_own_server(
+            Access(qdrant_url="http://127.0.0.1:9")
+        )
+        assert (
+            engine.part(LibraryConnections).searchable.on_own_server(Access(qdrant_url="http://127.0.0.1:9"))
+            is first
+        )
         idle = weakref.ref(first)
         del first
         for port in range(10, 10 + QDRANT_CLIENTS):
-            engine.searchable.on_own_server(Access(qdrant_url=f"http://127.0.0.1:{port}"))
+            engine.part(LibraryConnections).searchable.on_own_server(
+                Access(qdrant_url=f"http://127.0.0.1:{port}")
+            )
         assert idle() is None
 
 

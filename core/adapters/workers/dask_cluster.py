@@ -8,14 +8,13 @@ from typing import Any, TypeVar
 
 from core import __version__
 from core.adapters.workers.jobs import Shared
+from core.config.clusters import is_encrypted
 from core.errors import BadInput, WorkersFailed
 
 T = TypeVar("T")
 
 CONNECT_SECONDS = 10.0
 """Seconds to wait for the scheduler, and then for a worker."""
-ENCRYPTED = "tls://"
-"""The beginning of a scheduler's address with encrypted connections and certificates on both sides."""
 _INSTALL = "Install the same version for the scheduler and for every worker."
 _CERTIFICATES = (
     "Set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and "
@@ -49,7 +48,7 @@ class DaskCluster(Executor):
                 "A Dask cluster needs the package distributed, which is not installed.",
                 hint="Run: pip install -r requirements-dask.txt",
             ) from error
-        encrypted = scheduler.startswith(ENCRYPTED)
+        encrypted = is_encrypted(scheduler)
         if encrypted and not Security().get_connection_args("client")["ssl_context"]:
             raise BadInput(f"{scheduler} needs certificates, and none are configured.", hint=_CERTIFICATES)
         try:

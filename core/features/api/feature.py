@@ -25,4 +25,4 @@ def _mounted(runs: Callable[[], RunRegistry]) -> Mounted:
     return Mounted(routes=routes, start=lambda: app.state.service.runs)
 
 
-API = Feature(name="api", uses=("share",), commands=COMMANDS, mount=_mounted)
+API = Feature(name="api", uses=("library", "share"), commands=COMMANDS, mount=_mounted)

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from core.config.access import Access
 from core.errors import BadInput, ChatFailed, LibraryFailed, OpenQueryError, SearchFailed
+from core.features.library.services.connections import LibraryConnections
 from core.runtime.choices.model_checks import CheckedModel
 from core.runtime.engine import Engine
 from core.serving.problems import Fault, Refusal
@@ -147,7 +148,7 @@ async def _check_qdrant(engine: Engine, access: Access) -> tuple[str, ...]:
     if not access.qdrant_url:
         return ()
     async with _answering_in_time("Qdrant", LibraryFailed):
-        own = engine.searchable.on_own_server(
+        own = engine.part(LibraryConnections).searchable.on_own_server(
             access
         )  # referred to until it has answered, so that it stays open
         return await own.client.names()

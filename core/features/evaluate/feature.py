@@ -28,6 +28,7 @@ def _services(runs: RunRegistry) -> tuple[object, ...]:
 
 EVALUATE = Feature(
     name="evaluate",
+    uses=("library",),
     commands=COMMANDS,
     services=_services,
     page=Page(file="pages/evaluate.py", title="Evaluate", icon="science"),

@@ -1,10 +1,9 @@
-"""Choose the search of a run: web, library, or both."""
+"""Choose the search of the web for a run."""
 
 from collections.abc import Callable
 
 import httpx
 
-from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.search.ddgs_search import Ddgs, DefaultBackend
 from core.adapters.search.demo_search import DemoSearch
 from core.adapters.search.searxng import SearxNG
@@ -14,8 +13,6 @@ from core.config.access import NO_ACCESS, Access, Admission
 from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.config.settings import HANDBOOK, Settings
 from core.errors import SearchFailed
-from core.features.library.search_ports import LibrarySearch, WebAndLibrary
-from core.features.library.services.collections import CollectionChoice
 from core.model import SearchReply
 from core.ports import Embed, Search
 from core.run.state import Run
@@ -35,13 +32,12 @@ class _MissingSearch:
 
 
 class Searches:
-    """The searches of visitors' runs: SearXNG, ddgs, the demo library and collections."""
+    """The searches of visitors' runs: SearXNG, ddgs and the demo library."""
 
     def __init__(
         self,
         settings: Settings,
         admission: Admission,
-        collections: CollectionChoice,
         client: Callable[[], httpx.AsyncClient],
         multilingual: Callable[[], Embed],
     ) -> None:
@@ -50,23 +46,21 @@ class Searches:
         `client` returns the HTTP connection pool, and `multilingual` an embedder for the demo library.
         """
         self._settings, self._admission = settings, admission
-        self._collections, self._client = collections, client
+        self._client = client
         self.demo_search = DemoSearch(HANDBOOK, multilingual)
         self._default = DefaultBackend()
         self._searxng_configs = Instances()
 
-    async def port(
-        self, knobs: Knobs, embed: CachedEmbed, access: Access = NO_ACCESS, *, may_be_missing: bool = False
-    ) -> Search:
-        """Return the search that `knobs.search.origin` chooses.
+    async def port(self, knobs: Knobs, access: Access = NO_ACCESS, *, may_be_missing: bool = False) -> Search:
+        """Return the search of the web, or one that fails if `knobs.search.origin` is not the web at all.
 
         Raises:
             SearchFailed: when no SearXNG is connected. With `may_be_missing`, the search raises it when it is used.
         """
-        origin = knobs.search.origin
-        library = self.library(knobs, embed, access)
-        if origin is Origin.LIBRARY:
-            return library
+        if knobs.search.origin is Origin.LIBRARY:
+            return _MissingSearch(
+                SearchFailed("This installation has no document library.", hint="Search the web instead.")
+            )
         backend = await self.resolve_backend(knobs.search.backend, access)
         try:
             web = self.web_search(backend, access)
@@ -76,11 +70,7 @@ class Searches:
             web = _MissingSearch(error)
         if knobs.rank.only_domains or knobs.rank.without_domains:
             web = WithinSites(web, knobs.rank, operators=backend is not Backend.DEMO)
-        return web if origin is Origin.WEB else WebAndLibrary(web, library)
-
-    def library(self, knobs: Knobs, embed: CachedEmbed, access: Access = NO_ACCESS) -> LibrarySearch:
-        """Return the search over the visitor's collections."""
-        return LibrarySearch(self._collections.for_visitor(access), embed, knobs.rank.top_k)
+        return web
 
     async def resolve_backend(self, backend: Backend, access: Access = NO_ACCESS) -> Backend:
         """Resolve `auto` to a backend. It means the connected SearXNG, or without it ddgs or the demo library.

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 from htpy import Element, b, div, p, span
 
+from core.config.clusters import UNENCRYPTED, is_encrypted
 from core.config.knobs import Knobs
 from core.config.permissions import Action
 from core.config.prices import Cost
@@ -13,7 +14,6 @@ from core.errors import BadInput, OpenQueryError
 from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.sweep import SETTINGS_LIMIT, combinations
 from core.features.evaluate.sweep_cost import DataSetSummary, SweepCost
-from core.features.library.services.ingest_workers import UNENCRYPTED, is_encrypted
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets

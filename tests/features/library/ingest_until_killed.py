@@ -12,6 +12,7 @@ from pathlib import Path
 
 from core.config.settings import Settings
 from core.features.library.ingests import TaskState, Upload
+from core.features.library.services.connections import LibraryConnections
 from core.runtime.engine import Engine
 from tests.features.library.sample_library import words
 
@@ -23,7 +24,9 @@ def uploads(count: int, sentences: int) -> list[Upload]:
 
 async def main(folder: str, collection: str, count: int, sentences: int) -> None:
     async with Engine(Settings(data=Path(folder), ollama_url="", workers=1)) as engine:
-        ingest = await engine.library.ingests.add(collection, uploads(count, sentences))
+        ingest = await engine.part(LibraryConnections).library.ingests.add(
+            collection, uploads(count, sentences)
+        )
         printed = -1
         while ingest.ingest.live:
             complete = ingest.progress.counts[TaskState.DONE]

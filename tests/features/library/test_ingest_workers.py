@@ -19,6 +19,7 @@ from core.cli.main import main
 from core.config.settings import Settings
 from core.errors import BadInput, WorkersFailed
 from core.features.library.ingests import IngestState, TaskState, Upload
+from core.features.library.services.connections import LibraryConnections
 from core.features.library.services.ingest_workers import ingest_workers
 from core.runtime.engine import Engine
 from tests.features.library.sample_library import outcomes, words
@@ -44,7 +45,7 @@ def settings(folder: Path, **values: Any) -> Settings:
 
 async def stored(engine: Engine) -> tuple[list[tuple[str, str, int | None]], NDArray[np.float32]]:
     """Id, text and page of each passage, and their vectors."""
-    near = await engine.collections.nearest("books", ALL, 1_000, exact=True)
+    near = await engine.part(LibraryConnections).database.nearest("books", ALL, 1_000, exact=True)
     rows = sorted(near, key=lambda neighbour: neighbour.passage.id)
     passages = [(row.passage.id, row.passage.content, row.passage.page) for row in rows]
     return passages, np.stack([row.vector for row in rows])
@@ -71,23 +72,25 @@ async def test_an_ingest_that_loses_workers_and_is_interrupted_loses_nothing(
     opened: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Engine(settings(tmp_path / "alone")) as engine:
-        alone = await (await engine.library.ingests.add("books", uploads())).wait()
+        alone = await (await engine.part(LibraryConnections).library.ingests.add("books", uploads())).wait()
         passages, vectors = await stored(engine)
     assert alone.counts == {TaskState.DONE: DOCUMENTS - 1, TaskState.FAILED: 1}
     for here in (MiniLM, ExtractionPool):
         monkeypatch.setattr(here, "__call__", _forbidden)
     (tmp_path / "dask").mkdir()
     async with opened(tmp_path / "dask") as (workers, kill):
-        async with Engine(settings(tmp_path / "here"), jobs=workers) as engine:
-            ingest = await engine.library.ingests.add("books", uploads())
+        async with Engine(settings(tmp_path / "here")) as engine:
+            engine.part(LibraryConnections).ingest_with(workers)
+            ingest = await engine.part(LibraryConnections).library.ingests.add("books", uploads())
             while ingest.progress.counts[TaskState.DONE] < 1:
                 await asyncio.sleep(0.01)
             kill()
             while ingest.progress.counts[TaskState.DONE] < 4:
                 await asyncio.sleep(0.01)
         assert ingest.progress.state is IngestState.INTERRUPTED
-        async with Engine(settings(tmp_path / "here"), jobs=workers) as engine:
-            (resumed,) = await engine.library.ingests.resume()
+        async with Engine(settings(tmp_path / "here")) as engine:
+            engine.part(LibraryConnections).ingest_with(workers)
+            (resumed,) = await engine.part(LibraryConnections).library.ingests.resume()
             finished = await resumed.wait()
             assert outcomes(finished) == outcomes(alone)
             found = await stored(engine)
@@ -110,13 +113,15 @@ class Gone:
 
 async def test_an_ingest_whose_workers_are_all_lost_goes_on_without_them(tmp_path: Path) -> None:
     async with Engine(settings(tmp_path)) as engine:
-        await engine.library.create("books")
-    async with Engine(settings(tmp_path), jobs=Gone()) as engine:
+        await engine.part(LibraryConnections).library.create("books")
+    async with Engine(settings(tmp_path)) as engine:
+        engine.part(LibraryConnections).ingest_with(Gone())
         with pytest.raises(WorkersFailed, match="3 workers ended"):
-            await engine.library.ingests.add("books", uploads())
-    async with Engine(settings(tmp_path, private_collections="books"), jobs=Gone()) as engine:
+            await engine.part(LibraryConnections).library.ingests.add("books", uploads())
+    async with Engine(settings(tmp_path, private_collections="books")) as engine:
+        engine.part(LibraryConnections).ingest_with(Gone())
         with pytest.raises(BadInput, match="collection books is not sent to the Dask cluster"):
-            await engine.library.ingests.add("books", uploads())
+            await engine.part(LibraryConnections).library.ingests.add("books", uploads())
 
 
 def test_the_command_reads_and_embeds_in_processes(

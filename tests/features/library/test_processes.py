@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from core.cli.main import main
 from core.config.settings import ROOT, Settings
 from core.features.library.ingests import IngestState, TaskState
+from core.features.library.services.connections import LibraryConnections
 from core.ports import Embed
 from core.runtime.engine import Engine
 from tests.features.library.ingest_until_killed import uploads
@@ -54,7 +55,7 @@ async def test_a_killed_ingest_is_resumed_without_repeating_documents(tmp_path: 
 
     texts: list[str] = []
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
-        books = engine.library
+        books = engine.part(LibraryConnections).library
         cached = await engine.models.embedder()
         cached.embed = Watched(cached.embed, texts)
         (unfinished,) = await books.ingests.unfinished()
@@ -94,7 +95,7 @@ async def test_two_processes_add_to_one_data_folder_and_share_its_files(tmp_path
     await asyncio.gather(*(process.wait() for process in processes))
     assert len(stored_files(tmp_path)) == 6
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
-        books = engine.library
+        books = engine.part(LibraryConnections).library
         assert list(await books.collections()) == ["one", "two"]
         await books.drop("one")
         assert len(stored_files(tmp_path)) == 6
@@ -136,10 +137,14 @@ async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Pa
     assert err.decode().startswith("2 added, 0 already there, 0 failed; 4 passages")
     assert process.returncode == 0
     async with Engine(Settings(data=tmp_path / "data", ollama_url="", workers=1)) as engine:
-        (best, *others) = await engine.library.search("books", "How do glaciers shape the land?", 4)
+        (best, *others) = await engine.part(LibraryConnections).library.search(
+            "books", "How do glaciers shape the land?", 4
+        )
         assert (best.passage.source, best.passage.page) == ("paper.pdf", 4)
         assert best.score > max(other.score for other in others)
-        (only,) = await engine.library.search("books", "valleys", 4, {"source": "Cats, asleep.md"})
+        (only,) = await engine.part(LibraryConnections).library.search(
+            "books", "valleys", 4, {"source": "Cats, asleep.md"}
+        )
         assert only.passage.title == "Cats"
 
 

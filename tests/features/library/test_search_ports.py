@@ -11,6 +11,7 @@ from core.config.knobs import MOST_COLLECTIONS, Knobs, SearchKnobs
 from core.config.settings import Settings
 from core.errors import SearchFailed
 from core.features.library.search_ports import LibrarySearch, SearchableCollections
+from core.features.library.services.connections import LibraryConnections
 from core.followups import retune
 from core.model import LibraryPassage, Phase
 from core.model.library import DEFAULT_COLLECTION, passage_id
@@ -42,8 +43,8 @@ async def shared_engine(tmp_path_factory: pytest.TempPathFactory, demo_cache: Pa
 async def engine(shared_engine: Engine) -> AsyncIterator[Engine]:
     """An engine whose library is empty. Its embedder and its caches are those of the module."""
     yield shared_engine
-    for name in await shared_engine.collections.names():
-        await shared_engine.collections.drop(name)
+    for name in await shared_engine.part(LibraryConnections).database.names():
+        await shared_engine.part(LibraryConnections).database.drop(name)
 
 
 async def fill(
@@ -70,8 +71,8 @@ async def fill(
         )
         for number, content in enumerate(contents)
     ]
-    await engine.collections.create(name, vectors.shape[1])
-    await engine.collections.put(name, passages, vectors)
+    await engine.part(LibraryConnections).database.create(name, vectors.shape[1])
+    await engine.part(LibraryConnections).database.put(name, passages, vectors)
 
 
 async def ask(engine: Engine, question: str = QUESTION, **search: object) -> Run:

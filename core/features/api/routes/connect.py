@@ -14,6 +14,7 @@ from core.features.api.routes.uploads import FileState, session_files, state_of
 from core.features.api.service import CallerOf, ServiceOf, SessionOf, Token
 from core.features.api.sessions import IDLE_SECONDS, ChatTurn, Method
 from core.features.api.strict_json import Strict, StrictRoute, plain
+from core.features.library.services.connections import LibraryConnections
 from core.runtime.logs import redact
 from core.serving.problems import Refusal, documented
 
@@ -106,7 +107,7 @@ async def connect(
     redact(body.pwd, access.api_key, access.searxng_password, access.qdrant_api_key)
     try:
         own = await asyncio.to_thread(runs.call, checked_servers(runs.engine, access, body.service()))
-        files = await asyncio.to_thread(runs.call, runs.engine.session_files.open())
+        files = await asyncio.to_thread(runs.call, runs.engine.part(LibraryConnections).session_files.open())
     except (ChatFailed, SearchFailed, LibraryFailed) as error:
         raise Refusal(422, error.message, error.hint) from error
     return ConnectResponse(

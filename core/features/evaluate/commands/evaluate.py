@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core.cli.printing import print_note, print_text, warn_of_unencrypted
 from core.cli.shared_arguments import settings_of
 from core.config.access import NO_ACCESS
+from core.config.clusters import CLUSTER
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
@@ -38,7 +39,6 @@ from core.features.evaluate.services.sweep_workers import (
 )
 from core.features.evaluate.statistics.significance import p_text
 from core.features.evaluate.sweep import SWEPT, knobs_of, name_of, settings
-from core.features.library.services.ingest_workers import CLUSTER
 from core.runtime.engine import Engine
 from core.storage.label_store import LabelStore
 from core.storage.run_schema import RUNS

@@ -21,6 +21,7 @@ from core.features.evaluate.labels.question_drafts import (
     run_material,
 )
 from core.features.evaluate.services.experiments import Experiments
+from core.features.library.services.connections import LibraryConnections
 from core.model import LibraryPassage, Passage
 from core.model.passage_urls import collection_at_url
 from core.run.conversation import GetRun
@@ -169,7 +170,9 @@ class QuestionDrafting:
         stored: list[LibraryPassage] = []
         after = ""
         while True:
-            passages, after = await self._engine.collections.scroll(collection, _SCROLL, after)
+            passages, after = await self._engine.part(LibraryConnections).database.scroll(
+                collection, _SCROLL, after
+            )
             stored += passages
             if not after or len(stored) >= MOST_PASSAGES:
                 return stored[:MOST_PASSAGES]

@@ -22,6 +22,7 @@ from core.features.library.ingests import (
     TaskState,
 )
 from core.features.library.running_ingest import RunningIngest
+from core.features.library.services.connections import LibraryConnections
 from core.features.library.services.ingest_workers import ingest_workers
 from core.model.library import checked_name
 from core.runtime.engine import Engine
@@ -49,14 +50,17 @@ async def ingest_in_terminal(options: argparse.Namespace) -> int:
     warn_of_unencrypted(options.scheduler)
     async with (
         ingest_workers(options.scheduler, options.workers) as jobs,
-        Engine(settings, folders=folders, jobs=jobs) as engine,
+        Engine(settings) as engine,
     ):
-        codes = [await _report(unfinished) for unfinished in await engine.library.ingests.resume()]
+        connections = engine.part(LibraryConnections)
+        connections.ingest_with(jobs, folders)
+        library = connections.library
+        codes = [await _report(unfinished) for unfinished in await library.ingests.resume()]
         _, note = await engine.models.embedding_model(NO_ACCESS, (collection,))
         if note:
             print_note(note)
-        codes.append(await _report(await engine.library.ingests.add(collection, documents)))
-        if questions := await engine.library.example_questions([collection]):
+        codes.append(await _report(await library.ingests.add(collection, documents)))
+        if questions := await library.example_questions([collection]):
             question = shlex.quote(questions[0])
             flags = f"--origin library --search-collections {checked_name(collection)}"
             print_note(f"To ask it: {options.program} ask {question} {flags}")

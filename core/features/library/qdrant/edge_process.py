@@ -79,7 +79,7 @@ class EdgeProcess:
             return self._process
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            process = await WorkerProcess.start("adapters.qdrant.edge_worker", *self._arguments)
+            process = await WorkerProcess.start("features.library.qdrant.edge_worker", *self._arguments)
         except (OSError, NotImplementedError) as error:
             raise LibraryFailed(
                 f"The library below {self.folder} cannot be opened ({error}).",

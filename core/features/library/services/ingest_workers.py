@@ -6,26 +6,12 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from core.adapters.web.extraction_pool import ExtractionPool
-from core.adapters.workers.dask_cluster import ENCRYPTED, DaskCluster
+from core.adapters.workers.dask_cluster import DaskCluster
 from core.adapters.workers.jobs import Workers, run_job
 from core.adapters.workers.local_processes import LocalProcesses
 from core.config.knobs import ChunkKnobs
 from core.features.library.add_document import DocumentRead, read_document
 from core.features.library.ingests import IngestTask
-
-CLUSTER = "the Dask cluster"
-"""The name of workers on other machines in messages of the egress policy."""
-
-
-UNENCRYPTED = (
-    "is neither encrypted nor authenticated: who can reach it on the network can read the documents and run code on "
-    "the workers and here. Use tls:// outside of a network that you trust."
-)
-
-
-def is_encrypted(scheduler: str) -> bool:
-    """Whether the connection to this Dask scheduler is encrypted and authenticated."""
-    return scheduler.startswith(ENCRYPTED)
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from core.config.knobs import Backend, Origin, SearchKnobs
 from core.features.api.routes.health import HealthStatus, health_response
+from core.features.library.services.connections import LibraryConnections
 from core.runtime.health import Probe, ProbeState
 from core.runtime.health import probes as probes_of
 from tests.features.api.conftest import DEMO, QUESTION, Api, Serve, health, serving, settings
@@ -71,7 +72,7 @@ def test_damaged_history_that_was_set_aside_is_told(warm_folder: Path) -> None:
 
 def test_a_default_collection_that_does_not_exist_is_no_answer(serve: Serve) -> None:
     api = serve(origin=Origin.LIBRARY, collections="nowhere")
-    api.runs.call(api.runs.engine.collections.create("reports", 384))
+    api.runs.call(api.runs.engine.part(LibraryConnections).database.create("reports", 384))
     reply = health(api)
     assert (reply.status_code, reply.json()["status"]) == (503, "unhealthy")
     services, details = reply.json()["services"], reply.json()["details"]
@@ -85,7 +86,7 @@ def test_a_default_collection_that_does_not_exist_is_no_answer(serve: Serve) -> 
 
 def test_one_of_two_collections_that_is_missing_makes_it_degraded(serve: Serve) -> None:
     api = serve(origin=Origin.LIBRARY, collections="reports,nowhere")
-    api.runs.call(api.runs.engine.collections.create("reports", 384))
+    api.runs.call(api.runs.engine.part(LibraryConnections).database.create("reports", 384))
     told = health(api).json()
     assert (told["status"], told["services"]["overall"]) == ("degraded", True)
     assert "nowhere: " in told["details"]["collections"]

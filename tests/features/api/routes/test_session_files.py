@@ -13,6 +13,7 @@ import pytest
 from core.config.access import NO_ACCESS
 from core.errors import BadInput, LibraryFailed
 from core.features.api.service import MOST_UPLOADS, Uploads
+from core.features.library.services.connections import LibraryConnections
 from core.features.library.session_files import MOST_FILES, SessionFiles, SessionFilesPool
 from core.model import Article, Document, Extractor
 from core.serving.problems import Refusal
@@ -70,7 +71,7 @@ def test_no_other_session_finds_a_file(api: Api, header: dict[str, str]) -> None
         assert "miller" not in reply.text
         assert reply.json().get("error") or reply.status_code >= 400
     assert api.get("/session/files", headers=api.connect()).json() == []
-    assert "session" not in str(api.runs.call(api.runs.engine.collections.names()))
+    assert "session" not in str(api.runs.call(api.runs.engine.part(LibraryConnections).database.names()))
 
 
 def test_a_file_of_the_same_name_is_replaced_and_a_deleted_one_is_gone(
@@ -166,10 +167,10 @@ def test_the_files_of_a_session_are_deleted_with_it(serve: Serve) -> None:
     api = serve()
     header = api.connect()
     settled(api, header, "mills.pdf", MILLS)
-    assert api.runs.engine.session_files.memory > 0
+    assert api.runs.engine.part(LibraryConnections).session_files.memory > 0
     api.delete("/session", headers=header).raise_for_status()
     ends = time.monotonic() + PATIENCE
-    while api.runs.engine.session_files.memory:
+    while api.runs.engine.part(LibraryConnections).session_files.memory:
         assert time.monotonic() < ends, "it was never forgotten"
         time.sleep(0.01)
 

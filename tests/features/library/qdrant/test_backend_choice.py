@@ -8,6 +8,7 @@ from pydantic import SecretStr
 
 from core.config.settings import Settings
 from core.errors import BadInput
+from core.features.library.services.connections import LibraryConnections
 from core.runtime.engine import Engine
 from core.runtime.health import Probe, ProbeState, probes
 from tests.services.qdrant import FakeQdrant
@@ -23,13 +24,13 @@ async def test_without_a_url_the_library_is_a_folder_below_the_data_folder(tmp_p
         assert (report.state, "library" in report.detail) == (ProbeState.OFF, True)
         assert "QDRANT_URL" in report.hint
         assert not (tmp_path / "library").exists()
-        await engine.collections.create("book_content", 4)
+        await engine.part(LibraryConnections).database.create("book_content", 4)
         report = await probe(engine)
         assert (report.state, report.hint) == (ProbeState.WORKS, "")
         assert report.detail == f"1 collection embedded in {tmp_path / 'library'}"
-        assert engine.collections is engine.collections
+        assert engine.part(LibraryConnections).database is engine.part(LibraryConnections).database
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
-        assert await engine.collections.names() == ("book_content",)
+        assert await engine.part(LibraryConnections).database.names() == ("book_content",)
 
 
 async def test_with_a_url_it_is_on_that_server(tmp_path: Path) -> None:
@@ -38,8 +39,13 @@ async def test_with_a_url_it_is_on_that_server(tmp_path: Path) -> None:
             data=tmp_path, ollama_url="", workers=1, qdrant_url=qdrant.url, qdrant_api_key=SecretStr("a-key")
         )
         async with Engine(settings) as engine:
-            await engine.collections.create("book_content", 4)
-            assert await engine.collections.nearest("book_content", np.ones(4, dtype=np.float32), 3) == ()
+            await engine.part(LibraryConnections).database.create("book_content", 4)
+            assert (
+                await engine.part(LibraryConnections).database.nearest(
+                    "book_content", np.ones(4, dtype=np.float32), 3
+                )
+                == ()
+            )
             report = await probe(engine)
             assert (report.state, report.detail) == (ProbeState.WORKS, f"1 collection at {qdrant.url}")
             qdrant.key = "changed"
