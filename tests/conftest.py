@@ -90,13 +90,18 @@ def pytest_collection_finish(session: pytest.Session) -> None:
                 continue  # the tests that need it will fail, and say why
 
 
-@pytest.fixture(autouse=True)
-def nobody_has_set_anything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the developer's own shell connects must not leak into the tests."""
+def unset_settings(environment: pytest.MonkeyPatch) -> None:
+    """Unset what the developer's own shell connects."""
     for field in Settings.model_fields.values():
         for name in field.validation_alias.choices:  # type: ignore[union-attr]
-            monkeypatch.delenv(str(name), raising=False)
-    monkeypatch.setenv("OLLAMA_HOST", "")
+            environment.delenv(str(name), raising=False)
+    environment.setenv("OLLAMA_HOST", "")
+
+
+@pytest.fixture(autouse=True)
+def nobody_has_set_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what the developer's own shell connects out of the tests."""
+    unset_settings(monkeypatch)
 
 
 @pytest.fixture(scope="session")

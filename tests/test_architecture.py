@@ -120,7 +120,12 @@ def test_features_import_only_those_they_name() -> None:
 def test_pages_import_three_features_alone() -> None:
     """The pages start without any other."""
     pages = [path for path in SOURCES if path.parts[0] == "pages"]
-    assert {_feature(name) for path in pages for name in _imports(path)} == {"", "evaluate", "library", "share"}
+    assert {_feature(name) for path in pages for name in _imports(path)} == {
+        "",
+        "evaluate",
+        "library",
+        "share",
+    }
 
 
 def test_adapters_are_chosen_by_runtime_and_services_alone() -> None:

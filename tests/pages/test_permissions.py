@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from shutil import copy
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,6 +18,7 @@ from core.model import Grade
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
+from tests.conftest import unset_settings
 from tests.pages.conftest import DEMO, answered, opened
 from tests.pages.test_evaluate import BY_WORDS, data_set, ended
 from tests.permissions import BUTTONS
@@ -24,29 +26,32 @@ from tests.runtime.waiting import finished
 
 pytestmark = pytest.mark.slow
 
-ANNA, BERTA = (
-    {"iss": "https://login.example", "sub": name, "email": f"{name}@example.org", "email_verified": True}
-    for name in ("anna", "berta")
-)
 QUESTION = "How does chunk overlap affect retrieval?"
 
 
 class Visit:
-    """Somebody of a role at a server with runs, labels and experiments of their own or of somebody else."""
+    """A new caller at a server, and the owner of what is tried: the caller or another.
+
+    Tests share the server, so neither has met it before.
+    """
 
     def __init__(self, registry: RunRegistry, role: Role, *, own: bool) -> None:
         self.registry, self.role, self.own = registry, role, own
         self.session_id = secrets.token_hex(8)
-        me, other = (
-            (ANNA["email"], BERTA["email"])
-            if role is Role.PERSON
-            else (f"session {self.session_id}", "session berta")
-        )
-        self.caller = Caller.of(Role.PERSON, str(me), shared=registry.settings.shared)
-        self.owner = str(me if own else other)
+        me, other = f"session {self.session_id}", f"session berta-{self.session_id}"
+        if role is Role.PERSON:
+            me, other = (f"{name}-{self.session_id}@example.org" for name in ("anna", "berta"))
+        self.claims = {
+            "iss": "https://login.example",
+            "sub": self.session_id,
+            "email": me,
+            "email_verified": True,
+        }
+        self.caller = Caller.of(Role.PERSON, me, shared=registry.settings.shared)
+        self.owner = me if own else other
 
     def open(self, page: str = "", session: Mapping[str, object] | None = None, **query: str) -> AppTest:
-        user = ANNA if self.role is Role.PERSON else None
+        user = self.claims if self.role is Role.PERSON else None
         app = opened(page, {"session_id": self.session_id, **(session or {})}, user, **query)
         assert not app.exception
         return app
@@ -130,8 +135,9 @@ def evaluates_labels(visit: Visit) -> bool:
     }:
         return False
     app.selectbox(key="evaluate_data").set_value(LABELS_NAME).run()
+    before = {one.id for one in visit.registry.service(Experiments).all()}
     app.button(key="evaluate_start").click().run()
-    (one,) = visit.registry.service(Experiments).all()
+    (one,) = (one for one in visit.registry.service(Experiments).all() if one.id not in before)
     results = visit.registry.service(Experiments).results(ended(visit.registry, one.id).id)
     return results is not None and len(results.questions) == 1
 
@@ -159,9 +165,10 @@ def changes_library(visit: Visit) -> bool:
     assert not set(BUTTONS[Action.CHANGE_LIBRARY]) & keys(app) or visit.caller.may(Action.CHANGE_LIBRARY)
     if "make_collection" not in keys(app):
         return False
-    app.text_input(key="new_collection").set_value("notes")
+    name = f"notes-{visit.session_id}"
+    app.text_input(key="new_collection").set_value(name)
     app.button(key="make_collection").click().run()
-    return "notes" in visit.registry.call(
+    return name in visit.registry.call(
         visit.registry.engine.part(LibraryConnections).database.names(), timeout=20
     )
 
@@ -185,24 +192,31 @@ TRIES: dict[Action, Callable[[Visit], bool]] = {
 }
 
 
-@pytest.fixture(params=[Role.VISITOR, Role.PERSON, Role.OPERATOR])
+@pytest.fixture(scope="module", params=[Role.VISITOR, Role.PERSON, Role.OPERATOR])
 def role(request: pytest.FixtureRequest) -> Role:
     return Role(request.param)
 
 
-@pytest.fixture
-def served(role: Role, warm_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunRegistry]:
-    """The registry of a shared server; for an operator that of one that is not."""
+@pytest.fixture(scope="module")
+def served(role: Role, tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> Iterator[RunRegistry]:
+    """The registry of a shared server; for an operator that of one that is not.
+
+    A role's tests share it, because the System page starts a process for reading in every registry.
+    """
+    folder = tmp_path_factory.mktemp("served")
+    copy(demo_cache, folder / "cache.sqlite")
     settings = {
-        "OPENQUERY_DATA": str(warm_folder),
+        "OPENQUERY_DATA": str(folder),
         "OPENQUERY_SHARED": str(role is not Role.OPERATOR).lower(),
         "OPENQUERY_WORKERS": "1",
-        "OLLAMA_HOST": "",
     }
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)
-    runtime.close()
-    yield runtime.runs()
+    with pytest.MonkeyPatch.context() as environment:
+        unset_settings(environment)
+        for name, value in settings.items():
+            environment.setenv(name, value)
+        runtime.close()
+        registry = runtime.runs()
+    yield registry
     runtime.close()
 
 
