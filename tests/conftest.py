@@ -112,9 +112,17 @@ def demo_cache() -> Path:
 
 @pytest.fixture
 def warm_folder(tmp_path: Path, demo_cache: Path) -> Path:
-    """A data folder whose cache has the vectors of the demo library; embedding them takes seconds."""
+    """A data folder whose cache has the articles and vectors of the demo library, which take seconds to make."""
     shutil.copy(demo_cache, tmp_path / "cache.sqlite")
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def shared_warm_folder(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> Path:
+    """A warm data folder for all tests of a module."""
+    folder = tmp_path_factory.mktemp("data")
+    shutil.copy(demo_cache, folder / "cache.sqlite")
+    return folder
 
 
 @pytest.fixture

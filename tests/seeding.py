@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.config.knobs import EmbedKnobs, Knobs, ReadKnobs, SearchKnobs
+from bench import demo_library
+from core.config.knobs import Knobs
 from core.features.evaluate.experiment_state import ExperimentStatus
 from core.features.evaluate.services.experiments import Experiments
 from core.run import events as e
@@ -52,14 +53,9 @@ def record_run(folder: Path, question: str, knobs: Knobs, **connected: Any) -> t
 
 def embed_demo_library(folder: Path) -> None:
     """Embed all passages of the demo library, and those of the handbook's data set, into the cache of a data folder."""
-    knobs = Knobs(
-        search=SearchKnobs(backend="demo", results=50),
-        read=ReadKnobs(early_cut_percent=0),
-        embed=EmbedKnobs(everything_first=True),
-    )
     runs = RunRegistry(settings(folder))
     try:
-        (run,) = until_ended(runs, [runs.start("How do retrieval and ranking work?", knobs)])
+        (run,) = until_ended(runs, [runs.start(demo_library.QUESTION, demo_library.KNOBS)])
         assert run.status is RunStatus.DONE, run.error
         name = runs.service(Experiments).start("handbook", {"rank": {"strategy": ["cosine"]}}, processes=1)
         patience = Patience(PATIENCE)

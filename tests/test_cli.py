@@ -28,9 +28,9 @@ DEMO = ("--search", "demo")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One data folder for all commands, so that each passage is embedded once."""
-    return tmp_path_factory.mktemp("data")
+def folder(shared_warm_folder: Path) -> Path:
+    """One data folder for all commands."""
+    return shared_warm_folder
 
 
 @pytest.fixture(scope="module")

@@ -20,12 +20,13 @@ STANDALONE = "How large should the overlap of chunks be?"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(shared_warm_folder: Path) -> Path:
     """A data folder, and in it the file of an exported run."""
-    folder = tmp_path_factory.mktemp("data")
-    run = openquery(folder, "ask", QUESTION, "--search", "demo", "-q", "1", "-c", "4", "--json").out
-    (folder / "run.json").write_text(run, "utf-8")
-    return folder
+    run = openquery(
+        shared_warm_folder, "ask", QUESTION, "--search", "demo", "-q", "1", "-c", "4", "--json"
+    ).out
+    (shared_warm_folder / "run.json").write_text(run, "utf-8")
+    return shared_warm_folder
 
 
 def stored(folder: Path, done: Done) -> Run:

@@ -78,8 +78,8 @@ def test_losses_stand_above_the_answer_and_the_phases_tell_where_time_went(
     assert "0 of 2 pages read" in result.err
 
 
-def test_a_count_agrees_with_its_noun(tmp_path: Path) -> None:
-    result = openquery(tmp_path, "ask", QUESTION, *DEMO, "-q", "1", "-r", "1", "-v")
+def test_a_count_agrees_with_its_noun(warm_folder: Path) -> None:
+    result = openquery(warm_folder, "ask", QUESTION, *DEMO, "-q", "1", "-r", "1", "-v")
     assert re.search(r"search   1 hit from demo", result.err)
     assert "1 of 1 page read" in result.err
     assert not re.search(r"\b1 (hits|pages|passages|queries|runs)\b", result.err)

@@ -16,8 +16,8 @@ DEMO = ("--search", "demo", "-q", "1")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
+def folder(shared_warm_folder: Path) -> Path:
+    return shared_warm_folder
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +61,11 @@ def test_the_id_that_ask_prints_is_known_to_other_commands(folder: Path, run_id:
         assert f'"id": "{stored}"' in openquery(folder, "runs", "--json").out.replace('"id":"', '"id": "')
 
 
-def test_no_store_keeps_nothing(tmp_path: Path) -> None:
-    done = openquery(tmp_path, "ask", QUESTION, *DEMO, "--no-store")
+def test_no_store_keeps_nothing(warm_folder: Path) -> None:
+    done = openquery(warm_folder, "ask", QUESTION, *DEMO, "--no-store")
     assert done.code == 0
     assert "in the history" not in done.err
-    assert not (tmp_path / RUNS).exists()
+    assert not (warm_folder / RUNS).exists()
 
 
 def test_runs_are_listed_by_the_filters_of_the_page(folder: Path, run_id: str) -> None:
@@ -85,13 +85,13 @@ def test_a_run_is_shown_as_ask_printed_it(folder: Path, asked: Done, run_id: str
     assert json.loads(openquery(folder, "runs", "show", run_id, "--json").out)["id"] == run_id
 
 
-def test_deleted_run_is_gone_and_unknown_ids_delete_nothing(tmp_path: Path) -> None:
-    first = openquery(tmp_path, "ask", QUESTION, *DEMO).err.splitlines()[-1].rpartition(": ")[2]
-    refused = openquery(tmp_path, "runs", "delete", first, "nobody")
+def test_deleted_run_is_gone_and_unknown_ids_delete_nothing(warm_folder: Path) -> None:
+    first = openquery(warm_folder, "ask", QUESTION, *DEMO).err.splitlines()[-1].rpartition(": ")[2]
+    refused = openquery(warm_folder, "runs", "delete", first, "nobody")
     assert (refused.code, "There is no run nobody" in refused.err) == (2, True)
-    assert first in openquery(tmp_path, "runs").out
-    assert openquery(tmp_path, "runs", "delete", first).code == 0
-    assert openquery(tmp_path, "runs").err == "No runs yet.\n"
+    assert first in openquery(warm_folder, "runs").out
+    assert openquery(warm_folder, "runs", "delete", first).code == 0
+    assert openquery(warm_folder, "runs").err == "No runs yet.\n"
 
 
 @pytest.mark.parametrize("arguments", [["show"], ["list", "abc"], ["--limit", "0"], ["show", "\u202eabc"]])

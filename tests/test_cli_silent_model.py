@@ -60,20 +60,22 @@ async def test_without_a_terminal_nothing_is_read() -> None:
     watching.cancel()
 
 
-def test_failed_model_is_followed_by_a_command_that_quotes(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+def test_failed_model_is_followed_by_a_command_that_quotes(
+    warm_folder: Path, fake_openai: FakeOpenAI
+) -> None:
     fake_openai.chats.append(failure(401))
     model = {
         "OPENQUERY_BASE_URL": fake_openai.base_url,
         "OPENQUERY_CHAT_MODEL": "m",
         "OPENAI_API_KEY": "sk-1",
     }
-    asked = openquery(tmp_path, "ask", QUESTION, "--search", "demo", "-q", "1", **model)
+    asked = openquery(warm_folder, "ask", QUESTION, "--search", "demo", "-q", "1", **model)
     assert asked.code == 6
     *_, offer, stored = asked.err.splitlines()
     run_id = stored.rpartition(": ")[2]
     assert offer.endswith(f"openquery runs quote {run_id}")
-    quoted = openquery(tmp_path, "runs", "quote", run_id, **model)
+    quoted = openquery(warm_folder, "runs", "quote", run_id, **model)
     assert quoted.code == 0
     assert "“" in quoted.out and "[1]" in quoted.out
     assert len(fake_openai.chat_requests) == 1
-    assert "extractive" in openquery(tmp_path, "runs", "show", run_id, **model).err
+    assert "extractive" in openquery(warm_folder, "runs", "show", run_id, **model).err

@@ -15,12 +15,13 @@ QUESTION = "How does chunk overlap affect retrieval?"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(shared_warm_folder: Path) -> Path:
     """A data folder, and in it the file of an exported run with settings of its own."""
-    folder = tmp_path_factory.mktemp("data")
-    run = openquery(folder, "ask", QUESTION, "--search", "demo", "-c", "3", "-q", "1", "--json").out
-    (folder / "run.json").write_text(run, "utf-8")
-    return folder
+    run = openquery(
+        shared_warm_folder, "ask", QUESTION, "--search", "demo", "-c", "3", "-q", "1", "--json"
+    ).out
+    (shared_warm_folder / "run.json").write_text(run, "utf-8")
+    return shared_warm_folder
 
 
 def test_question_and_settings_are_those_of_the_run_and_the_new_run_is_stored(folder: Path) -> None:

@@ -86,11 +86,11 @@ async def test_no_query_waits_for_the_first_one(tmp_path: Path, fake_openai: Fak
     assert len(run.replies) == 3
 
 
-async def test_the_demo_library_says_so_when_nobody_chose_it(tmp_path: Path) -> None:
+async def test_the_demo_library_says_so_when_nobody_chose_it(warm_folder: Path) -> None:
     async def offline() -> bool:
         return False
 
-    async with Engine(settings(tmp_path)) as engine:
+    async with Engine(settings(warm_folder)) as engine:
         engine._default_backend = DefaultBackend(offline)
         run = await research(QUESTION, Knobs(), await engine.ports(Knobs()))
         chosen = Knobs(search=SearchKnobs(backend=Backend.DEMO))

@@ -213,11 +213,11 @@ def test_any_damage_of_a_file_gives_a_run_or_a_refusal(noise: bytes, at: int, lo
 
 
 @pytest.mark.slow
-def test_a_real_run_goes_from_one_machine_to_another_and_goes_on_there(tmp_path: Path) -> None:
-    here = RunRegistry(Settings(data=tmp_path / "here", ollama_url="", workers=1))
+def test_a_real_run_goes_from_one_machine_to_another_and_goes_on_there(warm_folder: Path) -> None:
+    here = RunRegistry(Settings(data=warm_folder, ollama_url="", workers=1))
     (run,) = until_ended(here, [here.start("What does BM25 reward?", DEMO)])
     here.close()
-    there = RunRegistry(Settings(data=tmp_path / "there", ollama_url="", workers=1))
+    there = RunRegistry(Settings(data=warm_folder / "there", ollama_url="", workers=1))
     number = there.import_run(run_to_json(run), user="anna")
     assert number != run.id, "nobody chooses the id of a run"
     assert [line.id for line in there.history(user="anna")] == [number]
@@ -232,7 +232,7 @@ def test_a_real_run_goes_from_one_machine_to_another_and_goes_on_there(tmp_path:
     assert again is not None
     assert len(again.earlier_answers) == 1
     there.close()
-    later = RunRegistry(Settings(data=tmp_path / "there", ollama_url="", workers=1))
+    later = RunRegistry(Settings(data=warm_folder / "there", ollama_url="", workers=1))
     kept = later.get(number)
     assert kept is not None
     assert run_to_json(kept) == run_to_json(again)
