@@ -1,13 +1,16 @@
 """Labels on the Research page: grades of passages, the figures that they give, and their file."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.config.knobs import Strategy
+from core.features.evaluate.labels.passage_labels import label
 from core.features.evaluate.labels.qrels import to_qrels
+from core.model import Grade
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from tests.pages.conftest import PATIENCE, answered, opened, words
@@ -38,6 +41,15 @@ def labelled(app: AppTest, *grades: str) -> AppTest:
     return app
 
 
+def label_directly(registry: RunRegistry, asked: Run, shown: Run, grade: Grade, ranks: Iterable[int]) -> None:
+    """Label passages of the shown ranking without a page, which draws itself for every click."""
+    assert shown.index is not None and shown.ranking is not None
+    for rank in ranks:
+        place = shown.index.passages[int(shown.ranking.order[rank - 1])].place
+        if place not in {one.place for one in registry.labels.of(asked.question)}:
+            registry.labels.add(asked.question, asked.id, label(shown.pages[place.page], place, grade))
+
+
 def test_labels_give_figures_that_narrow_with_every_label(registry: RunRegistry) -> None:
     run = answered(registry)
     app = opened(run=run.id)
@@ -47,7 +59,10 @@ def test_labels_give_figures_that_narrow_with_every_label(registry: RunRegistry)
     assert app.session_state["passage"] == best(run, 1)
     assert "1 of 10</b> labelled" in html(app)
     assert "<b>1.000</b> MRR@10" in html(app)
-    labelled(app, *["NOT_RELEVANT"] * 9)
+    label_directly(registry, run, run, Grade.NOT_RELEVANT, range(2, 10))
+    app.run()
+    assert "9 of 10</b> labelled" in html(app)
+    labelled(app, "NOT_RELEVANT")
     assert "10 of 10</b> labelled" in html(app)
     assert "<b>1.000</b> nDCG@10 of passages" in html(app)
     assert "<b>1.000</b> recall" in html(app)
@@ -58,9 +73,9 @@ def test_a_label_is_changed_and_taken_away_by_the_same_buttons(registry: RunRegi
     run = answered(registry)
     app = labelled(opened(run=run.id), "RELEVANT")
     press(app, "grade_PARTLY")
-    (label,) = registry.labels.of(run.question)
-    assert label.grade == 1
-    assert label.text == run.pages[label.place.page].text[label.place.start : label.place.end]
+    (made,) = registry.labels.of(run.question)
+    assert made.grade == 1
+    assert made.text == run.pages[made.place.page].text[made.place.start : made.place.end]
     press(app, "grade_PARTLY")
     assert registry.labels.of(run.question) == ()
     assert "0 of 10</b> labelled" in html(app)
@@ -103,9 +118,11 @@ def test_another_ranking_is_judged_against_that_of_the_answer(registry: RunRegis
     assert job is not None
     job.wait(PATIENCE)
     assert "open until more is labelled" in html(app.run())
+    label_directly(registry, run, run, Grade.NOT_RELEVANT, range(2, 11))
+    label_directly(registry, run, job.run, Grade.NOT_RELEVANT, range(1, 10))
+    app.run()
     while not app.button(key="label_next").disabled:
-        press(app, "label_next")
-        press(app, "grade_NOT_RELEVANT")
+        labelled(app, "NOT_RELEVANT")
     assert "open until more is labelled" not in html(app)
     (own, answers) = re.findall(
         r"<b>([\d.]+)</b> (?:nDCG@10 of passages|the answer.{1,6}s ranking)", html(app)
