@@ -15,6 +15,7 @@ from core.adapters.cache.disk_cache import DiskCache
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.page_cache import CachedExtract, CachedWeb
 from core.adapters.cache.write_behind_cache import WriteBehindCache
+from core.adapters.certificates import trusted_certificates
 from core.adapters.web.demo_pages import DemoWeb, RoutedWeb
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.networks import AddressAllowlist
@@ -152,7 +153,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
     @cached_property
     def client(self) -> httpx.AsyncClient:
         """The HTTP connection pool to configured servers. It follows no redirects and uses no proxy."""
-        return httpx.AsyncClient(follow_redirects=False, trust_env=False)
+        return httpx.AsyncClient(follow_redirects=False, trust_env=False, verify=trusted_certificates(httpx))
 
     @cached_property
     def models(self) -> Models:

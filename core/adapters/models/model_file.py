@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 from pydantic import SecretStr
 
+from core.adapters.certificates import trusted_certificates
 from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.errors import ChatFailed, EmbedFailed, OpenQueryError, RerankFailed
 from core.text.sanitize import plural
@@ -79,7 +80,9 @@ class ModelFile:
         self.path, self.use = Path(path).expanduser(), use
         self.api_key = SecretStr(secrets.token_urlsafe())
         """The key that the process requires, because loopback has other users."""
-        self.client = httpx.AsyncClient(trust_env=False, event_hooks={"request": [self.route]})
+        self.client = httpx.AsyncClient(
+            trust_env=False, verify=trusted_certificates(httpx), event_hooks={"request": [self.route]}
+        )
         self._python = python
         self._address = httpx.URL()
         self._process: asyncio.subprocess.Process | None = None

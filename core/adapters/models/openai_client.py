@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from core.adapters.certificates import trusted_certificates
 from core.adapters.models.model_http import ModelService, host_of, plain_key, provider_text
 from core.adapters.models.sdk_http import sdk_http
 from core.adapters.network_failure import network_failure
@@ -90,6 +91,7 @@ def create_client(
                 timeout=http.Timeout(timeout, connect=min(timeout, 10.0)),
                 follow_redirects=False,
                 trust_env=False,
+                verify=trusted_certificates(http),
                 event_hooks={"request": [filter_headers, *((hook,) if hook else ())]},
             ),
         )

@@ -13,6 +13,7 @@ import pybase64
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
+from core.adapters.certificates import trusted_certificates
 from core.adapters.models.model_http import (
     ATTEMPTS,
     ModelService,
@@ -140,7 +141,9 @@ class RemoteEmbedder:
 
     def _get_client(self) -> httpx.AsyncClient:
         if self._client is None:
-            self._client = httpx.AsyncClient(follow_redirects=False, trust_env=False)
+            self._client = httpx.AsyncClient(
+                follow_redirects=False, trust_env=False, verify=trusted_certificates(httpx)
+            )
         return self._client
 
     def _refusal(self, status: int, body: Any, response: httpx.Response) -> EmbedFailed:

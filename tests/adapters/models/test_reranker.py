@@ -5,6 +5,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
+from core.adapters.certificates import trusted_certificates
 from core.adapters.models.reranker import MAX_BATCH, Reranker
 from core.errors import RerankFailed
 from tests.services.loopback import Loopback, Reply, Request, json_reply
@@ -15,7 +16,9 @@ Handler = Callable[[Request], Awaitable[Reply]]
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(follow_redirects=False, trust_env=False) as client:
+    async with httpx.AsyncClient(
+        follow_redirects=False, trust_env=False, verify=trusted_certificates(httpx)
+    ) as client:
         yield client
 
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from core.adapters.certificates import trusted_certificates
 from core.adapters.search.searxng import MAX_PAGES, SearxNG
 from core.adapters.search.searxng_reply import InstanceConfig, Instances
 from core.config.knobs import SafeSearch, SearchKnobs, TimeRange
@@ -44,7 +45,7 @@ def instance() -> Iterator[Instance]:
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, verify=trusted_certificates(httpx)) as client:
         yield client
 
 

@@ -13,6 +13,7 @@ import httpx
 import pytest
 import uvicorn
 
+from core.adapters.certificates import trusted_certificates
 from core.config.settings import Settings
 from core.features.api import create_app
 from core.runtime.registry import RunRegistry
@@ -49,7 +50,9 @@ class Api:
     def __init__(self, url: str, runs: RunRegistry) -> None:
         self.url = url
         self.runs = runs
-        self.client = httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False)
+        self.client = httpx.Client(
+            base_url=url, timeout=PATIENCE, trust_env=False, verify=trusted_certificates(httpx)
+        )
         self.get, self.post, self.put, self.delete = (
             self.client.get,
             self.client.post,
