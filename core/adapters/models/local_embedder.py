@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
@@ -127,9 +128,9 @@ class _Model:
 class MiniLM:
     """A local embedder for English with unit vectors of 384 numbers.
 
-    The model is loaded once, on first use, and computes in integers. Each text has its own forward pass, because a pass
-    has one scale for all of its texts, and a vector would then depend on the other texts. Work runs on `threads`
-    threads of its own, so that the event loop stays free. A cancelled call begins no other pass.
+    The model is loaded once per process, on first use, and computes in integers. Each text has its own forward pass,
+    because a pass has one scale for all of its texts, and a vector would then depend on the other texts. Work runs on
+    `threads` threads of its own, so that the event loop stays free. A cancelled call begins no other pass.
     """
 
     batch = 32
@@ -150,8 +151,6 @@ class MiniLM:
         self.identity = f"minilm-l6-v2-w8a8-{MAX_TOKENS}:{weights.sha256[:8]}"
         self.threads = threads or min(_usable_cores(), _MOST_THREADS)
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="minilm")
-        self._loading = threading.Lock()
-        self._loaded: _Model | None = None
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
         """Embed texts as unit vectors.
@@ -222,13 +221,15 @@ class MiniLM:
         return unit
 
     def _model(self) -> _Model:
-        with self._loading:
-            if self._loaded is None:
-                self._loaded = _load(*self._files)
-            return self._loaded
+        with _loading:  # `cache` alone would load it once per waiting thread
+            return _load(*self._files, GRAPH)
 
 
-def _load(weights: PackagedFile, tokenizer_file: PackagedFile) -> _Model:
+_loading = threading.Lock()
+
+
+@cache
+def _load(weights: PackagedFile, tokenizer_file: PackagedFile, graph: Path) -> _Model:
     # Our threads run in parallel. The tokenizer's own pool would compete with them and warn after a fork.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     onnxruntime = onnx_runtime()
@@ -250,7 +251,7 @@ def _load(weights: PackagedFile, tokenizer_file: PackagedFile) -> _Model:
     options.add_session_config_entry(_FOLDER_OF_WEIGHTS, str(weights.file.parent))
     try:
         session = onnxruntime.InferenceSession(
-            _read_graph(), options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
+            _read_graph(graph), options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
         )
     except EmbedFailed:
         raise
@@ -262,14 +263,14 @@ def _load(weights: PackagedFile, tokenizer_file: PackagedFile) -> _Model:
     return _Model(session, tokenizer)
 
 
-def _read_graph() -> bytes:
+def _read_graph(file: Path) -> bytes:
     try:
-        graph = GRAPH.read_bytes()
+        graph = file.read_bytes()
     except OSError:
         graph = b""
     if hashlib.sha256(graph).hexdigest() != GRAPH_SHA256:
         raise EmbedFailed(
-            f"OpenQuery's installation is damaged: {GRAPH.name} is missing or is not the file that was expected.",
+            f"OpenQuery's installation is damaged: {file.name} is missing or is not the file that was expected.",
             hint="Reinstall OpenQuery, or restore the file from its repository.",
         )
     return graph

@@ -93,6 +93,14 @@ async def test_calls_from_many_runs_at_once_load_the_model_once() -> None:
     embedder.close()
 
 
+def test_embedders_of_a_process_share_the_loaded_model() -> None:
+    first, second = MiniLM(), MiniLM()
+    assert first._model() is second._model()
+    first.close()
+    assert len(second.in_this_thread(["text"]).vectors) == 1
+    second.close()
+
+
 def test_importing_it_loads_no_model_library_and_using_it_imports_no_carrier_package() -> None:
     script = """
 import asyncio, sys
