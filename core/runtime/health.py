@@ -232,6 +232,7 @@ async def _prices(engine: Engine) -> ProbeReport:
 
 
 async def _workers(engine: Engine) -> ProbeReport:
+    await engine.workers.start_one()
     try:
         await engine.workers(_SAMPLE, Extractor.ACCURATE)
     except Unreadable as error:
@@ -250,8 +251,7 @@ async def _workers(engine: Engine) -> ProbeReport:
 
 
 async def _isolation(engine: Engine) -> ProbeReport:
-    if not (engine.workers.confinement.in_force or engine.workers.fallback):
-        await engine.workers.start()
+    await engine.workers.start_one()
     if engine.workers.fallback:
         hint = "Parsers run inside this process: read only what you trust."
         return ProbeState.OFF, "worker processes do not start", hint

@@ -17,6 +17,7 @@ from core.features.library.services.connections import LibraryConnections
 from core.runtime.choices.model_servers import ModelServer
 from core.runtime.choices.models import CHAT_CLIENTS, EMBEDDERS, SharedChat
 from core.runtime.engine import Engine
+from core.runtime.health import ProbeState, probes
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 
 pytestmark = pytest.mark.slow
@@ -46,6 +47,14 @@ async def test_closing_ends_the_local_embedders_threads(tmp_path: Path) -> None:
     for thread in threads:
         thread.join(30)
         assert not thread.is_alive()
+
+
+async def test_health_starts_one_process_that_reads_pages(tmp_path: Path) -> None:
+    async with Engine(Settings(data=tmp_path, ollama_url="", workers=4)) as engine:
+        results = {result.part: result for result in await probes(engine)}
+        assert len(engine.workers.pids) == 1
+    assert results["Article extraction"].detail == "4 worker processes"
+    assert results["Parser isolation"].state is ProbeState.WORKS
 
 
 async def test_a_local_server_that_lists_models_by_now_is_seen_by_the_next_question(tmp_path: Path) -> None:

@@ -124,6 +124,12 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
         self._start_missing()
         await asyncio.gather(*self._refills)
 
+    async def start_one(self) -> None:
+        """Start a process unless there is one. `confinement` and `fallback` are then known."""
+        if not (self._idle or self._busy or self._refills):
+            self._refill()
+        await asyncio.gather(*self._refills)
+
     async def aclose(self) -> None:
         """End all processes and their running jobs."""
         self._closed = True
@@ -240,9 +246,12 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
     def _start_missing(self) -> None:
         expected = len(self._idle) + len(self._busy) + len(self._refills) + self._starting
         for _ in range(self._count + _RESERVE - expected):
-            refill = asyncio.create_task(self._start_idle())
-            self._refills.add(refill)
-            refill.add_done_callback(self._refills.discard)
+            self._refill()
+
+    def _refill(self) -> None:
+        refill = asyncio.create_task(self._start_idle())
+        self._refills.add(refill)
+        refill.add_done_callback(self._refills.discard)
 
     async def _start_idle(self) -> None:
         if (worker := await self._start_worker()) is not None:

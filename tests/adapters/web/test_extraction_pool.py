@@ -123,7 +123,7 @@ async def test_a_worker_that_dies_is_replaced_and_only_its_page_is_lost(workers:
 
 async def test_a_document_that_takes_too_long_is_given_up_and_its_worker_killed() -> None:
     async with ExtractionPool(1, html_seconds=0.3) as pool:
-        await pool.start()
+        await pool.start_one()
         busy = pool.pids
         with pytest.raises(Unreadable) as caught:
             await pool(STUCK, Extractor.ACCURATE)
@@ -135,7 +135,7 @@ async def test_a_document_that_takes_too_long_is_given_up_and_its_worker_killed(
 
 async def test_html_that_uses_up_its_cpu_time_is_read_by_the_fast_extractor_and_says_why() -> None:
     async with ExtractionPool(1, html_cpu_seconds=0.8) as pool:
-        await pool.start()
+        await pool.start_one()
         before = pool.pids
         article = await pool(SLOW, Extractor.ACCURATE)
         assert article.extractor == "resiliparse"
@@ -193,8 +193,8 @@ async def test_a_worker_has_no_secrets_and_no_foreign_folder(
     (tmp_path / "json.py").write_text("raise SystemExit('imported from a folder that is not ours')")
     monkeypatch.chdir(tmp_path)
     async with ExtractionPool(1) as pool:
-        await pool.start()
-        pid, _ = pool.pids
+        await pool.start_one()
+        (pid,) = pool.pids
         assert pool.fallback is None
         assert b"canary" not in environment_of(pid)
         assert (await pool(PAGE, Extractor.FAST)).text
@@ -219,10 +219,10 @@ async def test_memory_beyond_the_limit_ends_the_page_not_the_caller() -> None:
 
 
 async def test_closing_ends_every_process() -> None:
-    pool = ExtractionPool(2)
+    pool = ExtractionPool(1)
     await pool.start()
     started = pool.pids
-    assert len(started) == 3
+    assert len(started) == 2
     job = asyncio.create_task(pool(STUCK, Extractor.ACCURATE))
     await asyncio.sleep(0)
     await pool.aclose()
@@ -280,10 +280,19 @@ async def test_a_successor_that_does_not_start_costs_its_page_and_the_next_page_
 
 
 async def test_pages_that_come_while_processes_start_wait_for_them() -> None:
-    async with ExtractionPool(2) as pool:
+    async with ExtractionPool(1) as pool:
         pages = (pool(PAGE, Extractor.FAST) for _ in range(3))
         await asyncio.gather(pool.start(), *pages, pool.start())
-        assert len(pool.pids) == 3
+        assert len(pool.pids) == 2
+
+
+async def test_one_process_is_started_once_and_never_beside_others() -> None:
+    async with ExtractionPool(3) as pool:
+        await asyncio.gather(pool.start_one(), pool(PAGE, Extractor.FAST), pool.start_one())
+        assert len(pool.pids) == 1
+        assert pool.confinement.in_force or pool.confinement.missing
+        await pool.start_one()
+        assert len(pool.pids) == 1
 
 
 async def test_a_process_is_ready_for_a_run_that_has_none_and_one_that_ended_is_replaced() -> None:
