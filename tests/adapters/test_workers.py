@@ -17,37 +17,9 @@ from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.jobs import Shared, Workers, run_job
 from core.adapters.workers.local_processes import LocalProcesses
 from core.errors import BadInput, WorkersFailed
+from tests.adapters.worker_jobs import killed_always, killed_once, process_of, refuse, total, wait_for_ever
 from tests.services.dask import OWN_CODE, PACKAGES_ALONE, DaskProcesses, dask_scheduler, tls_certificates
 from tests.services.process import closed_port
-
-
-def process_of(_: object = None) -> int:
-    return os.getpid()
-
-
-def total(values: dict[str, np.ndarray], factor: int) -> float:
-    return float(values["a"].sum() + values["b"].sum()) * factor
-
-
-def refuse() -> None:
-    raise BadInput("It is refused.", hint="Ask for something else.")
-
-
-def killed_once(mark: Path) -> int:
-    """Ends its process like a lack of memory does, unless `mark` is there."""
-    if not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return os.getpid()
-
-
-def killed_always() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def wait_for_ever(started: Path) -> None:
-    started.touch()
-    signal.pause()
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from distributed import Client
-
 from tests.services.process import own_port, serving
 
 ROOT = Path(__file__).parents[2]
@@ -57,6 +55,8 @@ class DaskProcesses:
         self.workers[number].wait()
 
     def wait_for(self, count: int) -> None:
+        from distributed import Client  # takes a second, and most workers of tests never start a cluster
+
         with Client(self.address, set_as_default=False) as client:
             client.wait_for_workers(count, timeout=START_SECONDS)
 
