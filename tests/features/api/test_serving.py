@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -23,6 +24,22 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[3]
 
 
+TOKEN = "canary"
+"""The key of a server, which must not be read from its process."""
+AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
+
+
+def check_keys_are_unreadable(pid: int, health: dict[str, Any]) -> None:
+    if sys.platform == "linux":  # other systems do not show the environment of a process
+        with suppress(PermissionError):  # root alone may look
+            assert TOKEN.encode() not in Path(f"/proc/{pid}/environ").read_bytes()
+        assert Path(f"/proc/{pid}/environ").stat().st_uid == 0, "nobody else may"
+        assert health["services"]["process"] == "operational"
+        assert "memory hidden" in health["details"]["process"]
+        assert "no keys in its environment" in health["details"]["process"]
+        assert "Missing" not in health["details"]["process"]
+
+
 def test_the_service_runs_alone(tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{own_port()}"
     command = [
@@ -35,15 +52,25 @@ def test_the_service_runs_alone(tmp_path: Path) -> None:
         "--port",
         url.rpartition(":")[2],
     ]
-    env = {"OPENQUERY_DATA": str(tmp_path / "data"), "OLLAMA_HOST": "", "OPENQUERY_WORKERS": "1"}
-    with serving(command, ready=f"{url}/v1/models", folder=tmp_path, env=env, patience=60):
-        assert (
-            once_started(lambda: httpx.get(f"{url}/health", timeout=30, trust_env=False)).json()["status"]
-            == "healthy"
-        )
-        assert httpx.get(url, follow_redirects=True, trust_env=False).json()["info"]["title"] == "OpenQuery"
+    env = {
+        "OPENQUERY_DATA": str(tmp_path / "data"),
+        "OLLAMA_HOST": "",
+        "OPENQUERY_WORKERS": "1",
+        "OPENQUERY_API_TOKENS": TOKEN,
+    }
+    ready = f"tcp://{url.removeprefix('http://')}"
+    with (
+        serving(command, ready=ready, folder=tmp_path, env=env, patience=60) as pid,
+        httpx.Client(base_url=url, headers=AUTHORIZED, timeout=30, trust_env=False) as client,
+    ):
+        health = once_started(lambda: client.get("/health")).json()
+        assert health["status"] == "healthy"
+        check_keys_are_unreadable(pid, health)
+        assert len(client.get("/v1/models").json()["data"]) == 1
+        assert client.get("/v1/models", headers={"Authorization": "Bearer no"}).status_code == 401
+        assert client.get("/", follow_redirects=True).json()["info"]["title"] == "OpenQuery"
         for path in ("/health", "/nothing", "/runs/nobody"):
-            headers = httpx.get(f"{url}{path}", timeout=30, trust_env=False).headers
+            headers = client.get(path).headers
             assert headers["content-security-policy"] == API_POLICY
             assert headers["x-content-type-options"] == "nosniff"
             assert headers["referrer-policy"] == "no-referrer"
@@ -57,7 +84,6 @@ def test_the_service_runs_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("uvicorn", "core.features.api:app", "--app-dir", ROOT, "--port"),
         ("uvicorn", "server:app", "--app-dir", ROOT, "--port"),
         ("streamlit", "run", ROOT / "app.py", "--server.port"),
     ],
@@ -72,23 +98,14 @@ def test_keys_of_the_server_are_unreadable_however_it_starts_and_health_says_so(
         "OPENQUERY_DATA": str(tmp_path / "data"),
         "OLLAMA_HOST": "",
         "OPENQUERY_WORKERS": "1",
-        "OPENQUERY_API_TOKENS": "canary",
+        "OPENQUERY_API_TOKENS": TOKEN,
     }
-    alone = "core.features.api:app" in command
-    ready = f"tcp://127.0.0.1:{port}" if alone else f"{url}/_stcore/health"
     started = [sys.executable, "-m", *command, str(port)]
-    with serving(started, ready=ready, folder=tmp_path, env=env, patience=60) as pid:
-        address, key = f"{url}{'' if alone else '/api'}/health", {"Authorization": "Bearer canary"}
+    with serving(started, ready=f"{url}/_stcore/health", folder=tmp_path, env=env, patience=60) as pid:
         health = once_started(
-            lambda: httpx.get(address, headers=key, timeout=60, trust_env=False),
+            lambda: httpx.get(f"{url}/api/health", headers=AUTHORIZED, timeout=60, trust_env=False),
         ).json()
-        with suppress(PermissionError):  # root alone may look
-            assert b"canary" not in Path(f"/proc/{pid}/environ").read_bytes()
-        assert Path(f"/proc/{pid}/environ").stat().st_uid == 0, "nobody else may"
-    assert health["services"]["process"] == "operational"
-    assert "memory hidden" in health["details"]["process"]
-    assert "no keys in its environment" in health["details"]["process"]
-    assert "Missing" not in health["details"]["process"]
+        check_keys_are_unreadable(pid, health)
 
 
 @pytest.mark.parametrize("application", ["core.features.api:app", "server:app"])
