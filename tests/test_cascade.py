@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from core.analysis.embedding_map.embedding_map import passage_projection
 from core.analysis.run_activity import current_activity
 from core.config.knobs import ChunkKnobs, EmbedKnobs, Knobs, RankKnobs, ReadKnobs, SearchKnobs, Strategy
+from core.config.settings import Settings
 from core.features.notebook.plots import map_plot
 from core.features.share.run_parts import run_parts
 from core.followups import complete, retune
@@ -23,6 +25,7 @@ from core.run.importer import run_from_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
+from core.runtime.event_loop import new_loop
 from core.stages.embedding.cascade import FIRST, early_limit
 from core.storage.bundle import from_bundle, to_bundle
 from tests.services.openai_server import vector
@@ -59,14 +62,37 @@ async def ports(engine: Engine) -> Ports:
     return replace(await engine.ports(KNOBS), embed=Local(), chat=None)
 
 
+@dataclass(frozen=True)
+class Answered:
+    """A run that was answered before all of its passages had a vector."""
+
+    run: Run
+    records: tuple[e.Record, ...]
+    states: tuple[Run, ...]
+
+
+@pytest.fixture(scope="module")
+def answered(shared_warm_folder: Path) -> Answered:
+    """One run for all tests that only look at it or go on from it. Runs never change."""
+    heard: list[tuple[e.Record, Run]] = []
+
+    async def ask() -> Run:
+        async with Engine(Settings(data=shared_warm_folder, ollama_url="")) as engine:
+            ports = replace(await engine.ports(KNOBS), embed=Local(), chat=None)
+            return await research(QUESTION, KNOBS, ports, lambda record, state: heard.append((record, state)))
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        run = runner.run(ask())
+    return Answered(run, tuple(record for record, _ in heard), tuple(state for _, state in heard))
+
+
 def contexts(run: Run) -> list[str]:
     assert run.index is not None and run.ranking is not None
     return [run.index.passages[row].id for row in run.ranking.context]
 
 
-async def test_the_context_does_not_wait_for_passages_that_cannot_enter_it(ports: Ports) -> None:
-    records: list[e.Record] = []
-    run = await research(QUESTION, KNOBS, ports, lambda record, _: records.append(record))
+def test_the_context_does_not_wait_for_passages_that_cannot_enter_it(answered: Answered) -> None:
+    run, records = answered.run, answered.records
     assert run.status is RunStatus.DONE and run.index is not None and run.ranking is not None
     settling = Run.from_records(records[: 1 + [type(r.event) for r in records].index(e.Indexed)])
     assert current_activity(settling, settling.seconds).startswith("Embedding ")
@@ -85,8 +111,10 @@ async def test_the_same_pages_in_another_order_have_the_same_context(ports: Port
     assert runs[0].embedded_for_answer == runs[1].embedded_for_answer
 
 
-async def test_completing_ends_where_embedding_everything_first_does(ports: Ports) -> None:
-    run = await research(QUESTION, KNOBS, ports)
+async def test_completing_ends_where_embedding_everything_first_does(
+    ports: Ports, answered: Answered
+) -> None:
+    run = answered.run
     states: list[Run] = []
     whole = await complete(run, ports, lambda _, state: states.append(state))
     assert whole.index is not None and not len(whole.index.waiting)
@@ -98,8 +126,8 @@ async def test_completing_ends_where_embedding_everything_first_does(ports: Port
     np.testing.assert_array_equal(whole.ranking.order, first.ranking.order)
 
 
-async def test_cancelled_filling_keeps_the_parts_that_are_there(ports: Ports) -> None:
-    run = await research(QUESTION, KNOBS, ports)
+async def test_cancelled_filling_keeps_the_parts_that_are_there(ports: Ports, answered: Answered) -> None:
+    run = answered.run
     assert run.index is not None
     embed = Local()
     embed.most = 300
@@ -117,8 +145,8 @@ async def test_cancelled_filling_keeps_the_parts_that_are_there(ports: Ports) ->
     assert last.status is RunStatus.DONE
 
 
-async def test_retuning_embeds_what_it_needs(ports: Ports) -> None:
-    run = await research(QUESTION, KNOBS, ports)
+async def test_retuning_embeds_what_it_needs(ports: Ports, answered: Answered) -> None:
+    run = answered.run
     assert run.index is not None
     more = await retune(run, replace(KNOBS, rank=RankKnobs(top_k=8)), ports)
     assert more.index is not None and len(contexts(more)) == 8
@@ -126,10 +154,9 @@ async def test_retuning_embeds_what_it_needs(ports: Ports) -> None:
     assert by_cosine.index is not None and not len(by_cosine.index.waiting)
 
 
-async def test_a_run_with_passages_that_wait_leaves_and_returns(ports: Ports) -> None:
-    records: list[e.Record] = []
-    run = await research(QUESTION, KNOBS, ports, lambda record, _: records.append(record))
-    bundled = from_bundle(to_bundle(RecordedRun.folded(records))).run
+def test_a_run_with_passages_that_wait_leaves_and_returns(answered: Answered) -> None:
+    run = answered.run
+    bundled = from_bundle(to_bundle(RecordedRun.folded(answered.records))).run
     imported = run_from_json(run_to_json(run, vectors=True))
     for copy in (bundled, imported):
         assert copy.index is not None and run.index is not None
@@ -137,8 +164,8 @@ async def test_a_run_with_passages_that_wait_leaves_and_returns(ports: Ports) ->
         assert copy.embedded_for_answer == run.embedded_for_answer
 
 
-async def test_maps_of_files_and_notebooks_have_no_point_for_passages_that_wait(ports: Ports) -> None:
-    run = await research(QUESTION, KNOBS, ports)
+def test_maps_of_files_and_notebooks_have_no_point_for_passages_that_wait(answered: Answered) -> None:
+    run = answered.run
     assert run.index is not None and len(run.index.waiting)
     points = run_parts(run)["map"]["points"]
     assert [row for row, point in enumerate(points) if point is None] == run.index.waiting.tolist()
@@ -146,8 +173,8 @@ async def test_maps_of_files_and_notebooks_have_no_point_for_passages_that_wait(
     assert f"{embedded} passages and the question" in repr(map_plot(run))
 
 
-async def test_a_map_can_be_drawn_while_passages_of_the_answer_wait_again(ports: Ports) -> None:
-    run = await research(QUESTION, KNOBS, ports)
+def test_a_map_can_be_drawn_while_passages_of_the_answer_wait_again(answered: Answered) -> None:
+    run = answered.run
     assert run.index is not None and run.index.vectors is not None
     vectors = run.index.vectors.copy()
     row = next(row for row, passage in enumerate(run.index.passages) if passage.id in run.embedded_for_answer)
@@ -158,9 +185,8 @@ async def test_a_map_can_be_drawn_while_passages_of_the_answer_wait_again(ports:
     assert without_point.tolist() == sorted([row, *run.index.waiting.tolist()])
 
 
-async def test_while_pages_are_missing_the_limit_is_their_share_of_the_first_passages(ports: Ports) -> None:
-    states: list[Run] = []
-    run = await research(QUESTION, KNOBS, ports, lambda _, state: states.append(state))
+def test_while_pages_are_missing_the_limit_is_their_share_of_the_first_passages(answered: Answered) -> None:
+    run, states = answered.run, answered.states
     hits = len(run.hits)
     assert hits > 4
     limits = {len(state.pages): early_limit(state) for state in states if state.hits}

@@ -44,6 +44,7 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -191,9 +192,14 @@ def vector(text: str, width: int) -> NDArray[np.float32]:
     """The unit vector of a text: the sum of a fixed random direction for each of its words."""
     total = np.zeros(width)
     for word in re.findall(r"\w+", text.lower()) or [text]:
-        seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
-        total += np.random.default_rng(seed).standard_normal(width)
+        total += _direction(word, width)
     return (total / np.linalg.norm(total)).astype(np.float32)
+
+
+@cache
+def _direction(word: str, width: int) -> NDArray[np.float64]:
+    seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
+    return np.random.default_rng(seed).standard_normal(width)
 
 
 class FakeOpenAI(Loopback):
