@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit import runtime
 
-from core.features import FEATURES
+from core.runtime.features import features
 from pages.parts import browser
 from pages.parts.serving import sign_in, streamlit_patches
 
@@ -32,7 +32,7 @@ def draw() -> None:
     sign_out = [st.Page(sign_in.sign_out, title="Sign out", icon=":material/logout:", url_path="sign-out")]
     feature_pages = [
         st.Page(page.file, title=page.title, icon=f":material/{page.icon}:")
-        for page in (feature.page for feature in FEATURES)
+        for page in (feature.page for feature in features())
         if page
     ]
     admitted = sign_in.admitted()

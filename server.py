@@ -17,8 +17,8 @@ from starlette.middleware import Middleware
 from core.config.memory import memory_budget
 from core.config.settings import Settings
 from core.errors import OpenQueryError
-from core.features import FEATURES
 from core.runtime import logs
+from core.runtime.features import features
 from core.runtime.hardening import harden
 from core.runtime.static_files import REINSTALL, altered_files
 from core.serving.body_limits import DrainRefused
@@ -119,7 +119,7 @@ streamlit_patches.keep_values_from_timers()
 streamlit_patches.look_up_widget_values()
 streamlit_patches.keep_theme()
 streamlit_patches.copy_containers_once()
-mounts = [feature.mount(runtime.runs) for feature in FEATURES if feature.mount]
+mounts = [feature.mount(runtime.runs) for feature in features() if feature.mount]
 SERVING: dict[str, Any] = {
     "lifespan": lifespan,
     "routes": [route for mounted in mounts for route in mounted.routes],

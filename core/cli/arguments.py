@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from core.cli.runs_arguments import add_runs_arguments
 from core.cli.shared_arguments import (
     EXIT_CODES,
-    Command,
     add_address,
     add_commands,
     add_connections,
     add_verbose,
 )
-from core.features import FEATURES
+from core.runtime.features import Command, features
 
 if TYPE_CHECKING:
     from core.config.schema import Parameter
@@ -209,5 +208,5 @@ COMMANDS: Mapping[str, Command] = {
     "check": Command(
         "cli.check.check_in_terminal", "report which connections and parts work", add_connections
     ),
-    **{name: command for feature in FEATURES for name, command in feature.commands.items()},
+    **{name: command for feature in features() for name, command in feature.commands.items()},
 }

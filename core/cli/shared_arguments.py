@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from core.config.settings import Settings
+    from core.runtime.features import Command
 
 EXIT_CODES = (
     "Exit codes: 0 success (also when the sources hold no answer), 1 a check failed, 2 bad input, 3 search, 4 read, "
@@ -19,20 +20,6 @@ EXIT_CODES = (
 )
 
 LAST_PORT = 65_535
-
-
-class Command(NamedTuple):
-    """A command of the command line."""
-
-    runs: str
-    """The function of the command, as `module.function` of `core`.
-
-    The module is imported when the command runs.
-    """
-    help: str
-    add_arguments: Callable[[argparse.ArgumentParser], object]
-    description: str | None = None
-    epilog: str = EXIT_CODES
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -66,7 +53,7 @@ def add_commands(target: argparse.ArgumentParser, commands: Mapping[str, Command
             name,
             help=command.help,
             description=command.description,
-            epilog=command.epilog,
+            epilog=command.epilog or EXIT_CODES,
             add_arguments=command.add_arguments,
         )
         parser.set_defaults(runs=command.runs, refuse=parser.error)

@@ -7,7 +7,7 @@ from pathlib import Path
 from core import __version__
 from core.cli.printing import print_text
 from core.config.settings import Settings
-from core.features import FEATURES
+from core.runtime.features import features
 from core.storage.migrations import Schema, version_of
 from core.storage.run_schema import RUNS, SCHEMA
 
@@ -21,7 +21,7 @@ def version_in_terminal(_options: argparse.Namespace) -> int:
     print_text(f"openquery {__version__}")
     folder = Settings.read().folder
     databases = {RUNS: SCHEMA}
-    for feature in FEATURES:
+    for feature in features():
         databases |= feature.databases() if feature.databases else {}
     for name, schema in databases.items():
         if (folder / name).exists():

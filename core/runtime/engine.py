@@ -26,7 +26,6 @@ from core.config.knobs import Knobs, SearchKnobs
 from core.config.memory import memory_budget
 from core.config.settings import HANDBOOK, Settings
 from core.errors import LibraryFailed
-from core.features import FEATURES
 from core.ports import Ports
 from core.run.state import Run
 from core.runtime.choices.model_checks import ModelChecks
@@ -34,6 +33,7 @@ from core.runtime.choices.model_servers import ModelServers
 from core.runtime.choices.models import Models
 from core.runtime.choices.searches import Searches
 from core.runtime.engine_parts import EnginePart
+from core.runtime.features import features
 from core.runtime.logs import redact
 from core.sandbox.process import share_arenas
 from core.storage.price_file import PriceFile
@@ -118,7 +118,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
 
     @cached_property
     def _parts(self) -> dict[type, EnginePart]:
-        parts = [feature.connect(self) for feature in FEATURES if feature.connect]
+        parts = [feature.connect(self) for feature in features() if feature.connect]
         return {type(part): part for part in parts}
 
     def part(self, kind: type[P]) -> P:

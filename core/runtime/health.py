@@ -15,9 +15,9 @@ from core.config.access import NO_ACCESS, Access
 from core.config.egress import Destination, described
 from core.config.knobs import Backend, SearchKnobs
 from core.errors import ChatFailed, OpenQueryError
-from core.features import FEATURES
 from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
+from core.runtime.features import features
 from core.runtime.hardening import protection
 from core.runtime.static_files import REINSTALL, altered_files
 from core.storage.run_store import RunStore
@@ -89,7 +89,7 @@ async def probes(
         ("This process", _this_process),
         *(
             check
-            for feature in FEATURES
+            for feature in features()
             if feature.probes
             for check in feature.probes(engine, access, chosen)
         ),

@@ -16,7 +16,6 @@ from core.config.questions import checked_queries, checked_question
 from core.config.run_knobs import Method
 from core.config.settings import Settings
 from core.errors import BadInput, StoreFailed
-from core.features import FEATURES
 from core.model import Answer, ClientRequest, Extractor, Label, Turn
 from core.ports import Ports
 from core.run.recorded_run import RecordedRun
@@ -25,6 +24,7 @@ from core.run.state import Run, RunStatus
 from core.runtime import logs
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
+from core.runtime.features import features
 from core.runtime.job_table import JobTable
 from core.runtime.jobs import Job, RunObserver
 from core.runtime.quotas import Quotas
@@ -93,7 +93,7 @@ class RunRegistry(StoredWork):
         """
         with self._services_lock:
             if not self._services:
-                for feature in FEATURES:
+                for feature in features():
                     self._services |= {type(made): made for made in (feature.services or _no_services)(self)}
         if kind not in self._services:
             raise LookupError(f"no feature has the service {kind.__name__}")

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from core.cli.shared_arguments import Command, add_address
+from core.cli.shared_arguments import add_address
+from core.runtime.features import Command
 
 COMMANDS: Mapping[str, Command] = {
     "serve": Command(

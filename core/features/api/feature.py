@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from core.features.api.arguments import COMMANDS
-from core.features.feature import Feature, Mounted
+from core.runtime.features import Feature, Mounted
 
 if TYPE_CHECKING:
     from core.runtime.registry import RunRegistry
@@ -25,4 +25,4 @@ def _mounted(runs: Callable[[], RunRegistry]) -> Mounted:
     return Mounted(routes=routes, start=lambda: app.state.service.runs)
 
 
-API = Feature(name="api", uses=("library", "share"), commands=COMMANDS, mount=_mounted)
+FEATURE = Feature(name="api", uses=("library", "share"), commands=COMMANDS, mount=_mounted)

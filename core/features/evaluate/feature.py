@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.features.evaluate.commands.arguments import COMMANDS
-from core.features.feature import Feature, Page
+from core.runtime.features import Feature, Page
 
 if TYPE_CHECKING:
     from core.runtime.registry import RunRegistry
@@ -26,7 +26,7 @@ def _services(runs: RunRegistry) -> tuple[object, ...]:
     )
 
 
-EVALUATE = Feature(
+FEATURE = Feature(
     name="evaluate",
     uses=("library",),
     commands=COMMANDS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.features.feature import Feature, Page
 from core.features.library.commands.arguments import COMMANDS
+from core.runtime.features import Feature, Page
 
 if TYPE_CHECKING:
     from core.config.access import Access
@@ -34,7 +34,7 @@ def _databases() -> Mapping[str, Schema]:
     return {LIBRARY: SCHEMA}
 
 
-LIBRARY = Feature(
+FEATURE = Feature(
     name="library",
     commands=COMMANDS,
     connect=_connect,

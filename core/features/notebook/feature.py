@@ -1,5 +1,5 @@
 """The notebook's entry."""
 
-from core.features.feature import Feature
+from core.runtime.features import Feature
 
-NOTEBOOK = Feature(name="notebook", uses=("evaluate", "share"))
+FEATURE = Feature(name="notebook", uses=("evaluate", "share"))

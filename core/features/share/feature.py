@@ -1,6 +1,6 @@
 """The entry of runs as files that leave."""
 
-from core.features.feature import Feature
 from core.features.share.commands.arguments import COMMANDS
+from core.runtime.features import Feature
 
-SHARE = Feature(name="share", commands=COMMANDS)
+FEATURE = Feature(name="share", commands=COMMANDS)

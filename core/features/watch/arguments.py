@@ -3,7 +3,8 @@
 import argparse
 from collections.abc import Mapping
 
-from core.cli.shared_arguments import Command, add_connections, add_file, period
+from core.cli.shared_arguments import add_connections, add_file, period
+from core.runtime.features import Command
 
 
 def _add_watch_arguments(watch: argparse.ArgumentParser) -> None:

@@ -1,6 +1,6 @@
 """The entry of watched questions."""
 
-from core.features.feature import Feature
 from core.features.watch.arguments import COMMANDS
+from core.runtime.features import Feature
 
-WATCH = Feature(name="watch", commands=COMMANDS)
+FEATURE = Feature(name="watch", commands=COMMANDS)

@@ -3,7 +3,8 @@
 import argparse
 from collections.abc import Mapping
 
-from core.cli.shared_arguments import Command, add_commands, add_connections, add_file, add_scheduler
+from core.cli.shared_arguments import add_commands, add_connections, add_file, add_scheduler
+from core.runtime.features import Command
 
 _ONE_SETTING = "a TOML file with one value for each knob"
 

@@ -3,7 +3,8 @@
 import argparse
 from collections.abc import Mapping
 
-from core.cli.shared_arguments import Command, add_scheduler, worker_count
+from core.cli.shared_arguments import add_scheduler, worker_count
+from core.runtime.features import Command
 
 
 def _add_ingest_arguments(ingest: argparse.ArgumentParser) -> None:

@@ -3,7 +3,8 @@
 import argparse
 from collections.abc import Mapping
 
-from core.cli.shared_arguments import Command, add_file, add_verbose
+from core.cli.shared_arguments import add_file, add_verbose
+from core.runtime.features import Command
 
 
 def _export(target: argparse.ArgumentParser) -> None:

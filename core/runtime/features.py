@@ -1,21 +1,56 @@
-"""What a feature adds to the spine."""
+"""The features: what each adds, and which there are.
+
+The spine is the core without `core.features`. It imports no feature: where the product is put together, it reads
+`features()`. A feature imports the spine, and the features that it names.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
     from starlette.routing import BaseRoute
 
-    from core.cli.shared_arguments import Command
     from core.config.access import Access
     from core.runtime.engine import Engine
     from core.runtime.engine_parts import EnginePart
     from core.runtime.health import Check
     from core.runtime.registry import RunRegistry
     from core.storage.migrations import Schema
+
+
+FEATURES = (
+    "watch",
+    "share",
+    "evaluate",
+    "library",
+    "api",
+    "notebook",
+)
+"""The folders of the features, in the order of their commands in the help. Without its folder and its line here, the
+product answers questions as before."""
+_CORE = __name__.removesuffix(".runtime.features")
+
+
+class Command(NamedTuple):
+    """A command of the command line."""
+
+    runs: str
+    """The function of the command, as `module.function` of `core`.
+
+    The module is imported when the command runs.
+    """
+    help: str
+    add_arguments: Callable[[ArgumentParser], object]
+    description: str | None = None
+    epilog: str = ""
+    """What the help ends with, by default the exit codes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +97,15 @@ class Feature:
     mount: Callable[[Callable[[], RunRegistry]], Mounted] | None = None
     """Makes what is served beside the pages, from the function that returns their registry."""
     page: Page | None = None
+
+
+@cache
+def features() -> tuple[Feature, ...]:
+    """Return the features, each the `FEATURE` of its module `feature`."""
+    return tuple(_feature(name) for name in FEATURES)
+
+
+def _feature(name: str) -> Feature:
+    entered: Any = import_module(f"{_CORE}.features.{name}.feature")
+    feature: Feature = entered.FEATURE
+    return feature
