@@ -13,6 +13,8 @@ asyncio.run(main())
 
 from typing import TYPE_CHECKING, Any
 
+from core.config.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from core.analysis.answers.source_cards import source_context
     from core.config.access import Access
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from core.run.state import Run
     from core.runtime.engine import Engine
     from core.runtime.registry import RunRegistry
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Access": ".config.access",

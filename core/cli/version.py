@@ -4,9 +4,9 @@ import argparse
 import sqlite3
 from pathlib import Path
 
-from core import __version__
 from core.cli.printing import print_text
 from core.config.settings import Settings
+from core.config.version import __version__
 from core.runtime.features import features
 from core.storage.migrations import Schema, version_of
 from core.storage.run_schema import RUNS, SCHEMA

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from core import __version__
+from core.config.version import __version__
 from core.errors import BadInput
 from core.model import Label, Unreadable
 from core.reading.zip_archive import Archive

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import Any, TypeVar
 
-from core import __version__
 from core.adapters.workers.jobs import Shared
 from core.config.clusters import is_encrypted
+from core.config.version import __version__
 from core.errors import BadInput, WorkersFailed
 
 T = TypeVar("T")

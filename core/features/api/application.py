@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
 from starlette.types import ASGIApp, Scope
 
-from core import __version__
 from core.config.settings import Settings
+from core.config.version import __version__
 from core.errors import OpenQueryError
 from core.features.api.middleware.authorization import Guard
 from core.features.api.middleware.head_requests import HeadRequests

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from math import isnan
 from typing import Any
 
-from core import __version__
 from core.analysis.answers.answer_stats import answer_seconds, answer_stats, partial_version
 from core.analysis.embedding_map.embedding_map import passage_projection
 from core.analysis.progress import hit_progress, phase_progress
 from core.analysis.rankings.ranked_passages import passage_in_context
 from core.analysis.steps import step_rows
+from core.config.version import __version__
 from core.features.share.ranking_part import page_keys, ranking_part
 from core.model import Place, snippet_numbers, source_numbers
 from core.model.passage_urls import site
