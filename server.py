@@ -27,7 +27,7 @@ from core.serving.security_headers import SecurityHeaders
 from core.serving.single_worker import SingleWorker
 from pages.parts import runtime
 from pages.parts.serving import streamlit_patches
-from pages.parts.serving.index_page import IndexPage, PackedScripts, inline_scripts
+from pages.parts.serving.index_page import IndexPage, PrecompressedScripts, inline_scripts
 from pages.parts.serving.upload_limit import UploadLimit
 
 log = logging.getLogger(__name__)
@@ -129,7 +129,7 @@ SERVING: dict[str, Any] = {
         Middleware(SecurityHeaders, policy=policy()),
         Middleware(HostCheck, hosts=public_hosts),
         Middleware(UploadLimit, limit=room_for_uploads),
-        Middleware(PackedScripts),
+        Middleware(PrecompressedScripts),
         Middleware(IndexPage),
     ],
 }

@@ -36,7 +36,7 @@ from core.model import Article, Index, Page, Passage
 from core.ports import Embed
 from core.runtime.event_loop import run_async
 from core.stages.chunk import folded, passages_of
-from core.stages.embedding.language_choice import reads_across
+from core.stages.embedding.language_choice import needs_multilingual
 from core.stages.rank import rank
 from core.text.language import page_language
 
@@ -127,7 +127,7 @@ async def across(asked: Sequence[Asked], texts: Mapping[str, str], embedders: Se
         found = Corpus(in_language(found.pages, partial(page_language, "")), found.passages, found.vectors)
         vectors = (await embed([one.text for one in asked])).vectors
         values.append(measured(asked, vectors, found, Strategy.FUSED, found.pages, embed))
-    chosen = [reads_across(one.text, found.passages, found.pages, embedders[-1]) for one in asked]
+    chosen = [needs_multilingual(one.text, found.passages, found.pages, embedders[-1]) for one in asked]
     values.append([by[choice] for *by, choice in zip(*values, chosen, strict=True)])
     cells = [f"{len(asked)}", *(f"{mean(some):.3f}" for some in values), f"{mean(chosen):.2f}"]
     return f"| {' | '.join(cells)} |"

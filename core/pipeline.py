@@ -20,7 +20,7 @@ from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Listener, Recorder
 from core.run.state import Run
-from core.stages.conversation.pages_in_hand import add_pages_in_hand
+from core.stages.conversation.known_pages import add_known_pages
 from core.stages.partial_results import rank_so_far
 from core.stages.rank import sources
 from core.stages.time_budget import UNLIMITED, TimeBudget
@@ -82,7 +82,7 @@ async def research(
                 f"The method {method} writes its own queries.", hint="Give none, or choose pipeline."
             )
         if turn and earlier and turn.answer_from is not AnswerFrom.SEARCH:
-            add_pages_in_hand(earlier, recorder)
+            add_known_pages(earlier, recorder)
         if method is Method.DEEP:
             await propose_plan(question, knobs, ports, recorder, earlier_runs)
             return recorder.run

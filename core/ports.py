@@ -163,7 +163,7 @@ class Chat(ModelPort, Protocol):
         """
 
 
-async def keep_nothing() -> None:
+async def no_flush() -> None:
     """The `stored` of a run that no store keeps."""
 
 
@@ -188,7 +188,7 @@ class Ports:
     None: the model is always asked."""
     quote: asyncio.Event | None = None
     """Set by a person who does not wait for the chat model: the answer under way is then quoted from its sources."""
-    stored: Callable[[], Awaitable[None]] = keep_nothing
+    stored: Callable[[], Awaitable[None]] = no_flush
     """Waits until every event of the run so far is on disk."""
     egress: EgressPolicy = UNRESTRICTED
     """Decides which texts these models are given."""

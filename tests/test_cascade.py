@@ -26,7 +26,7 @@ from core.run.recorded_run import RecordedRun
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from core.runtime.event_loop import new_loop
-from core.stages.embedding.cascade import FIRST, early_limit
+from core.stages.embedding.cascade import FIRST, early_budget
 from core.storage.bundle import from_bundle, to_bundle
 from tests.services.openai_server import vector
 from tests.stages.fakes import FakeEmbed
@@ -189,11 +189,11 @@ def test_while_pages_are_missing_the_limit_is_their_share_of_the_first_passages(
     run, states = answered.run, answered.states
     hits = len(run.hits)
     assert hits > 4
-    limits = {len(state.pages): early_limit(state) for state in states if state.hits}
+    limits = {len(state.pages): early_budget(state) for state in states if state.hits}
     assert limits == {pages: FIRST * pages // hits for pages in range(hits + 1)}
     other = Query(text="Another query", author=Author.MODEL)
-    assert early_limit(replace(run, queries=(*run.queries, other))) == FIRST // 2
-    assert early_limit(states[0]) == 0
+    assert early_budget(replace(run, queries=(*run.queries, other))) == FIRST // 2
+    assert early_budget(states[0]) == 0
 
 
 async def test_an_embedder_elsewhere_embeds_everything_first(ports: Ports) -> None:

@@ -84,7 +84,7 @@ def test_the_wheel_holds_one_package_with_all_it_needs(wheel: Path) -> None:
     data = (
         *("static/icon.png", "static/styles/theme.css", "static/scripts/citations.js"),
         *(".streamlit/config.toml", "pages/parts/copy_link.html", "docs/handbook/bm25.md"),
-        *("core/features/share/assets/ranking.js", "core/features/share/assets/one_file.css"),
+        *("core/features/share/assets/ranking.js", "core/features/share/assets/html_export.css"),
     )
     assert {f"openquery/{name}" for name in data} <= set(names)
     assert not [name for name in names if "__pycache__" in name or "secrets" in name]

@@ -53,8 +53,8 @@ NO_ACCESS = Access()
 """A visitor without servers, keys or quotas: the operator's settings apply."""
 
 
-class Admission:
-    """Admission rules for visitors' own servers and models. Every method raises `BadInput` when it refuses."""
+class AccessPolicy:
+    """AccessPolicy rules for visitors' own servers and models. Every method raises `BadInput` when it refuses."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -11,7 +11,7 @@ from core.run.events import Note, PhaseEnded, Ranked
 from core.run.recorder import Recorder
 from core.run.state import Run
 from core.run.transitions import with_batch
-from core.stages.embedding.cascade import next_rows
+from core.stages.embedding.cascade import candidate_rows
 from core.stages.embedding.embedding_calls import embed_rows
 from core.stages.rank import rank
 from core.stages.time_budget import UNLIMITED, TimeBudget
@@ -31,7 +31,7 @@ async def settle(
     while index := waiting_index(recorder.run, ports):
         pages = recorder.run.pages
         ranking = await asyncio.to_thread(rank, question, index, knobs, pages)
-        rows = await asyncio.to_thread(next_rows, question, index, ranking, knobs, pages)
+        rows = await asyncio.to_thread(candidate_rows, question, index, ranking, knobs, pages)
         if not len(rows):
             return
         try:

@@ -26,9 +26,9 @@ from core.run.transitions import index_event
 from core.stages.answer import AnswerBrokeOff, answer
 from core.stages.check import check
 from core.stages.chunk import chunk
-from core.stages.conversation.pages_in_hand import unread, with_pages_in_hand
+from core.stages.conversation.known_pages import unread, with_known_pages
 from core.stages.egress import admitted_history, admitted_reranking, admitted_sources, embeddable_pages
-from core.stages.embedding.cascade import First, cascades, early_limit, first_rows
+from core.stages.embedding.cascade import First, cascades, early_budget, initial_rows
 from core.stages.embedding.language_choice import embed_in_one_space
 from core.stages.partial_results import written_so_far
 from core.stages.plan import plan
@@ -62,7 +62,7 @@ async def find_passages(  # noqa: PLR0917  # what a run is made of, in one order
     planned = plan(question, knobs.plan, ports.chat, emit, queries)
     hits = search(planned, knobs.search, ports.search, emit)
     pages = read(unread(hits, recorder.run), knobs.read, ports.web, ports.extract, emit, budget)
-    await index_and_rank(question, with_pages_in_hand(recorder, pages), knobs, ports, recorder, budget)
+    await index_and_rank(question, with_known_pages(recorder, pages), knobs, ports, recorder, budget)
 
 
 async def index_and_rank(  # noqa: PLR0917
@@ -113,9 +113,9 @@ def _first_embedded(question: str, recorder: Recorder) -> First:
     """Return the passages to embed first, with a limit. It applies while pages are missing."""
 
     def rows(passages: tuple[Passage, ...], complete: bool) -> Rows:
-        return first_rows(question, passages, recorder.run.pages, keep=complete)
+        return initial_rows(question, passages, recorder.run.pages, keep=complete)
 
-    return First(rows, lambda: early_limit(recorder.run))
+    return First(rows, lambda: early_budget(recorder.run))
 
 
 async def rank_index(  # noqa: PLR0917

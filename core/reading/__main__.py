@@ -16,7 +16,7 @@ from typing import Any
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
 from core.reading.memory import limit_process, limit_request
-from core.reading.replies import Reply, Verdict, packed_reply
+from core.reading.replies import Reply, Verdict, encode_reply
 from core.reading.why_not import Absence, why_not_in_article
 from core.sandbox import confine
 from core.sandbox.frames import read_frame, reply_stream, write_frame
@@ -34,7 +34,7 @@ def main(megabytes: int, read: Read = extract, *, with_landlock: bool = True) ->
     _warm_up()  # before the confinement, as nothing foreign is read, and libraries probe the system on import
     confinement = confine(keep=(replies.fileno(),), with_landlock=with_landlock)
     limit_process(megabytes)
-    write_frame(replies, *packed_reply(confinement))
+    write_frame(replies, *encode_reply(confinement))
     article = functools.partial(_article, read)
     while (frame := read_frame(requests)) is not None:
         header, body = json.loads(frame[0]), frame[1]
@@ -46,7 +46,7 @@ def main(megabytes: int, read: Read = extract, *, with_landlock: bool = True) ->
         limit_request("", 0, megabytes)
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        write_frame(replies, *packed_reply(reply))
+        write_frame(replies, *encode_reply(reply))
 
 
 def _answer(work: Callable[[dict[str, Any], bytes], Reply], header: dict[str, Any], body: bytes) -> Reply:

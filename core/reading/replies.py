@@ -64,7 +64,7 @@ or a page as a PNG.
 """
 
 
-def packed_reply(reply: Reply) -> Frame:
+def encode_reply(reply: Reply) -> Frame:
     """The frame of a reply. Texts of an article are valid UTF-8, as `within_limits` leaves them."""
     match reply:
         case bytes():

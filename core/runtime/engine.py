@@ -20,7 +20,7 @@ from core.adapters.web.demo_pages import DemoWeb, RoutedWeb
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
-from core.config.access import NO_ACCESS, Access, Admission
+from core.config.access import NO_ACCESS, Access, AccessPolicy
 from core.config.egress import EVERY_COLLECTION, EgressPolicy, searched_origins
 from core.config.knobs import Knobs, SearchKnobs
 from core.config.memory import memory_budget
@@ -35,7 +35,7 @@ from core.runtime.choices.searches import Searches
 from core.runtime.engine_parts import EnginePart
 from core.runtime.features import features
 from core.runtime.logs import redact
-from core.sandbox.process import share_arenas
+from core.sandbox.process import limit_malloc_arenas
 from core.storage.price_file import PriceFile
 
 P = TypeVar("P", bound=EnginePart)
@@ -51,9 +51,9 @@ class Engine(AbstractAsyncContextManager["Engine"]):
 
     def __init__(self, settings: Settings) -> None:
         """Create the engine without starting its parts."""
-        share_arenas()
+        limit_malloc_arenas()
         self.settings = settings
-        self.admission = Admission(settings)
+        self.admission = AccessPolicy(settings)
         self.egress = EgressPolicy.from_settings(settings)
         self.prices = PriceFile(settings.folder, self.egress)
         self.memory = memory_budget(settings.memory_megabytes, settings.workers or os.cpu_count() or 1)

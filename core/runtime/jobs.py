@@ -45,7 +45,7 @@ class Job:
         """Whether the latest work embeds waiting passages. Any other work ends it."""
         self.watched = 0.0
         """When somebody last called `is_filling`, on the monotonic clock."""
-        self.filled_nothing = False
+        self.made_no_progress = False
         """Whether the latest filling ended by itself without embedding a passage."""
         self.quote = asyncio.Event()
         """Set on the loop to quote sources, see `Ports.quote`."""
@@ -70,7 +70,7 @@ class Job:
         return self.live and (self.run is self._given or self.run.live)
 
     @property
-    def kept_before(self) -> bool:
+    def was_cancelled(self) -> bool:
         """Whether stopped work has left the earlier run, which has other knobs."""
         return not self.pending and self.run.error is None and self.run.knobs != self.target_knobs
 
@@ -146,7 +146,7 @@ class Job:
             self.run = replace(self.run, status=RunStatus.FAILED, error=pipeline.failure(error))
         before, after = self._given.index, self.run.index
         none_embedded = before is not None and after is not None and len(before.waiting) == len(after.waiting)
-        self.filled_nothing = self.fills and not task.cancelled() and none_embedded
+        self.made_no_progress = self.fills and not task.cancelled() and none_embedded
         self.release()
         for observe in self.observers:
             observe(None, self.run)

@@ -24,7 +24,7 @@ ACCOUNTS = 10_000
 """The most accounts in memory. The least recently used is evicted first."""
 
 
-class Spent(NamedTuple):
+class TokenTotals(NamedTuple):
     """The tokens and dollars of model calls."""
 
     tokens: int = 0
@@ -32,7 +32,7 @@ class Spent(NamedTuple):
     """Dollars of calls with a known price."""
 
 
-FIRST_WORK = Spent(10_000, 0.1)
+FIRST_WORK = TokenTotals(10_000, 0.1)
 """The expected use of a person's first work: a run of the defaults with a margin."""
 _REMEMBERED = 20
 """The number of recent works. The next work is expected to use as much as their largest."""
@@ -43,9 +43,9 @@ class _Account:
     """The usage of one person: times of runs, and model calls with their times."""
 
     runs: deque[float] = field(default_factory=deque)
-    calls: deque[tuple[float, Spent]] = field(default_factory=deque)
+    calls: deque[tuple[float, TokenTotals]] = field(default_factory=deque)
     under_way: set[Work] = field(default_factory=set)
-    ended: deque[Spent] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    ended: deque[TokenTotals] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     """The usage of recent works that used anything."""
 
 
@@ -57,7 +57,7 @@ class Work:
 
     def __init__(self, quotas: Quotas, subject: str, expected_tokens: int = 0) -> None:
         self.expected_tokens = expected_tokens
-        self.reserved = self.spent = Spent()
+        self.reserved = self.spent = TokenTotals()
         self._quotas, self._subject = quotas, subject
 
     def __enter__(self) -> Self:
@@ -69,12 +69,12 @@ class Work:
         self._quotas.end(self._subject, self)
 
     @property
-    def outstanding(self) -> Spent:
+    def outstanding(self) -> TokenTotals:
         """The reserved amount that is not spent yet."""
         tokens, dollars = (
             max(0, most - spent) for most, spent in zip(self.reserved, self.spent, strict=True)
         )
-        return Spent(int(tokens), dollars)
+        return TokenTotals(int(tokens), dollars)
 
     def charge(self, event: Event) -> None:
         """Count a model call with `Quotas.charge`."""
@@ -146,7 +146,7 @@ class Quotas:
         with self._lock:
             self._refuse_without_budget(self._account(subject))
 
-    def spent(self, subject: str) -> Spent:
+    def spent(self, subject: str) -> TokenTotals:
         """Return what the subject spent within 24 hours."""
         with self._lock:
             return _total([spent for _, spent in self._account(subject).calls])
@@ -167,10 +167,10 @@ class Quotas:
             account = self._account(subject)
             self._refuse_without_budget(account)
             largest = [max(amounts) for amounts in zip(*(account.ended or [FIRST_WORK]), strict=True)]
-            expected = Spent(max(int(largest[0]), work.expected_tokens), largest[1])
+            expected = TokenTotals(max(int(largest[0]), work.expected_tokens), largest[1])
             used = _total([spent for _, spent in account.calls])
             outstanding = _total([other.outstanding for other in account.under_way])
-            limits = Spent(self.tokens_per_day, self.dollars_per_day)
+            limits = TokenTotals(self.tokens_per_day, self.dollars_per_day)
             left = [limit - a - b for limit, a, b in zip(limits, used, outstanding, strict=True)]
             if any(limit and rest <= 0 for limit, rest in zip(limits, left, strict=True)):
                 raise LimitReached(
@@ -181,7 +181,7 @@ class Quotas:
                 min(amount, rest) if limit else amount
                 for limit, rest, amount in zip(limits, left, expected, strict=True)
             ]
-            work.reserved = Spent(int(reserved[0]), reserved[1])
+            work.reserved = TokenTotals(int(reserved[0]), reserved[1])
             account.under_way.add(work)
 
     def end(self, subject: str, work: Work) -> None:
@@ -198,7 +198,7 @@ class Quotas:
             case ModelUsed(usage=usage) if not usage.local:
                 dollars = (self._prices().cost(usage) or Cost(0)).dollars
                 with self._lock:
-                    spent = Spent(usage.tokens.total_tokens, dollars)
+                    spent = TokenTotals(usage.tokens.total_tokens, dollars)
                     self._account(subject).calls.append((self._clock(), spent))
                     if work:
                         work.spent = _total([work.spent, spent])
@@ -237,9 +237,9 @@ class Quotas:
         return account
 
 
-def _total(amounts: Iterable[Spent]) -> Spent:
+def _total(amounts: Iterable[TokenTotals]) -> TokenTotals:
     listed = list(amounts)
-    return Spent(sum(spent.tokens for spent in listed), sum(spent.dollars for spent in listed))
+    return TokenTotals(sum(spent.tokens for spent in listed), sum(spent.dollars for spent in listed))
 
 
 def _duration(seconds: float) -> str:

@@ -118,7 +118,7 @@ class StoredWork:
         Computed vectors stay.
         """
         job = None if is_link(run_id) else self._jobs.get(run_id)
-        if job is None or job.run.live or job.live or job.filled_nothing or not is_incomplete(job.run):
+        if job is None or job.run.live or job.live or job.made_no_progress or not is_incomplete(job.run):
             return
         if job.claim(wait=0, fills=True):
             job.access, job.target_knobs = access, job.run.knobs

@@ -55,7 +55,7 @@ def memory_is_hidden() -> bool:
     return call("prctl", _IS_DUMPABLE, 0, 0, 0, 0) != 1
 
 
-def share_arenas() -> None:
+def limit_malloc_arenas() -> None:
     """Limit this process to two malloc arenas of glibc.
 
     The default is eight per core, and each arena keeps the memory that its threads once needed.

@@ -197,7 +197,7 @@ async def _best_first(
                 arriving.result()
                 work.in_hand, work.complete = folded(_ordered(work, page_order)), True
             if not work.complete:
-                if first.early_limit() < len(work.sent) + size:
+                if first.early_budget() < len(work.sent) + size:
                     await arrived.wait()
                     continue
                 work.in_hand = tuple(work.passages)

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.features.evaluate.services.work_folders import WorkFolders
+from core.features.evaluate.services.task_store import TaskStore
 from core.text.markdown.safe_markdown import markdown_label
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ def undo_button(stack: str, undo: Callable[[Any], object], *, key: str) -> None:
 
 
 def delete_button(
-    folders: WorkFolders[Any], name: str, title: str, *, key: str, deleted: str, parameter: str
+    folders: TaskStore[Any], name: str, title: str, *, key: str, deleted: str, parameter: str
 ) -> None:
     """Draw the button that deletes an experiment or evaluation.
 
@@ -67,9 +67,7 @@ def delete_button(
     button("Delete", "delete", delete, key=key, type="tertiary")
 
 
-def deleted_offer(
-    folders: WorkFolders[Any], show: Callable[[str], object], *, key: str, deleted: str
-) -> None:
+def deleted_offer(folders: TaskStore[Any], show: Callable[[str], object], *, key: str, deleted: str) -> None:
     """Offer to restore the last deleted work, then `show` it."""
     name, title = st.session_state.get(f"{deleted}_last") or ("", "")
     if not folders.is_restorable(name):

@@ -6,7 +6,7 @@ from core.model import Author, Query
 from core.run import events as e
 from core.run.repeat import repeat
 from core.run.state import Run
-from core.stages.conversation.pages_in_hand import PAGES_IN_HAND
+from core.stages.conversation.known_pages import PAGES_IN_HAND
 from tests.samples import records, until
 
 

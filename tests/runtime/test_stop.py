@@ -306,7 +306,7 @@ def test_while_retuning_the_ranking_before_it_returns(world: World) -> None:
     world.runs.retuning.stop("session")
     gate.open()
     until(lambda: not job.live)
-    assert job.kept_before
+    assert job.was_cancelled
     assert job.run.knobs == done.knobs
     assert world.runs.retuning.start("session", done.id, knobs) is job, (
         "what was stopped does not begin again by itself"
@@ -333,7 +333,7 @@ def test_bm25_does_not_wait_for_the_vectors_of_other_passages(world: World) -> N
     world.runs.retuning.stop("session")
     gate.open()
     until(lambda: not job.live)
-    assert not job.kept_before
+    assert not job.was_cancelled
     assert job.run.knobs == knobs
     assert ranked_texts(job.run) == ranked_texts(early), "the ranking that is there is not taken back"
     again = world.runs.retuning.start("other", done.id, knobs)

@@ -20,8 +20,8 @@ from core.errors import EmbedFailed, OpenQueryError
 from core.features.evaluate.data_sets.corpus import Corpus, Vectors, build_corpus, document_pages
 from core.features.evaluate.data_sets.data_set import DataSet, Question
 from core.features.evaluate.experiment_state import SweepPhase, SweepProgress
+from core.features.evaluate.failing_ports import StrictRerank, WatchedEmbed, require_reranker
 from core.features.evaluate.metrics.retrieval_metrics import measure_ranking
-from core.features.evaluate.strict_ports import StrictRerank, WatchedEmbed, require_reranker
 from core.features.evaluate.sweep import fewest_changes_first, name_of
 from core.model import Index
 from core.ports import Embed, Rerank

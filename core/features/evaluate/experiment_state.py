@@ -111,7 +111,7 @@ class ExperimentStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptWork:
+class StoredTask:
     """Background work with its own folder, and its state."""
 
     id: str
@@ -127,7 +127,7 @@ class KeptWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Experiment(KeptWork):
+class Experiment(StoredTask):
     """The plan and progress of an experiment. `Experiments.results` reads the results."""
 
     data: str

@@ -21,7 +21,7 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
 """The code of a language. Other tools also write its name."""
 
 
-class LibraryWeb:
+class CollectionFetcher:
     """The `Web` port for URLs of passages. All other URLs go to `web`."""
 
     def __init__(self, collections: SearchableCollections, web: Web) -> None:
@@ -62,7 +62,7 @@ class LibraryWeb:
         )
 
 
-class LibraryExtract:
+class CollectionExtract:
     """The `Extract` port for passages, whose text is already extracted.
 
     All other documents go to `extract`.

@@ -8,8 +8,8 @@ from core.errors import BadInput
 from core.features.share.answer_export import answer_document
 from core.features.share.answer_page import answer_page
 from core.features.share.bibliography import bibtex, csl_json, ris
+from core.features.share.html_export import html_export
 from core.features.share.notebook_file import notebook_file
-from core.features.share.one_file import one_file
 from core.features.share.references import Reference, references
 from core.features.share.tables import hits_parquet, pages_parquet, passages_csv, passages_parquet
 from core.features.share.without_texts import without_texts
@@ -69,11 +69,11 @@ FORMATS: Mapping[str, Format] = {
         "text/markdown",
         lambda recorded, prices: encodable(answer_document(recorded.run, prices)).encode(),
     ),
-    ".html": Format("Run in one file", "text/html", _of_run(lambda run: one_file(run).encode())),
+    ".html": Format("Run in one file", "text/html", _of_run(lambda run: html_export(run).encode())),
     ".excerpts.html": Format(
         "Run in one file, without full texts",
         "text/html",
-        _of_run(lambda run: one_file(run, full_texts=False).encode()),
+        _of_run(lambda run: html_export(run, full_texts=False).encode()),
     ),
     ".ipynb": Format(
         "Notebook that opens the bundle beside it", "application/x-ipynb+json", _of_run(notebook_file)

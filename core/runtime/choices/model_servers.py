@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from core.adapters.models.model_file import ModelFile, ModelUse, is_model_file
 from core.adapters.models.model_http import host_of
 from core.adapters.models.openai_chat import NoModelList, list_local_models
-from core.config.access import NO_ACCESS, Access, Admission
+from core.config.access import NO_ACCESS, Access, AccessPolicy
 from core.config.settings import LOCAL, OPENAI, OPENROUTER, Settings
 from core.errors import BadInput, EmbedFailed
 from core.runtime.choices.model_lists import LIST_SECONDS, ModelLists
@@ -46,7 +46,7 @@ LOCAL_EMBEDDER = ModelServer(base_url="", api_key=None, model=LOCAL)
 class ModelServers:
     """Chooses a model server, and lists its models."""
 
-    def __init__(self, settings: Settings, admission: Admission) -> None:
+    def __init__(self, settings: Settings, admission: AccessPolicy) -> None:
         self._settings = settings
         self._admission = admission
         self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())

@@ -9,7 +9,7 @@ from core.adapters.search.demo_search import DemoSearch
 from core.adapters.search.searxng import SearxNG
 from core.adapters.search.searxng_reply import Instances
 from core.adapters.search.within_sites import WithinSites
-from core.config.access import NO_ACCESS, Access, Admission
+from core.config.access import NO_ACCESS, Access, AccessPolicy
 from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.config.settings import HANDBOOK, Settings
 from core.errors import SearchFailed
@@ -37,7 +37,7 @@ class Searches:
     def __init__(
         self,
         settings: Settings,
-        admission: Admission,
+        admission: AccessPolicy,
         client: Callable[[], httpx.AsyncClient],
         multilingual: Callable[[], Embed],
     ) -> None:

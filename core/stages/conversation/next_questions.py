@@ -15,7 +15,7 @@ from core.ports import Chat, Ports
 from core.run.events import Emit, Note
 from core.stages.answering.answer_prompt import source_block
 from core.stages.conversation.coverage import embedded_coverage
-from core.stages.conversation.joined_terms import refers_back
+from core.stages.conversation.term_expansion import refers_back
 from core.stages.metered_models import MeteredChat, read_queries
 from core.stages.rank import sources
 from core.stages.ranking.calibration import calibration_of

@@ -14,7 +14,7 @@ from core.ports import Chat
 from core.run.events import Emit, Note
 from core.stages.answering.answer_prompt import history_blocks
 from core.stages.conversation.history import dropped_note, recent
-from core.stages.conversation.joined_terms import joined_question
+from core.stages.conversation.term_expansion import expanded_question
 from core.stages.metered_models import MeteredChat, read_queries
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
 from core.text.query_parser import QueryReader
@@ -56,7 +56,7 @@ async def standalone_question(
 
     The `history` has the exchanges before it, oldest first. `older` counts still earlier exchanges. The chat model
     writes the question. Without a model, or if its reply is empty, too long, too late, a refusal or an error, the
-    follow-up is joined with the terms that it lacks (`joined_question`), and `note` gives the reason. A history longer
+    follow-up is joined with the terms that it lacks (`expanded_question`), and `note` gives the reason. A history longer
     than `HISTORY_TOKENS` loses its oldest exchanges, which is a `Note`. Never raises `ChatFailed`.
 
     Raises:
@@ -83,7 +83,7 @@ async def standalone_question(
             trouble = f"{chat.identity} did not rewrite the follow-up in time."
         except ChatFailed as error:
             trouble = f"The follow-up could not be rewritten: {error}"
-    text = one_line(joined_question(follow_up, exchanges), QUESTION_LIMIT)
+    text = one_line(expanded_question(follow_up, exchanges), QUESTION_LIMIT)
     outcome = (
         "The question stands as you typed it."
         if text == follow_up

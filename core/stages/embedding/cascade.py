@@ -39,7 +39,7 @@ class First:
 
     The second argument says whether these are all passages of the index.
     """
-    early_limit: Callable[[], int]
+    early_budget: Callable[[], int]
     """Returns the maximum number to embed while pages are missing, which may have better passages."""
 
 
@@ -52,7 +52,7 @@ def cascades(embed: EmbedKnobs, rank: RankKnobs, port: Embed) -> bool:
     return is_local and not embed.everything_first and not _needs_all(rank)
 
 
-def first_rows(
+def initial_rows(
     question: str, passages: tuple[Passage, ...], pages: Mapping[str, Page] = NO_PAGES, *, keep: bool = True
 ) -> Rows:
     """Choose the rows that are embedded first. They are the best `FIRST` rows by BM25, or all rows if there are fewer.
@@ -62,7 +62,7 @@ def first_rows(
     return best_first(bm25(question, passages, pages, keep=keep))[:FIRST]
 
 
-def early_limit(run: Run) -> int:
+def early_budget(run: Run) -> int:
     """Limit the passages to embed while pages are missing.
 
     The limit is `FIRST` times the share of the expected pages that were read or skipped. Searches without a reply are
@@ -72,7 +72,7 @@ def early_limit(run: Run) -> int:
     return min(FIRST, FIRST * ended // max(len(run.hits) * len(run.queries), 1))
 
 
-def next_rows(
+def candidate_rows(
     question: str, index: Index, ranking: Ranking, knobs: RankKnobs, pages: Mapping[str, Page]
 ) -> Rows:
     """Choose the rows to embed next, highest expected cosine first.

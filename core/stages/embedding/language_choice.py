@@ -127,7 +127,7 @@ class _Languages:
             others = first.rows(passages, complete)
             return np.concatenate([np.flatnonzero(is_foreign), others[~is_foreign[others]]])
 
-        return First(rows, lambda: first.early_limit() + foreign_count)
+        return First(rows, lambda: first.early_budget() + foreign_count)
 
     async def suggest_across(self, arrived: Replayed[tuple[Passage, ...]], usual: Embed) -> bool:
         """Check whether the first page suggests the multilingual embedder.
@@ -138,7 +138,7 @@ class _Languages:
             return False
         async with aclosing(arrived.items()) as items:
             first = await anext(items, ())
-        return reads_across(self.question, first, self.pages(), self.across, _SAME_LANGUAGE_ON_A_PAGE)
+        return needs_multilingual(self.question, first, self.pages(), self.across, _SAME_LANGUAGE_ON_A_PAGE)
 
     async def ask_for_across(self, arrived: Replayed[tuple[Passage, ...]]) -> bool:
         """Check whether the pages need the multilingual embedder.
@@ -158,11 +158,11 @@ class _Languages:
     async def ask(self, passages: Sequence[Passage]) -> bool:
         """Check whether these passages need the multilingual embedder."""
         return await asyncio.to_thread(
-            reads_across, self.question, tuple(passages), self.pages(), self.across
+            needs_multilingual, self.question, tuple(passages), self.pages(), self.across
         )
 
 
-def reads_across(
+def needs_multilingual(
     question: str,
     passages: Sequence[Passage],
     pages: Mapping[str, Page],

@@ -42,7 +42,7 @@ def status_line(run: Run, tuned: Run, job: Job | None, now: float) -> None:
             _retuning(job)
         elif tuned is not run and tuned.error:
             st.error(markdown_label(tuned.error.message, 400), icon=":material/error:")
-        elif job is not None and job.kept_before:
+        elif job is not None and job.was_cancelled:
             _kept(tuned)
         elif offer := answer_offer(run):
             _offer(run, tuned, offer)

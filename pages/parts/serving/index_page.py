@@ -107,7 +107,7 @@ def _packed(script: str) -> bytes:
     return gzip.compress((SCRIPTS / script).read_bytes(), 6, mtime=0)
 
 
-class PackedScripts:
+class PrecompressedScripts:
     """ASGI middleware that serves Streamlit's scripts with gzip. Other browsers get them uncompressed."""
 
     def __init__(self, app: ASGIApp) -> None:

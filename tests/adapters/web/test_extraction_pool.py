@@ -20,7 +20,7 @@ from core.model import Article, Document, Extractor, SkipReason, StructureKind, 
 from core.reading import extract
 from core.reading.article_limits import MAX_PAGES, SHORT_LIMIT, within_limits
 from core.reading.normalization import MAX_CHARACTERS
-from core.reading.replies import BODY_LIMIT, HEAD_LIMIT, packed_reply, read_reply
+from core.reading.replies import BODY_LIMIT, HEAD_LIMIT, encode_reply, read_reply
 from core.run.page_request import Requester, page_request
 from core.sandbox import Confinement
 from core.sandbox.frames import packed
@@ -310,7 +310,7 @@ async def test_a_process_is_ready_for_a_run_that_has_none_and_one_that_ended_is_
         assert len(pool.pids - ready) == 1
 
 
-READY = packed_reply(Confinement(()))
+READY = encode_reply(Confinement(()))
 ARTICLE = Article(
     text="Kettles boil.",
     extractor="",
@@ -319,7 +319,7 @@ ARTICLE = Article(
     structures=((0, 3, StructureKind.TABLE), (3, 9, StructureKind.CODE)),
     kept=((1, 4), (8, 9)),
 )
-ARTICLE_HEAD, ARTICLE_BODY = packed_reply(ARTICLE)
+ARTICLE_HEAD, ARTICLE_BODY = encode_reply(ARTICLE)
 
 
 def numbers(*row: int) -> bytes:
@@ -386,9 +386,9 @@ async def taken_over(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[
         (with_number(-13, 14), ARTICLE_BODY),
         (with_number(-17, 3), ARTICLE_BODY),
         (with_number(-20, 2**32 - 1), ARTICLE_BODY),
-        packed_reply(Article(text="a" * (MAX_CHARACTERS + 1), extractor="")),
-        packed_reply(Article(text="a", extractor="", title="a" * (SHORT_LIMIT + 1))),
-        packed_reply(Article(text="a", extractor="", page_starts=(0,) * (MAX_PAGES + 1))),
+        encode_reply(Article(text="a" * (MAX_CHARACTERS + 1), extractor="")),
+        encode_reply(Article(text="a", extractor="", title="a" * (SHORT_LIMIT + 1))),
+        encode_reply(Article(text="a", extractor="", page_starts=(0,) * (MAX_PAGES + 1))),
         (bytes(HEAD_LIMIT + 4), b""),
         (b"", bytes(BODY_LIMIT + 1)),
     ],
@@ -421,7 +421,7 @@ async def test_the_longest_reply_holds_the_loop_up_for_a_moment_and_costs_a_smal
     tmp_path: Path,
 ) -> None:
     text = "🫖" * MAX_CHARACTERS
-    reply = packed_reply(Article(text=text, extractor="", page_starts=tuple(range(MAX_PAGES))))
+    reply = encode_reply(Article(text=text, extractor="", page_starts=tuple(range(MAX_PAGES))))
     longest, ended = 0.0, asyncio.Event()
 
     async def watch() -> None:
@@ -459,7 +459,7 @@ async def test_foreign_text_is_made_valid_where_it_enters() -> None:
     )
     assert (article.text, article.title, article.hidden) == ("a\ufffdb", "🫖", "\ufffd")
     assert article.sections == ((1, "\ufffd"),)
-    assert read_reply(*packed_reply(article)) == article
+    assert read_reply(*encode_reply(article)) == article
 
 
 async def test_a_page_of_a_pdf_is_drawn_and_a_missing_one_is_not(workers: ExtractionPool) -> None:

@@ -14,13 +14,13 @@ from core.model import FILLING, Article, Index, InjectionKind, InjectionSign, Pa
 from core.ports import Chat, Ports
 from core.run.events import Event, ModelUsed, Note
 from core.stages.conversation.coverage import embedded_coverage
-from core.stages.conversation.joined_terms import refers_back
 from core.stages.conversation.next_questions import (
     LENGTH_LIMIT,
     next_questions,
     next_questions_prompt,
     written_next_questions,
 )
+from core.stages.conversation.term_expansion import refers_back
 from core.stages.rank import rank
 from tests.services.openai_server import FakeOpenAI, streamed
 from tests.stages.fakes import ScriptedChat, WordEmbed, source

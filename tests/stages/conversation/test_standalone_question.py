@@ -11,12 +11,12 @@ from core.errors import BadInput, ChatFailed
 from core.model import Exchange, Message, Phase, StreamChunk
 from core.run.events import Event, ModelUsed, Note
 from core.stages.conversation.history import dropped_note, recent
-from core.stages.conversation.joined_terms import joined_question
 from core.stages.conversation.standalone_question import (
     StandaloneQuestion,
     rewrite_prompt,
     standalone_question,
 )
+from core.stages.conversation.term_expansion import expanded_question
 from tests.growth import LINEAR, growth, repeated
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 from tests.stages.fakes import ScriptedChat
@@ -226,7 +226,7 @@ def test_joining_takes_time_in_proportion_to_the_answer(piece: str) -> None:
     made = repeated(piece)
     assert (
         growth(
-            lambda n: [exchange("What is it?", made(n))], lambda h: joined_question("Why?", h), 5000, 40_000
+            lambda n: [exchange("What is it?", made(n))], lambda h: expanded_question("Why?", h), 5000, 40_000
         )
         < LINEAR
     )

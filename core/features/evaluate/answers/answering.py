@@ -11,6 +11,7 @@ from core.config.knobs import Knobs
 from core.errors import OpenQueryError
 from core.features.evaluate.data_sets.corpus import Corpus, build_corpus, document_pages
 from core.features.evaluate.data_sets.data_set import DataSet, Question
+from core.features.evaluate.failing_ports import StrictEmbed, StrictRerank, require_reranker
 from core.features.evaluate.metrics import answer_metrics
 from core.features.evaluate.metrics.metric_help import (
     ANSWERED,
@@ -21,7 +22,6 @@ from core.features.evaluate.metrics.metric_help import (
     REFUSED,
     TOKEN_F1,
 )
-from core.features.evaluate.strict_ports import StrictEmbed, StrictRerank, require_reranker
 from core.methods.phases import answer_and_check, rank_index
 from core.model import AnswerKind
 from core.ports import Embed, Ports

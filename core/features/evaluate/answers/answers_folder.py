@@ -28,7 +28,7 @@ from core.features.evaluate.answers.judged_answers import (
 )
 from core.features.evaluate.data_sets.data_set import DataSet
 from core.features.evaluate.data_sets.source import Source
-from core.features.evaluate.experiment_state import KeptWork
+from core.features.evaluate.experiment_state import StoredTask
 from core.features.evaluate.metrics.metric_help import ENTAILED
 from core.features.evaluate.record_file import RecordFile, RecordHeader
 from core.features.evaluate.statistics.significance import (
@@ -241,7 +241,7 @@ class AnswerPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerEvaluation(KeptWork):
+class AnswerEvaluation(StoredTask):
     """An evaluation of answers with its progress."""
 
     plan: AnswerPlan

@@ -16,7 +16,7 @@ from core.model import Article, Index, Page, Passage
 from core.model.passage_urls import document_url
 from core.ports import Embed
 from core.stages.chunk import folded, passages_of
-from core.stages.embedding.language_choice import reads_across
+from core.stages.embedding.language_choice import needs_multilingual
 from core.stages.streams import collected, map_in_order, stream
 from core.text.language import page_language
 
@@ -120,7 +120,7 @@ def reads_data_across(data: DataSet, across: Embed | None) -> bool:
     passages = document_passages(pages, ChunkKnobs())
     questions = data.questions[:: len(data.questions) // _QUESTIONS + 1]
     return (
-        sum(reads_across(question.text, passages, pages, across) for question in questions)
+        sum(needs_multilingual(question.text, passages, pages, across) for question in questions)
         > len(questions) / 2
     )
 

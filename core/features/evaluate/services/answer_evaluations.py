@@ -32,7 +32,7 @@ from core.features.evaluate.data_sets.corpus import reads_data_across
 from core.features.evaluate.data_sets.data_set import DataSet
 from core.features.evaluate.experiment_state import ExperimentStatus
 from core.features.evaluate.services.sweep_workers import sweep_reranker
-from core.features.evaluate.services.work_folders import PLAN, Work, WorkFolders
+from core.features.evaluate.services.task_store import PLAN, TaskStore, Work
 from core.features.evaluate.sweep import name_of
 from core.model import Phase
 from core.ports import Ports
@@ -49,7 +49,7 @@ MOST_REPEATS = 20
 """The most times that a claim can be judged."""
 
 
-class AnswerEvaluations(WorkFolders[AnswerEvaluation]):
+class AnswerEvaluations(TaskStore[AnswerEvaluation]):
     """Start, stop, continue and look up evaluations of answers. Every method may be called from any thread."""
 
     def __init__(self, loop: BackgroundLoop, engine: Engine, data: AvailableDataSets, quotas: Quotas) -> None:

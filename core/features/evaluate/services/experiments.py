@@ -18,6 +18,7 @@ from core.errors import BadInput
 from core.features.evaluate.data_sets.available import AvailableDataSets
 from core.features.evaluate.experiment import run_experiment
 from core.features.evaluate.experiment_state import Experiment, ExperimentStatus, SweepProgress
+from core.features.evaluate.failing_ports import require_reranker
 from core.features.evaluate.results import Results
 from core.features.evaluate.results_folder import FILE, ResultsFolder, read_results
 from core.features.evaluate.services.experiment_questions import ExperimentQuestions
@@ -28,8 +29,7 @@ from core.features.evaluate.services.sweep_workers import (
     sweep_reranker,
     sweep_workers,
 )
-from core.features.evaluate.services.work_folders import PLAN, Work, WorkFolders
-from core.features.evaluate.strict_ports import require_reranker
+from core.features.evaluate.services.task_store import PLAN, TaskStore, Work
 from core.features.evaluate.sweep import name_of, settings
 from core.features.evaluate.sweep_cost import DataSetSummary, SweepCost, sweep_cost
 from core.model import Unreadable
@@ -68,7 +68,7 @@ _NICENESS = 10
 """The niceness of experiments, which lets visitors' pages run first."""
 
 
-class Experiments(WorkFolders[Experiment]):
+class Experiments(TaskStore[Experiment]):
     """Start, stop, continue and look up experiments. Every method may be called from any thread."""
 
     def __init__(

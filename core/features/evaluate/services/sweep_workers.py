@@ -15,7 +15,7 @@ from core.config.egress import PAGES
 from core.config.knobs import Knobs
 from core.features.evaluate.data_sets.corpus import reads_data_across
 from core.features.evaluate.data_sets.data_set import DataSet
-from core.features.evaluate.strict_ports import require_reranker
+from core.features.evaluate.failing_ports import require_reranker
 from core.features.evaluate.sweep_cost import SweepModels
 from core.ports import Rerank
 from core.runtime.engine import Engine

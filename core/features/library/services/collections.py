@@ -1,7 +1,7 @@
 """Choose the collections that a run searches and reads."""
 
 from core.adapters.models.model_http import plain_key
-from core.config.access import Access, Admission
+from core.config.access import Access, AccessPolicy
 from core.config.settings import Settings
 from core.features.library.qdrant.edge_collections import EdgeCollections
 from core.features.library.qdrant.server_collections import ServerCollections
@@ -25,7 +25,7 @@ class CollectionChoice:
     """The collections of the operator's database, visitors' servers and session files."""
 
     def __init__(
-        self, settings: Settings, admission: Admission, database: EdgeCollections | ServerCollections
+        self, settings: Settings, admission: AccessPolicy, database: EdgeCollections | ServerCollections
     ) -> None:
         self._settings, self._admission = settings, admission
         self.operators = SearchableCollections(database)

@@ -17,7 +17,7 @@ from core.config.clusters import CLUSTER
 from core.config.knobs import Knobs, Origin
 from core.config.run_knobs import Method
 from core.errors import BadInput, LibraryFailed
-from core.features.library.passage_documents import LibraryExtract, LibraryWeb
+from core.features.library.passage_documents import CollectionExtract, CollectionFetcher
 from core.features.library.qdrant.edge_collections import EdgeCollections
 from core.features.library.qdrant.server_collections import ServerCollections
 from core.features.library.search_ports import LibrarySearch, SearchableCollections, WebAndLibrary
@@ -106,8 +106,8 @@ class LibraryConnections:
         return replace(
             ports,
             search=search,
-            web=LibraryWeb(searchable, ports.web),
-            extract=LibraryExtract(ports.extract),
+            web=CollectionFetcher(searchable, ports.web),
+            extract=CollectionExtract(ports.extract),
             library=in_collections if agents else None,
         )
 

@@ -10,7 +10,7 @@ from core.cli.shared_arguments import settings_of
 from core.config.settings import Settings
 from core.errors import StoreFailed
 from core.features.share.formats import ending_of, export
-from core.features.share.one_file import check_file, is_one_file
+from core.features.share.html_export import check_file, is_html_export
 from core.run.notices import left_out_notices
 from core.runtime.registry import RunRegistry
 from core.storage.atomic_write import atomic_write
@@ -52,7 +52,7 @@ def open_in_terminal(options: argparse.Namespace) -> int:
     """
     settings = settings_of(options)
     document = read_bounded(options.file)
-    if is_one_file(document):
+    if is_html_export(document):
         check_file(document)
         print_note("Every byte of the file matches its manifest. A browser opens it.")
         return 0

@@ -49,7 +49,7 @@ _UNSPACED_TEXT = re.compile(f"[{UNSPACED}]")
 _LAST_STOPS = " .!?…。！？؟।"
 
 
-def joined_question(follow_up: str, history: Sequence[Exchange]) -> str:
+def expanded_question(follow_up: str, history: Sequence[Exchange]) -> str:
     """Prefix the follow-up with terms of earlier questions. Example: "About chunk overlap: what does it cost?".
 
     The earlier questions are the latest question and, while a question depends on its context too, the question before

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError, disk_failure
-from core.features.evaluate.experiment_state import ExperimentStatus, KeptWork
+from core.features.evaluate.experiment_state import ExperimentStatus, StoredTask
 from core.features.evaluate.record_file import is_being_written
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
 
@@ -46,10 +46,10 @@ class Work:
         return (time.monotonic() - self.began) / since * (steps - done)
 
 
-K = TypeVar("K", bound=KeptWork)
+K = TypeVar("K", bound=StoredTask)
 
 
-class WorkFolders(ABC, Generic[K]):
+class TaskStore(ABC, Generic[K]):
     """Folders with plans, and the work on them in turn. Every method may be called from any thread."""
 
     def __init__(self, loop: BackgroundLoop, folder: Path) -> None:

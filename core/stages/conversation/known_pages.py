@@ -21,7 +21,7 @@ PAGES_IN_HAND = "pages of earlier questions"
 NO_NEW_PAGE = "The searches found no new page."
 
 
-def add_pages_in_hand(earlier: Run, recorder: Recorder) -> None:
+def add_known_pages(earlier: Run, recorder: Recorder) -> None:
     """Add the pages of an earlier run to a new run.
 
     They are the results of a placeholder query, and are not fetched.
@@ -55,7 +55,7 @@ async def unread(hits: AsyncGenerator[Hit], run: Run) -> AsyncGenerator[Hit]:
                 yield hit
 
 
-async def with_pages_in_hand(recorder: Recorder, pages: AsyncGenerator[Page]) -> AsyncGenerator[Page]:
+async def with_known_pages(recorder: Recorder, pages: AsyncGenerator[Page]) -> AsyncGenerator[Page]:
     """Yield the run's known pages, then these pages. At the end, events close the searches that are still open.
 
     If pages are known, a failed search or reading is a note instead of an error. A cancelled run emits no such events,

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from core.errors import BadInput
-from core.features.share.one_file import check_file, one_file
+from core.features.share.html_export import check_file, html_export
 from tests.features.share.synthetic_runs import synthetic_run
 
 MOST_BYTES = 5_000_000
@@ -21,11 +21,11 @@ def parts(html: str) -> dict[str, str]:
 
 
 def test_a_file_of_500_passages_has_at_most_five_megabytes() -> None:
-    assert len(one_file(synthetic_run(500, width=1024)).encode()) <= MOST_BYTES
+    assert len(html_export(synthetic_run(500, width=1024)).encode()) <= MOST_BYTES
 
 
 def test_the_manifest_has_the_digest_of_every_part_and_no_part_holds_a_tag() -> None:
-    found = parts(one_file(synthetic_run(60)))
+    found = parts(html_export(synthetic_run(60)))
     manifest = json.loads(found.pop("manifest"))
     page = manifest["parts"].pop("page")
     assert page != manifest["file"]
@@ -39,16 +39,16 @@ def test_the_manifest_has_the_digest_of_every_part_and_no_part_holds_a_tag() -> 
 def test_full_texts_can_be_left_out_and_the_context_stays() -> None:
     run = synthetic_run(60)
     assert run.index is not None
-    found = parts(one_file(run, full_texts=False))
+    found = parts(html_export(run, full_texts=False))
     pieces = [piece for page in json.loads(found["texts"])["pages"] for _, piece in page["pieces"]]
     held = [any(passage.text in piece for piece in pieces) for passage in run.index.passages]
     assert all(any(source.passage.text in piece for piece in pieces) for source in run.sources)
     assert not all(held)
-    assert parts(one_file(run))["ranking"] == found["ranking"]
+    assert parts(html_export(run))["ranking"] == found["ranking"]
 
 
 def test_every_byte_is_compared_with_the_manifest() -> None:
-    html = one_file(synthetic_run(60)).encode()
+    html = html_export(synthetic_run(60)).encode()
     check_file(html)
     outside = [html.index(b"<meta charset"), html.index(b"<p>This file"), html.index(b"</html>")]
     for place in (*range(0, len(html), len(html) // 50), *outside):
@@ -63,7 +63,7 @@ def test_every_byte_is_compared_with_the_manifest() -> None:
 @pytest.mark.parametrize("signature", ["null", '{"algorithm":"Ed25519","key":"x","signature":"y"}'])
 def test_file_of_an_earlier_version_is_checked_without_its_signature(signature: str) -> None:
     """Earlier versions had one more block, which no digest covered."""
-    html = one_file(synthetic_run(60))
+    html = html_export(synthetic_run(60))
     block = '<script type="application/json" id="part-signature">'
     html = html.replace('<script id="part-script">', f'{block}</script>\n<script id="part-script">')
     emptied = PART.sub(lambda part: part[0].replace(part[2], "") if part[2] else part[0], html)

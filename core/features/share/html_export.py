@@ -41,7 +41,7 @@ _DOCTYPE, _NODES = "<!doctype html>\n", "html HTML"
 FONTS = {"Inter": "inter-latin.woff2", "Source Serif 4": "source-serif-4-latin.woff2"}
 
 
-def one_file(run: Run, *, full_texts: bool = True) -> str:
+def html_export(run: Run, *, full_texts: bool = True) -> str:
     """Return the HTML file of a run in any state.
 
     Without `full_texts`, page texts are reduced to the passages of the context and their surroundings. The other
@@ -97,7 +97,7 @@ def _title(question: str) -> str:
     return f"{question} · OpenQuery run"
 
 
-def is_one_file(document: bytes) -> bool:
+def is_html_export(document: bytes) -> bool:
     """Whether a document looks like the HTML file of a run."""
     return document.startswith(b"<!doctype html>")
 
@@ -157,7 +157,7 @@ def _script() -> str:
 
 @cache
 def _style() -> str:
-    return (ASSETS / "one_file.css").read_text("utf-8")
+    return (ASSETS / "html_export.css").read_text("utf-8")
 
 
 @cache

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from core.config.knobs import RankKnobs
 from core.errors import BadInput
 from core.features.evaluate.labels.qrels import from_qrels
-from core.features.share.one_file import check_file, one_file
+from core.features.share.html_export import check_file, html_export
 from core.model import AnswerFrom, Grade, Turn
 from core.run import events as e
 from core.run.state import Run
@@ -97,13 +97,13 @@ def test_the_file_ranks_as_the_server_does_to_the_last_rank(
 ) -> None:
     dice = random.Random(1)
     settings = [random_knobs(run, dice) for _ in range(settings_tried)]
-    assert differences(opened(one_file(run)), run, settings, ("order", "context", "strategy")) == 0
+    assert differences(opened(html_export(run)), run, settings, ("order", "context", "strategy")) == 0
 
 
 def test_passages_that_wait_for_vectors_count_in_the_file_as_on_the_server(opened: Open) -> None:
     run, dice = synthetic_run(500, waiting=True), random.Random(3)
     settings = [random_knobs(run, dice) for _ in range(SETTINGS // 5)]
-    assert differences(opened(one_file(run)), run, settings, ("order", "context", "strategy")) == 0
+    assert differences(opened(html_export(run)), run, settings, ("order", "context", "strategy")) == 0
 
 
 def test_with_diversity_the_context_is_the_servers_in_98_of_100_settings(
@@ -111,13 +111,15 @@ def test_with_diversity_the_context_is_the_servers_in_98_of_100_settings(
 ) -> None:
     dice = random.Random(2)
     settings = [random_knobs(run, dice, diversity=True) for _ in range(settings_tried)]
-    assert differences(opened(one_file(run)), run, settings, ("context", "strategy")) <= 0.02 * settings_tried
+    assert (
+        differences(opened(html_export(run)), run, settings, ("context", "strategy")) <= 0.02 * settings_tried
+    )
 
 
 @pytest.mark.thorough
 def test_a_large_run_opens_about_as_fast_as_a_small_one(opened: Open) -> None:
     def seconds(size: int) -> float:
-        html = one_file(synthetic_run(size))
+        html = html_export(synthetic_run(size))
         began = time.monotonic()
         expect(opened(html).get_by_role("row")).not_to_have_count(0)
         return time.monotonic() - began
@@ -129,7 +131,7 @@ def test_a_large_run_opens_about_as_fast_as_a_small_one(opened: Open) -> None:
 
 @pytest.mark.thorough
 def test_a_large_run_opens_from_disk_without_a_fault_of_access(opened: Open) -> None:
-    html = one_file(synthetic_run(max(SIZES)))
+    html = html_export(synthetic_run(max(SIZES)))
     for scheme in ("light", "dark"):
         page = opened(html, color_scheme=scheme)
         expect(page.get_by_role("row")).not_to_have_count(0)
@@ -143,20 +145,20 @@ def test_a_large_run_opens_from_disk_without_a_fault_of_access(opened: Open) -> 
 
 
 def test_a_phone_has_one_column_and_no_line_is_wider(opened: Open) -> None:
-    page = opened(one_file(synthetic_run(60)), viewport={"width": 390, "height": 844})
+    page = opened(html_export(synthetic_run(60)), viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert findings(page, "phone") == ()
 
 
 def test_rows_far_down_come_when_they_are_scrolled_to(opened: Open) -> None:
-    page = opened(one_file(synthetic_run(500)))
+    page = opened(html_export(synthetic_run(500)))
     page.locator(".list").evaluate("list => list.scrollTop = list.scrollHeight")
     expect(page.locator(".list tbody tr:not(.space)").last).to_have_attribute("aria-rowindex", "501")
 
 
 def test_knobs_change_sources_citations_and_context_and_go_back(opened: Open) -> None:
     run = synthetic_run(60)
-    page = opened(one_file(run))
+    page = opened(html_export(run))
     shown = page.locator(".srcs").first.locator(".src")
     numbers = [str(source.number) for source in run.sources]
     assert shown.locator(".nbox").all_text_contents() == numbers
@@ -171,7 +173,7 @@ def test_knobs_change_sources_citations_and_context_and_go_back(opened: Open) ->
 
 def test_a_page_is_excluded_where_it_is_read_and_comes_back(opened: Open) -> None:
     run = synthetic_run(60)
-    page = opened(one_file(run))
+    page = opened(html_export(run))
     excluded = run.sources[0].passage.place.page
     titles = [source.title for source in run.sources if source.passage.place.page == excluded]
     page.get_by_role("button", name="Source 1", exact=True).click()
@@ -196,7 +198,7 @@ def test_a_page_is_excluded_where_it_is_read_and_comes_back(opened: Open) -> Non
 
 def test_steps_of_an_agent_and_sections_of_a_report_are_told(opened: Open) -> None:
     run = Run.from_records(records(*EVENTS[:-2]))
-    page = opened(one_file(run))
+    page = opened(html_export(run))
     page.get_by_text("1 step of the agent").click()
     page.get_by_text("find overlap").click()
     steps = page.get_by_role("region", name="Steps of the agent")
@@ -207,14 +209,14 @@ def test_steps_of_an_agent_and_sections_of_a_report_are_told(opened: Open) -> No
     expect(sections.nth(0)).to_contain_text("What is it? 1 source, 40 tokens")
     expect(sections.nth(1)).to_contain_text("Why? It broke.")
     assert findings(page, "steps") == ()
-    page = opened(one_file(run, full_texts=False))
+    page = opened(html_export(run, full_texts=False))
     page.get_by_text("1 step of the agent").click()
     assert page.locator(".told").count() == 0
 
 
 def test_a_citation_opens_its_passage_and_its_label_leaves_as_qrels(opened: Open, tmp_path: Path) -> None:
     run = synthetic_run(60)
-    page = opened(one_file(run))
+    page = opened(html_export(run))
     page.get_by_role("button", name="Source 2", exact=True).click()
     reader = page.get_by_label("Passage reader")
     expect(reader.locator("mark.own")).to_have_text(run.sources[1].passage.text)
@@ -229,7 +231,7 @@ def test_a_citation_opens_its_passage_and_its_label_leaves_as_qrels(opened: Open
 def test_numbers_are_those_of_the_conversation(opened: Open) -> None:
     run = synthetic_run(60)
     sources = tuple(replace(source, number=source.number + 10) for source in run.sources)
-    page = opened(one_file(replace(run, sources=sources, text="It is so [12]. Not so [2].")))
+    page = opened(html_export(replace(run, sources=sources, text="It is so [12]. Not so [2].")))
     page.get_by_role("button", name="Source 12", exact=True).click()
     expect(page.get_by_label("Passage reader").locator("mark.own")).to_have_text(sources[1].passage.text)
     assert page.locator(".ans .cite:visible").all_text_contents() == ["12"]
@@ -238,7 +240,7 @@ def test_numbers_are_those_of_the_conversation(opened: Open) -> None:
 
 @pytest.mark.parametrize("part", ["run", "ranking", "texts", "map", "manifest"])
 def test_one_changed_byte_is_refused_and_told(opened: Open, part: str) -> None:
-    html = one_file(synthetic_run(60))
+    html = html_export(synthetic_run(60))
     begin = html.index(f'id="part-{part}">')
     place = next(
         digit.start() for digit in re.finditer(r"[0-8](?=[0-9])", html) if digit.start() > begin + 60
@@ -266,12 +268,12 @@ def test_one_changed_byte_is_refused_and_told(opened: Open, part: str) -> None:
     ],
 )
 def test_what_stands_around_the_parts_is_compared_too(opened: Open, before: str, after: str) -> None:
-    page = opened(one_file(synthetic_run(60)).replace(before, after, 1))
+    page = opened(html_export(synthetic_run(60)).replace(before, after, 1))
     expect(page.get_by_role("alert")).to_contain_text("What does not match its digest: “page”.")
 
 
 def test_seal_tells_what_the_comparison_proves(opened: Open) -> None:
-    page = opened(one_file(synthetic_run(60)), viewport={"width": 390, "height": 844})
+    page = opened(html_export(synthetic_run(60)), viewport={"width": 390, "height": 844})
     seal = page.locator(".seal")
     expect(seal.locator("summary")).to_have_text(re.compile("^Matches its manifest of [^,]*$"))
     assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -282,7 +284,7 @@ def test_seal_tells_what_the_comparison_proves(opened: Open) -> None:
 
 
 def test_page_claims_nothing_that_a_script_before_it_can_undo(opened: Open) -> None:
-    html = one_file(synthetic_run(60))
+    html = html_export(synthetic_run(60))
     hidden = "<head><script>globalThis.ran = true; document.currentScript.remove()</script>"
     forged = html.replace("<head>", hidden, 1)
     page = opened(forged)
@@ -294,7 +296,7 @@ def test_page_claims_nothing_that_a_script_before_it_can_undo(opened: Open) -> N
 
 
 def test_a_changed_script_does_not_run_and_the_page_says_why(opened: Open) -> None:
-    page = opened(one_file(synthetic_run(60)).replace('"use strict";', '"use strict"; alert(1);', 1))
+    page = opened(html_export(synthetic_run(60)).replace('"use strict";', '"use strict"; alert(1);', 1))
     expect(page.get_by_role("main")).to_contain_text("the browser refuses it")
     assert page.locator(".ans").count() == 0
 
@@ -318,12 +320,12 @@ def test_texts_of_pages_questions_and_answers_stay_texts(opened: Open) -> None:
     )
     text = f"{attack} [1] [x](javascript:alert(1)) ![x](https://a.example/x.png)"
     run = replace(run, question=attack, text=text, pages={**run.pages, key: hostile_page})
-    page = opened(one_file(run))
+    page = opened(html_export(run))
     expect(page.get_by_role("heading", level=1)).to_contain_text(HOSTILE[0])
     page.get_by_role("button", name="Source 1", exact=True).click()
     expect(page.get_by_label("Passage reader")).to_contain_text("onerror=alert(1)")
     assert page.locator("img, iframe, object, [onerror], [onload], a[href^='javascript']").count() == 0
-    assert page.locator("script").count() == one_file(run).count("</script>")
+    assert page.locator("script").count() == html_export(run).count("</script>")
 
 
 TURN = Turn(conversation="run-0", follows="run-0", number=2, written="And now?", answer_from=AnswerFrom.BOTH)
@@ -342,7 +344,7 @@ TURN = Turn(conversation="run-0", follows="run-0", number=2, written="And now?",
     ids=["begun", "read", "failed", "stopped", "answered", "follow-up"],
 )
 def test_a_run_in_any_state_can_be_looked_at(opened: Open, events: tuple[e.Event, ...], seen: str) -> None:
-    page = opened(one_file(Run.from_records(records(*events))))
+    page = opened(html_export(Run.from_records(records(*events))))
     expect(page.get_by_role("main")).to_contain_text(seen)
     assert findings(page, seen) == ()
 
@@ -352,7 +354,7 @@ def test_without_vectors_bm25_alone_ranks(opened: Open) -> None:
     assert run.index is not None
     index = replace(run.index, vectors=None, question=None)
     ranking = rank(run.question, index, run.knobs.rank, run.pages)
-    page = opened(one_file(replace(run, index=index, ranking=ranking)))
+    page = opened(html_export(replace(run, index=index, ranking=ranking)))
     expect(page.get_by_role("button", name="cosine", exact=True)).to_be_disabled()
     expect(page.locator(".knobs")).to_contain_text("BM25 alone ranks")
     assert page.locator("svg.map").count() == 0
