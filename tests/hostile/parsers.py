@@ -3,6 +3,7 @@
 import zlib
 
 from core.model import Extractor, Page, SkipReason
+from tests.bombs import zlib_stream
 from tests.hostile.case import Case
 from tests.hostile.words import LONG, PROSE
 from tests.loopback import Reply, Route
@@ -246,7 +247,7 @@ PARSERS = (
         Reply(
             pdf_page(
                 stream(
-                    _squeezed(b" " * 100_000_000, 4),
+                    _squeezed(zlib_stream(b" ", 100), 3),
                     b"/Filter [/FlateDecode /FlateDecode /FlateDecode /FlateDecode]",
                 )
             ),

@@ -3,9 +3,9 @@
 import asyncio
 import gzip
 import random
-import zlib
 
 from core.model import SkipReason
+from tests.bombs import gzip_file, raw_deflate
 from tests.loopback import Reply, Request, Route, raw
 
 S = SkipReason
@@ -42,8 +42,8 @@ def packed(body: bytes, encoding: str) -> Reply:
     return Reply(body, headers={"Content-Encoding": encoding})
 
 
-BOMB = gzip.compress(b"a" * 60_000_000, 9)
-BARE_BOMB = zlib.compress(b"a" * 60_000_000, 9)[2:-4]
+BOMB = gzip_file(b"a", 60)
+BARE_BOMB = raw_deflate(b"a", 60)
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 REPLIES: dict[str, tuple[Route, SkipReason]] = {

@@ -18,6 +18,7 @@ from core.adapters.search.searxng import MAX_PAGES, SearxNG
 from core.adapters.search.searxng_reply import InstanceConfig, Instances
 from core.config.knobs import SafeSearch, SearchKnobs, TimeRange
 from core.errors import BadInput, SearchFailed
+from tests.bombs import gzip_file
 from tests.services.loopback import Cut, Gate, Loopback, Reply, Request, html_reply, json_reply
 from tests.services.process import closed_port
 
@@ -202,7 +203,7 @@ async def test_no_results_is_an_answer(instance, adapter, body):
         (Reply((b'{"results"', Cut())), "did not answer", "running"),
         (Reply((b" " * 4_000_001,)), "more than 4 MB", "address"),
         (
-            Reply((gzip.compress(b" " * 50_000_000),), headers={"Content-Encoding": "gzip"}),
+            Reply((gzip_file(b" ", 50),), headers={"Content-Encoding": "gzip"}),
             "more than 4 MB",
             "address",
         ),

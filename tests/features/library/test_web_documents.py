@@ -9,6 +9,7 @@ import pytest_asyncio
 
 from core.adapters.web.safe_client import SafeWeb
 from core.features.library.ingests import Address, IngestLimits, IngestSource, Sitemap
+from tests.bombs import gzip_file
 from tests.features.library.conftest import OpenLibrary
 from tests.features.library.sample_library import outcomes
 from tests.loopback import TLS, LoopbackWeb, Reply, Route, html, redirect
@@ -134,7 +135,7 @@ async def test_a_sitemap_of_too_many_addresses_is_cut_and_says_so(added: Added) 
     ("reply", "words"),
     [
         (html("<p>No sitemap."), "no sitemap"),
-        (Reply(gzip.compress(b" " * 60_000_000), "application/gzip"), "52 MB"),
+        (Reply(gzip_file(b" ", 60), "application/gzip"), "52 MB"),
         (Reply(urls("http://elsewhere.example/"), "text/xml"), "no address on its own host"),
         (Reply(status=500), "500"),
     ],
