@@ -30,7 +30,13 @@ REPLAY = "replay"
 """Session key of the replayed run."""
 START_TIMEOUT = 5.0
 QUICK_SECONDS = 0.1
-"""Seconds to wait for a ranking before showing the old one. Most rankings then need no second drawing."""
+"""Seconds to wait for new passages or a reranking model before showing the old ranking."""
+RANKING_SECONDS = 3.0
+"""Seconds to wait for a ranking of passages at hand.
+
+It takes milliseconds. If it takes longer, the server is busy, and the timers of an unfinished ranking would need two
+drawings of the whole page, which take ten times the time of one move.
+"""
 FULL_SPEED_RUNS = 8
 """Number of live runs with full polling speed.
 
@@ -266,15 +272,16 @@ def refusal() -> tuple[str, str] | None:
 def tuned(run: Run, knobs: Knobs) -> Job | None:
     """Return this visitor's job that ranks the run under these knobs, or None.
 
-    None is returned for the run's own knobs, and for a run that cannot be ranked. A ranking that takes
-    milliseconds is waited for, so that the page is drawn once.
+    None is returned for the run's own knobs, and for a run that cannot be ranked. A ranking of passages at hand
+    is waited for, so that the page is drawn once.
     """
     if run.live or run.index is None:
         return None
     job = runs().retuning.start(session_id(), run.id, knobs, access())
     if job is None or knobs == run.knobs:
         return None
-    job.wait_for_result(QUICK_SECONDS)
+    at_hand = job.run.last_complete.knobs.chunk == knobs.chunk and not run.part
+    job.wait_for_result(RANKING_SECONDS if at_hand and not knobs.rank.rerank else QUICK_SECONDS)
     return job
 
 
