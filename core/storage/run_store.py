@@ -7,6 +7,7 @@ the run.
 
 import logging
 import sqlite3
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -50,6 +51,8 @@ class RunStore:
         """The users of this process's runs, for storing a run as a whole."""
         self._database: _Database | None = None
         """None if the file cannot be used, or was closed."""
+        self._lookup: sqlite3.Connection | None = None
+        self._lookup_lock = threading.Lock()
         self.next_unsaved: Callable[[], Run | None] = lambda: None
         """Returns an ended run that could not be stored. It is stored after a write succeeds again."""
         try:
@@ -253,12 +256,25 @@ class RunStore:
         return not self.unsaved(run_id) and not self._is_stored(run_id)
 
     def _is_stored(self, run_id: str) -> bool:
-        """Whether the run is in the file. True if the file cannot be read."""
-        try:
-            with closing(self._connect()) as db:
-                return bool(db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone())
-        except sqlite3.Error:
-            return True
+        """Whether the run is in the file. True if the file cannot be read.
+
+        The connection stays open, because pages ask several times per drawing. Each opening has a dozen calls
+        without Python's global lock, and a thread waits for the lock after each.
+        """
+        with self._lookup_lock:
+            try:
+                if self._lookup is None:
+                    self._lookup = self._connect()
+                # `fetchone` would leave the statement open, and with it the transaction.
+                return bool(self._lookup.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchall())
+            except sqlite3.Error:
+                self._close_lookup()
+                return True
+
+    def _close_lookup(self) -> None:
+        if self._lookup is not None:
+            self._lookup.close()
+            self._lookup = None
 
     def flush(self) -> None:
         """Wait until everything appended is on disk."""
@@ -271,6 +287,8 @@ class RunStore:
             writer, processes = self._database
             writer.close()
             self._database = None
+            with self._lookup_lock:
+                self._close_lookup()
             processes.close()
 
     @contextmanager
@@ -323,7 +341,7 @@ class RunStore:
         return processes
 
     def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=migrations.BUSY_SECONDS)
+        db = sqlite3.connect(self.path, timeout=migrations.BUSY_SECONDS, check_same_thread=False)
         db.execute("PRAGMA synchronous = NORMAL")
         return db
 
