@@ -118,6 +118,7 @@ streamlit_patches.keep_waiting_messages()
 streamlit_patches.keep_values_from_timers()
 streamlit_patches.look_up_widget_values()
 streamlit_patches.keep_theme()
+streamlit_patches.read_options_without_lock()
 streamlit_patches.copy_containers_once()
 mounts = [feature.mount(runtime.runs) for feature in features() if feature.mount]
 SERVING: dict[str, Any] = {

@@ -10,6 +10,7 @@ import pytest
 import streamlit as st
 from fastapi.testclient import TestClient
 from starlette.types import ASGIApp, Message, Scope
+from streamlit import config
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime import Runtime, app_session
 from streamlit.runtime.app_session import AppSession
@@ -32,6 +33,7 @@ PATCHED: tuple[tuple[object, str], ...] = (
     (ForwardMsgQueue, "clear"),
     (SafeSessionState, "filtered_state"),
     (app_session, "_populate_theme_msg"),
+    (config, "get_option"),
     (DeltaGenerator, "__deepcopy__"),
 )
 """Parts of Streamlit that importing the server replaces."""

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import streamlit.logger
-from streamlit import get_option
+from streamlit import config, get_option
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.delta_generator_singletons import context_dg_stack, get_default_dg_stack_value
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
@@ -224,6 +224,27 @@ def _theme(section: str) -> CustomThemeConfig:
     message = CustomThemeConfig()
     _read_theme(message, section)
     return message
+
+
+# --- the lock of the options ----------------------------------------------------------------------------------
+# Upstream: no issue is known. Test: tests/pages/test_option_lock.py
+
+_read_locked = config.get_option
+
+
+def read_options_without_lock() -> None:
+    """Read Streamlit's options without its lock.
+
+    Every message of every session reads an option. A thread that waits for the lock gives up the interpreter, so
+    with many sessions that draw, and a run that computes, each message waits for a turn.
+    """
+    config.get_option = _read_option
+
+
+def _read_option(key: str) -> Any:
+    """Return an option. While an edited config.toml is parsed, it may be the default."""
+    option = (config._config_options or {}).get(key)
+    return option.value if option else _read_locked(key)
 
 
 # --- copies of nested containers ------------------------------------------------------------------------------
