@@ -1,6 +1,7 @@
 """What tests do with a page of the product, and how its parts are found: selectors stand here."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
@@ -190,7 +191,14 @@ class App:
         """
         actions = self.keyed("history_actions")
         before = actions.inner_text()
-        self._click_in_history(16, row)
+        marked = self.checked("history_table")
+        ticked = marked.count()
+        patience = Patience(60)
+        while marked.count() == ticked:  # on a busy machine the table may not have seen the pointer yet
+            assert patience.lasts(), "the table takes no click"
+            self._click_in_history(16, row)
+            with suppress(AssertionError):
+                expect(marked).not_to_have_count(ticked, timeout=3_000)
         expect(actions).not_to_have_text(before, use_inner_text=True)
         self.at_rest()
 
