@@ -1,12 +1,14 @@
 """The Evaluate page: settings measured on questions with known answers. Every figure has its uncertainty."""
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
 
 import streamlit as st
 
-from core.config.permissions import Action
+from core.config.permissions import Action, Caller
 from core.errors import BadInput, OpenQueryError
 from core.features.evaluate.experiment_state import Experiment, ExperimentStatus
 from core.features.evaluate.results import Results
@@ -30,9 +32,38 @@ from pages.parts.evaluate.experiments_table import experiments_table, progress
 from pages.parts.problems import missing, problem, refusal, shown
 
 
+@dataclass(kw_only=True)
+class EvaluatePage:
+    """What the page was opened with."""
+
+    experiments: Experiments
+    visitor: Caller
+    visible: dict[str, Experiment]
+    """The experiments that the visitor may see, newest first, by id."""
+    opened: Experiment | None = None
+    """The experiment of the view Results."""
+    answers: answers_view.Evaluations | None = None
+    """The evaluations of the view Answers."""
+
+    @classmethod
+    def of_visitor(cls) -> "EvaluatePage":
+        """Return the page of the current visitor.
+
+        Raises:
+            OpenQueryError: when the experiments cannot be read.
+        """
+        experiments, visitor = runtime.runs().service(Experiments), runtime.caller()
+        visible = {
+            experiment.id: experiment
+            for experiment in experiments.all()
+            if not experiment.user or visitor.may(Action.CHANGE_EXPERIMENT, experiment.user)
+        }
+        return cls(experiments=experiments, visitor=visitor, visible=visible)
+
+
 def actions(experiments: Experiments, experiment: Experiment) -> None:
     """Draw the buttons and menus of the experiment."""
-    describe(experiment)
+    describe(experiments, experiment)
     if experiment.live:
         widgets.button("Stop", "stop", experiments.stop, experiment.id, key="evaluate_stop")
         return
@@ -48,31 +79,33 @@ def actions(experiments: Experiments, experiment: Experiment) -> None:
     )
 
 
-def new_view() -> None:
+def new_view(page: EvaluatePage) -> None:
     """Draw the form of a new experiment and the experiment table."""
-    if not visitor.may(Action.EVALUATE_DATA_SETS):
+    if not page.visitor.may(Action.EVALUATE_DATA_SETS):
         st.info(sweep_form.LABELS_ALONE, icon=":material/info:")
-    if offered := data_set_form.data_sets(experiments):
-        sweep_form.form(experiments, offered)
-    listed()
+    if offered := data_set_form.data_sets(page.experiments):
+        sweep_form.form(page.experiments, offered)
+    experiments_list(page)
 
 
-def listed(opened: str = "") -> None:
-    """The table of the experiments."""
+def experiments_list(page: EvaluatePage, opened: str = "") -> None:
+    """Draw the table of the experiments. `opened` is the id of the one shown above it."""
     widgets.deleted_offer(
-        experiments, sweep_form.open_experiment, key="evaluate_undo", deleted="evaluate_deleted"
+        page.experiments, sweep_form.open_experiment, key="evaluate_undo", deleted="evaluate_deleted"
     )
-    if not visible:
+    if not page.visible:
         markup.show_empty("There are no experiments yet.", "science")
         return
-    note = f"{len(visible):,}; click one to open it" + (", tick one to open it as well" if opened else "")
+    note = f"{len(page.visible):,}; click one to open it" + (
+        ", tick one to open it as well" if opened else ""
+    )
     markup.show(markup.kicker("Experiments", note))
     with st.container(key="experiments"):
-        together = [other.id for other in others_together()] if opened else []
-        markup.show(experiments_table(experiments, tuple(visible.values()), opened, together))
+        together = [other.id for other in others_together(page)] if opened else []
+        markup.show(experiments_table(page.experiments, tuple(page.visible.values()), opened, together))
 
 
-def chosen_experiment() -> Experiment | None:
+def chosen_experiment(visible: Mapping[str, Experiment]) -> Experiment | None:
     """Return the experiment of the address, or else the newest."""
     name = st.query_params.get("experiment", "")
     if name and name not in visible:
@@ -80,10 +113,11 @@ def chosen_experiment() -> Experiment | None:
     return visible.get(name or next(iter(visible), ""))
 
 
-def results_view() -> None:
-    """The chosen experiment, and the table of all."""
+def results_view(page: EvaluatePage) -> None:
+    """Draw the opened experiment, and the table of all."""
+    opened = page.opened
     if opened is None:
-        listed()
+        experiments_list(page)
         return
     if opened.note:
         st.caption(markdown_label(opened.note, 500))
@@ -94,54 +128,54 @@ def results_view() -> None:
     def results_so_far() -> None:
         """Draw the current results. The table of experiments shows their count, so redraw that too."""
         nonlocal drawn
-        drawn = experiments.get(drawn.id) or drawn
-        visible[drawn.id] = drawn
-        _draw_results(drawn)
+        drawn = page.experiments.get(drawn.id) or drawn
+        page.visible[drawn.id] = drawn
+        _draw_results(page, drawn)
 
-    progress(experiments, opened, lambda: drawn.done, fragment)
+    progress(page.experiments, opened, lambda: drawn.done, fragment)
     if opened.live:
         browser.keep_row("evaluate_settings")
         results_so_far()
     else:
-        _draw_results(opened)
+        _draw_results(page, opened)
 
 
-def _draw_results(experiment: Experiment) -> None:
+def _draw_results(page: EvaluatePage, experiment: Experiment) -> None:
     try:
-        results = experiments.results(experiment.id)
+        results = page.experiments.results(experiment.id)
     except BadInput as error:
         problem(error)
         return
     if results and results.results:
-        experiment_results.show(experiment, with_others(experiment, results))
-    listed(experiment.id)
+        experiment_results.show(experiment, with_others(page, experiment, results))
+    experiments_list(page, experiment.id)
 
 
-def others_together() -> list[Experiment]:
+def others_together(page: EvaluatePage) -> list[Experiment]:
     """Return the experiments of the address that are opened together with the chosen experiment."""
     return [
-        visible[name]
+        page.visible[name]
         for name in st.query_params.get_all("with")
-        if name in visible and visible[name] != opened
+        if name in page.visible and page.visible[name] != page.opened
     ]
 
 
-def with_others(experiment: Experiment, results: Results) -> Results:
+def with_others(page: EvaluatePage, experiment: Experiment, results: Results) -> Results:
     """Return the results joined with other opened experiments.
 
     An experiment with other questions is refused with a message.
     """
     names, parts = [experiment.name], [results]
-    for other in others_together():
+    for other in others_together(page):
         with shown:
-            if (more := experiments.results(other.id)) and more.results:
+            if (more := page.experiments.results(other.id)) and more.results:
                 joined((experiment.name, other.name), (results, more))  # refuses other questions
                 names.append(other.name)
                 parts.append(more)
     return joined(tuple(names), tuple(parts)) if len(parts) > 1 else results
 
 
-def facts_of(experiment: Experiment) -> str:
+def facts_of(experiments: Experiments, experiment: Experiment) -> str:
     """Return the experiment's data set, questions, embedder and start in a line."""
     results = None
     with suppress(BadInput):  # the view below reports the fault
@@ -152,7 +186,7 @@ def facts_of(experiment: Experiment) -> str:
     return " · ".join([experiment.data, *measured, browser.local_time(experiment.started)])
 
 
-def describe(experiment: Experiment) -> None:
+def describe(experiments: Experiments, experiment: Experiment) -> None:
     """Draw a menu to name and annotate the experiment."""
     menu = st.popover("Name", icon=":material/edit:", type="tertiary", key="evaluate_name", on_change="rerun")
     if not menu.open:
@@ -166,15 +200,15 @@ def describe(experiment: Experiment) -> None:
                 st.rerun()
 
 
-def labels_part() -> ModuleType:
+def labels_part(visitor: Caller) -> ModuleType:
     """Return the module that draws the Labels view. Drafts need the right to measure on data sets."""
     drafts = st.query_params.get("part") == "drafts" and visitor.may(Action.EVALUATE_DATA_SETS)
     return question_drafts if drafts else label_comparison
 
 
-def labels_view() -> None:
-    """The choice of its part, and the part."""
-    if visitor.may(Action.EVALUATE_DATA_SETS):
+def labels_view(page: EvaluatePage) -> None:
+    """Draw the choice of a part, and the part."""
+    if page.visitor.may(Action.EVALUATE_DATA_SETS):
         titles = {
             "label": ":material/label: Label passages",
             "drafts": ":material/edit_note: Draft questions",
@@ -184,57 +218,71 @@ def labels_view() -> None:
         widgets.choice(
             "Part", list(titles), key="labels_part", format_func=titles.__getitem__, on_change=keep
         )
-    labels_part().section()
+    labels_part(page.visitor).section()
+
+
+def answers_view_of(page: EvaluatePage) -> None:
+    """Draw the evaluations of answers."""
+    if page.answers is not None:
+        answers_view.section(page.answers)
 
 
 LEAD = "Settings measured on questions with known answers: which is better, by how much, and how certain that is."
-answers: answers_view.Evaluations  # set below if that view is drawn
-VIEWS = {
+VIEWS: Mapping[str, tuple[str, Callable[[EvaluatePage], None]]] = {
     "new": (":material/add: New", new_view),
     "results": (":material/leaderboard: Results", results_view),
-    "answers": (":material/quiz: Answers", lambda: answers_view.section(answers)),
+    "answers": (":material/quiz: Answers", answers_view_of),
     "labels": (":material/label: Labels", labels_view),
 }
-address.keep_history(None, opens=True)
-try:
-    experiments = runtime.runs().service(Experiments)
-    visitor = runtime.caller()
-    visible = {
-        experiment.id: experiment
-        for experiment in experiments.all()
-        if not experiment.user or visitor.may(Action.CHANGE_EXPERIMENT, experiment.user)
-    }
-except OpenQueryError as error:
-    problem(error)
-    st.stop()
-refusal()
-with st.container(horizontal=True, gap="medium", key="evaluate_head"):
+
+
+def head(page: EvaluatePage) -> str:
+    """Draw the title and the choice of the view, and return the chosen view."""
     view = address.view_choice(
         {name: title for name, (title, _) in VIEWS.items()},
-        "results" if visible or "experiment" in st.query_params else "new",
+        "results" if page.visible or "experiment" in st.query_params else "new",
         "evaluate_view",
     )
-    opened = chosen_experiment() if view == "results" else None
+    if view == "results":
+        page.opened = chosen_experiment(page.visible)
     if view == "answers":
-        answers = answers_view.evaluations()
-        answers_view.head(answers)
+        page.answers = answers_view.evaluations()
+        answers_view.head(page.answers)
     elif view == "labels":
-        markup.show(markup.title(labels_part().TITLE, labels_part().LEAD))
-    elif opened is None:
+        part = labels_part(page.visitor)
+        markup.show(markup.title(part.TITLE, part.LEAD))
+    elif page.opened is None:
         markup.show(markup.title("Evaluate", LEAD))
     else:
-        markup.show(markup.title(opened.name, facts_of(opened)))
-        if visitor.may(Action.CHANGE_EXPERIMENT, opened.user):
-            actions(experiments, opened)
-VIEWS[view][1]()
-browser.chart_clicks(
-    {
-        "experiment": sweep_form.open_experiment,
-        "setting": experiment_results.pick,
-        "question": question_list.pick,
-        "answer": answer_reader.pick,
-        "evaluation": answers_form.open_evaluation,
-        "with": partial(address.toggle, "with"),
-        "compared": partial(address.toggle, compared_settings.PICKED),
-    }
-)
+        markup.show(markup.title(page.opened.name, facts_of(page.experiments, page.opened)))
+        if page.visitor.may(Action.CHANGE_EXPERIMENT, page.opened.user):
+            actions(page.experiments, page.opened)
+    return view
+
+
+def draw() -> None:
+    """Draw the page for the current visitor."""
+    address.keep_history(None, opens=True)
+    try:
+        page = EvaluatePage.of_visitor()
+    except OpenQueryError as error:
+        problem(error)
+        st.stop()
+    refusal()
+    with st.container(horizontal=True, gap="medium", key="evaluate_head"):
+        view = head(page)
+    VIEWS[view][1](page)
+    browser.chart_clicks(
+        {
+            "experiment": sweep_form.open_experiment,
+            "setting": experiment_results.pick,
+            "question": question_list.pick,
+            "answer": answer_reader.pick,
+            "evaluation": answers_form.open_evaluation,
+            "with": partial(address.toggle, "with"),
+            "compared": partial(address.toggle, compared_settings.PICKED),
+        }
+    )
+
+
+draw()
