@@ -3,8 +3,6 @@
 import sys
 
 from core.cli.main import main
-from core.runtime.hardening import harden
 
 if __name__ == "__main__":
-    harden()
-    sys.exit(main(sys.argv[1:] or ["ask"], program="python -m core"))
+    sys.exit(main(sys.argv[1:] or ["ask"], program="python -m core", harden=True))

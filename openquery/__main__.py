@@ -10,14 +10,12 @@ INTERRUPTED = 130
 
 def main() -> int:
     """Run the command of the process's arguments and return its exit code."""
-    # The imports take most of a second, in which nothing has begun that would have to be ended.
+    # Nothing has begun yet that would have to be ended.
     signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     from core.cli import main as command_line
-    from core.runtime.hardening import harden
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    harden()
-    return command_line.main()
+    return command_line.main(harden=True)
 
 
 if __name__ == "__main__":

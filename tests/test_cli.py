@@ -82,6 +82,15 @@ def test_help_is_quick_because_it_loads_no_heavy_library(folder: Path) -> None:
     assert process.stdout.endswith("\n[]\n")
 
 
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_program_option_loads_neither_settings_nor_knobs(folder: Path, option: str) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "openquery", option]
+    process = subprocess.run(command, env=environment(folder), capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in process.stderr.splitlines()}
+    assert "core.cli.main" in loaded
+    assert not {"pydantic", "pydantic_settings", "core.config.settings", "core.config.knobs"} & loaded
+
+
 def test_the_program_has_a_command_for_each_use(folder: Path) -> None:
     result = openquery(folder, "--help")
     assert result.code == 0

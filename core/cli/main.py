@@ -36,19 +36,20 @@ PIPE_CLOSED = 141
 """The exit code that shells report for SIGPIPE."""
 
 
-def main(arguments: Sequence[str] | None = None, program: str = "openquery") -> int:
+def main(arguments: Sequence[str] | None = None, program: str = "openquery", *, harden: bool = False) -> int:
     """Run one command and return its exit code.
 
     Args:
         arguments: without the program's name, by default those of the process.
         program: the name in usage messages.
+        harden: whether to protect this process before a command that reads settings.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may not support every character of an answer
     try:
         try:
-            return _exit_code(arguments, program)
+            return _exit_code(arguments, program, harden=harden)
         finally:
             sys.stdout.flush()
     except KeyboardInterrupt:  # while the arguments were read, or at the end
@@ -71,13 +72,17 @@ def with_command(arguments: Sequence[str]) -> Sequence[str]:
     return ["ask", *arguments]
 
 
-def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
+def _exit_code(arguments: Sequence[str] | None, program: str, *, harden: bool) -> int:
     given = with_command(sys.argv[1:] if arguments is None else arguments)
     options, unknown = parser(program).parse_known_args(given)
     if unknown:  # with the usage of the command, not of the program
         options.refuse(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         module, _, function = options.runs.rpartition(".")
+        if harden and module != "cli.version":  # its imports take longer than the version, which reads no key
+            from core.runtime import hardening
+
+            hardening.harden()
         outcome = getattr(import_module(f"{_CORE}.{module}"), function)(options)
         if isinstance(outcome, int):
             return outcome

@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from core.cli.printing import print_text
-from core.config.settings import Settings
+from core.config.data_folder import data_folder
 from core.config.version import __version__
 from core.runtime.features import features
 from core.storage.migrations import Schema, version_of
@@ -16,10 +16,10 @@ def version_in_terminal(_options: argparse.Namespace) -> int:
     """Print the version and a line for each database of the data folder, without changing any.
 
     Raises:
-        BadInput: when the settings are wrong, after the version.
+        BadInput: when settings are read and wrong, after the version.
     """
     print_text(f"openquery {__version__}")
-    folder = Settings.read().folder
+    folder = data_folder()
     databases = {RUNS: SCHEMA}
     for feature in features():
         databases |= feature.databases() if feature.databases else {}

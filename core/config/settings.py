@@ -17,6 +17,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from core.config.data_folder import DEFAULT, ENV_FILE, TOML_FILE, VARIABLE
 from core.config.knobs import MOST_COLLECTIONS, Backend, Origin
 from core.config.operator_keys import variables, withdraw, withdrawn
 from core.config.setting_names import refuse_unknown_names
@@ -52,8 +53,8 @@ class Settings(BaseSettings):
     """Every field is an environment variable of the alias's name; docs/settings.md is made from this class."""
 
     model_config = SettingsConfigDict(
-        env_file=".env",
-        toml_file=".streamlit/secrets.toml",
+        env_file=ENV_FILE,
+        toml_file=TOML_FILE,
         extra="ignore",
         use_attribute_docstrings=True,
         frozen=True,
@@ -112,7 +113,7 @@ class Settings(BaseSettings):
     collections: str = _setting("", "OPENQUERY_COLLECTIONS")
     """The collections of the library that they search, separated by commas. Empty: all of them."""
 
-    data: Path = _setting(Path("~/.local/share/openquery"), "OPENQUERY_DATA", validate_default=True)
+    data: Path = _setting(DEFAULT, VARIABLE, validate_default=True)
     """The folder of stored runs and caches."""
     cache_megabytes: Annotated[int, Field(ge=0, le=100_000)] = _setting(500, "OPENQUERY_CACHE_MB")
     """How much the caches may keep on disk. 0: nothing."""
