@@ -1,6 +1,7 @@
 """People who move a slider, alone and beside one large question: `python -m bench.beside`.
 
-All share one server. The question has 10 queries with 20 results each and the embedder that ships.
+All share one server. The question has 10 queries with 20 results each and the embedder that ships. The people are this
+process, which shares the cores with the server: each line tells the CPU that they took.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from statistics import median, quantiles
+from threading import Event
 
 import httpx
 
@@ -23,13 +25,14 @@ PAUSE = 3.0
 """Seconds from one move of a person to the next."""
 ALONE, BESIDE = 12.0, 25.0
 """Seconds of each measurement."""
-START = 6.0
-"""Seconds of the second measurement after which the question is asked: everybody has moved."""
+START = 4.0
+"""Seconds after everybody has arrived, at which the question is asked: everybody has moved."""
 PATIENCE = 120.0
 
 
-def ask(url: str) -> float:
+def ask(url: str, arrived: Event) -> float:
     """Return the seconds from the question to the end of its run."""
+    arrived.wait()
     time.sleep(START)
     began = time.perf_counter()
     body = {"question": question(0), "knobs": {"plan": {"queries": 10}, "search": {"results": 20}}}
@@ -37,9 +40,21 @@ def ask(url: str) -> float:
     return time.perf_counter() - began
 
 
-def told(seconds: list[float]) -> str:
-    """Return the number of moves with the median and the 95th percentile of their seconds."""
-    return f"{len(seconds)} moves, median {median(seconds):.2f} s, 95 % {quantiles(seconds, n=20)[-1]:.2f} s"
+def measured(url: str, run: str, people: int, seconds: float, arrived: Event) -> str:
+    """Return the number of moves, the median and 95th percentile of their seconds, and the people's CPU."""
+    cpu = 0.0
+
+    def begin() -> None:
+        nonlocal cpu
+        cpu = time.process_time()
+        arrived.set()
+
+    took = asyncio.run(moves(url, run, people, seconds, PAUSE, begin))
+    cpu = time.process_time() - cpu
+    return (
+        f"{len(took)} moves, median {median(took):.2f} s, 95 % {quantiles(took, n=20)[-1]:.2f} s; "
+        f"the people took {cpu / seconds:.2f} of a core"
+    )
 
 
 def main() -> None:
@@ -52,10 +67,11 @@ def main() -> None:
         folder = Path(name)
         run = made(world, folder, question(1), knobs(1, 2, extractor="fast"))
         with connected(world, folder, embedding_model="local") as site:
-            print("alone:", told(asyncio.run(moves(site.url, run, people, ALONE, PAUSE))), flush=True)
-            asked: Future[float] = asking.submit(ask, site.url)
-            beside = asyncio.run(moves(site.url, run, people, BESIDE, PAUSE))
-            print(f"beside a question of {asked.result():.1f} s: {told(beside)}")
+            print("alone:", measured(site.url, run, people, ALONE, Event()), flush=True)
+            arrived = Event()
+            asked: Future[float] = asking.submit(ask, site.url, arrived)
+            beside = measured(site.url, run, people, BESIDE, arrived)
+            print(f"beside a question of {asked.result():.1f} s: {beside}")
 
 
 if __name__ == "__main__":

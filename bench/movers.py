@@ -12,6 +12,7 @@ import socket
 import struct
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -118,11 +119,22 @@ async def cost(site: Site, run: str, *, opened: bool, moves: int = 40) -> Cost:
     return made
 
 
-async def moves(url: str, run: str, people: int, seconds: float, pause: float) -> list[float]:
-    """Seconds of each move of so many people, who each wait `pause` seconds between two moves."""
+async def moves(
+    url: str,
+    run: str,
+    people: int,
+    seconds: float,
+    pause: float,
+    arrived: Callable[[], object] = lambda: None,
+) -> list[float]:
+    """Return the seconds of each move of so many people, who each wait `pause` seconds between two moves.
+
+    `arrived` is called when all have opened the page.
+    """
     movers = [Mover(url, run) for _ in range(people)]
     for mover in movers:  # one after the other: their arrival is not what is measured
         await mover.open()
+    arrived()
     took: list[float] = []
     end = time.perf_counter() + seconds
 
