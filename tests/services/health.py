@@ -1,9 +1,10 @@
 """`GET /health` of a service that has just been started."""
 
-import time
 from collections.abc import Callable
 
 import httpx
+
+from tests.patience import Patience
 
 PATIENCE = 30.0
 """Seconds for the first answer of all parts."""
@@ -11,7 +12,7 @@ PATIENCE = 30.0
 
 def once_started(ask: Callable[[], httpx.Response]) -> httpx.Response:
     """Ask for the health until the service has started; each request waits a moment in the server."""
-    ends = time.monotonic() + PATIENCE
+    patience = Patience(PATIENCE)
     while (reply := ask()).status_code == 503 and reply.json().get("status") == "starting":
-        assert time.monotonic() < ends, "the service never started"
+        assert patience.lasts(), "the service never started"
     return reply
