@@ -3,7 +3,7 @@ import pytest
 
 from tests.services.small_model import SmallModel
 
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.thorough]
 
 
 async def test_the_small_model_streams_within_its_token_limit(small_model: SmallModel):
