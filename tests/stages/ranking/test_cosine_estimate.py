@@ -1,14 +1,16 @@
 """What is expected of passages that wait for their vectors."""
 
+import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from core.adapters.models.local_embedder import MiniLM
 from core.config.knobs import Knobs, RankKnobs
-from core.config.settings import HANDBOOK
+from core.config.settings import HANDBOOK, Settings
 from core.model import Article, Index, Page
+from core.runtime.engine import Engine
 from core.stages.chunk import passages_of
 from core.stages.rank import rank, waiting_above
 from core.stages.ranking.cosine_estimate import cosine_estimate
@@ -17,17 +19,24 @@ QUESTION = "When is hybrid search better than search with vectors alone?"
 
 
 @pytest.fixture(scope="module")
-def whole() -> Index:
-    """The passages of the handbook with their vectors."""
+def whole(shared_warm_folder: Path) -> Index:
+    """The passages of the handbook with their vectors, which are in the cache."""
     pages = [
         Page(key=path.stem, url="", title="", article=Article(text=path.read_text("utf-8"), extractor=""))
         for path in sorted(HANDBOOK.glob("*.md"))
     ]
     passages = tuple(passage for page in pages for passage in passages_of(page, Knobs().chunk))
-    model = MiniLM()
-    vectors = model.in_this_thread([QUESTION, *(passage.text for passage in passages)]).vectors
-    model.close()
-    return Index(passages=passages, vectors=vectors[1:], question=vectors[0], embedder=model.identity)
+
+    async def embed() -> Index:
+        async with Engine(Settings(data=shared_warm_folder, ollama_url="")) as engine:
+            embedder = await engine.models.embedder()
+            vectors, cached, _ = await embedder([QUESTION, *(passage.text for passage in passages)])
+            assert cached > 0.9 * len(passages)
+            return Index(
+                passages=passages, vectors=vectors[1:], question=vectors[0], embedder=embedder.identity
+            )
+
+    return asyncio.run(embed())
 
 
 def half(index: Index) -> Index:
