@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from core.config.knob_control import Control
 from core.config.questions import MOST_QUERIES
 from core.config.run_knobs import STRICT, RunKnobs
 from core.errors import BadInput
@@ -117,7 +118,7 @@ class SearchKnobs:
         Field(max_length=MOST_COLLECTIONS, title="Collections"),
     ] = ()
     """The collections of your library to search; none named means all of them."""
-    passages: Annotated[int, Field(ge=0, le=50, title="Passages per query")] = 0
+    passages: Annotated[int, Field(ge=0, le=50, title="Passages per query"), Control(labels={0: "auto"})] = 0
     """Passages per query and collection; 0 means as many as go into the context, and 10 at least."""
     backend: Annotated[Backend, Field(title="Search backend")] = Backend.AUTO
     """Your SearXNG, the built-in metasearch (ddgs), or the offline demo library; auto uses the SearXNG that is connected, else ddgs."""
@@ -141,9 +142,11 @@ class SearchKnobs:
 class ReadKnobs:
     """Knobs of the read stage."""
 
-    page_timeout: Annotated[float, Field(ge=0.5, le=60, title="Page timeout (s)")] = 5.0
+    page_timeout: Annotated[float, Field(ge=0.5, le=60, title="Page timeout (s)"), Control(step=0.5)] = 5.0
     """The longest wait for one page, from DNS lookup to last byte."""
-    deadline: Annotated[float, Field(ge=0, le=300, title="Phase deadline (s)")] = 20.0
+    deadline: Annotated[
+        float, Field(ge=0, le=300, title="Phase deadline (s)"), Control(step=1.0, labels={0: "none"})
+    ] = 20.0
     """The longest wait for all pages together, from the first fetch; 0 means no deadline."""
     early_cut_percent: Annotated[
         int,
@@ -153,6 +156,7 @@ class ReadKnobs:
             title="Early cut: enough pages (%)",
             validation_alias=AliasChoices("early_cut_percent", "enough"),
         ),
+        Control(step=5, labels={0: "never", 100: "never"}),
     ] = 90
     """Skips the remaining pages when this share is done, at least one was read, and none arrived for the idle time; 0 or 100 means never."""
     early_cut_idle: Annotated[
@@ -163,9 +167,12 @@ class ReadKnobs:
             title="Early cut: idle time (s)",
             validation_alias=AliasChoices("early_cut_idle", "quiet"),
         ),
+        Control(step=0.05),
     ] = 0.3
     """The time without a new page before the early cut."""
-    max_megabytes: Annotated[float, Field(ge=0.1, le=50, title="Page size limit (MB)")] = 8.0
+    max_megabytes: Annotated[float, Field(ge=0.1, le=50, title="Page size limit (MB)"), Control(step=0.1)] = (
+        8.0
+    )
     """Larger pages, compressed or decompressed, are skipped."""
     concurrency: Annotated[int, Field(ge=1, le=128, title="Pages at once")] = 64
     """Concurrent page fetches of this run, at most 3 per host."""
@@ -181,9 +188,13 @@ class ReadKnobs:
 class ChunkKnobs:
     """Knobs of the chunk stage."""
 
-    size: Annotated[int, Field(ge=100, le=4000, title="Passage size (characters)")] = 500
+    size: Annotated[
+        int,
+        Field(ge=100, le=4000, title="Passage size (characters)"),
+        Control(step=50, sweep=(200, 300, 500, 800, 1200)),
+    ] = 500
     """The maximum passage length; small passages are precise, large ones keep context."""
-    overlap: Annotated[int, Field(ge=0, le=50, title="Overlap (%)")] = 10
+    overlap: Annotated[int, Field(ge=0, le=50, title="Overlap (%)"), Control(sweep=(0, 10, 25))] = 10
     """The share of a passage repeated at the start of the next, so that text at a boundary is in one passage."""
     boundary: Annotated[Boundary, Field(title="Split at")] = Boundary.NATURAL
     """natural splits at paragraphs and sentences with balanced lengths, section also at every heading, sentence fills passages with whole sentences, recursive splits at paragraphs, then lines, sentences and words, fixed at a character count."""
@@ -210,29 +221,55 @@ class EmbedKnobs:
 class RankKnobs:
     """Knobs of the rank stage, and of what is put into the context."""
 
-    strategy: Annotated[Strategy, Field(title="Ranking")] = Strategy.FUSED
+    strategy: Annotated[Strategy, Field(title="Ranking"), Control(orders=True)] = Strategy.FUSED
     """cosine ranks by embedding similarity, bm25 by matching words, fused by reciprocal rank fusion of both."""
-    top_k: Annotated[int, Field(ge=0, le=50, title="Passages in the context")] = 6
+    top_k: Annotated[int, Field(ge=0, le=50, title="Passages in the context"), Control(sweep=(4, 6, 12))] = 6
     """The number of best passages that become numbered sources."""
-    threshold: Annotated[float, Field(ge=-1, le=1, title="Minimum cosine")] = -1.0
+    threshold: Annotated[
+        float, Field(ge=-1, le=1, title="Minimum cosine"), Control(step=0.01, labels={-1: "off"})
+    ] = -1.0
     """Passages below this cosine similarity are excluded from the context; -1 means off."""
-    min_similarity: Annotated[float, Field(ge=0, le=1, title="Minimum similarity")] = 0.0
+    min_similarity: Annotated[
+        float, Field(ge=0, le=1, title="Minimum similarity"), Control(step=0.05, labels={0: "off"})
+    ] = 0.0
     """Passages below this similarity are excluded from the context: the cosine on a scale from 0 to 1 that is calibrated for the embedder; 0 means off."""
-    per_page: Annotated[int, Field(ge=-1, le=50, title="Passages per page")] = -1
+    per_page: Annotated[
+        int, Field(ge=-1, le=50, title="Passages per page"), Control(labels={-1: "auto", 0: "no limit"})
+    ] = -1
     """The most passages of one page in the context; 0 means no limit, -1 means 3, or more where the context would otherwise stay smaller than asked for."""
-    max_documents: Annotated[int, Field(ge=0, le=50, title="Documents in the context")] = 0
+    max_documents: Annotated[
+        int,
+        Field(ge=0, le=50, title="Documents in the context"),
+        Control(labels={0: "no limit"}, sweep=(0, 1, 3)),
+    ] = 0
     """The most documents in the context, each a web page or a document of a collection; 0 means no limit."""
-    per_cluster: Annotated[int, Field(ge=0, le=50, title="Passages per duplicate group")] = 0
+    per_cluster: Annotated[
+        int, Field(ge=0, le=50, title="Passages per duplicate group"), Control(labels={0: "no limit"})
+    ] = 0
     """The most passages of a group of near-duplicate pages in the context; 0 means no limit."""
-    surroundings: Annotated[int, Field(ge=0, le=1500, title="Text around a passage (characters)")] = 0
+    surroundings: Annotated[
+        int,
+        Field(ge=0, le=1500, title="Text around a passage (characters)"),
+        Control(step=100, labels={0: "none"}, sweep=(0, 150, 300)),
+    ] = 0
     """The most text of the page that the model is given before each passage and after it, in whole sentences and none twice; 0 means the passage alone. A passage of a collection has none."""
-    cosine_weight: Annotated[float, Field(ge=0, le=1, title="Fusion: weight of cosine")] = 0.5
+    cosine_weight: Annotated[
+        float,
+        Field(ge=0, le=1, title="Fusion: weight of cosine"),
+        Control(sweep=(0.25, 0.5, 0.75), orders=True),
+    ] = 0.5
     """The weight of cosine in the fused ranking; BM25 has the rest."""
-    diversity: Annotated[float, Field(ge=0, le=1, title="Diversity")] = 0.0
+    diversity: Annotated[
+        float,
+        Field(ge=0, le=1, title="Diversity"),
+        Control(labels={0: "off"}, sweep=(0.0, 0.3, 0.6), orders=True),
+    ] = 0.0
     """Maximal marginal relevance: the penalty for similarity to a better passage; 0 means off."""
     rerank: Annotated[bool, Field(title="Rerank")] = False
     """Reorders the best passages with the reranking model, where one is connected."""
-    min_characters: Annotated[int, Field(ge=0, le=1000, title="Shortest passage (characters)")] = 0
+    min_characters: Annotated[
+        int, Field(ge=0, le=1000, title="Shortest passage (characters)"), Control(labels={0: "off"})
+    ] = 0
     """Shorter passages are excluded from the context; 0 means none are."""
     only_domains: Annotated[str, Field(max_length=SITES_LIMIT, title="Only these sites")] = ""
     """Domains separated by commas, such as example.org, edu, with their subdomains: these alone are searched and used; empty means all sites."""
@@ -265,9 +302,11 @@ class AnswerKnobs:
 
     length: Annotated[Length, Field(title="Answer length")] = Length.NORMAL
     """short is one paragraph, normal a few, long a structured report."""
-    temperature: Annotated[float, Field(ge=0, le=2, title="Temperature")] = 0.2
+    temperature: Annotated[float, Field(ge=0, le=2, title="Temperature"), Control(step=0.05)] = 0.2
     """Sampling temperature of the chat model; low values stay closer to the sources."""
-    max_tokens: Annotated[int, Field(ge=0, le=MOST_ANSWER_TOKENS, title="Answer limit (tokens)")] = 0
+    max_tokens: Annotated[
+        int, Field(ge=0, le=MOST_ANSWER_TOKENS, title="Answer limit (tokens)"), Control(step=100)
+    ] = 0
     """The most tokens of the answer, reasoning included; 0 means the limit of the answer length."""
     stop: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=200)], ...],

@@ -8,6 +8,8 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from core.config.knob_control import Control
+
 STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 """The rules of every group of knobs."""
 
@@ -41,9 +43,15 @@ class RunKnobs:
     """pipeline does each phase once, agent lets the chat model call tools step by step, deep researches a plan of sub-questions that you approve."""
     max_steps: Annotated[int, Field(ge=1, le=50, title="Steps")] = 12
     """The most calls of tools by an agent before it answers."""
-    token_budget: Annotated[int, Field(ge=0, le=2_000_000, title="Token budget")] = 60_000
+    token_budget: Annotated[
+        int, Field(ge=0, le=2_000_000, title="Token budget"), Control(step=10_000, labels={0: "none"})
+    ] = 60_000
     """The most tokens that chat models may read and write for a run; 0 means no limit. Those of embeddings and reranking count in dollars alone."""
-    time_budget: Annotated[int, Field(ge=0, le=3600, title="Time budget (s)")] = 0
+    time_budget: Annotated[
+        int, Field(ge=0, le=3600, title="Time budget (s)"), Control(step=10, labels={0: "none"})
+    ] = 0
     """The most seconds of a run, which then answers with what it has; 0 means no limit."""
-    dollar_budget: Annotated[float, Field(ge=0, le=100, title="Dollar budget")] = 0.0
+    dollar_budget: Annotated[
+        float, Field(ge=0, le=100, title="Dollar budget"), Control(step=0.05, labels={0: "none"})
+    ] = 0.0
     """The most US dollars that a run may cost, by what providers state or by the price table; 0 means no limit."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import AliasChoices, TypeAdapter
 
+from core.config.knob_control import PLAIN, Control
 from core.config.knobs import Knobs
 
 
@@ -28,6 +29,8 @@ class Parameter:
     """The type of an array's items."""
     longest: int | None = None
     """The most characters of a text."""
+    control: Control = PLAIN
+    """How it is offered."""
 
     @property
     def path(self) -> str:
@@ -42,7 +45,7 @@ def parameters() -> tuple[Parameter, ...]:
     kinds = schema["$defs"]
     defaults = Knobs()
     return tuple(
-        _parameter(group, name, field, kinds, getattr(getattr(defaults, group), name))
+        _parameter(group, name, field, kinds, getattr(defaults, group))
         for group, entry in schema["properties"].items()
         for name, field in _resolved(entry, kinds)["properties"].items()
     )
@@ -71,21 +74,23 @@ def nested(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _parameter(
-    group: str, name: str, field: Mapping[str, Any], kinds: Mapping[str, Any], default: Any
+    group: str, name: str, field: Mapping[str, Any], kinds: Mapping[str, Any], defaults: Any
 ) -> Parameter:
     kind = _resolved(field, kinds)
+    declared = type(defaults).__pydantic_fields__[name].metadata
     return Parameter(
         group=group,
         name=name,
         title=field.get("title") or kind["title"],  # pydantic drops one that is also its type's name
         description=field["description"],
         type=kind["type"],
-        default=default,
+        default=getattr(defaults, name),
         minimum=field.get("minimum"),
         maximum=field.get("maximum"),
         enum=tuple(kind.get("enum", ())),
         items=kind.get("items", {}).get("type", ""),
         longest=field.get("maxLength"),
+        control=next((part for part in declared if isinstance(part, Control)), PLAIN),
     )
 
 

@@ -11,22 +11,15 @@ from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.sweep import SWEPT, value_text
 from pages.parts import markup
 
-ROWS: dict[str, tuple[str, tuple[float, ...]]] = {
-    "rank.strategy": ("Ranking", ()),
-    "chunk.boundary": ("Splitter", ()),
-    "chunk.size": ("Size", (200, 300, 500, 800, 1200)),
-    "chunk.overlap": ("Overlap, %", (0, 10, 25)),
-    "rank.rerank": ("Reranker", ()),
-    "rank.top_k": ("Passages", (4, 6, 12)),
+ROWS = {
+    "rank.strategy": "Ranking",
+    "chunk.boundary": "Splitter",
+    "chunk.size": "Size",
+    "chunk.overlap": "Overlap, %",
+    "rank.rerank": "Reranker",
+    "rank.top_k": "Passages",
 }
-"""Knobs shown at first, with their titles and offered numbers."""
-OFFERED = {
-    "rank.cosine_weight": (0.25, 0.5, 0.75),
-    "rank.diversity": (0.0, 0.3, 0.6),
-    "rank.surroundings": (0, 150, 300),
-    "rank.max_documents": (0, 1, 3),
-}
-"""Numbers offered for other knobs. Any other knob offers only its default."""
+"""Knobs shown at first, with their titles."""
 ALL_CHOSEN = ("rank.strategy",)
 """Knobs with all values chosen at first."""
 NO_RERANKER = "No reranking model is connected (OPENQUERY_RERANK_URL, or OPENQUERY_RERANK_MODEL=local)."
@@ -58,7 +51,7 @@ def choose(experiments: Experiments) -> tuple[Swept, tuple[str, ...]]:
 
 def _row(experiments: Experiments, knob: Parameter, swept: Swept, faults: list[str]) -> None:
     """Draw a knob, and add its values to `swept` unless only the default is chosen."""
-    title, numbers = ROWS.get(knob.path, (knob.title, OFFERED.get(knob.path, (knob.default,))))
+    title, numbers = ROWS.get(knob.path, knob.title), knob.control.sweep or (knob.default,)
     key = f"evaluate_{knob.group}_{knob.name}"
     if knob.path == "rank.rerank" and not experiments.has_reranker:
         markup.show(p(".oq-unavailable")[span[title], span[NO_RERANKER]])

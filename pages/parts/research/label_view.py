@@ -11,6 +11,7 @@ from htpy import Element, span
 
 from core.analysis.rankings.context_membership import context_sources
 from core.config.knobs import Knobs, RankKnobs
+from core.config.schema import parameters
 from core.errors import BadInput, Handled, OpenQueryError
 from core.features.evaluate.labels.graded_ranking import (
     DEPTH,
@@ -73,8 +74,8 @@ class RunLabels:
 
 def ordering(knobs: Knobs) -> str:
     """Return the name of the settings that order passages."""
-    rank = knobs.rank
-    ordered = RankKnobs(strategy=rank.strategy, cosine_weight=rank.cosine_weight, diversity=rank.diversity)
+    ordering_knobs = [knob.name for knob in parameters() if knob.group == "rank" and knob.control.orders]
+    ordered = RankKnobs(**{name: getattr(knobs.rank, name) for name in ordering_knobs})
     return name_of(Knobs(rank=ordered))
 
 

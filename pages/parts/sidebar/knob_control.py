@@ -12,39 +12,6 @@ from core.text.sanitize import distinct_labels, one_line
 from pages.parts import runtime
 from pages.parts.sidebar.number_control import number_control
 
-STEPS: dict[str, int | float] = {
-    "chunk.size": 50,
-    "run.token_budget": 10_000,
-    "run.time_budget": 10,
-    "run.dollar_budget": 0.05,
-    "read.page_timeout": 0.5,
-    "read.deadline": 1.0,
-    "read.early_cut_percent": 5,
-    "read.early_cut_idle": 0.05,
-    "read.max_megabytes": 0.1,
-    "rank.threshold": 0.01,
-    "rank.min_similarity": 0.05,
-    "rank.surroundings": 100,
-    "answer.temperature": 0.05,
-    "answer.max_tokens": 100,
-}
-VALUE_LABELS: dict[str, dict[int, str]] = {
-    "run.token_budget": {0: "none"},
-    "run.time_budget": {0: "none"},
-    "run.dollar_budget": {0: "none"},
-    "search.passages": {0: "auto"},
-    "rank.per_page": {-1: "auto", 0: "no limit"},
-    "rank.max_documents": {0: "no limit"},
-    "rank.per_cluster": {0: "no limit"},
-    "rank.surroundings": {0: "none"},
-    "rank.threshold": {-1: "off"},
-    "rank.min_similarity": {0: "off"},
-    "rank.diversity": {0: "off"},
-    "rank.min_characters": {0: "off"},
-    "read.early_cut_percent": {0: "never", 100: "never"},
-    "read.deadline": {0: "none"},
-}
-"""Numbers with a special meaning, by knob, and their labels."""
 MAX_SEGMENT_CHARACTERS = 24
 """Characters that fit in a row of the sidebar. Longer choices become a select box."""
 
@@ -97,8 +64,8 @@ def control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob
     elif parameter.type == "boolean":
         st.toggle(parameter.title, **common)
     elif parameter.minimum is not None and parameter.maximum is not None:
-        step = STEPS.get(parameter.path, 1 if parameter.type == "integer" else 0.1)
-        number_control(parameter, step, VALUE_LABELS.get(parameter.path, {}), **common)
+        step = parameter.control.step or (1 if parameter.type == "integer" else 0.1)
+        number_control(parameter, step, parameter.control.labels, **common)
     else:
         st.text_input(parameter.title, max_chars=parameter.longest, **common)
 

@@ -1,0 +1,21 @@
+"""How a knob is offered, beside its bounds: by controls of a page and by a sweep."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """A part of a knob's declaration, read through `Parameter`."""
+
+    step: float = 0.0
+    """The step of a number. 0 means 1, or 0.1 for a number with a fraction."""
+    labels: Mapping[int, str] = field(default_factory=dict, hash=False)
+    """Labels of numbers with a special meaning, such as 0 for off."""
+    sweep: tuple[float, ...] = ()
+    """The numbers that a sweep offers, by default the knob's default."""
+    orders: bool = False
+    """Whether the knob decides the order of passages, or only which of them enter the context."""
+
+
+PLAIN = Control()
