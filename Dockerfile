@@ -7,7 +7,7 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 FROM python:3.11-slim
 
 LABEL org.opencontainers.image.title="OpenQuery" \
-      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.version="0.2.0" \
       org.opencontainers.image.licenses="MIT"
 
 RUN useradd --create-home --uid 1000 openquery && install -d -o openquery -g openquery -m 0700 /data
