@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from core.model import AnswerFrom, ClientRequest, Turn
 from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Listener, Recorder
+from core.run.run_ids import new_run_id
 from core.run.state import Run
 from core.stages.conversation.known_pages import add_known_pages
 from core.stages.partial_results import rank_so_far
@@ -121,7 +121,7 @@ def _run_started(
     client: ClientRequest | None = None,
 ) -> e.RunStarted:
     now = datetime.now(UTC).isoformat()
-    return e.RunStarted(run_id or secrets.token_urlsafe(16), question, knobs, now, turn, client)
+    return e.RunStarted(run_id or new_run_id(), question, knobs, now, turn, client)
 
 
 def failure(error: BaseException) -> e.RunFailed:

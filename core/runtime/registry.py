@@ -1,7 +1,6 @@
 """The registry of runs. Runs work on one background event loop, so no page, tab or request owns them."""
 
 import asyncio
-import secrets
 import threading
 from collections.abc import Coroutine, Iterable, MutableMapping, Sequence
 from contextlib import suppress
@@ -19,7 +18,7 @@ from core.errors import BadInput, StoreFailed
 from core.model import Answer, ClientRequest, Extractor, Label, Turn
 from core.ports import Ports
 from core.run.recorded_run import RecordedRun
-from core.run.run_ids import refuse_link
+from core.run.run_ids import new_run_id, refuse_link
 from core.run.state import Run, RunStatus
 from core.runtime import logs
 from core.runtime.engine import Engine
@@ -135,7 +134,7 @@ class RunRegistry(StoredWork):
         queries = checked_queries(queries)
         earlier = self.conversations.followed(turn.follows) if turn and turn.follows else None
         self.quotas.charge_run(access.quota_subject)
-        run_id = secrets.token_urlsafe(16)
+        run_id = new_run_id()
         queued = Run(
             id=run_id, question=question, knobs=knobs, turn=turn, client=client, status=RunStatus.QUEUED
         )
@@ -290,7 +289,7 @@ class RunRegistry(StoredWork):
             BadInput: when the document is not an exported run, its parts are inconsistent, or its labels too many.
         """
         read = document if isinstance(document, RecordedRun) else recorded_run(document)
-        exported = read.with_id(secrets.token_urlsafe(16))
+        exported = read.with_id(new_run_id())
         run = exported.run
         if exported.labels:
             owner = self._label_user(user)

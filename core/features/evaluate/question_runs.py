@@ -1,7 +1,6 @@
 """Runs for the questions of a data set, with the reasons why relevant text was missed."""
 
 import asyncio
-import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from core.ports import Embed, Rerank
 from core.run import events as e
 from core.run.recorded_run import RecordedRun
 from core.run.recorder import Recorder
+from core.run.run_ids import new_run_id
 from core.run.state import Run
 from core.stages.rank import best_first, sources
 from core.stages.ranking.context_selection import ExclusionReason
@@ -75,7 +75,7 @@ class QuestionRuns:
         records: list[e.Record] = []
         recorder = Recorder(lambda record, run: records.append(record))
         started = datetime.now(UTC).isoformat()
-        recorder.emit(e.RunStarted(secrets.token_urlsafe(16), question, knobs, started))
+        recorder.emit(e.RunStarted(new_run_id(), question, knobs, started))
         passages: defaultdict[str, list[Passage]] = defaultdict(list)
         for passage in corpus.passages:
             passages[passage.place.page].append(passage)
