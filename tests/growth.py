@@ -16,7 +16,7 @@ STEP = 16
 def growth(made: Callable[[int], T], work: Callable[[T], object], small: int, large: int) -> float:
     """The p for which the cost of `work(made(size))` grows as size ** p from `small` to `large`.
 
-    A cost is the least CPU time of up to three on this thread, with no garbage collection in it: what earlier
+    A cost is the least CPU time of up to six on this thread, with no garbage collection in it: what earlier
     tests left behind, on the heap or running on other threads, is not part of the growth. The large size is
     measured again only while its cost is above the bound. The sizes differ by a little, so that nothing that
     remembers its last argument answers for free.
@@ -24,7 +24,7 @@ def growth(made: Callable[[int], T], work: Callable[[T], object], small: int, la
     work(made(small + 3 * STEP))  # loads what is loaded late
     least = min(_cost(made, work, small + STEP * turn) for turn in range(3))
     growths: list[float] = []
-    while len(growths) < 3 and not any(growth < LINEAR for growth in growths):
+    while len(growths) < 6 and not any(growth < LINEAR for growth in growths):
         cost = _cost(made, work, large + STEP * len(growths))
         growths.append(math.log(cost / least) / math.log(large / small))
     return min(growths)
