@@ -137,6 +137,13 @@ def test_lists_inside_lists_are_claims_in_reading_order() -> None:
     ]
 
 
+@pytest.mark.parametrize("start", ["\x0c\n", "\u00a0\n\x0b\n", "> \x0c\n> ", "- \x0c\n  "])
+def test_sentence_below_a_line_of_white_space_is_where_it_stands(start: str) -> None:
+    text = f"{start}It is so. (Source 2)"
+    first, *_ = read_sentences(text, tuple(find_citations(text, range(1, 3))))
+    assert text[first.start : first.end].startswith("It is so.")
+
+
 pieces = st.lists(
     st.sampled_from(
         ["Red boats lie here [1].", "It is so. (Source 2)", "**Lead.** It goes on", "Rules:", "# Head", "- point [1, 2]",

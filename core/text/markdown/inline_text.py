@@ -59,9 +59,13 @@ def paragraph_places(token: Token, text: str, lines: Sequence[int]) -> list[int]
     `lines` are the offsets of the lines. The parser only cuts the start of a line (marks of lists and quotes) and white
     space at its end.
     """
-    first = token.map[0] if token.map else 0
+    first, last = token.map or (0, 0)
+    rows = token.content.split("\n")
+    # The parser also drops first lines of white space that it does not take for blank, such as form feeds.
+    while last - first > len(rows) and rows[0].strip() not in text[lines[first] : lines[first + 1]]:
+        first += 1
     places: list[int] = []
-    for row, line in enumerate(token.content.split("\n"), first):
+    for row, line in enumerate(rows, first):
         begin, stop = lines[min(row, len(lines) - 2)], lines[min(row + 1, len(lines) - 1)]
         end = begin + len(text[begin:stop].rstrip())
         start = max(end - len(line.strip()), begin)
