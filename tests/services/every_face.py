@@ -19,7 +19,6 @@ from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any
 
-from core.features.evaluate.services.experiments import Experiments
 from tests.services.health import once_started
 
 AUDITED = types.ModuleType("uvloop")
@@ -109,6 +108,7 @@ def _use_the_server(use: Callable[[str, Callable[[], object]], None]) -> None:
     from core.config.settings import ROOT
     from core.features.api import create_app
     from core.features.api.service import operator_knobs
+    from core.features.evaluate.services.experiments import Experiments
     from pages.parts import runtime
 
     runs = runtime.runs()
