@@ -14,7 +14,6 @@ Other arguments go to pytest, which then runs only what they name.
 import argparse
 import os
 import resource
-import shlex
 import shutil
 import subprocess
 import sys
@@ -39,10 +38,6 @@ FAST = (
     *("tests/config", "tests/model", "tests/run", "tests/stages", "tests/storage", "tests/text"),
 )
 """What `--fast` runs. It names folders, because collecting all tests takes longer than running these."""
-BROWSER = "tests/browser"
-"""The tests that wait for a browser most of their time, so they run beside the others."""
-BROWSERS = 2
-"""A third browser would take longer than it saves, because pages poll while they wait."""
 SYSTEM_PYTHON = "/usr/bin/python3"
 SENSITIVE = ("tests/text", "tests/reading", "tests/features/evaluate")
 """Tests of code that depends on the regular expressions and the libraries of a Python version."""
@@ -67,7 +62,6 @@ class Check:
 
 def start_check(name: str, command: str) -> Check:
     """Start a shell command whose output is printed at the end."""
-    (ROOT / ".cache").mkdir(exist_ok=True)
     output = (ROOT / ".cache").joinpath(f"{name.replace(' ', '_')}.log").open("w+b")
     process = subprocess.Popen(command, shell=True, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
     return Check(name, process, output)
@@ -85,6 +79,7 @@ def python_version(python: str) -> tuple[int, ...]:
 
 def background_checks() -> list[Check]:
     """Start the checks that need no result of a test, at a lower priority than the tests."""
+    (ROOT / ".cache").mkdir(exist_ok=True)
     python = sys.executable
     checks = [
         start_check(
@@ -124,15 +119,6 @@ def pytest(*arguments: str) -> bool:
     return subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=ROOT, check=False).returncode == 0
 
 
-def parallel(workers: int) -> list[str]:
-    """Return the arguments that divide the tests among workers."""
-    return [
-        *("-n", str(workers)),
-        *("--dist", "loadgroup", "--no-loadscope-reorder"),
-        *("--ignore", "tests/alone"),
-    ]
-
-
 def style() -> bool:
     """Check style and formatting."""
     commands = (["check", "."], ["format", "--check", "."])
@@ -145,7 +131,6 @@ def style() -> bool:
 
 def run_tests(options: argparse.Namespace, arguments: Sequence[str]) -> bool:
     """Run the tests that the options choose."""
-    cores = os.cpu_count() or 1
     extra: list[str] = []
     marked: list[str] = []
     if options.coverage:
@@ -157,28 +142,25 @@ def run_tests(options: argparse.Namespace, arguments: Sequence[str]) -> bool:
         extra += ["--hypothesis-profile=thorough"]
     elif not options.fast and not arguments:
         marked = ["-m", "thorough" if options.release else "not thorough"]
+    workers = (os.cpu_count() or 1) + 1  # one more than cores: many tests wait
+    parallel = [
+        *("-n", str(workers)),
+        *("--dist", "loadgroup", "--no-loadscope-reorder"),
+        *("--ignore", "tests/alone"),
+    ]
     if options.fast:
         quick = ("--hypothesis-profile=quick", "-m", f"not ({NEEDS_MUCH})")
-        return pytest(*parallel(cores + 1), *quick, *extra, *(arguments or FAST))
+        return pytest(*parallel, *quick, *extra, *(arguments or FAST))
     if options.changed:
         names = affected_tests()
         if not names:
             print("No test imports or names what differs from main.")
             return True
         print("\n".join(names), flush=True)
-        return pytest(*parallel(cores + 1), *extra, *marked, *names, *arguments)
+        return pytest(*parallel, *extra, *marked, *names, *arguments)
     if arguments:
         return pytest(*extra, *arguments)
-    browser = start_check(
-        "browser",
-        "COVERAGE_FILE=.coverage.browser exec "
-        + shlex.join([sys.executable, "-m", "pytest", *parallel(BROWSERS), *extra, *marked, BROWSER]),
-    )
-    try:
-        passed = pytest(*parallel(cores), "--ignore", BROWSER, *extra, *marked)
-        passed = browser.finish() and passed
-    finally:
-        browser.process.kill()
+    passed = pytest(*parallel, *extra, *marked)
     if options.release or options.thorough:
         passed = pytest(*extra, "tests/alone") and passed
     return passed
@@ -207,9 +189,7 @@ def main() -> int:
             subprocess.run([sys.executable, "-m", "tests.services"], cwd=ROOT, check=False)
         passed = run_tests(options, arguments)
         if options.coverage:
-            coverage = [sys.executable, "-m", "coverage"]
-            subprocess.run([*coverage, "combine", "--append"], cwd=ROOT, check=False)
-            report = subprocess.run([*coverage, "report"], cwd=ROOT, check=False)
+            report = subprocess.run([sys.executable, "-m", "coverage", "report"], cwd=ROOT, check=False)
             passed = passed and report.returncode == 0
         for check in checks:
             passed = check.finish() and passed
