@@ -54,10 +54,6 @@ class Closable(Protocol):
         """Stop its work."""
 
 
-def _no_services(_runs: "RunRegistry") -> Iterable[object]:
-    return ()
-
-
 class RunRegistry(StoredWork):
     """Start, continue, retune, stop and look up runs. Every method may be called from any thread."""
 
@@ -92,8 +88,8 @@ class RunRegistry(StoredWork):
         """
         with self._services_lock:
             if not self._services:
-                for feature in features():
-                    self._services |= {type(made): made for made in (feature.services or _no_services)(self)}
+                makers = [feature.services for feature in features() if feature.services]
+                self._services = {type(made): made for make in makers for made in make(self)}
         if kind not in self._services:
             raise LookupError(f"no feature has the service {kind.__name__}")
         return cast("S", self._services[kind])
