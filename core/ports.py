@@ -33,10 +33,10 @@ class Search(Protocol):
 
     @property
     def identity(self) -> str:
-        """The backend and where it runs; stands for it in cache keys and never holds a key."""
+        """The name of the backend in cache keys, with its address and without credentials."""
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """The results for one query, best first; a reply without results when it finds nothing.
+        """Return the results of one query, best first, or a reply without results.
 
         Raises:
             SearchFailed: when the backend refuses or does not answer.
@@ -54,7 +54,7 @@ class Web(Protocol):
         """
 
     async def cached_page(self, url: str) -> Document | None:
-        """The page as it was last fetched, fresh or stale, without a request; None where no cache has it.
+        """Return the cached page at an address, fresh or stale, or None. Nothing is requested.
 
         Raises:
             Unreadable: when the address is that of a passage that cannot be read now.
@@ -77,11 +77,11 @@ class ModelPort(Protocol):
 
     @property
     def identity(self) -> str:
-        """The model and where it runs; stands for it in cache keys and never holds a key."""
+        """The name of the model in cache keys, with its address and without credentials."""
 
     @property
     def host(self) -> str:
-        """Host and port of the server that is sent the texts; empty when they stay in this process."""
+        """Host and port of the server that receives the texts, or "" for this process."""
 
 
 class Embed(ModelPort, Protocol):
@@ -184,8 +184,10 @@ class Ports:
     rerank: Rerank | None = None
     """None when no reranking model is connected."""
     answers: MutableMapping[str, Answer] | None = None
-    """Earlier answers of chat models by the digest of all that the model was asked, to be used again and added to;
-    None: the model is always asked."""
+    """Earlier answers of chat models, by the digest of the request. None means that the model is always asked.
+
+    They are used again, and added to.
+    """
     quote: asyncio.Event | None = None
     """Set by a person who does not wait for the chat model: the answer under way is then quoted from its sources."""
     stored: Callable[[], Awaitable[None]] = no_flush

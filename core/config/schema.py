@@ -14,7 +14,7 @@ from core.config.knobs import Knobs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A knob: where it lives, what it means, what it may be. `type` is a JSON Schema type name."""
+    """The description of a knob: its group, meaning and bounds. `type` is a JSON Schema type name."""
 
     group: str
     name: str
