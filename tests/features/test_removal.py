@@ -52,3 +52,15 @@ def test_a_question_is_answered_without_the_feature(feature: str, tmp_path: Path
 def test_the_pages_start_without_the_feature(feature: str, tmp_path: Path) -> None:
     without(feature, tmp_path)
     run(tmp_path, "-c", "import server; [mounted.start() for mounted in server.mounts]")
+
+
+@pytest.mark.slow
+def test_a_question_imports_no_service_of_a_feature(tmp_path: Path) -> None:
+    (tmp_path / "core").symlink_to(ROOT / "core")
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    asked = f"main(['ask', {QUESTION!r}, '--search', 'demo', '--strategy', 'bm25'])"
+    imported = "print(*(name for name in sys.modules if '.evaluate.services' in name or '.api.' in name))"
+    said = run(tmp_path, "-c", f"import sys; from core.cli.main import main; {asked}; {imported}")
+    assert "[1]" in said
+    assert "core.features.evaluate.services" not in said
+    assert "core.features.api.application" not in said
