@@ -157,7 +157,8 @@ def run_tests(options: argparse.Namespace, arguments: Sequence[str]) -> bool:
             print("No test imports or names what differs from main.")
             return True
         print("\n".join(names), flush=True)
-        return pytest(*parallel, *extra, *marked, *names, *arguments)
+        # A change of a page runs all browser tests of this page, those of a release too.
+        return pytest(*parallel, *extra, "-m", "not thorough or browser", *names, *arguments)
     if arguments:
         return pytest(*extra, *arguments)
     passed = pytest(*parallel, *extra, *marked)

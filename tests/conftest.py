@@ -30,7 +30,7 @@ REAL_PARTS: dict[str, tuple[str, Callable[[], object]]] = {
 
 SHARED = ("chromium", "searxng_process", "small_model")
 """Servers that take seconds to start: tests that share one run in one worker."""
-SECOND_BROWSER = "test_l"
+SECOND_BROWSER = "test_m"
 """From this file on the browser's tests have a browser of their own, in another worker. A third one would take longer
 than it saves, because pages poll while they wait."""
 

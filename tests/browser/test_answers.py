@@ -37,6 +37,7 @@ def judge(web_run: WebRun) -> Iterator[FakeOpenAI]:
     model.chat = reply
 
 
+@pytest.mark.thorough
 def test_answers_are_measured_read_and_asked_again(web_app: App, judge: FakeOpenAI) -> None:
     app, model = web_app, judge
     app.open("/evaluate?view=answers")

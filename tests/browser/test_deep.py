@@ -1,5 +1,6 @@
 """A plan that a person edits and approves, and the report that comes of it."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import findings
@@ -11,6 +12,7 @@ LONG = f"Who was Robertson, {'and who worked with him on probabilistic ranking, 
 QUERIES = "passage ranking"
 
 
+@pytest.mark.thorough
 def test_a_plan_is_edited_approved_and_researched(model_app: App, model: FakeOpenAI) -> None:
     model.chats.append(streamed("\n".join((BM25, COSINE, LONG))))
     model_app.open()

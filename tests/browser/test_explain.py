@@ -3,6 +3,7 @@
 import re
 from itertools import combinations
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import WebRun
@@ -67,6 +68,7 @@ def click_on_the_map_shows_neighbours(app: App) -> None:
     expect(shown).to_contain_text("Passage:")
 
 
+@pytest.mark.thorough
 def test_a_band_lists_its_losses_and_labels_lie_apart(web_app: App, web_run: WebRun) -> None:
     web_app.open(f"/explain?run={web_run.run}&view=attrition")
     lost = web_app.loss("HTTP error")

@@ -182,6 +182,7 @@ def great_table_scrolls_inside_its_card(app: App) -> None:
     assert app.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+@pytest.mark.thorough
 def test_two_tabs_follow_one_run_and_tune_it_each_for_itself(app: App) -> None:
     app.ask()
     app.page.wait_for_url("**/?run=*")

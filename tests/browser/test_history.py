@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from core.run.events import Record
@@ -16,6 +17,7 @@ from tests.services.openai_server import FakeOpenAI, streamed
 OTHER = "When does hybrid search beat cosine similarity alone?"
 
 
+@pytest.mark.thorough
 def test_back_and_forward_lead_from_run_to_run_with_their_settings(app: App) -> None:
     app.ask()
     app.finished()
@@ -60,6 +62,7 @@ def test_back_and_forward_lead_from_run_to_run_with_their_settings(app: App) -> 
     expect(app.page.get_by_role("radio", name="Scores")).to_be_checked()
 
 
+@pytest.mark.thorough
 def test_pages_and_articles_are_one_entry_each(answered: App) -> None:
     run = answered.shown_run()
     entries = answered.page.evaluate("history.length")
@@ -102,6 +105,7 @@ def test_pages_and_articles_are_one_entry_each(answered: App) -> None:
     expect(answered.page.get_by_role("heading", name="Handbook", exact=True)).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_back_and_forward_in_haste_neither_stop_nor_restart_a_run(
     model_app: App, model: FakeOpenAI, demo_records: tuple[Record, ...]
 ) -> None:
@@ -137,6 +141,7 @@ def test_back_and_forward_in_haste_neither_stop_nor_restart_a_run(
     assert len(model.chat_requests) == asked + 2
 
 
+@pytest.mark.thorough
 def test_a_link_shows_the_tuning_to_somebody_else_who_can_copy_it(
     answered: App, chromium: Browser, demo_site: Site
 ) -> None:
@@ -162,6 +167,7 @@ def test_a_link_shows_the_tuning_to_somebody_else_who_can_copy_it(
     expect(answered.slider("rank_top_k")).to_have_value("3")
 
 
+@pytest.mark.thorough
 def test_runs_are_selected_in_the_history_compared_and_opened(
     app: App, demo_records: tuple[Record, ...]
 ) -> None:

@@ -24,6 +24,7 @@ def labelling(app: App, demo_records: tuple[Record, ...], request: pytest.Fixtur
     return app
 
 
+@pytest.mark.thorough
 def test_passages_and_rankings_are_labelled_by_the_same_keys(labelling: App) -> None:
     """From labels of one run and its tuned ranking to the Evaluate page, where passages come one after the other."""
     figures, rank = labelling.keyed("labels"), labelling.keyed("reader_row_head")

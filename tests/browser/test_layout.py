@@ -120,6 +120,7 @@ def chosen_score_is_shown_and_sorts(app: App, order: Sequence[str]) -> None:
     assert cosines == sorted(cosines)
 
 
+@pytest.mark.thorough
 def test_labels_and_half_a_screen_leave_room_for_every_column(seen: App) -> None:
     seen.cell(1, 200)
     expect(seen.keyed("reader_row_head")).to_contain_text("Rank 1")
@@ -158,6 +159,7 @@ def on_a_phone(app: App, path: str) -> App:
     return app
 
 
+@pytest.mark.thorough
 def test_history_can_be_read_on_a_phone(web_run: WebRun, web_app: App) -> None:
     app = on_a_phone(web_app, "/runs")
     columns = {"question", "when", "status"}
@@ -208,6 +210,7 @@ def test_draft_of_a_follow_up_opens_in_view(seen: App) -> None:
     expect(seen.keyed("answer_card")).to_be_in_viewport()  # the same draft is not scrolled to again
 
 
+@pytest.mark.thorough
 def test_open_sidebar_covers_no_page_of_a_phone_after_a_reload(
     app: App, demo_records: tuple[Record, ...]
 ) -> None:

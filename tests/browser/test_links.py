@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.axe import findings
@@ -12,6 +13,7 @@ from tests.browser.server import Site
 ANY_LINK = re.compile(r"\?run=(link-[A-Za-z0-9_-]{32})$")
 
 
+@pytest.mark.thorough
 def test_a_link_is_tuned_by_another_and_taken_back_while_it_is_open(
     answered: App, chromium: Browser, demo_site: Site
 ) -> None:

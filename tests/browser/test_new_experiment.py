@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from core.config.settings import ROOT
@@ -25,6 +26,7 @@ def fits(app: App) -> bool:
     return bool(app.page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth"))
 
 
+@pytest.mark.thorough
 def test_a_broken_upload_is_shown_and_mended(app: App) -> None:
     """On a desktop, and on a phone in the dark."""
     app.open("/evaluate?view=new")
@@ -70,6 +72,7 @@ def fill_long_experiment(app: App) -> None:
     expect(app.button("evaluate_start")).to_contain_text("Start 240 settings")
 
 
+@pytest.mark.thorough
 def test_two_tabs_stop_and_continue_one_experiment(app: App, chromium: Browser) -> None:
     data_sets = app.site.folder / "data" / "data_sets"
     data_sets.mkdir(parents=True, exist_ok=True)
@@ -107,6 +110,7 @@ PAGE = """<style>body { margin: 0 }</style><div data-testid="stMain" style="heig
     <div style="height: 200px"></div><div class="st-key-settings"></div><div style="height: 900px"></div></div>"""
 
 
+@pytest.mark.thorough
 def test_row_that_is_read_keeps_its_place_while_rows_come_in(chromium: Browser) -> None:
     page = chromium.new_page(viewport={"width": 600, "height": 300})
     page.set_content(PAGE)

@@ -1,5 +1,6 @@
 """The price table of the System page, edited by hand."""
 
+import pytest
 from playwright.sync_api import expect
 
 from core.config.egress import UNRESTRICTED
@@ -8,6 +9,7 @@ from core.storage.price_file import PriceFile
 from tests.browser.page_objects import App
 
 
+@pytest.mark.thorough
 def test_a_price_that_was_typed_is_kept_until_the_prices_of_openquery_are_taken_back(app: App) -> None:
     app.open("/system")
     save, reset = app.button("prices_save"), app.button("prices_reset").first

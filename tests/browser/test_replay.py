@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import pytest
 from playwright.sync_api import expect
 
 from core.run.events import Record
@@ -24,6 +25,7 @@ def _slow_run(app: App, records: tuple[Record, ...]) -> str:
     return store_copy(app.site.folder, slow, QUESTION)
 
 
+@pytest.mark.thorough
 def test_a_run_is_replayed_paused_sped_up_and_halts_where_a_phase_begins(
     app: App, demo_records: tuple[Record, ...]
 ) -> None:

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.page_objects import App
@@ -45,6 +46,7 @@ def test_the_first_screen_of_a_running_question_has_it_all_and_nothing_jumps(
     assert model_app.places(*PLACES) == running
 
 
+@pytest.mark.thorough
 def test_while_passages_are_embedded_again_the_ranking_before_stays_dimmed(
     model_app: App, model: FakeOpenAI
 ) -> None:
@@ -83,6 +85,7 @@ def test_while_passages_are_embedded_again_the_ranking_before_stays_dimmed(
     expect(model_app.own("tuned")).to_contain_text("vectors computed")
 
 
+@pytest.mark.thorough
 def test_a_rate_limit_is_counted_down_and_can_be_stopped(model_app: App, model: FakeOpenAI) -> None:
     refused = Reply((b'{"error": {"message": "Slow down."}}',), status=429, headers={"Retry-After": "20"})
     model.chats.append(refused)

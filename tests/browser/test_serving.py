@@ -20,6 +20,7 @@ NAMED, FOREIGN = "openquery.test", "evil.test"
 NAMES = sorted({path.stem for path in (ROOT / "pages").glob("*.py")} - {"research"})
 
 
+@pytest.mark.thorough
 def test_no_deep_link_reports_an_error_in_the_console(app: App, demo_records: tuple[Record, ...]) -> None:
     """Every script is loaded then, since an error of its syntax would be one of the console."""
     run = store_copy(app.site.folder, demo_records)
@@ -46,6 +47,7 @@ def slow_site(new_folder: NewFolder, demo_records: tuple[Record, ...]) -> Iterat
         yield site
 
 
+@pytest.mark.thorough
 def test_the_script_serves_a_deep_link_first_thing_and_the_api(chromium: Browser, slow_site: Site) -> None:
     """On a phone, which reports its width as soon as it can and so asks for the page once more."""
     with visiting(chromium, slow_site) as visitor:
@@ -58,6 +60,7 @@ def test_the_script_serves_a_deep_link_first_thing_and_the_api(chromium: Browser
         assert headers(f"{slow_site.url}/api")["content-type"] == "application/json", "its document"
 
 
+@pytest.mark.thorough
 def test_a_page_has_its_styles_before_anything_is_drawn(chromium: Browser, demo_site: Site) -> None:
     """The styles are slow, and nothing is on the page until they are there."""
     with visiting(chromium, demo_site) as visitor:
@@ -122,6 +125,7 @@ def test_a_page_whose_name_leads_here_reads_nothing(mapped: Browser, either_site
     page.close()
 
 
+@pytest.mark.thorough
 def test_the_name_that_the_operator_gave_is_served(mapped: Browser, slow_site: Site) -> None:
     page = mapped.new_page()
     page.goto(f"{slow_site.url.replace('127.0.0.1', NAMED)}/runs")

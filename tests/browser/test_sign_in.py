@@ -59,6 +59,7 @@ def test_nothing_is_shown_to_who_has_not_signed_in(visitor: Callable[[], App]) -
     app.faults[:] = [fault for fault in app.faults if "does not seem to exist" not in fault]
 
 
+@pytest.mark.thorough
 def test_people_sign_in_see_their_own_runs_and_sign_out(visitor: Callable[[], App]) -> None:
     anna, berta = visitor(), visitor()
     sign_in(anna, ANNA)
@@ -78,6 +79,7 @@ def test_people_sign_in_see_their_own_runs_and_sign_out(visitor: Callable[[], Ap
     expect(berta.page.get_by_role("link", name="Sign out")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_who_comes_with_a_forged_token_stays_outside(
     visit: Callable[..., App], closed_site: Site, provider: Provider
 ) -> None:

@@ -106,6 +106,7 @@ def test_passages_that_wait_for_vectors_count_in_the_file_as_on_the_server(opene
     assert differences(opened(html_export(run)), run, settings, ("order", "context", "strategy")) == 0
 
 
+@pytest.mark.thorough
 def test_with_diversity_the_context_is_the_servers_in_98_of_100_settings(
     opened: Open, run: Run, settings_tried: int
 ) -> None:
