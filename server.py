@@ -58,7 +58,7 @@ def policy() -> str:
 def settings() -> Settings | None:
     """The operator's settings; None when they cannot be used, of which the pages say what is wrong."""
     try:
-        return Settings.read()
+        return runtime.settings()
     except OpenQueryError:
         return None
 
@@ -120,7 +120,7 @@ streamlit_patches.look_up_widget_values()
 streamlit_patches.keep_theme()
 streamlit_patches.read_options_without_lock()
 streamlit_patches.copy_containers_once()
-mounts = [feature.mount(runtime.runs) for feature in features() if feature.mount]
+mounts = [feature.mount(runtime.settings, runtime.runs) for feature in features() if feature.mount]
 SERVING: dict[str, Any] = {
     "lifespan": lifespan,
     "routes": [route for mounted in mounts for route in mounted.routes],

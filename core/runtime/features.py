@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from core.config.access import Access
+    from core.config.settings import Settings
     from core.runtime.engine import Engine
     from core.runtime.engine_parts import EnginePart
     from core.runtime.health import Check
@@ -94,8 +95,11 @@ class Feature:
     """Makes health probes by part, for a visitor and the default collections."""
     databases: Callable[[], Mapping[str, Schema]] | None = None
     """Returns the schemas of its files in the data folder, by name."""
-    mount: Callable[[Callable[[], RunRegistry]], Mounted] | None = None
-    """Makes what is served beside the pages, from the function that returns their registry."""
+    mount: Callable[[Callable[[], Settings], Callable[[], RunRegistry]], Mounted] | None = None
+    """Makes what is served beside the pages, from functions that return their settings and their registry.
+
+    The first call of the second one opens files, which takes a second.
+    """
     page: Page | None = None
 
 

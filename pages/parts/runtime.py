@@ -47,8 +47,18 @@ _submissions = SubmissionGuard()
 
 
 @functools.cache
+def settings() -> Settings:
+    """Return the operator's settings.
+
+    Raises:
+        BadInput: when they cannot be used.
+    """
+    return Settings.read()
+
+
+@functools.cache
 def _registry() -> RunRegistry:
-    return RunRegistry(Settings.read())
+    return RunRegistry(settings())
 
 
 def runs() -> RunRegistry:
@@ -81,6 +91,7 @@ def close() -> None:
         if _registry.cache_info().currsize:
             _registry().close()
             _registry.cache_clear()
+        settings.cache_clear()
 
 
 def session_id() -> str:

@@ -13,19 +13,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from core.config.settings import Settings
     from core.runtime.registry import RunRegistry
 
 
-def create_app(runs: RunRegistry | Callable[[], RunRegistry] | None = None, *, warm: bool = True) -> FastAPI:
-    """The service over `runs`, which may also be given as a function that makes them when first needed.
+def create_app(
+    runs: RunRegistry | Callable[[], RunRegistry] | None = None,
+    settings: Callable[[], Settings] | None = None,
+    *,
+    warm: bool = True,
+) -> FastAPI:
+    """Return the service over a registry of runs.
 
-    Without any it makes its own from the settings when it starts, and closes them when it ends; the process is then
-    its own too, and is hardened (`core.runtime.hardening`). A caller that gives runs hardens its own process.
-    With `warm`, workers and models are started with the application; else the first question waits for them.
+    Args:
+        runs: the registry, or a function that makes it when it is first needed. Without any the service makes its own
+            when it starts, and closes it when it ends. The process is then its own too, and is hardened
+            (`core.runtime.hardening`). A caller that gives runs hardens its own process.
+        settings: a function that returns the settings of `runs` without making them, so that requests can be
+            authorized before. By default they are read from the registry, or from the environment.
+        warm: whether workers and models are started with the application. Else the first question waits for them.
     """
     from core.features.api.application import application
 
-    return application(runs, warm=warm)
+    return application(runs, settings, warm=warm)
 
 
 @functools.cache

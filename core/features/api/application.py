@@ -1,6 +1,7 @@
 """The FastAPI application: routes, middleware, OpenAPI document."""
 
 import asyncio
+import functools
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -35,16 +36,21 @@ CHAT_BODY_LIMIT = 20_000_000
 """Bytes of a chat's messages. Clients repeat the images of earlier messages, which are left out here."""
 
 
-def application(runs: RunRegistry | Callable[[], RunRegistry] | None, *, warm: bool) -> FastAPI:
-    """See `core.features.api.create_app`."""
-    service = Service(_source(runs))
+def application(
+    runs: RunRegistry | Callable[[], RunRegistry] | None,
+    settings: Callable[[], Settings] | None,
+    *,
+    warm: bool,
+) -> FastAPI:
+    """Return the application of `core.features.api.create_app`."""
+    service = _service_over(runs, settings)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         if runs is None:
             harden()
-        own = await asyncio.to_thread(lambda: service.runs)
-        warming = asyncio.ensure_future(asyncio.to_thread(_warm, own)) if warm else None
+        service.settings()  # settings that cannot be used stop the start
+        warming = asyncio.ensure_future(asyncio.to_thread(_warm, service)) if warm else None
         yield
         if warming:
             warming.cancel()
@@ -97,15 +103,23 @@ def _body_limit(scope: Scope, settings: Settings) -> int:
     return CHAT_BODY_LIMIT if scope["path"].endswith("/v1/chat/completions") else BODY_LIMIT
 
 
-def _warm(runs: RunRegistry) -> None:
+def _warm(service: Service) -> None:
     """Start what the first question would otherwise wait for."""
     try:
+        runs = service.open()
         runs.call(runs.engine.warm())
     except OpenQueryError as error:
         log.warning("warm-up: %s", error)
 
 
-def _source(runs: RunRegistry | Callable[[], RunRegistry] | None) -> Callable[[], RunRegistry]:
+def _service_over(
+    runs: RunRegistry | Callable[[], RunRegistry] | None, settings: Callable[[], Settings] | None
+) -> Service:
     if runs is None:
-        return lambda: RunRegistry(Settings.read())
-    return (lambda: runs) if isinstance(runs, RunRegistry) else runs
+        read = functools.cache(settings or Settings.read)
+        return Service(lambda: RunRegistry(read()), read)
+    if isinstance(runs, RunRegistry):
+        service = Service(lambda: runs, settings or (lambda: runs.settings))
+        service.open()
+        return service
+    return Service(runs, settings or (lambda: runs().settings))

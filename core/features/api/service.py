@@ -76,7 +76,13 @@ def _unnamed_file(folder: Path) -> IO[bytes]:
 class Service:
     """The state of one application. `runs` is created on first use."""
 
-    def __init__(self, source: Callable[[], RunRegistry]) -> None:
+    def __init__(self, source: Callable[[], RunRegistry], settings: Callable[[], Settings]) -> None:
+        self.settings = settings
+        """Returns the operator's settings, before there are runs too.
+
+        Raises:
+            BadInput: when they cannot be used.
+        """
         self._source = source
         self._runs: RunRegistry | None = None
         self._lock = threading.Lock()
@@ -98,16 +104,16 @@ class Service:
         Raises:
             BadInput: when the settings cannot be used.
         """
+        return self.open()
+
+    def open(self) -> RunRegistry:
+        """Make the registry of runs if there is none, count its runs, and return it. Raises as `runs`."""
         with self._lock:
             if self._runs is None:
                 self._runs = self._source()
                 self._runs.observers += (self.metrics.observe,)
                 self.own.knobs = operator_knobs(self._runs.settings)
             return self._runs
-
-    def settings(self) -> Settings:
-        """The operator's settings. Raises as `runs`."""
-        return self.runs.settings
 
     def public_hosts(self) -> tuple[str, ...]:
         """See `Settings.public_hosts`; none when the settings cannot be used."""

@@ -13,7 +13,6 @@ from core.config.knobs import Backend, Origin, SearchKnobs
 from core.features.api import metrics
 from core.features.api.service import Service, ServiceOf
 from core.runtime.health import EGRESS, Probe, ProbeState, probes
-from core.runtime.registry import RunRegistry
 from core.serving.problems import documented
 
 router = APIRouter(tags=["operation"])
@@ -174,10 +173,9 @@ async def _latest_probes(service: Service) -> tuple[datetime, tuple[Probe, ...]]
     Concurrent requests share one probe. The service is starting, too, if a part has timed out in its first seconds:
     everything is loaded then.
     """
-    runs = await asyncio.to_thread(lambda: service.runs)  # the first access opens files
     if service.probed is None or time.monotonic() - service.probed[0] > PROBE_CACHE_SECONDS:
         if service.probing is None or service.probing.done():
-            service.probing = asyncio.create_task(_probe_all(service, runs))
+            service.probing = asyncio.create_task(_probe_all(service))
         await asyncio.wait([service.probing], timeout=None if service.probed else FIRST_ANSWER_SECONDS)
         if service.probing.done():
             service.probing.result()
@@ -188,7 +186,8 @@ async def _latest_probes(service: Service) -> tuple[datetime, tuple[Probe, ...]]
     return None if is_starting and any(probe.timed_out for probe in results) else (timestamp, results)
 
 
-async def _probe_all(service: Service, runs: RunRegistry) -> None:
+async def _probe_all(service: Service) -> None:
+    runs = await asyncio.to_thread(lambda: service.runs)  # the first access opens files
     probing = probes(runs.engine, runs.store, collections=service.own.knobs.search.collections)
     results = await asyncio.to_thread(runs.call, probing)
     service.probed = (time.monotonic(), datetime.now(UTC), results)

@@ -1,20 +1,26 @@
 """`GET /health` and `GET /metrics`."""
 
 import sqlite3
+import threading
+import time
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
 from core.config.knobs import Backend, Origin, SearchKnobs
+from core.features.api import create_app
 from core.features.api.routes.health import HealthStatus, health_response
 from core.features.library.services.connections import LibraryConnections
 from core.runtime.health import Probe, ProbeState
 from core.runtime.health import probes as probes_of
+from core.runtime.registry import RunRegistry
 from tests.features.api.conftest import DEMO, QUESTION, Api, Serve, health, serving, settings
+from tests.services.health import once_started
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 from tests.services.qdrant import FakeQdrant
@@ -123,6 +129,25 @@ def test_service_that_has_just_started_says_so_at_once(warm_folder: Path) -> Non
         first = api.get("/health")
         assert (first.status_code, first.json()["status"]) in ((503, "starting"), (200, "healthy"))
         assert health(api).json()["status"] == "healthy"
+
+
+def test_service_is_starting_while_the_store_is_opened(warm_folder: Path) -> None:
+    may_open = threading.Event()
+    own = settings(warm_folder)
+
+    def runs() -> RunRegistry:
+        assert may_open.wait(30)
+        return RunRegistry(own)
+
+    app = create_app(runs, lambda: own, warm=False)
+    with TestClient(app, base_url="http://localhost", client=("127.0.0.1", 50_000)) as api:
+        began = time.monotonic()
+        first = api.get("/health")
+        assert (first.status_code, first.json()["status"]) == (503, "starting")
+        assert time.monotonic() - began < 5  # it waits for the store, which waits for this test
+        may_open.set()
+        assert once_started(lambda: api.get("/health")).json()["status"] == "healthy"
+        app.state.service.runs.close()
 
 
 def test_asking_often_asks_the_parts_once(serve: Serve, fake_openai: FakeOpenAI) -> None:
