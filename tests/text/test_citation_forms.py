@@ -36,6 +36,7 @@ FORMS = {
     "ref": ("Tea cools [Ref. 2].", "Tea cools [2]."),
     "reference": ("Tea cools [reference 2].", "Tea cools [2]."),
     "source": ("Tea cools [Source 1] [SOURCE #2] [source_3].", "Tea cools [1] [2] [3]."),
+    "number sign": ("Tea cools [Source n° 1] [Quelle Nr. 2] (source no. 3) [Source number 1].", "Tea cools [1] [2] [3] [1]."),
     "sources": ("Tea cools [Sources: 1, 3].", "Tea cools [1][3]."),
     "sources, each named": ("Tea cools [Source 1, Source 3].", "Tea cools [1][3]."),
     "title": ("Tea cools [Source 2: On tea [b], vol. 3].", "Tea cools [2]."),

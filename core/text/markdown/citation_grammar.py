@@ -39,6 +39,7 @@ _INTRODUCTIONS = (
     r"see cf per via from siehe s vgl laut nach aus voir selon ver según vedi zie search 参见 參見 见 見"
 )
 _CONJUNCTIONS = "and or und oder et och og en ja ve e y i и і 和 及 与 與 と to bis"
+_NUMBER_WORDS = r"no nr nº num number nummer numéro numero número"
 _LOCATORS = r"pp? s l pages? seiten? lines? pág abs"
 _HEADINGS = (
     r"notes? bibliography literature literatur(?:verzeichnis)? quellenverzeichnis quellennachweise? bibliographie "
@@ -51,7 +52,7 @@ def _any(words: str) -> str:
     return "|".join(words.split())
 
 
-_LABEL_WORDS = rf"(?:(?:{_any(_INTRODUCTIONS)})\.?[ \t]?(?:also[ \t]|auch[ \t]|the[ \t])?)?(?:(?P<strong>{_any(_LABELS)})|{_any(_WEAK_LABELS)})\.?"
+_LABEL_WORDS = rf"(?:(?:{_any(_INTRODUCTIONS)})\.?[ \t]?(?:also[ \t]|auch[ \t]|the[ \t])?)?(?:(?P<strong>{_any(_LABELS)})|{_any(_WEAK_LABELS)})\.?(?:[ \t](?:{_any(_NUMBER_WORDS)})\.?)?"
 _CONJUNCTION, _LOCATOR = re.compile(_any(_CONJUNCTIONS), re.I), re.compile(_any(_LOCATORS), re.I)
 
 # --- forms ------------------------------------------------------------------------------------------------
@@ -59,7 +60,7 @@ _CONJUNCTION, _LOCATOR = re.compile(_any(_CONJUNCTIONS), re.I), re.compile(_any(
 # A label is any word here, and is checked after a match, because alternatives of all words would compile slowly.
 _WORD = r"[^\W\d_]{1,20}\.?"
 _GAP = r"[ \t]{0,2}"
-_SIGN = rf"{_GAP}(?:[:：._#№=-]{_GAP})?#?"
+_SIGN = rf"{_GAP}(?:(?:n[°º]|[:：._#№=-]){_GAP})?#?"
 """Separators of a label and its number."""
 _LABEL = rf"(?P<label>(?:{_WORD}[ \t])?{_WORD}){_SIGN}"
 _NUMBER = r"\^?\d{1,6}\^?"
