@@ -40,6 +40,7 @@ from core.stages.search import search
 from core.stages.streams import collected, stream
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.text.bm25_index import tokens
+from core.text.domains import listed_domains, site_filter
 from core.text.language import dominant_language
 from core.text.sanitize import one_line, pluralize, truncate
 from core.text.urls import canonical_url, without_user_info
@@ -149,6 +150,7 @@ class Toolbox:
 
     async def _open(self, address: str) -> ToolResult:
         address = without_user_info(address)
+        self._require_chosen_site(address)
         key = canonical_url(address)
         if not self._recorder.run.has_full_page(key):
             known = next((hit for hit in self._recorder.run.hits if hit.key == key), None)
@@ -213,6 +215,17 @@ class Toolbox:
             emit(e.QueryPlanned(OPENED))
         emit(e.SearchAnswered(OPENED, SearchReply(backend=run.backend, results=(*earlier, result))))
         return next(hit for hit in self._recorder.run.hits if hit.key == canonical_url(address))
+
+    def _require_chosen_site(self, address: str) -> None:
+        """Refuse an address outside the sites that the person chose.
+
+        Raises:
+            BadInput: naming the sites.
+        """
+        only, without = self._knobs.rank.only_domains, self._knobs.rank.without_domains
+        if not site_filter(only, without)(address):
+            sites = ", ".join(listed_domains(only if only else without))
+            raise BadInput(f"Only pages of {sites} are opened." if only else f"No page of {sites} is opened.")
 
     def _require_public_words(self, text: str) -> None:
         """Refuse private words in a text for search engines.

@@ -1,6 +1,7 @@
 """Lists of typed domains, and addresses within them."""
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -28,6 +29,21 @@ def within(url: str, rules: frozenset[str]) -> bool:
     """Return whether the address's host is one of the domains or their subdomains."""
     labels = host_of(url).split(".")
     return any(".".join(labels[start:]) in rules for start in range(len(labels)))
+
+
+def site_filter(only: str, without: str) -> Callable[[str], bool]:
+    """Return a function that tells whether an address is within typed lists of sites.
+
+    Args:
+        only: the domains that are allowed, or "" for all.
+        without: the domains that are excluded.
+    """
+    allowed, excluded = domains(only), domains(without)
+
+    def fits(url: str) -> bool:
+        return (not allowed or within(url, allowed)) and not (excluded and within(url, excluded))
+
+    return fits
 
 
 def host_of(url: str) -> str:

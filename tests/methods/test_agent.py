@@ -154,6 +154,26 @@ async def test_a_call_that_is_refused_keeps_its_row_and_the_model_is_told_why(
     assert isinstance(json.loads(sent), dict), "servers that parse the arguments refuse anything else"
 
 
+@pytest.mark.parametrize(
+    ("sites", "told"),
+    [
+        ({"only_domains": "a.example, b.example"}, "Only pages of a.example, b.example are opened."),
+        ({"without_domains": "127.0.0.1"}, "No page of 127.0.0.1 is opened."),
+    ],
+)
+async def test_pages_outside_the_chosen_sites_are_not_opened(
+    engine: Engine, fake_openai: FakeOpenAI, site: LoopbackWeb, sites: dict[str, str], told: str
+) -> None:
+    replies = [called(("open", {"url": site.url("/mills")})), streamed("DONE")]
+    fake_openai.chats.extend(replies)
+    chosen = replace(KNOBS, rank=replace(KNOBS.rank, **sites))
+    ports = await engine.ports(KNOBS, Access(base_url=fake_openai.base_url, chat_model="fake-chat"))
+    run = await research(QUESTION, chosen, ports)
+    assert run.steps[0].error
+    assert run.steps[0].result == told
+    assert site.count("/mills") == 0
+
+
 async def test_what_a_page_orders_is_data_and_is_not_done(
     engine: Engine, fake_openai: FakeOpenAI, site: LoopbackWeb
 ) -> None:

@@ -6,7 +6,7 @@ from core.config.knobs import RankKnobs, SearchKnobs
 from core.errors import SearchFailed
 from core.model import SearchReply
 from core.ports import Search
-from core.text.domains import domains, listed_domains, within
+from core.text.domains import listed_domains, site_filter
 from core.text.sanitize import plural, pluralize
 
 MOST_NAMED = 10
@@ -38,17 +38,13 @@ class WithinSites:
             SearchFailed: when the other search fails, or there are no results on these sites.
         """
         reply = await self._web(self._narrowed(query), knobs)
-        allowed, excluded = domains(self._only), domains(self._without)
-        kept = [
-            result
-            for result in reply.results
-            if (not allowed or within(result.url, allowed))
-            and not (excluded and within(result.url, excluded))
-        ]
+        fits = site_filter(self._only, self._without)
+        kept = [result for result in reply.results if fits(result.url)]
         told = reply.unresponsive_engines or reply.corrections or reply.answers
-        if not kept and (reply.results or (allowed and not told)):
+        only = listed_domains(self._only)
+        if not kept and (reply.results or (only and not told)):
             raise SearchFailed(
-                self._nothing(len(reply.results)), hint=ANY_SITE if allowed else "Exclude fewer sites."
+                self._nothing(len(reply.results)), hint=ANY_SITE if only else "Exclude fewer sites."
             )
         ranked = (replace(result, rank=rank) for rank, result in enumerate(kept, 1))
         return replace(reply, results=tuple(ranked))

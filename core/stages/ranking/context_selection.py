@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from core.config.knobs import RankKnobs
 from core.model import Page, Passage
 from core.stages.ranking.calibration import calibration_of
-from core.text.domains import domains, within
+from core.text.domains import site_filter
 
 Scores = NDArray[np.float32]
 
@@ -129,7 +129,7 @@ def _unfit(
     bm25_scores: Scores | None,
 ) -> Callable[[int], ExclusionReason | None]:
     """Return a function from rows to exclusion reasons, or None."""
-    allowed, refused = domains(knobs.only_domains), domains(knobs.without_domains)
+    fits_sites = site_filter(knobs.only_domains, knobs.without_domains)
     excluded = frozenset(knobs.excluded)
     # If words alone decide, a passage needs no vector.
     by_words_alone = bm25_scores is not None and least <= -1
@@ -140,7 +140,7 @@ def _unfit(
         page = passages[row].place.page
         if page in excluded:
             return ExclusionReason.EXCLUDED
-        if (allowed and not within(page, allowed)) or (refused and within(page, refused)):
+        if not fits_sites(page):
             return ExclusionReason.DOMAIN
         if knobs.min_characters and len(passages[row].text.strip()) < knobs.min_characters:
             return ExclusionReason.SHORT
