@@ -22,6 +22,8 @@ TIBETAN, YI = "\u0f00-\u0fff", "\ua000-\ua4cf"
 # Without these marks and scripts, the standard library finds the words.
 _INTRICATE = re.compile("[\u0300-\u036f\u0590-\u1fff\u2c00-\U0010ffff]")
 _WORD = re.compile(r"[^\W_]+")
+_EXPONENT = re.compile(r"(?<=\d)(?=⁻?[⁰¹²³⁴-⁹])")
+"""The place before an exponent: in form NFKC 10⁶ would be 106."""
 _GROUPS = {"ideographs": 2, "letters": 3}
 """The number of neighbouring characters in a token, by the kind of script."""
 _ASCII_WORDS = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
@@ -30,12 +32,12 @@ _ASCII_WORDS = {code: chr(code).lower() if chr(code).isalnum() else " " for code
 def words(text: str) -> list[str]:
     """Return the words in order, case-folded in form NFKC.
 
-    In scripts without spaces these are pairs of neighbouring characters, in alphabets of Southeast Asia groups of
+    A number's exponent is a word of its own. In scripts without spaces these are pairs of neighbouring characters, in alphabets of Southeast Asia groups of
     three.
     """
     if text.isascii():
         return text.translate(_ASCII_WORDS).split()
-    text = unicodedata.normalize("NFKC", text).casefold()
+    text = unicodedata.normalize("NFKC", _EXPONENT.sub(" ", text)).casefold()
     if not _INTRICATE.search(text):
         return _WORD.findall(text)
     tokens: list[str] = []

@@ -91,6 +91,16 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _IN_HAN = re.compile(rf"(?P<share>百分之)?(?P<han>[{_HAN}]+(?:点[{_HAN}]+)?)(?P<after>{_any([*_UNITS])})?")
+_POWER_OF_TEN = re.compile(
+    rf"(?<![{_LETTER}\d_.,])(?:(?:(?P<factor>\d+(?:[.,]\d+)?)\s?[x×·⋅∙*]\s?)?10"
+    r"(?:(?P<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{1,3})|(?:\^|\*\*)[({]?(?P<exponent>[+-]?\d{1,3})[)}]?)"
+    r"|(?P<mantissa>\d+(?:\.\d+)?)e(?P<e>[+-]?\d{1,3}))(?![\w^]|\.\d)",
+    re.IGNORECASE,
+)
+"""10⁶, 10^6, 10**6, 3 × 10⁵, 1.5e6."""
+_LOWERED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
+_LARGEST_EXPONENT = 30
+"""The largest exponent that is written out."""
 _HALF = re.compile(rf"\bhalf an?\s(?=(?:{_any(_SCALES)})\b)", re.IGNORECASE)
 _SPOKEN_YEAR = re.compile(r"\b(1[1-9]|20) (\d\d)\b")
 _FALLS = (
@@ -145,12 +155,21 @@ def figures(text: str, *, claimed: bool = False) -> frozenset[Figure]:
     Smaller number words in an answer are often its own counts. "1,500", "1 500" and "1.5 thousand" are equal, and so
     are "25" and "twenty-five", "3亿" and "300 million".
     """
-    text = _HALF.sub("0.5 ", text.translate(_FULL_WIDTH))
+    text = _POWER_OF_TEN.sub(_written_out, _HALF.sub("0.5 ", text.translate(_FULL_WIDTH)))
     least = _NO_COUNT if claimed else _NO_PRONOUN
     in_words = _in_digits(_words_as_digits(_NUMBER.sub(" ¤ ", text), least))
     return frozenset(
         (*_in_digits(text), *_in_han(text, least), *(figure for figure in in_words if figure.value != "1"))
     )
+
+
+def _written_out(power: re.Match[str]) -> str:
+    """Return a power of ten and its factor as one number, such as 300000 for 3 × 10⁵."""
+    factor = _decimal(power["factor"] or power["mantissa"] or "1")
+    exponent = int((power["raised"] or power["exponent"] or power["e"]).translate(_LOWERED))
+    if factor is None or abs(exponent) > _LARGEST_EXPONENT:
+        return power.group()
+    return _plain_decimal(factor.scaleb(exponent))
 
 
 def _words_as_digits(text: str, least: int) -> str:
