@@ -14,6 +14,10 @@ class Control:
     """Labels of numbers with a special meaning, such as 0 for off."""
     sweep: tuple[float, ...] = ()
     """The numbers that a sweep offers, by default the knob's default."""
+    common: bool = False
+    """Whether it is offered where only the common knobs have room."""
+    needs_vectors: bool = False
+    """Whether it changes nothing in a run without vectors."""
     orders: bool = False
     """Whether the knob decides the order of passages, or only which of them enter the context."""
 

@@ -221,20 +221,28 @@ class EmbedKnobs:
 class RankKnobs:
     """Knobs of the rank stage, and of what is put into the context."""
 
-    strategy: Annotated[Strategy, Field(title="Ranking"), Control(orders=True)] = Strategy.FUSED
+    strategy: Annotated[Strategy, Field(title="Ranking"), Control(orders=True, common=True)] = Strategy.FUSED
     """cosine ranks by embedding similarity, bm25 by matching words, fused by reciprocal rank fusion of both."""
-    top_k: Annotated[int, Field(ge=0, le=50, title="Passages in the context"), Control(sweep=(4, 6, 12))] = 6
+    top_k: Annotated[
+        int, Field(ge=0, le=50, title="Passages in the context"), Control(sweep=(4, 6, 12), common=True)
+    ] = 6
     """The number of best passages that become numbered sources."""
     threshold: Annotated[
-        float, Field(ge=-1, le=1, title="Minimum cosine"), Control(step=0.01, labels={-1: "off"})
+        float,
+        Field(ge=-1, le=1, title="Minimum cosine"),
+        Control(step=0.01, labels={-1: "off"}, needs_vectors=True),
     ] = -1.0
     """Passages below this cosine similarity are excluded from the context; -1 means off."""
     min_similarity: Annotated[
-        float, Field(ge=0, le=1, title="Minimum similarity"), Control(step=0.05, labels={0: "off"})
+        float,
+        Field(ge=0, le=1, title="Minimum similarity"),
+        Control(step=0.05, labels={0: "off"}, common=True, needs_vectors=True),
     ] = 0.0
     """Passages below this similarity are excluded from the context: the cosine on a scale from 0 to 1 that is calibrated for the embedder; 0 means off."""
     per_page: Annotated[
-        int, Field(ge=-1, le=50, title="Passages per page"), Control(labels={-1: "auto", 0: "no limit"})
+        int,
+        Field(ge=-1, le=50, title="Passages per page"),
+        Control(labels={-1: "auto", 0: "no limit"}, common=True),
     ] = -1
     """The most passages of one page in the context; 0 means no limit, -1 means 3, or more where the context would otherwise stay smaller than asked for."""
     max_documents: Annotated[
@@ -256,13 +264,20 @@ class RankKnobs:
     cosine_weight: Annotated[
         float,
         Field(ge=0, le=1, title="Fusion: weight of cosine"),
-        Control(sweep=(0.25, 0.5, 0.75), orders=True),
+        Control(step=0.05, sweep=(0.25, 0.5, 0.75), orders=True, common=True, needs_vectors=True),
     ] = 0.5
     """The weight of cosine in the fused ranking; BM25 has the rest."""
     diversity: Annotated[
         float,
         Field(ge=0, le=1, title="Diversity"),
-        Control(labels={0: "off"}, sweep=(0.0, 0.3, 0.6), orders=True),
+        Control(
+            step=0.05,
+            labels={0: "off"},
+            sweep=(0.0, 0.3, 0.6),
+            orders=True,
+            common=True,
+            needs_vectors=True,
+        ),
     ] = 0.0
     """Maximal marginal relevance: the penalty for similarity to a better passage; 0 means off."""
     rerank: Annotated[bool, Field(title="Rerank")] = False

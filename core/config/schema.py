@@ -33,6 +33,11 @@ class Parameter:
     """How it is offered."""
 
     @property
+    def step(self) -> float:
+        """The step of a number."""
+        return self.control.step or (1 if self.type == "integer" else 0.1)
+
+    @property
     def path(self) -> str:
         """Group and name of the knob, such as `rank.top_k`."""
         return f"{self.group}.{self.name}"

@@ -13,12 +13,6 @@ from core.features.notebook.display import empty
 if TYPE_CHECKING:
     from core.features.notebook.notebook_run import NotebookRun
 
-KNOBS = (
-    *("strategy", "top_k", "cosine_weight", "diversity", "per_page", "max_documents", "min_similarity"),
-    "min_characters",
-)
-"""The knobs that rank again at once, without an embedder."""
-
 
 class KnobControls:
     """A control for each ranking knob, above the ranking and its changes.
@@ -35,9 +29,10 @@ class KnobControls:
         original.metrics()  # which refuses a run without a ranking
         self.original = self.run = original
         values = knob_values(original.knobs)
-        knobs = {parameter.name: parameter for parameter in parameters() if parameter.group == "rank"}
         self.controls: Mapping[str, Any] = {
-            name: _control(ipywidgets, knobs[name], values[knobs[name].path]) for name in KNOBS
+            knob.name: _control(ipywidgets, knob, values[knob.path])
+            for knob in parameters()
+            if knob.group == "rank" and (knob.enum or knob.minimum is not None)
         }
         self._output = ipywidgets.HTML()
         for control in self.controls.values():

@@ -11,6 +11,7 @@ from core.analysis.embedding_map.embedding_map import passage_projection
 from core.analysis.progress import hit_progress, phase_progress
 from core.analysis.rankings.ranked_passages import passage_in_context
 from core.analysis.steps import step_rows
+from core.config.schema import Parameter, parameters
 from core.config.version import __version__
 from core.features.share.ranking_part import page_keys, ranking_part
 from core.model import Place, snippet_numbers, source_numbers
@@ -81,8 +82,28 @@ def _run(run: Run, *, full_texts: bool) -> dict[str, Any]:
         "cited": list(run.check.cited),
         "numbers": _numbers(run),
         "knobs": asdict(run.knobs.rank),
+        "controls": [
+            _control(knob) for knob in parameters() if knob.group == "rank" and knob.name != "surroundings"
+        ],
         "embedder": passage_embedder(run),
         "full_texts": full_texts,
+    }
+
+
+def _control(knob: Parameter) -> dict[str, Any]:
+    """Return the description of a knob that the file can move. Text around passages is not in the file."""
+    return {
+        "name": knob.name,
+        "title": knob.title,
+        "type": knob.type,
+        "default": knob.default,
+        "minimum": knob.minimum,
+        "maximum": knob.maximum,
+        "step": knob.step,
+        "longest": knob.longest,
+        "labels": {str(value): label for value, label in knob.control.labels.items()},
+        "common": knob.control.common,
+        "needs_vectors": knob.control.needs_vectors,
     }
 
 

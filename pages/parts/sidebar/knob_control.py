@@ -64,8 +64,7 @@ def control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob
     elif parameter.type == "boolean":
         st.toggle(parameter.title, **common)
     elif parameter.minimum is not None and parameter.maximum is not None:
-        step = parameter.control.step or (1 if parameter.type == "integer" else 0.1)
-        number_control(parameter, step, parameter.control.labels, **common)
+        number_control(parameter, parameter.step, parameter.control.labels, **common)
     else:
         st.text_input(parameter.title, max_chars=parameter.longest, **common)
 

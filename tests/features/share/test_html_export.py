@@ -3,9 +3,11 @@
 import hashlib
 import json
 import re
+from dataclasses import fields
 
 import pytest
 
+from core.config.knobs import RankKnobs
 from core.errors import BadInput
 from core.features.share.html_export import check_file, html_export
 from tests.features.share.synthetic_runs import synthetic_run
@@ -34,6 +36,15 @@ def test_the_manifest_has_the_digest_of_every_part_and_no_part_holds_a_tag() -> 
     }
     assert {"run", "ranking", "texts", "map", "script", "style"} <= found.keys()
     assert all("<" not in found[name] for name in ("run", "ranking", "texts", "map"))
+
+
+def test_file_offers_every_ranking_knob_and_its_script_follows_each() -> None:
+    found = parts(html_export(synthetic_run(60)))
+    offered = {control["name"]: control for control in json.loads(found["run"])["controls"]}
+    text_around = "surroundings"  # of pages, whose whole texts the file does not have
+    assert offered.keys() == {field.name for field in fields(RankKnobs)} - {text_around}
+    assert [name for name in offered if f"knobs.{name}" not in found["script"]] == []
+    assert offered["per_page"]["labels"] == {"-1": "auto", "0": "no limit"}
 
 
 def test_full_texts_can_be_left_out_and_the_context_stays() -> None:
