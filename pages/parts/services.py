@@ -35,6 +35,15 @@ _UNCHOSEN = {
 }
 
 
+def searches_handbook(backend: str) -> bool:
+    """Return whether a search of the web, by this backend, would be one of the built-in articles."""
+    registry = runtime.runs()
+    with suppress(OpenQueryError):  # the question itself reports unreachable services
+        resolving = registry.engine.searches.resolve_backend(Backend(backend), runtime.access())
+        return bool(registry.call(resolving, timeout=3) is Backend.DEMO)
+    return False
+
+
 def connections(backend: str, origin: str) -> Connections:
     """Return the services for a search backend and origin. The visitor's own servers are included."""
     registry = runtime.runs()

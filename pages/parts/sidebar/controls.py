@@ -13,7 +13,7 @@ from core.config.run_knobs import Method
 from core.config.schema import Parameter, nested, parameters
 from core.run.state import Run
 from core.text.sanitize import pluralize
-from pages.parts import address, browser, document_library, markup, runtime, widgets
+from pages.parts import address, browser, document_library, markup, runtime, services, widgets
 from pages.parts.sidebar.knob_control import control, default, group_of_controls, key
 from pages.parts.sidebar.number_control import forget_typed
 
@@ -41,6 +41,8 @@ ORIGIN_LABELS = {
     Origin.LIBRARY: ":material/library_books: My documents",
     Origin.BOTH: ":material/merge: Both",
 }
+
+HANDBOOK_LABEL = ":material/menu_book: Built-in articles"
 
 
 def adopt(run: Run) -> None:
@@ -97,11 +99,14 @@ def origin_control() -> None:
     by_path = {parameter.path: parameter for parameter in parameters()}
     origin, some = by_path["search.origin"], by_path["search.collections"]
     selected = st.session_state.setdefault(key(origin), default(origin))
+    labels = ORIGIN_LABELS | (
+        {Origin.WEB: HANDBOOK_LABEL} if services.searches_handbook(chosen("search.backend")) else {}
+    )
     with st.container(key="places", horizontal=True, vertical_alignment="center", gap="small"):
         widgets.choice(
             origin.title,
             list(origin.enum),
-            format_func=ORIGIN_LABELS.__getitem__,
+            format_func=labels.__getitem__,
             key=key(origin),
             help=origin.description,
             persist_state="session",
