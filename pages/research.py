@@ -11,6 +11,7 @@ from pages.parts.problems import needed
 from pages.parts.research import (
     answer_sources,
     answer_view,
+    front_stage,
     plan_view,
     question_box,
     results_pane,
@@ -61,6 +62,7 @@ if run is None:
     question_box.introduction()
     with st.container(key="ask_hero"):
         question_box.question_box(run)
+    front_stage.front_stage()
     question_box.examples_and_connections()
     st.stop()
 

@@ -1,7 +1,7 @@
 """The question box, and the page before the first question."""
 
 import streamlit as st
-from htpy import b, div, h1, p, span
+from htpy import div, h1, p, span
 
 from core.config.knobs import Origin
 from core.run.state import Run
@@ -18,23 +18,6 @@ EXAMPLES = (
 
 WRITTEN_ANSWERS = (
     "For written answers start Ollama on this machine, or enter a key under “Model and key” in the sidebar."
-)
-STEPS = (
-    (
-        "travel_explore",
-        "Find",
-        "Queries run in parallel, and pages are read while others load. Skipped pages are listed with the reason.",
-    ),
-    (
-        "tune",
-        "Tune",
-        "Change passage size, ranking or cut-off on the finished run. Table, map and curve update live.",
-    ),
-    (
-        "format_quote",
-        "Check",
-        "Click a citation to see its passage, highlighted in its article.",
-    ),
 )
 
 
@@ -99,15 +82,7 @@ def _ask_example(question: str) -> None:
 
 def introduction() -> None:
     """Draw the heading of the page without a run."""
-    markup.show(
-        div(".oq-introduction")[
-            h1["Ask the web. See how the answer is made."],
-            p[
-                "Queries, hits, pages, passages and their scores appear as they happen. "
-                "Every citation links to its passage, and every setting can be changed."
-            ],
-        ]
-    )
+    markup.show(div(".oq-front")[h1["Ask. See how the answer is made."]])
 
 
 def _examples() -> tuple[str, ...]:
@@ -120,7 +95,7 @@ def _examples() -> tuple[str, ...]:
 
 
 def examples_and_connections() -> None:
-    """Draw example questions and the next run's services. They are below the question box."""
+    """Draw example questions and the next run's services."""
     with st.container(key="examples", horizontal=True, horizontal_alignment="center", gap="small"):
         for number, question in enumerate(_examples(), 1):
             widgets.button(question, "", _ask_example, question, key=f"example_{number}")
@@ -134,5 +109,4 @@ def examples_and_connections() -> None:
         ],
         (p(".oq-hint")[hint] for hint in (connected.egress, connected.search_note) if hint),
         None if connected.chat else p(".oq-hint")[WRITTEN_ANSWERS],
-        div(".oq-how")[(div[markup.icon(symbol), b[title], text] for symbol, title, text in STEPS)],
     )

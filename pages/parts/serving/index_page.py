@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 STATIC = Path(__file__).parents[3] / "static"
 SCRIPTS = Path(st.__file__).parent / "static" / "static" / "js"
 SCRIPT_NAMES = frozenset(path.name for path in SCRIPTS.glob("*.js"))
-STYLES = ("theme", "research", "pages", "explain", "evaluate", "labels")
+STYLES = ("theme", "research", "pages", "front", "explain", "evaluate", "labels")
 """Style sheets, in their order of application."""
 BASE_SCRIPT = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
 """Sets the server's address for Streamlit's client.
