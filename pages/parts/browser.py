@@ -3,7 +3,7 @@
 The scripts are in `static/scripts`, which the page loads once.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,17 @@ _citations = component("citations")
 _chart_clicks = component("chart_clicks")
 _row_clicks = component("row_clicks")
 _kept_row = component("kept_row")
+_struck_citations = component("struck_citations")
 _screen = component("screen")
 _reveal = component("reveal")
 _save_charts = component("save_charts", Path(__file__).with_name("save_charts.html").read_text("utf-8"))
 _copy_link = component("copy_link", Path(__file__).with_name("copy_link.html").read_text("utf-8"))
+
+
+def strike_citations(lost: Collection[int]) -> None:
+    """Strike the citations of sources that left the context. Their numbers are `lost`."""
+    with st.container(key="struck_citations_component"):
+        _struck_citations(key="struck_citations", data={"lost": sorted(lost)})
 
 
 def keep_row(table: str) -> None:

@@ -7,6 +7,7 @@ from core.analysis.rankings.context_membership import context_sources, context_t
 from core.model import Phase, Place, Source
 from core.run.state import Run
 from core.stages.answering.surroundings import LEAD
+from core.text.sanitize import plural, pluralize
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,22 @@ class ContextDiff:
     def same_context(self) -> bool:
         """Whether the sources have the same order and texts."""
         return not (self.entered or self.left or self.moved or self.resized)
+
+
+def kept_citations(answered: Run, diff: ContextDiff) -> str:
+    """Return how many citations of the answer keep their passage, as a sentence, or "" without citations."""
+    counts = answered.check.citation_counts
+    total, lost = counts.total(), sum(counts[number] for number in diff.left)
+    if not total:
+        return ""
+    if lost == total:
+        return "No citation keeps its passage."
+    if lost:
+        return (
+            f"{lost:,} of {pluralize(total, 'citation')} {plural(lost, 'loses its', 'lose their')} passage."
+        )
+    new = f", {pluralize(len(diff.entered), 'passage')} {plural(len(diff.entered), 'is', 'are')} new"
+    return f"Every citation keeps its passage{new if diff.entered else ''}."
 
 
 def context_diff(answered: Run, tuned: Run) -> ContextDiff | None:

@@ -1,14 +1,14 @@
 """The tuned ranking, its context's changes, and a button to answer again."""
 
 import streamlit as st
-from htpy import Node, div, span
+from htpy import Node, details, div, span, strong, summary
 
-from core.analysis.rankings.context_diff import ContextDiff, context_differs
+from core.analysis.rankings.context_diff import ContextDiff, context_differs, kept_citations
 from core.analysis.run_activity import passage_counts
 from core.run.run_ids import is_link
 from core.run.state import Run
 from core.text.sanitize import plural
-from pages.parts import markup, runtime, widgets
+from pages.parts import browser, markup, runtime, widgets
 from pages.parts.sidebar import controls
 
 
@@ -49,7 +49,14 @@ def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
     """Draw the difference between the tuned and the answer's context. It is in the line under the stepper."""
     before = len(run.embedded_for_answer) if tuned is run else 0
     filled = passage_counts(run).embedded - before if before else 0
-    markup.show(div(".oq-tuned")[markup.icon("tune"), _facts(diff, filled)])
+    told = kept_citations(run, diff)
+    figures = details[summary["Figures"], _facts(diff, filled)] if told else _facts(diff, filled)
+    markup.show(div(".oq-tuned")[markup.icon("tune"), told and strong[told], figures])
+    browser.strike_citations(diff.left)
+    if tuned is not run:
+        widgets.button(
+            "As it was", "undo", controls.set_controls, run.knobs, *controls.TUNED, key="as_it_was"
+        )
     if context_differs(run, tuned) and not is_link(run.id):
         widgets.button(
             "Answer again", "refresh", answer_again, run.id, tuned, key="answer_again", type="primary"

@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.analysis.rankings.context_diff import ContextDiff, context_diff, context_differs
+from core.analysis.rankings.context_diff import ContextDiff, context_diff, context_differs, kept_citations
 from core.config.knobs import ChunkKnobs
-from core.model import Index, Passage, Phase, Place, Ranking, Retry, Source
+from core.model import CitationCheck, Index, Passage, Phase, Place, Ranking, Retry, Sentence, Source
 from core.run import events as e
 from core.run.state import Run
 from tests import samples
@@ -59,6 +59,25 @@ def test_changes_name_who_entered_left_and_moved() -> None:
     diff = diff_of(answered, ranked(answered, [2, 0, 3, 1, 4, 5], (2, 0, 3)))
     assert (diff.entered, diff.left, diff.moved) == ((3,), (2,), ((3, 1), (1, 2)))
     assert (diff.reused, diff.computed, diff.rechunked) == (6, 0, False)
+
+
+@pytest.mark.parametrize(
+    ("cites", "context", "told"),
+    [
+        ([(1,), (2, 3), (2,)], (2, 0, 3), "2 of 4 citations lose their passage."),
+        ([(1,), (2,)], (2, 0, 3), "1 of 2 citations loses its passage."),
+        ([(2,)], (0, 2, 3), "No citation keeps its passage."),
+        ([(1,)], (0, 3, 4), "Every citation keeps its passage, 2 passages are new."),
+        ([(1,)], (0,), "Every citation keeps its passage."),
+        ([()], (3, 4, 5), ""),
+    ],
+)
+def test_citations_that_lose_their_passage_are_counted(
+    cites: list[tuple[int, ...]], context: tuple[int, ...], told: str
+) -> None:
+    sentences = tuple(Sentence(text="One.", start=0, end=4, cites=numbers) for numbers in cites)
+    answered = replace(long_run((0, 1, 2)), check=CitationCheck(sentences=sentences))
+    assert kept_citations(answered, diff_of(answered, ranked(answered, [0, 1, 2, 3, 4, 5], context))) == told
 
 
 def test_the_answers_own_ranking_changes_nothing() -> None:
