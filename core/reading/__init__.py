@@ -24,7 +24,7 @@ _CARRIER = b"\xf3\xa0"
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 """A reference to a character that carries hidden words."""
 
-EDITION = 13
+EDITION = 14
 """Version of the extraction. A new one makes cached documents be extracted again."""
 
 
@@ -132,15 +132,11 @@ def _other(document: Document) -> Article:
         Unreadable: the errors of the readers, and UNSUPPORTED for any other media type.
     """
     from core.reading import pdf, plain_text, sitemap
-    from core.reading.office import docx, epub, opendocument, pptx, tables, xlsx
+    from core.reading.office import epub, reader, tables
     from core.text.decoding import decode
 
     of_bytes: dict[str, Callable[[bytes], Article]] = {
         file_types.PDF: pdf.read_pdf,
-        file_types.DOCX: docx.read_docx,
-        file_types.PPTX: pptx.read_pptx,
-        file_types.XLSX: xlsx.read_xlsx,
-        file_types.ODT: opendocument.read_odt,
         file_types.EPUB: epub.read_epub,
         file_types.SITEMAP: sitemap.read_sitemap,
     }
@@ -151,7 +147,9 @@ def _other(document: Document) -> Article:
         "application/xml": plain_text.read_xml,
         file_types.CSV: tables.read_table,
     }
-    if read_bytes := of_bytes.get(document.media_type):
+    if document.media_type in file_types.OFFICE_NAMES:
+        article = reader.read_office(document.body, document.media_type)
+    elif read_bytes := of_bytes.get(document.media_type):
         article = read_bytes(document.body)
     elif read_text := of_text.get(document.media_type):
         article = read_text(decode(document.body, document.charset))

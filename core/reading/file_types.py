@@ -11,6 +11,19 @@ DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 ODT = "application/vnd.oasis.opendocument.text"
+XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
+ODS = "application/vnd.oasis.opendocument.spreadsheet"
+ODP = "application/vnd.oasis.opendocument.presentation"
+DOC = "application/msword"
+PPT = "application/vnd.ms-powerpoint"
+XLS = "application/vnd.ms-excel"
+RTF = "application/rtf"
+OPENDOCUMENT = frozenset({ODT, ODS, ODP})
+OFFICE_NAMES = {
+    DOCX: "docx", PPTX: "pptx", XLSX: "xlsx", XLSB: "xlsb", ODT: "odt", ODS: "ods", ODP: "odp",
+    DOC: "doc", PPT: "ppt", XLS: "xls", RTF: "rtf",
+}  # fmt: skip
+"""Office formats, with the names of their files."""
 EPUB = "application/epub+zip"
 CSV = "text/csv"
 HTML = frozenset({"text/html", "application/xhtml+xml"})
@@ -19,7 +32,7 @@ PDF = "application/pdf"
 SITEMAP = "application/vnd.openquery.sitemap"
 """A list of addresses for robots, plain or packed with gzip. It is read as one address per line."""
 
-DOCUMENTS = "a PDF, office file (.docx, .odt, .pptx, .xlsx), EPUB, HTML, Markdown, text or CSV file"
+DOCUMENTS = "a PDF, office file (.docx, .pptx, .xlsx, .odt, .odp, .ods, .rtf, .doc, .ppt, .xls, .xlsb), EPUB, HTML, Markdown, text or CSV file"
 """Readable formats, for messages."""
 
 _BY_NAME = {
@@ -44,13 +57,25 @@ _BELIEVED = (
     "application/xml",
     PDF,
 )
-_OFFICE = {"word/document.xml": DOCX, "ppt/presentation.xml": PPTX, "xl/workbook.xml": XLSX}
+_OFFICE = {
+    "word/document.xml": DOCX,
+    "ppt/presentation.xml": PPTX,
+    "xl/workbook.xml": XLSX,
+    "xl/workbook.bin": XLSB,
+}
 _MIMETYPE = "mimetype"
 _LISTED_LIMIT = 1_000
 
 _ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_STREAMS = {
+    name.encode("utf-16-le"): kind
+    for name, kind in (
+        ("WordDocument", DOC), ("PowerPoint Document", PPT), ("Workbook", XLS), ("Book\0", XLS),
+    )
+}  # fmt: skip
+"""Streams of the old office formats. A document may embed a workbook, so its own comes first."""
 
 _READABLE = {
     "text/html": "text/html",
@@ -112,9 +137,12 @@ def kind_of(name: str, body: bytes, declared: str = "") -> str:
     if body.startswith(_OLD_OFFICE):
         if _ENCRYPTED in body:
             raise Unreadable(SkipReason.BROKEN, "the office file is locked with a password")
-        raise Unreadable(SkipReason.UNSUPPORTED, "an old office file; save it as .docx, .xlsx or .pdf")
-    if body.startswith(b"{\\rtf"):
-        raise Unreadable(SkipReason.UNSUPPORTED, "a rich text file; save it as .docx or .pdf")
+        kind = next((kind for stream, kind in _STREAMS.items() if stream in body), "")
+        if not kind:
+            raise Unreadable(SkipReason.UNSUPPORTED, "an old office file; save it as .docx, .xlsx or .pdf")
+        return kind
+    if body.lstrip().startswith(b"{\\rtf"):
+        return RTF
     suffix = PurePosixPath(name.replace("\\", "/").lower()).suffix
     declared_type = _declared(declared) or _BY_NAME.get(suffix, "")
     try:
@@ -138,10 +166,11 @@ def _packed_kind(body: bytes) -> str:
     archive = Archive(body, _LISTED_LIMIT)
     if _MIMETYPE in archive:
         declared = archive.read(_MIMETYPE, _LISTED_LIMIT).decode("ascii", "replace").strip()
-        if declared in (EPUB, ODT):
+        declared = declared.removesuffix("-template")
+        if declared == EPUB or declared in OPENDOCUMENT:
             return declared
         if declared.startswith("application/vnd.oasis.opendocument"):
-            raise Unreadable(SkipReason.UNSUPPORTED, "an OpenDocument that is no text; save it as .pdf")
+            raise Unreadable(SkipReason.UNSUPPORTED, "an OpenDocument drawing or database; save it as .pdf")
     return next((kind for path, kind in _OFFICE.items() if path in archive), ZIP)
 
 

@@ -4,6 +4,7 @@ Programs and core dumps are forbidden too.
 """
 
 import contextlib
+from pathlib import Path
 
 MEGABYTES = {
     "text/html": 320,
@@ -54,3 +55,15 @@ def limit_request(media_type: str, size: int, megabytes: int) -> None:
     value = min((MEGABYTES.get(media_type, megabytes) << 20) + 2 * size, megabytes << 20)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (value, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+def free_memory() -> int | None:
+    """Return the bytes of address space that this process may still take, or None without a limit."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (ImportError, OSError, ValueError):
+        return None
+    return None if limit == resource.RLIM_INFINITY else limit - pages * resource.getpagesize()

@@ -61,6 +61,10 @@ class Archive:
         """Whether more was unpacked than the total limit."""
         return self._remaining < 0
 
+    def is_locked(self, name: str) -> bool:
+        """Whether a file is encrypted."""
+        return bool(self._entries[name].flag_bits & 0x1)
+
     def __contains__(self, name: str) -> bool:
         return name in self._entries
 

@@ -12,6 +12,23 @@ P = 'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
 S = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 
 
+BULLETS = (
+    f'<w:numbering {W}><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:numFmt w:val="bullet"/></w:lvl>'
+    '</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>'
+)
+"""The numbering of a Word document whose lists have bullets."""
+RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def related(**targets: str) -> str:
+    """The relations of a part: an id with kind and target, as `r1="slide slides/slide1.xml"`."""
+    lines = "".join(
+        f'<Relationship Id="{name}" Type="{RELATIONS}/{kind}" Target="{target}"/>'
+        for name, (kind, target) in ((name, words.split(" ", 1)) for name, words in targets.items())
+    )
+    return f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{lines}</Relationships>'
+
+
 def packed(files: Mapping[str, str | bytes], *, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """A zip of these files."""
     body = io.BytesIO()
@@ -87,18 +104,16 @@ def pptx(*slides: tuple[str, Sequence[str]]) -> bytes:
     for n, (title, lines) in enumerate(slides):
         paragraphs = "".join(f"<a:p><a:r><a:t>{escape(line)}</a:t></a:r></a:p>" for line in lines)
         files[f"ppt/slides/slide{count - n}.xml"] = (
-            f'<p:sld {A} {P}><p:sp><p:nvSpPr><p:nvPr><p:ph type="title"/></p:nvPr></p:nvSpPr>'
+            f'<p:sld {A} {P}><p:cSld><p:spTree><p:sp><p:nvSpPr><p:nvPr><p:ph type="title"/></p:nvPr></p:nvSpPr>'
             f"<p:txBody><a:p><a:r><a:t>{escape(title)}</a:t></a:r></a:p></p:txBody></p:sp>"
-            f"<p:sp><p:txBody>{paragraphs}</p:txBody></p:sp></p:sld>"
+            f"<p:sp><p:txBody>{paragraphs}</p:txBody></p:sp></p:spTree></p:cSld></p:sld>"
         )
     order = "".join(f'<p:sldId id="{n}" r:id="r{n}"/>' for n in range(count))
-    relations = "".join(
-        f'<Relationship Id="r{n}" Target="slides/slide{count - n}.xml"/>' for n in range(count)
-    )
+    relations = related(**{f"r{n}": f"slide slides/slide{count - n}.xml" for n in range(count)})
     return packed(
         {
             "ppt/presentation.xml": f"<p:presentation {P} {R}><p:sldIdLst>{order}</p:sldIdLst></p:presentation>",
-            "ppt/_rels/presentation.xml.rels": f"<Relationships>{relations}</Relationships>",
+            "ppt/_rels/presentation.xml.rels": relations,
             **files,
         }
     )
@@ -118,8 +133,9 @@ def xlsx(name: str, rows: Sequence[Sequence[str]], *, more: Mapping[str, str] | 
         lines += f'<row r="{number}">{cells}</row>'
     return packed(
         {
+            "_rels/.rels": related(r1="officeDocument xl/workbook.xml"),
             "xl/workbook.xml": f'<workbook {S} {R}><sheets><sheet name="{escape(name)}" sheetId="1" r:id="r1"/></sheets></workbook>',
-            "xl/_rels/workbook.xml.rels": '<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/></Relationships>',
+            "xl/_rels/workbook.xml.rels": related(r1="worksheet worksheets/sheet1.xml"),
             "xl/worksheets/sheet1.xml": f"<worksheet {S}><sheetData>{lines}</sheetData></worksheet>",
             **(more or {}),
         }

@@ -13,7 +13,7 @@ from core.reading.html.html_parsing import HTML_LIMIT
 from core.reading.normalization import MAX_CHARACTERS
 from core.reading.zip_archive import Archive
 from tests.bombs import gzip_file
-from tests.reading.office_files import A, S, W, docx, epub, odt, packed, paragraph, pptx, xlsx
+from tests.reading.office_files import BULLETS, A, S, W, docx, epub, odt, packed, paragraph, pptx, xlsx
 from tests.reading.test_pdf import pdf
 
 
@@ -33,7 +33,7 @@ def test_a_word_document_is_read_in_order_with_its_headings_as_sections() -> Non
         "</w:tc></w:tr><w:tr><w:tc><w:p><w:r><w:t>Kinderdijk</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>4</w:t>"
         "</w:r></w:p></w:tc></w:tr></w:tbl>"
     )
-    item = "<w:p><w:pPr><w:numPr/></w:pPr><w:r><w:t>a list item</w:t></w:r></w:p>"
+    item = "<w:p><w:pPr><w:numPr><w:ilvl w:val='0'/><w:numId w:val='1'/></w:numPr></w:pPr><w:r><w:t>a list item</w:t></w:r></w:p>"
     article = read(
         docx(
             paragraph("On mills", "T"),
@@ -42,15 +42,16 @@ def test_a_word_document_is_read_in_order_with_its_headings_as_sections() -> Non
             paragraph("Numbers", "H1"),
             table,
             item,
+            more={"word/numbering.xml": BULLETS},
         )
     )
     assert article.text == (
         "On mills\n\nHistory\n\nMills were built early.\n\nNumbers\n\nMill | Sails\nKinderdijk | 4\n\n- a list item"
     )
     assert article.title == "On mills"
-    assert sections(article) == {"History": "History", "Numbers": "Numbers"}
+    assert sections(article) == {"On mills": "On mills", "History": "History", "Numbers": "Numbers"}
     assert article.section_at(article.text.index("Kinderdijk")) == "Numbers"
-    assert article.section_at(0) == ""
+    assert article.section_at(0) == "On mills"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +235,6 @@ def test_the_first_bytes_tell_what_a_file_is_and_its_name_only_what_they_leave_o
         ("a.txt", b"\x89PNG\r\n", "a PNG image"),
         ("a.doc", b"\xd0\xcf\x11\xe0" + bytes(600), "save it as .docx"),
         ("a.docx", b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "locked with a password"),
-        ("a.rtf", b"{\\rtf1 x}", "rich text"),
         ("a.txt", b"", "empty"),
         ("a.txt", b" \n", "empty"),
         ("a.bin", b"MZ\x90\x00", "a program"),

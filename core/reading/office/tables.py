@@ -4,7 +4,7 @@ import csv
 import re
 from collections.abc import Iterable, Sequence
 from io import StringIO
-from itertools import islice
+from itertools import chain, islice
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.text_builder import TextBuilder
@@ -15,6 +15,8 @@ _LOOKED_AT = 20
 _NUMBER = re.compile(r"[-+(]?[\d.,\s%€$£]*\d[\d.,\s%€$£)]*")
 _LONGEST_CELL = 1_000_000
 MAX_COLUMNS = 1_000
+_MOST_ABOVE = 10
+"""Lines above the table of a sheet, with blank lines."""
 _HEADED_FROM = 3
 """Minimum columns for an unmarked first row to name them."""
 
@@ -46,6 +48,7 @@ def add_rows(out: TextBuilder, rows: Iterable[Sequence[str]], *, headed: bool = 
     The first row names the columns if it is marked as `headed`, or looks like names.
     """
     columns: list[str] | None = None
+    below = False
     for row in rows:
         cells = [" ".join(cell.split()) for cell in row[:MAX_COLUMNS]]
         if not any(cells):
@@ -54,9 +57,28 @@ def add_rows(out: TextBuilder, rows: Iterable[Sequence[str]], *, headed: bool = 
             columns = cells if headed or _names_columns(cells) else []
             if columns:
                 continue
+        below = True
         out.block(_line(columns, cells), row=True)
         if out.full:
             return
+    if columns and not below:
+        out.row(columns)
+
+
+def add_sheet(out: TextBuilder, rows: Iterable[Sequence[str]]) -> None:
+    """Add the rows of a sheet. Lines above the table, such as its title, are paragraphs."""
+    rest = iter(rows)
+    above: list[Sequence[str]] = []
+    for row in rest:
+        if sum(map(bool, row)) > 1:
+            for line in above:
+                out.block(" ".join(filter(None, line)))
+            add_rows(out, chain([row], rest))
+            return
+        above.append(row)
+        if len(above) > _MOST_ABOVE:
+            break
+    add_rows(out, chain(above, rest))
 
 
 def add_table(out: TextBuilder, rows: Iterable[Sequence[str]], *, headed: bool = False) -> None:

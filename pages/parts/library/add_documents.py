@@ -20,11 +20,12 @@ from core.features.library.ingests import (
     Upload,
 )
 from core.features.library.running_ingest import RunningIngest
+from core.reading.file_types import OFFICE_NAMES
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, pluralize
 from pages.parts import document_library, markup, runtime, widgets
 
-OFFICE_TYPES = ("docx", "odt", "pptx", "xlsx")
+OFFICE_TYPES = tuple(OFFICE_NAMES.values())
 TEXT_TYPES = ("html", "htm", "md", "txt", "csv", "tsv", "json", "xml")
 MARKS = {
     TaskState.WAITING: ("schedule", ""),

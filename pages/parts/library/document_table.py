@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.errors import OpenQueryError
 from core.model import Collection, LibraryDocument
-from core.reading.file_types import DOCX, ODT, PPTX, XLSX
+from core.reading import file_types
 from core.text.display import embedder_names
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import has_words, one_line, pluralize
@@ -24,10 +24,12 @@ KINDS = {
     "text/plain": "text",
     "text/csv": "CSV",
     "application/epub+zip": "EPUB",
-    DOCX: "Word",
-    PPTX: "slides",
-    XLSX: "spreadsheet",
-    ODT: "OpenDocument",
+    file_types.DOCX: "Word",
+    file_types.DOC: "Word",
+    file_types.RTF: "RTF",
+    file_types.ODT: "OpenDocument",
+    **dict.fromkeys((file_types.PPTX, file_types.PPT, file_types.ODP), "slides"),
+    **dict.fromkeys((file_types.XLSX, file_types.XLSB, file_types.XLS, file_types.ODS), "spreadsheet"),
 }
 
 

@@ -28,8 +28,9 @@ COMMANDS: Mapping[str, Command] = {
         "features.library.commands.ingest.ingest_in_terminal",
         "add documents to a collection",
         _add_ingest_arguments,
-        "Add documents to a collection: PDF, HTML, Markdown, text, DOCX, ODT, PPTX, XLSX, EPUB, CSV, or a "
-        "zip of them. A document that the collection already has is neither read nor embedded again.",
+        "Add documents to a collection: PDF, HTML, Markdown, text, office files (DOCX, PPTX, XLSX, ODT, "
+        "ODP, ODS, RTF, DOC, PPT, XLS, XLSB), EPUB, CSV, or a zip of them. A document that the collection already "
+        "has is neither read nor embedded again.",
         "Output: one line a document: + added, = already there, ! failed, with the reason. Exit codes: 0 all are "
         "in the collection, 4 some failed, 9 the ingest was interrupted; the same command resumes it.",
     ),

@@ -1,0 +1,216 @@
+"""Superscripts, subscripts, reading aids and hidden text in the XML of office files.
+
+The conversion library drops the properties of characters. So raised and lowered text is written in plain
+text first, and text that is no part of the document is removed.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from typing import Any
+
+from core.reading.office.safe_xml import attribute, is_inside, local
+from core.text.superscripts import lowered, raised
+
+_PRESERVE = "{http://www.w3.org/XML/1998/namespace}space"
+_OFF = ("0", "false", "off", "none")
+_WRITE: dict[int, Callable[[str], str]] = {1: raised, -1: lowered}
+_HALF_POINTS = 4
+"""Least displacement from the line, in half points, of text that is raised by its position."""
+
+
+def rewrite_word(root: Any, styles: dict[str, Any]) -> list[str]:
+    """Rewrite a part of a Word document, and return its hidden texts.
+
+    `styles` has the run properties of each style by id.
+    """
+    _keep_word_bases(root)
+    hidden: list[str] = []
+    for paragraph in root.iter("{*}p"):
+        runs = [run for run in paragraph.iter("{*}r") if _owner(run, "p") is paragraph]
+        shown: list[tuple[Any, int]] = []
+        for run in runs:
+            if _is_on(_property(run, "vanish", styles)):
+                text = "".join(run.itertext("{*}t", with_tail=False)).strip()
+                hidden += [text] if text else []
+                for inner in list(run):
+                    if local(inner) in ("t", "tab", "br", "cr", "noBreakHyphen", "sym"):
+                        run.remove(inner)
+            elif not is_inside(run, paragraph, "del", "moveFrom"):
+                shown.append((run, _word_level(run, styles)))
+        _rewrite_runs(shown)
+    return hidden
+
+
+def word_styles(root: Any) -> dict[str, Any]:
+    """Return the run properties of the styles by id. A style without own properties has those of its base."""
+    styles = {attribute(style, "styleId"): style for style in root.iter("{*}style")}
+    found: dict[str, Any] = {}
+    for name in styles:
+        style, passed = styles.get(name), set[str]()
+        while style is not None and (key := attribute(style, "styleId")) not in passed:
+            passed.add(key)
+            properties = style.find("{*}rPr")
+            if properties is not None and any(
+                properties.find(f"{{*}}{tag}") is not None for tag in ("vertAlign", "position", "vanish")
+            ):
+                found[name] = properties
+                break
+            base = style.find("{*}basedOn")
+            style = None if base is None else styles.get(attribute(base, "val"))
+    return found
+
+
+def rewrite_drawing(root: Any) -> None:
+    """Rewrite a slide, its notes, a chart or a diagram. `baseline` is a percentage above the line."""
+    for paragraph in root.iter("{*}p"):
+        _rewrite_runs([(run, _drawing_level(run)) for run in paragraph if local(run) in ("r", "fld")])
+
+
+def rewrite_strings(root: Any) -> None:
+    """Rewrite the rich texts of a spreadsheet's strings and cells. Reading aids are removed."""
+    for aid in list(root.iter("{*}rPh")):
+        aid.getparent().remove(aid)
+    for string in root.iter("{*}si", "{*}is"):
+        _rewrite_runs([(run, _string_level(run)) for run in string if local(run) == "r"])
+
+
+def rewrite_opendocument(root: Any, styles: dict[str, tuple[int, bool]]) -> list[str]:
+    """Rewrite the content of an OpenDocument file, and return its hidden texts.
+
+    `styles` has the level (1 raised, -1 lowered) and the hiding of each text style.
+    """
+    _keep_opendocument_bases(root)
+    hidden: list[str] = []
+    for element in list(root.iter("{*}span", "{*}p", "{*}h", "{*}hidden-text", "{*}hidden-paragraph")):
+        name = local(element)
+        level, vanishes = styles.get(attribute(element, "style-name"), (0, False))
+        if name.startswith("hidden-") or vanishes:
+            text = (attribute(element, "string-value") or "".join(element.itertext())).strip()
+            hidden += [text] if text else []
+            _empty(element.getparent() if name == "hidden-paragraph" else element)
+        elif level and name == "span":
+            _rewrite(_opendocument_texts(element), level)
+    return hidden
+
+
+def opendocument_styles(*roots: Any) -> dict[str, tuple[int, bool]]:
+    """Return level and hiding of the text styles in these parts, by name."""
+    found: dict[str, tuple[int, bool]] = {}
+    for root in roots:
+        for style in root.iter("{*}style"):
+            properties = style.find("{*}text-properties")
+            if properties is None:
+                continue
+            position = attribute(properties, "text-position").split(" ")[0]
+            level = {"super": 1, "sub": -1}.get(position) or _sign(position.rstrip("%"))
+            found[attribute(style, "name")] = (level, attribute(properties, "display") == "none")
+    return {name: style for name, style in found.items() if any(style)}
+
+
+def _keep_word_bases(root: Any) -> None:
+    """Replace annotated text by its base, without the reading. Backwards, so that neighbours keep their order."""
+    for ruby in reversed(list(root.iter("{*}ruby"))):
+        run, base = ruby.getparent(), ruby.find("{*}rubyBase")
+        for inner in reversed(list(base if base is not None else ())):
+            run.addnext(inner)
+        run.remove(ruby)
+
+
+def _keep_opendocument_bases(root: Any) -> None:
+    for ruby in list(root.iter("{*}ruby")):
+        for inner in list(ruby):
+            if local(inner) == "ruby-text":
+                ruby.remove(inner)
+            else:
+                inner.tag = str(inner.tag).replace("ruby-base", "span")
+        ruby.tag = str(ruby.tag).replace("}ruby", "}span")
+
+
+def _owner(element: Any, name: str) -> Any:
+    return next(element.iterancestors(f"{{*}}{name}"), None)
+
+
+def _property(run: Any, name: str, styles: dict[str, Any]) -> Any:
+    """Return a property of a run, its character style or the style of its paragraph, or None."""
+    own = run.find(f"{{*}}rPr/{{*}}{name}")
+    if own is not None:
+        return own
+    for path, element in (("{*}rPr/{*}rStyle", run), ("{*}pPr/{*}pStyle", run.getparent())):
+        style = element.find(path)
+        properties = None if style is None else styles.get(attribute(style, "val"))
+        found = None if properties is None else properties.find(f"{{*}}{name}")
+        if found is not None:
+            return found
+    return None
+
+
+def _is_on(switch: Any) -> bool:
+    return switch is not None and attribute(switch, "val") not in _OFF
+
+
+def _word_level(run: Any, styles: dict[str, Any]) -> int:
+    align = _property(run, "vertAlign", styles)
+    if align is not None:
+        return {"superscript": 1, "subscript": -1}.get(attribute(align, "val"), 0)
+    position = _property(run, "position", styles)
+    return 0 if position is None else _sign(attribute(position, "val"), _HALF_POINTS)
+
+
+def _drawing_level(run: Any) -> int:
+    properties = run.find("{*}rPr")
+    return 0 if properties is None else _sign(attribute(properties, "baseline").rstrip("%"))
+
+
+def _string_level(run: Any) -> int:
+    align = run.find("{*}rPr/{*}vertAlign")
+    return 0 if align is None else {"superscript": 1, "subscript": -1}.get(attribute(align, "val"), 0)
+
+
+def _sign(number: str, least: float = 0.001) -> int:
+    """Return 1 for a number from `least`, -1 for one to its negative, else 0."""
+    try:
+        value = float(number)
+    except ValueError:
+        return 0
+    return (value >= least) - (value <= -least)
+
+
+def _rewrite_runs(runs: Iterable[tuple[Any, int]]) -> None:
+    """Rewrite runs of one paragraph. Neighbours of one level are one text, since programs split texts freely."""
+    for level, group in groupby(runs, key=lambda pair: pair[1]):
+        if level:
+            texts = [text for run, _ in group for text in run.iter("{*}t") if text.text]
+            _rewrite([(text, "text") for text in texts], level)
+
+
+def _rewrite(places: list[tuple[Any, str]], level: int) -> None:
+    """Write the texts of these places as one, into the first of them."""
+    for number, ((element, name), text) in enumerate(
+        zip(
+            places,
+            [_WRITE[level]("".join(getattr(*place) for place in places))] + [""] * len(places),
+            strict=False,
+        )
+    ):
+        setattr(element, name, text)
+        if not number and text != text.strip():
+            element.set(_PRESERVE, "preserve")
+
+
+def _opendocument_texts(element: Any) -> list[tuple[Any, str]]:
+    """Return the places of the texts in an element, as elements with the name of an attribute."""
+    places = []
+    for inner in element.iter():
+        if inner.text and isinstance(inner.tag, str):
+            places.append((inner, "text"))
+        if inner.tail and inner is not element:
+            places.append((inner, "tail"))
+    return places
+
+
+def _empty(element: Any) -> None:
+    """Remove the content of an element, but not the text behind it."""
+    tail = element.tail
+    for inner in list(element):
+        element.remove(inner)
+    element.text, element.tail = None, tail

@@ -1,0 +1,86 @@
+"""Office files to article: documents, slides and spreadsheets, of Microsoft's formats and OpenDocument.
+
+The library anydoc reads their formats. What it lacks is added here: pages, title, author and day, raised and
+hidden text, and the count of what was not read.
+"""
+
+from collections import Counter
+from dataclasses import replace
+
+from core.model import Article, SkipReason, Unreadable
+from core.reading import file_types
+from core.reading.office.converted import ConvertedReader, convert
+from core.reading.office.package import Package
+from core.reading.office.prepared import Prepared, prepared
+from core.reading.office.spreadsheets import Workbook
+from core.reading.office.unread import unread_parts
+from core.reading.text_builder import TextBuilder
+from core.reading.unread import unread_notice
+from core.text.sanitize import one_line, pluralize
+
+_SHEETS = (file_types.XLSX, file_types.XLSB, file_types.XLS, file_types.ODS)
+_SLIDES = (file_types.PPTX, file_types.ODP, file_types.PPT)
+_PACKAGES = frozenset(file_types.OFFICE_NAMES) - {
+    file_types.DOC,
+    file_types.PPT,
+    file_types.XLS,
+    file_types.RTF,
+}
+_MANIFEST = "META-INF/manifest.xml"
+_NO_LEVELS = "superscripts cannot be told from other text in this format, so 10⁶ may stand as 106"
+
+
+def read_office(body: bytes, media_type: str) -> Article:
+    """Read an office file in reading order, with its notes at the end.
+
+    Raises:
+        Unreadable: when it is damaged, locked, too large unpacked, or holds no text.
+    """
+    out, counts, notices = TextBuilder(), Counter[str](), []
+    facts, ready = dict.fromkeys(("title", "author", "date", "language"), ""), Prepared(body)
+    if media_type in _PACKAGES:
+        package = Package(body)
+        _refuse_locked(package)
+        facts |= _facts(package, media_type)
+        ready = prepared(package, media_type)
+        counts = unread_parts(package, media_type)
+        counts["encrypted part"] = ready.locked
+    else:
+        notices.append(_NO_LEVELS)
+    if media_type in _SHEETS:
+        workbook = Workbook(ready.body, media_type)
+        workbook.write(out)
+        notices += [*workbook.notices, _hidden_sheets(workbook.hidden_sheets)]
+    else:
+        document = convert(ready.body, media_type)
+        reader = ConvertedReader(document, out, slides=media_type in _SLIDES)
+        facts["title"] = facts["title"] or reader.title
+        counts["picture"] = max(counts["picture"], reader.pictures)
+    article = out.article(file_types.OFFICE_NAMES[media_type], **facts)
+    left_out = unread_notice(counts, *filter(None, (article.left_out, *notices)))
+    return replace(article, hidden="\n".join(ready.hidden), left_out=left_out)
+
+
+def _refuse_locked(package: Package) -> None:
+    if _MANIFEST in package and next(package.part(_MANIFEST).iter("{*}encryption-data"), None) is not None:
+        raise Unreadable(SkipReason.BROKEN, "it is locked with a password")
+
+
+def _facts(package: Package, media_type: str) -> dict[str, str]:
+    """Return title, author, day and language, as far as the file declares them."""
+    if media_type not in file_types.OPENDOCUMENT:
+        return package.core_facts()
+    facts = package.facts("meta.xml", "title", "creator", "date", "language")
+    return {
+        "title": facts["title"],
+        "author": facts["creator"],
+        "date": facts["date"],
+        "language": facts["language"],
+    }
+
+
+def _hidden_sheets(names: list[str]) -> str:
+    if not names:
+        return ""
+    listed = ", ".join(one_line(name, 40) for name in names[:5])
+    return f"{pluralize(len(names), 'hidden sheet')} ({listed}) left out"
