@@ -21,6 +21,7 @@ from core.reading.normalization import (
 )
 from core.reading.office.tables import add_table
 from core.reading.text_builder import TextBuilder
+from core.text.superscripts import lowered, raised
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})\s*")
@@ -28,6 +29,14 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _DASHES = re.compile(r"\s*:?-+:?\s*")
 _BAR = re.compile(r"(?<!\\)\|")
 _NO_PARAGRAPH = re.compile(r"\s*(?:$|[-*+>|#]|\d{1,9}[.)]\s)")
+_SCRIPT = re.compile(
+    r"(?P<kept>(?P<ticks>`{1,9})(?!`).{1,2000}?(?<!`)(?P=ticks)(?!`)|\$\$.{1,2000}?\$\$|\$[^\s$](?:[^$\n]{0,500}[^\s$\\])?\$(?!\d))"
+    r"|<sup>(?P<up>[^<>]{1,200})</sup>|<sub>(?P<down>[^<>]{1,200})</sub>"
+    r"|(?<=[\w)])\^(?P<caret>[-+−]?\d{1,9}|[A-Za-z]{1,3})\^(?!\w)"
+    r"|(?<=\w)~(?P<tilde>\d{1,9}|[A-Za-z]{1,3}(?=~(?!\w)))~(?!~)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Superscripts and subscripts as HTML and as Pandoc writes them, outside of code and formulas."""
 _MAX_HEADINGS = 5_000
 _TITLE_LEVEL = 2
 """Lowest heading level that can name a document."""
@@ -79,7 +88,10 @@ def _structured(text: str) -> tuple[str, tuple[tuple[int, int, StructureKind], .
     parts: list[str] = []
     structures: list[tuple[int, int, StructureKind]] = []
     length = 0
-    for kind, lines in _parts(text.split("\n")):
+    for kind, written in _parts(text.split("\n")):
+        lines = (
+            written if kind is StructureKind.CODE else _SCRIPT.sub(_script, "\n".join(written)).split("\n")
+        )
         if kind is StructureKind.TABLE:
             table = TextBuilder()
             add_table(table, map(_cells, (lines[0], *lines[2:])), headed=True)
@@ -94,6 +106,13 @@ def _structured(text: str) -> tuple[str, tuple[tuple[int, int, StructureKind], .
         parts.append(part)
         length += len(part)
     return "\n\n".join(parts), tuple(structures)
+
+
+def _script(match: re.Match[str]) -> str:
+    if match["kept"]:
+        return match["kept"]
+    up, down = match["up"] or match["caret"], match["down"] or match["tilde"]
+    return raised(up) if up else lowered(down)
 
 
 def _parts(lines: Sequence[str]) -> Iterator[tuple[StructureKind | None, list[str]]]:

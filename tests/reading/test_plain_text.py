@@ -177,3 +177,23 @@ def test_markdown_of_any_form_is_read_in_bounded_size(lines: str) -> None:
     assert len(article.text) <= 2 * len(lines)
     assert len(article.structures) <= MAX_STRUCTURES
     assert article.structures_in_order
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("about 10<sup>6</sup> cells", "about 10⁶ cells"),
+        ("3 × 10^5^ litres", "3 × 10⁵ litres"),
+        ("10<SUP>-9</SUP> m", "10⁻⁹ m"),
+        ("H<sub>2</sub>O and H~2~O", "H₂O and H₂O"),
+        ("2^k^ steps", "2^k steps"),
+        ("~~gone~~ and ~/notes and ~/more", "~~gone~~ and ~/notes and ~/more"),
+        ("x^2+y^2 and a^2b^3", "x^2+y^2 and a^2b^3"),
+        ("see[^1][^2]", "see[^1][^2]"),
+        ("`10<sup>6</sup>` and $x^2^$", "`10<sup>6</sup>` and $x^2^$"),
+        ("```\n10<sup>6</sup>\n```", "```\n10<sup>6</sup>\n```"),
+        ("| a | b |\n|---|---|\n| m<sup>2</sup> | 4 |", "a: m²; b: 4"),
+    ],
+)
+def test_markdown_keeps_raised_and_lowered_text_apart(source: str, text: str) -> None:
+    assert read(source, "text/markdown").text == text
