@@ -131,12 +131,14 @@ def _other(document: Document) -> Article:
     Raises:
         Unreadable: the errors of the readers, and UNSUPPORTED for any other media type.
     """
-    from core.reading import pdf, plain_text, sitemap
-    from core.reading.office import epub, reader, tables
+    from core.reading import plain_text, sitemap
+    from core.reading.office import epub, tables
+    from core.reading.office.reader import read_office
+    from core.reading.pdf.reader import read_pdf
     from core.text.decoding import decode
 
     of_bytes: dict[str, Callable[[bytes], Article]] = {
-        file_types.PDF: pdf.read_pdf,
+        file_types.PDF: read_pdf,
         file_types.EPUB: epub.read_epub,
         file_types.SITEMAP: sitemap.read_sitemap,
     }
@@ -148,7 +150,7 @@ def _other(document: Document) -> Article:
         file_types.CSV: tables.read_table,
     }
     if document.media_type in file_types.OFFICE_NAMES:
-        article = reader.read_office(document.body, document.media_type)
+        article = read_office(document.body, document.media_type)
     elif read_bytes := of_bytes.get(document.media_type):
         article = read_bytes(document.body)
     elif read_text := of_text.get(document.media_type):

@@ -74,7 +74,7 @@ def _document(header: dict[str, Any], body: bytes) -> Document:
 
 
 def _picture(header: dict[str, Any], body: bytes) -> bytes:
-    from core.reading.pdf_images import draw_page
+    from core.reading.pdf.images import draw_page
 
     return draw_page(body, header["page"], header["width"])
 

@@ -4,7 +4,7 @@ import pytest
 
 from core.model import Article, Document, SkipReason, Unreadable
 from core.reading import extract
-from core.reading.pdf import unwrap_lines
+from core.reading.pdf.reader import unwrap_lines
 
 
 def pdf(*pages: list[str], info: str = "") -> bytes:

@@ -21,7 +21,7 @@ ABOVE_ONE = re.compile(
 )
 """What follows a number that is above a limit."""
 ABOVE_ONE_HERE = {
-    ("core/reading/pdf.py", "count"),
+    ("core/reading/pdf/reader.py", "count"),
     ("pages/parts/evaluate/sweep_form.py", "several"),
 }
 NOT_ADJECTIVES = {"of", "have", "gave", "more", "other"}

@@ -30,7 +30,7 @@ def drawing_job(body: bytes, page: int, width: int, seconds: float) -> Extractio
     """Draw a page of a PDF as a PNG. Pages are counted from 1. The image is at most `width` pixels wide."""
 
     def in_thread() -> bytes:
-        from core.reading.pdf_images import draw_page
+        from core.reading.pdf.images import draw_page
 
         return draw_page(body, page, width)
 

@@ -2,17 +2,26 @@
 
 import re
 import time
+from collections import Counter
 from itertools import islice
 from statistics import median
 from typing import Any
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.normalization import MAX_CHARACTERS, clean_line, normalize
+from core.reading.pdf.annotations import page_annotations
+from core.reading.pdf.raised_text import with_levels
+from core.reading.unread import unread_notice
+from core.text.sanitize import pluralize
 
 _SECONDS = 10.0
 """Seconds after which the remaining pages are left out."""
 _MAX_PAGES = 5_000
 _MAX_HEADINGS = 5_000
+_MAX_OBJECTS = 5_000
+"""Objects of a page among which pictures are counted."""
+_LOOKED_AT = 20
+"""Characters of a page whose codes are looked at."""
 _BETWEEN_PAGES = "\n\n"
 _SENTENCE_END = re.compile(r"[.!?…:;。！？：；)\]»”\"']\s*$")
 _LINE_END = re.compile(r"[\x02\ufffe](?:\r?\n)?|\r\n?")
@@ -32,19 +41,24 @@ def read_pdf(body: bytes) -> Article:
     began = time.monotonic()
     document = open_pdf(body)
     try:
+        document.init_forms()
         pages: list[str] = []
+        unread: Counter[str] = Counter()
         length = 0
         for number in range(min(len(document), _MAX_PAGES)):
-            pages.append(_page_text(document, number))
+            pages.append(_page_text(document, number, unread))
             length += len(pages[-1])
             if length > MAX_CHARACTERS or time.monotonic() - began > _SECONDS:
                 break
         facts = document.get_metadata_dict()
         count, headings = len(document), _headings(document)
+        unread["embedded file"] = _attachments(document)
     finally:
         document.close()
     if not any(pages):
-        raise Unreadable(SkipReason.EMPTY, "the PDF has no text layer; it may be a scan")
+        scanned = unread["scanned page"]
+        found = f"it has {pluralize(scanned, 'scanned page')}" if scanned else "it may be a scan"
+        raise Unreadable(SkipReason.EMPTY, f"the PDF has no text layer; {found}")
     text, starts = _join_pages(pages)
     day = _DATE.match(facts.get("CreationDate", ""))
     return Article(
@@ -55,7 +69,10 @@ def read_pdf(body: bytes) -> Article:
         date="-".join(part for part in day.groups() if part) if day else "",
         page_starts=starts,
         sections=tuple((starts[page], title) for page, title in headings if page < len(starts)),
-        left_out="" if count == len(pages) else f"only the first {len(pages):,} of {count:,} pages were read",
+        left_out=unread_notice(
+            unread,
+            "" if count == len(pages) else f"only the first {len(pages):,} of {count:,} pages were read",
+        ),
     )
 
 
@@ -113,18 +130,49 @@ def _join_lines(before: str, line: str) -> str:
     return before + ("" if wide else " ") + line
 
 
-def _page_text(document: object, number: int) -> str:
-    """Return the text of one page. An unreadable page gives "", because its neighbours may be fine."""
+def _page_text(document: Any, number: int, unread: Counter[str]) -> str:
+    """Return the text of one page, then its fields and notes, and count what is not text.
+
+    An unreadable page gives "", because its neighbours may be fine.
+    """
     import pypdfium2
 
     try:
-        page = document[number]  # type: ignore[index]
+        page = document[number]
         try:
-            return unwrap_lines(page.get_textpage().get_text_range())
+            text_page = page.get_textpage()
+            text = unwrap_lines(with_levels(text_page.get_text_range(), text_page))
+            _count_unread(page, text_page, text, unread)
+            return "\n\n".join(filter(None, (text, *page_annotations(page, text_page, document.formenv))))
         finally:
             page.close()
     except pypdfium2.PdfiumError:
         return ""
+
+
+def _count_unread(page: Any, text_page: Any, text: str, unread: Counter[str]) -> None:
+    from pypdfium2 import raw
+
+    kinds = (
+        raw.FPDFPageObj_GetType(raw.FPDFPage_GetObject(page, place))
+        for place in range(min(raw.FPDFPage_CountObjects(page), _MAX_OBJECTS))
+    )
+    pictures = sum(kind == raw.FPDF_PAGEOBJ_IMAGE for kind in kinds)
+    if text:
+        unread["picture"] += pictures
+    elif pictures:
+        unread["scanned page"] += 1
+    count = text_page.count_chars()
+    looked_at = range(0, count, max(1, count // _LOOKED_AT))
+    nameless = sum(raw.FPDFText_HasUnicodeMapError(text_page, place) == 1 for place in looked_at)
+    if nameless > len(looked_at) / 2:
+        unread["page in a font without character codes"] += 1
+
+
+def _attachments(document: Any) -> int:
+    from pypdfium2 import raw
+
+    return max(0, int(raw.FPDFDoc_GetAttachmentCount(document)))
 
 
 def _headings(document: Any) -> list[tuple[int, str]]:

@@ -5,7 +5,7 @@ import zlib
 from typing import Any
 
 from core.model import SkipReason, Unreadable
-from core.reading.pdf import open_pdf
+from core.reading.pdf.reader import open_pdf
 from core.text.sanitize import pluralize
 
 WIDEST = 2_000

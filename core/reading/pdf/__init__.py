@@ -1,0 +1,1 @@
+"""PDF files to article, and their pages as pictures."""
