@@ -97,6 +97,8 @@ class LibraryDocument:
     """The identity of the model behind its vectors."""
     added_at: str = ""
     """The time of adding in ISO 8601, UTC."""
+    left_out: str = ""
+    """Describes what the file has and was not read, or ""."""
     stored: bool = False
     """Whether its file is stored, so that it can be downloaded and its pages drawn."""
 

@@ -15,6 +15,7 @@ from core.runtime.registry import RunRegistry
 from pages.parts import document_library, runtime
 from tests.pages.test_pages import html
 from tests.pages.test_tables import checked, click, passages
+from tests.reading.office_files import docx
 from tests.reading.test_pdf import pdf
 from tests.runtime.waiting import finished
 from tests.services.loopback import Gate, Loopback, Reply, Request
@@ -73,6 +74,20 @@ def test_the_same_file_is_already_there_and_a_broken_one_says_why(registry: RunR
     assert "0 added, 1 skipped, 1 failed" in words(app)
     first = html(app).split('class="oq-hit')[1]
     assert "broken.pdf" in first, "failures come first"
+
+
+@pytest.mark.slow
+def test_unread_parts_of_a_document_are_shown_above_it(registry: RunRegistry) -> None:
+    letter = docx("The ferry was built of oak.", more={"word/media/ferry.png": "x"})
+    job = added("letters", Upload("letter.docx", letter))
+    assert "1 passage · 1 picture was not read" in words(
+        opened("library", collection="letters", session={"ingesting": job})
+    )
+    (document,) = runtime.runs().call(document_library.library().documents("letters"), timeout=PATIENCE)
+    shown = opened("library", collection="letters", document=document.key)
+    assert "1 picture was not read." in [
+        caption.value.removeprefix(":material/info: ") for caption in shown.caption
+    ]
 
 
 @pytest.mark.slow

@@ -36,8 +36,8 @@ _BATCH = 256
 """The most passages to embed and store at a time. The embedder may want fewer."""
 
 
-DocumentRead = tuple[str, LibraryDocument, tuple[LibraryPassage, ...]]
-"""A note on omitted parts of a document, the document for the catalogue, and its passages."""
+DocumentRead = tuple[LibraryDocument, tuple[LibraryPassage, ...]]
+"""The document for the catalogue, and its passages."""
 
 
 class Read(Protocol):
@@ -96,7 +96,7 @@ async def read_document(
         size=len(body),
         embedder=embedder,
     )
-    return article.left_out, *await asyncio.to_thread(split_document, article, document, knobs)
+    return await asyncio.to_thread(split_document, article, document, knobs)
 
 
 async def remove_passages(collection: str, task: IngestTask, collections: Collections) -> None:
@@ -128,6 +128,7 @@ def split_document(
     document = replace(
         document,
         title=article.title,
+        left_out=article.left_out,
         added_at=datetime.now(UTC).isoformat(timespec="seconds"),
         pages=len(article.page_starts),
         passages=len(pieces),

@@ -24,4 +24,5 @@ CREATE TABLE documents (
     PRIMARY KEY (collection, digest)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX documents_by_digest ON documents (digest)""",
+    steps=("ALTER TABLE documents ADD COLUMN left_out TEXT NOT NULL DEFAULT ''",),
 )

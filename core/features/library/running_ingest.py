@@ -281,11 +281,11 @@ class RunningIngest:
             task = await self._embed_passages(task, passages_from_json(body, embedder))
             return replace(task, state=TaskState.DONE)
         knobs = KNOBS.validate_json(self.ingest.knobs)
-        left_out, document, passages = await ports.read(task, body, embedder, knobs)
+        document, passages = await ports.read(task, body, embedder, knobs)
         if not (self._resumed or self._tries[task.number]) and await self._has_passages(task):
             # Passages of an ingest that was killed and never resumed, perhaps with other chunk knobs.
             await remove_passages(collection, task, ports.collections)
-        task = replace(task, state=TaskState.EMBEDDING, pages=document.pages, reason=left_out)
+        task = replace(task, state=TaskState.EMBEDDING, pages=document.pages, reason=document.left_out)
         try:
             task = await self._embed_passages(task, passages)
         except asyncio.CancelledError:

@@ -146,7 +146,7 @@ class SessionFile:
             body = await asyncio.to_thread(_contents, incoming)
             task = replace(task, digest=digest_of(body))
             read = read_document(task, body, embed.identity, ChunkKnobs(), pool.extract)
-            left_out, document, passages = await read
+            document, passages = await read
             del body
         incoming.close()
         if len(passages) > MOST_PASSAGES:
@@ -154,7 +154,7 @@ class SessionFile:
                 SkipReason.TOO_LARGE,
                 f"{len(passages):,} passages, where a session's file may have {MOST_PASSAGES:,}",
             )
-        task = replace(task, state=TaskState.EMBEDDING, pages=document.pages, reason=left_out)
+        task = replace(task, state=TaskState.EMBEDDING, pages=document.pages, reason=document.left_out)
 
         def show_progress(count: int) -> None:
             self.task = replace(task, passages=count)

@@ -240,10 +240,13 @@ def _headline(state: Ingest) -> str:
 
 def _row(task: IngestTask) -> Element:
     symbol, tone = MARKS[task.state]
-    details = task.reason or (
-        pluralize(task.passages, "passage") + (f" · {pluralize(task.pages, 'page')}" if task.pages else "")
-        if task.state is TaskState.DONE
-        else str(task.state)
+    facts = (
+        pluralize(task.passages, "passage") if task.passages else "",
+        pluralize(task.pages, "page") if task.pages else "",
+        task.reason,
+    )
+    details = " · ".join(filter(None, facts if task.state is TaskState.DONE else (task.reason,))) or str(
+        task.state
     )
     return div(".oq-hit.full.bare")[
         markup.status_icon(symbol, str(task.state), f"oq-status {tone}"),

@@ -106,6 +106,8 @@ def _head(document: LibraryDocument | None, target: LibraryPassage | None, numbe
         if document and document.stored:
             file = document_library.file(document)
             widgets.download_button("Download", *file, key="download_book", type="tertiary")
+    if document and document.left_out:
+        st.caption(f":material/info: {markdown_label(document.left_out, 400)}.")
 
 
 def turn(key: str, number: int) -> None:

@@ -81,6 +81,13 @@ async def test_documents_of_all_kinds_are_added_with_page_section_and_title(book
     assert (about.passages, about.embedder) == (6, "counting")
 
 
+async def test_unread_parts_are_told_in_the_report_and_at_the_document(books: SampleLibrary) -> None:
+    finished = await books.add(Upload("bread.docx", docx("Bread.", more={"word/media/oven.png": "x"})))
+    assert outcomes(finished) == {"bread.docx": "done: 1 picture was not read"}
+    (document,) = await books.documents("books")
+    assert document.left_out == "1 picture was not read"
+
+
 async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(books: SampleLibrary) -> None:
     books.embed.gate.clear()  # one of the two is at the embedder until the other has been looked at
     adding = await books.ingests.add("books", [Upload("a.pdf", MILLS), Upload("same.pdf", MILLS)])
