@@ -12,6 +12,7 @@ from core.reading import file_types
 from core.reading.office.converted import ConvertedReader, convert
 from core.reading.office.package import Package
 from core.reading.office.prepared import Prepared, prepared
+from core.reading.office.rtf import rewritten_rtf, rtf_facts
 from core.reading.office.spreadsheets import Workbook
 from core.reading.office.unread import unread_parts
 from core.reading.text_builder import TextBuilder
@@ -45,6 +46,10 @@ def read_office(body: bytes, media_type: str) -> Article:
         ready = prepared(package, media_type)
         counts = unread_parts(package, media_type)
         counts["encrypted part"] = ready.locked
+    elif media_type == file_types.RTF:
+        facts |= rtf_facts(body)
+        ready.body, hidden = rewritten_rtf(body)
+        ready.hidden.append(hidden)
     else:
         notices.append(_NO_LEVELS)
     if media_type in _SHEETS:
