@@ -22,8 +22,8 @@ TIBETAN, YI = "\u0f00-\u0fff", "\ua000-\ua4cf"
 # Without these marks and scripts, the standard library finds the words.
 _INTRICATE = re.compile("[\u0300-\u036f\u0590-\u1fff\u2c00-\U0010ffff]")
 _WORD = re.compile(r"[^\W_]+")
-_EXPONENT = re.compile(r"(?<=\d)(?=⁻?[⁰¹²³⁴-⁹])")
-"""The place before an exponent: in form NFKC 10⁶ would be 106."""
+_EXPONENT = re.compile(r"(?<=\d)(?=⁻?[⁰¹²³⁴-⁹])|(?<=[^\W\d_]{4})(?=[⁰¹²³⁴-⁹])")
+"""The place before an exponent, or a note's number after a word: in form NFKC 10⁶ would be 106, and mill¹ mill1."""
 _GROUPS = {"ideographs": 2, "letters": 3}
 """The number of neighbouring characters in a token, by the kind of script."""
 _ASCII_WORDS = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
@@ -32,8 +32,8 @@ _ASCII_WORDS = {code: chr(code).lower() if chr(code).isalnum() else " " for code
 def words(text: str) -> list[str]:
     """Return the words in order, case-folded in form NFKC.
 
-    A number's exponent is a word of its own. In scripts without spaces these are pairs of neighbouring characters, in alphabets of Southeast Asia groups of
-    three.
+    A number's exponent and the number of a note are words of their own. In scripts without spaces these are pairs of
+    neighbouring characters, in alphabets of Southeast Asia groups of three.
     """
     if text.isascii():
         return text.translate(_ASCII_WORDS).split()

@@ -38,3 +38,7 @@ def test_other_words_are_no_power_of_ten(text: str) -> None:
 def test_an_exponent_is_a_word_of_its_own() -> None:
     assert words("10⁶ and 10^6") == ["10", "6", "and", "10", "6"]
     assert words("H₂O on 5 m²") == ["h2o", "on", "5", "m2"]
+
+
+def test_number_of_a_note_is_a_word_of_its_own() -> None:
+    assert words("The mill¹ stands.²") == ["the", "mill", "1", "stands", "2"]
