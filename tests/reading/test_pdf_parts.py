@@ -7,10 +7,13 @@ import pytest
 from core.model import SkipReason, Unreadable
 from tests.reading.test_pdf import pdf, read
 
+HELVETICA = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
 FONT = "/Resources << /Font << /F1 5 0 R >> /XObject << /Im1 6 0 R >> >>"
 
 
-def page(content: str, *objects: str, root: str = "", annotations: Sequence[int] = ()) -> bytes:
+def page(
+    content: str, *objects: str, root: str = "", annotations: Sequence[int] = (), font: str = HELVETICA
+) -> bytes:
     """A PDF of one page with this content. Further objects are numbered from 7."""
     listed = " ".join(f"{number} 0 R" for number in annotations)
     written = [
@@ -18,7 +21,7 @@ def page(content: str, *objects: str, root: str = "", annotations: Sequence[int]
         "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
         f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Annots [{listed}] {FONT} >>",
         f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        font,
         "<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length 1 >>"
         "\nstream\nx\nendstream",
         *objects,
@@ -126,3 +129,18 @@ def test_scanned_page_is_told_from_an_empty_one() -> None:
     with pytest.raises(Unreadable) as caught:
         read(page("q 612 0 0 792 0 0 cm /Im1 Do Q"))
     assert (caught.value.reason, "1 scanned page" in caught.value.detail) == (SkipReason.EMPTY, True)
+
+
+def test_page_whose_font_maps_no_characters_is_counted() -> None:
+    descriptor = (
+        "<< /Type /FontDescriptor /FontName /AAAAAA+X /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 "
+        "/Descent -200 /CapHeight 700 /StemV 80 >>"
+    )
+    descendant = (
+        "<< /Type /Font /Subtype /CIDFontType2 /BaseFont /AAAAAA+X /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) "
+        f"/Supplement 0 >> /FontDescriptor {descriptor} >>"
+    )
+    font = f"<< /Type /Font /Subtype /Type0 /BaseFont /AAAAAA+X /Encoding /Identity-H /DescendantFonts [{descendant}] >>"
+    content = "BT 72 700 Td /F1 12 Tf <0024002500260027> Tj ET"
+    with pytest.raises(Unreadable, match="1 page with fonts of unknown characters was not read"):
+        read(page(content, font=font))

@@ -12,7 +12,6 @@ from core.reading.normalization import MAX_CHARACTERS, clean_line, normalize
 from core.reading.pdf.annotations import page_annotations
 from core.reading.pdf.raised_text import with_levels
 from core.reading.unread import unread_notice
-from core.text.sanitize import pluralize
 
 _SECONDS = 10.0
 """Seconds after which the remaining pages are left out."""
@@ -20,6 +19,7 @@ _MAX_PAGES = 5_000
 _MAX_HEADINGS = 5_000
 _MAX_OBJECTS = 5_000
 """Objects of a page among which pictures are counted."""
+_SCANNED, _WITHOUT_CODES = "scanned page", "page with fonts of unknown characters"
 _LOOKED_AT = 20
 """Characters of a page whose codes are looked at."""
 _BETWEEN_PAGES = "\n\n"
@@ -56,9 +56,9 @@ def read_pdf(body: bytes) -> Article:
     finally:
         document.close()
     if not any(pages):
-        scanned = unread["scanned page"]
-        found = f"it has {pluralize(scanned, 'scanned page')}" if scanned else "it may be a scan"
-        raise Unreadable(SkipReason.EMPTY, f"the PDF has no text layer; {found}")
+        unread["picture"] = 0
+        detail = unread_notice(unread) or "it may be a scan"
+        raise Unreadable(SkipReason.EMPTY, f"the PDF has no text layer; {detail}")
     text, starts = _join_pages(pages)
     day = _DATE.match(facts.get("CreationDate", ""))
     return Article(
@@ -141,8 +141,12 @@ def _page_text(document: Any, number: int, unread: Counter[str]) -> str:
         page = document[number]
         try:
             text_page = page.get_textpage()
-            text = unwrap_lines(with_levels(text_page.get_text_range(), text_page))
-            _count_unread(page, text_page, text, unread)
+            text = ""
+            if _is_coded(text_page):
+                text = unwrap_lines(with_levels(text_page.get_text_range(), text_page))
+            else:
+                unread[_WITHOUT_CODES] += 1
+            _count_pictures(page, text, unread)
             return "\n\n".join(filter(None, (text, *page_annotations(page, text_page, document.formenv))))
         finally:
             page.close()
@@ -150,7 +154,17 @@ def _page_text(document: Any, number: int, unread: Counter[str]) -> str:
         return ""
 
 
-def _count_unread(page: Any, text_page: Any, text: str, unread: Counter[str]) -> None:
+def _is_coded(text_page: Any) -> bool:
+    """Whether most characters of a page have Unicode. A font that maps none gives text that nobody sees."""
+    from pypdfium2 import raw
+
+    count = text_page.count_chars()
+    looked_at = range(0, count, max(1, count // _LOOKED_AT))
+    unmapped = sum(raw.FPDFText_HasUnicodeMapError(text_page, place) == 1 for place in looked_at)
+    return bool(unmapped <= len(looked_at) / 2)
+
+
+def _count_pictures(page: Any, text: str, unread: Counter[str]) -> None:
     from pypdfium2 import raw
 
     kinds = (
@@ -161,12 +175,7 @@ def _count_unread(page: Any, text_page: Any, text: str, unread: Counter[str]) ->
     if text:
         unread["picture"] += pictures
     elif pictures:
-        unread["scanned page"] += 1
-    count = text_page.count_chars()
-    looked_at = range(0, count, max(1, count // _LOOKED_AT))
-    nameless = sum(raw.FPDFText_HasUnicodeMapError(text_page, place) == 1 for place in looked_at)
-    if nameless > len(looked_at) / 2:
-        unread["page in a font without character codes"] += 1
+        unread[_SCANNED] += 1
 
 
 def _attachments(document: Any) -> int:
