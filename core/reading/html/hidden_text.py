@@ -34,6 +34,15 @@ _OPENED = re.compile(
 _MENU = re.compile(r"(?<![a-z])(?:nav|menu|search|filter|cart)")
 _MOVING = frozenset({"transform", "-webkit-transform", "transition", "animation", "will-change"})
 """Properties of elements that a script fades in on scrolling."""
+_ANIMATED = re.compile(
+    r"(?<![a-z])(?:animat|aos(?![a-z])|appear|entrance|fade|gsap|in-?view|motion|on-?enter|parallax|reveal|scroll|slide|wow(?![a-z]))"
+)
+"""Names of such elements."""
+_ANIMATIONS = (
+    "data-aos", "data-animate", "data-animated", "data-animation", "data-appear", "data-framer-appear-id", "data-reveal",
+    "data-sal", "data-scroll", "data-w-id", "x-intersect",
+)  # fmt: skip
+"""Attributes of such elements."""
 _STREAMED = re.compile("S:[0-9a-f]+")
 """Identifiers of parts that React sends late and hidden. Its script moves them to their position."""
 _MIN_ARTICLE = 200
@@ -105,7 +114,7 @@ def remove_hidden(
             continue
         if _is_hidden(node, style, inner):
             hidden.append(node)
-        elif (transparent(style) and not _MOVING & style.keys()) or _invisible_ink(
+        elif (transparent(style) and not _is_animated(node, style)) or _invisible_ink(
             node, style, page_backgrounds
         ):
             weak.append(node)
@@ -155,6 +164,16 @@ def _is_opened(node: Node) -> bool:
         for name in ("class", "id", "role")
     )
     return bool(_OPENED.search(names)) and not _OVERLAY.search(names) and not _MENU.search(names)
+
+
+def _is_animated(node: Node, style: dict[str, str]) -> bool:
+    """Whether a script fades an element in, by its style, names or attributes."""
+    names = " ".join((node.attribute(name) or "")[:200] for name in ("class", "id")).lower()
+    return bool(
+        _MOVING & style.keys()
+        or _ANIMATED.search(names)
+        or any(node.attribute(name) is not None for name in _ANIMATIONS)
+    )
 
 
 def _waits_for_a_script(node: Node, scripted: bool) -> bool:
