@@ -30,6 +30,7 @@ from core.reading.html.block_features import block_features
 from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.html_parsing import parse_html, truncate_html
 from core.reading.html.page_kinds import page_signs
+from core.reading.html.rewriting import rewrite_markup
 from core.reading.html.text_blocks import Block, page_blocks
 from core.reading.page_parts.block_words import BlockWords, Matrix
 from core.text.decoding import decode
@@ -61,6 +62,7 @@ def example(page: LabelledPage) -> Example | None:
     """The example of a page; None where it has no blocks."""
     try:
         html, _ = truncate_html(decode(page.body))
+        html = rewrite_markup(html)
         tree = parse_html(html)
     except Unreadable:
         return None

@@ -48,9 +48,10 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
 
 def _html(document: Document, extractor: Extractor) -> Article:
     from core.reading.html.headings import sections
-    from core.reading.html.html_parsing import HTML_LIMIT, truncate_html
+    from core.reading.html.html_parsing import HTML_LIMIT, MarkupSize, truncate_html
     from core.reading.html.metadata import metadata
     from core.reading.html.non_articles import reject_non_articles
+    from core.reading.html.rewriting import rewrite_markup
     from core.reading.normalization import left_out
     from core.reading.page_parts.kept_blocks import keep_blocks
     from core.reading.page_parts.repeated_parts import part_sections, with_parts
@@ -58,7 +59,9 @@ def _html(document: Document, extractor: Extractor) -> Article:
     from core.text.decoding import decode
 
     whole = decode(document.body[: 4 * HTML_LIMIT], document.charset)
-    html, size = truncate_html(whole)
+    cut, size = truncate_html(whole)
+    if (html := rewrite_markup(cut)) is not cut:
+        size = MarkupSize.of(html)
     facts = metadata(html, document.url)
     extraction = None
     fallback = size.excess if extractor is Extractor.ACCURATE else ""
@@ -95,7 +98,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
             [*(sign.quote for sign in contradicted), extraction.hidden, _invisible_words(html)]
         ).strip(),
         injection_signs=contradicted,
-        left_out=left_out(len(whole) if len(html) == HTML_LIMIT else 0, HTML_LIMIT),
+        left_out=left_out(len(whole) if len(cut) == HTML_LIMIT else 0, HTML_LIMIT),
         kind=extraction.kind,
         kind_reason=extraction.kind_reason,
         fallback=fallback and f"{extractor} extractor: {fallback}",

@@ -49,24 +49,25 @@ def why_not_in_article(document: Document, text: str, extractor: Extractor = Ext
     """
     from core.reading.html.dom_cleaning import remove_hidden_lxml
     from core.reading.html.html_parsing import parse_html, truncate_html
+    from core.reading.html.rewriting import rewrite_markup
     from core.reading.html.text_blocks import page_blocks
     from core.reading.page_parts.kept_blocks import written_block
     from core.text.decoding import decode
 
     wanted = text_key(text)
-    html, _ = truncate_html(whole := decode(document.body, document.charset))
+    cut, _ = truncate_html(whole := decode(document.body, document.charset))
     try:
         article = extract(document, extractor).text
     except Unreadable:
         article = None
     if article and wanted and wanted in text_key(article):
         return Absence.PRESENT
-    tree = parse_html(html)
+    tree = parse_html(rewrite_markup(cut))
     texts = "".join(tree.itertext()), *(block.text for block in page_blocks(tree))
     if not wanted or not any(wanted in text_key(part) for part in texts):
-        if not wanted or len(whole) == len(html):
+        if not wanted or len(whole) == len(cut):
             return Absence.ELSEWHERE
-        rest = "".join(parse_html(whole[len(html) :]).itertext())
+        rest = "".join(parse_html(whole[len(cut) :]).itertext())
         return Absence.BEYOND if wanted in text_key(rest) else Absence.ELSEWHERE
     hidden = remove_hidden_lxml(tree)
     blocks = [block for block in page_blocks(tree) if wanted in text_key(block.text)]

@@ -10,6 +10,7 @@ from core.model import Article, SkipReason, Unreadable
 from core.reading.file_types import HTML
 from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.html_parsing import HTML_LIMIT, parse_html, truncate_html
+from core.reading.html.rewriting import rewrite_markup
 from core.reading.html.text_blocks import block_text
 from core.reading.normalization import clean_line, paragraphs
 from core.reading.office.package import Package
@@ -134,7 +135,7 @@ def _entries(root: Any) -> Iterator[tuple[str, str]]:
 def _chapter(markup: str) -> Any:
     """Return a chapter's tree, or None if empty. Only the part within the limit is parsed."""
     try:
-        return parse_html(truncate_html(markup)[0])
+        return parse_html(rewrite_markup(truncate_html(markup)[0]))
     except Unreadable as error:
         if error.reason is SkipReason.EMPTY:
             return None

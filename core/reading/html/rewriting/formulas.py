@@ -1,0 +1,227 @@
+"""Formulas of KaTeX, MathJax, MediaWiki, LaTeXML and MathML, each written once as TeX or text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from html import unescape
+from urllib.parse import unquote_plus
+
+import lxml.html
+from lxml import etree
+
+from core.reading.html.rewriting.mathml import TEX, mathml_text
+from core.reading.html.rewriting.plain_text import replace_by_text
+
+_RENDERED = frozenset({
+    "MathJax", "MathJax_CHTML", "MathJax_SVG", "MathJax_Display", "MathJax_SVG_Display", "MathJax_CHTML_Display",
+    "MJXc-display", "MathJax_MathML", "mjx-chtml", "mjx-full-width",
+})  # fmt: skip
+"""Classes of what MathJax 2 shows. The source follows in a script."""
+_PREVIEWS = frozenset({"MathJax_Preview", "MathJax_Processing", "MathJax_Processed"})
+_PICTURES = frozenset({
+    "latex", "tex", "math", "wirisformula", "equation_image", "mwe-math-fallback-image-inline",
+    "mwe-math-fallback-image-display", "ql-img-inline-formula", "ql-img-displayed-formula",
+})  # fmt: skip
+"""Classes of pictures whose alternative text is a formula, in lower case."""
+_DISPLAYED = frozenset({"katex-display", "ltx_equation", "mwe-math-element-block"})
+_PICTURE_ADDRESS = re.compile(
+    r"(?:latex\.php|cgi-bin/mathtex|codecogs\.com/\w+\.\w+|/render/math|[?&]cht=tx)"
+)
+_QUERY = re.compile(r"(?:latex|math|chl)=([^&]+)|\?([^&=]+)$")
+_STYLE = re.compile(
+    r"\\(?:displaystyle|textstyle|scriptstyle|scriptscriptstyle|Large|large|small)(?![a-zA-Z])\s*"
+)
+_DELIMITERS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
+_ARGUMENTS = re.compile(r"\\(?:begin|end|color|label|ref|eqref|tag|hspace|vspace)\*?\{[^{}]*\}|\\[a-zA-Z]+")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_MAX_UNSHOWN = 4
+"""Words of TeX that are missing in the displayed formula. More words are a sentence that nobody sees."""
+_MAX_CHARACTERS = 10_000
+_MOST_BETWEEN = 4
+"""Elements of a formula before its script: previews and displays."""
+
+
+def write_formulas(tree: lxml.html.HtmlElement) -> None:
+    """Write each formula once: its TeX, or else its text."""
+    written = set[lxml.html.HtmlElement]()
+    for element in list(tree.iter("span", "div", "script", "img", "math", "mjx-container")):
+        if element not in written and (write := _writer(element)) is not None:
+            written.update(element.iterdescendants())
+            write(element)
+
+
+def _writer(element: lxml.html.HtmlElement) -> Callable[[lxml.html.HtmlElement], None] | None:
+    """Return the function that writes an element's formula, or None without a formula."""
+    if element.tag == "img":
+        return _write_picture
+    if element.tag == "script":
+        return _write_script if (element.get("type") or "").startswith("math/") else None
+    classes = set((element.get("class") or "").split())
+    if element.tag in ("math", "mjx-container") or classes & {"katex", "mwe-math-element"}:
+        return _write_rendered
+    if not classes & (_PREVIEWS | _RENDERED):
+        return None
+    if _script_after(element) is not None:
+        return _remove
+    return _write_rendered if classes & _RENDERED else None
+
+
+def _write_rendered(element: lxml.html.HtmlElement) -> None:
+    """Write the formula of a displayed element."""
+    classes = set((element.get("class") or "").split())
+    math = element if element.tag == "math" else next(element.iter("math"), None)
+    if math is None and element.get("data-mathml"):
+        math = _parsed(str(element.get("data-mathml")))
+    displayed = bool(classes & _DISPLAYED) or element.get("display") in ("block", "true")
+    if math is not None:
+        shown = mathml_text(math)
+        picture = next(element.iter("img"), None)
+        sources = [*_annotations(math), math.get("alttext"), None if picture is None else picture.get("alt")]
+        _write(element, *_chosen(sources, shown), displayed=displayed)
+        return
+    picture = next(element.iter("img"), None)
+    source = next(
+        filter(None, (element.get("data-latex"), *(inner.get("data-latex") for inner in element.iter("mjx-math", "g")))),
+        None,
+    )  # fmt: skip
+    if picture is not None:
+        source = source or picture.get("alt")
+    shown = _glyphs(element) or _visible(element) or element.get("aria-label") or ""
+    _write(element, *_chosen([source], shown), displayed=displayed)
+
+
+def _write_picture(element: lxml.html.HtmlElement) -> None:
+    classes = set((element.get("class") or "").lower().split())
+    address = element.get("src") or ""
+    if not (classes & _PICTURES or _PICTURE_ADDRESS.search(address)):
+        return
+    alternative = element.get("data-equation-content") or element.get("alt") or element.get("title")
+    if not alternative and (query := _QUERY.search(address)):
+        alternative = unquote_plus(query[1] or query[2])
+    if alternative:
+        _write(element, *_chosen([alternative], ""))
+
+
+def _write_script(element: lxml.html.HtmlElement) -> None:
+    """Write the source in a script of MathJax, which MathJax displays."""
+    _write(element, _of_script(element), displayed="display" in (element.get("type") or ""))
+
+
+def _of_script(element: lxml.html.HtmlElement) -> str:
+    source = unescape(element.text or "").strip()
+    source = (
+        source.removeprefix("% <![CDATA[").removeprefix("<![CDATA[").removesuffix("%]]>").removesuffix("]]>")
+    )
+    if (element.get("type") or "").startswith("math/mml"):
+        math = _parsed(source)
+        return (
+            "" if math is None else _chosen([*_annotations(math), math.get("alttext")], mathml_text(math))[0]
+        )
+    return _plain(source)
+
+
+def _parsed(markup: str) -> lxml.html.HtmlElement | None:
+    try:
+        fragment = lxml.html.fragment_fromstring(markup.replace("\x00", ""), create_parent="div")
+    except (etree.LxmlError, ValueError):
+        return None
+    return next(fragment.iter("math"), None)
+
+
+def _annotations(math: lxml.html.HtmlElement) -> Iterator[str | None]:
+    """Yield the TeX that was annotated to a formula."""
+    for annotation in math.iter("annotation"):
+        if (annotation.get("encoding") or "").lower() in TEX:
+            yield "".join(annotation.itertext())
+
+
+def _chosen(sources: Sequence[str | None], shown: str) -> tuple[str, str]:
+    """Return the text of a formula, and a refused source.
+
+    Readers see the formula that is shown. A source with a sentence that is missing there is refused.
+    """
+    refused = ""
+    for source in sources:
+        tex = _plain((source or "")[:_MAX_CHARACTERS])
+        if not tex:
+            continue
+        words = _WORD.findall(_ARGUMENTS.sub(" ", tex))
+        if sum(word not in shown for word in words) <= _MAX_UNSHOWN:
+            return tex, refused
+        refused = tex
+    return shown, refused
+
+
+def _plain(tex: str) -> str:
+    """Return TeX on one line without delimiters, and without the style of the whole formula."""
+    tex = " ".join(tex.replace("%\n", "").split())
+    while True:
+        before = tex
+        for opening, closing in _DELIMITERS:
+            if tex.startswith(opening) and tex.endswith(closing) and len(tex) > len(opening) + len(closing):
+                tex = tex[len(opening) : -len(closing)].strip()
+        if _is_one_group(tex):
+            tex = tex[1:-1].strip()
+        if match := _STYLE.match(tex):
+            tex = tex[match.end() :]
+        if tex == before:
+            return tex
+
+
+def _is_one_group(tex: str) -> bool:
+    """Whether braces enclose the whole of a formula."""
+    if not (tex.startswith("{") and tex.endswith("}")):
+        return False
+    depth = 0
+    for number, character in enumerate(tex):
+        if character in "{}" and tex[number - 1 : number] != "\\":
+            depth += 1 if character == "{" else -1
+            if not depth:
+                return number == len(tex) - 1
+    return False
+
+
+def _glyphs(element: lxml.html.HtmlElement) -> str:
+    """Return the characters that MathJax 3 draws. Classes or identifiers name them."""
+    characters = []
+    for glyph in element.iter("mjx-c", "use"):
+        code = re.search(r"(?:^|\s)mjx-c([0-9A-F]{1,6})(?:$|\s)", glyph.get("class") or "")
+        value = code[1] if code else glyph.get("data-c") or ""
+        if re.fullmatch("[0-9A-Fa-f]{1,6}", value) and int(value, 16) < 0x110000:
+            characters.append(chr(int(value, 16)))
+    return unicodedata.normalize("NFKC", "".join(characters))  # letters are drawn in italics
+
+
+def _visible(element: lxml.html.HtmlElement) -> str:
+    return " ".join("".join(element.itertext()).split())
+
+
+def _script_after(element: lxml.html.HtmlElement) -> lxml.html.HtmlElement | None:
+    """Return the script with the source of what MathJax 2 shows, or None.
+
+    Only other elements of the same formula may be between them.
+    """
+    following = element.getnext()
+    for _ in range(_MOST_BETWEEN):
+        if following is None or (element.tail or "").strip():
+            return None
+        if following.tag == "script":
+            return following if (following.get("type") or "").startswith("math/") else None
+        if not set((following.get("class") or "").split()) & (_RENDERED | _PREVIEWS):
+            return None
+        element, following = following, following.getnext()
+    return None
+
+
+def _remove(element: lxml.html.HtmlElement) -> None:
+    """Remove an element. The text after it stays."""
+    replace_by_text(element, "")
+
+
+def _write(element: lxml.html.HtmlElement, text: str, refused: str = "", *, displayed: bool = False) -> None:
+    """Replace an element by a text. A refused source is put in a template, which readers take for hidden."""
+    replace_by_text(element, f" {text} " if displayed and text else text)
+    if refused:
+        etree.SubElement(element, "template").text = refused

@@ -1,0 +1,165 @@
+"""Super- and subscripts of a page, written with raised and lowered characters.
+
+Marks of footnotes and ordinal numbers stay as they are. A mark after a number is put in brackets, because it would
+change the number. Small cents get their decimal point.
+"""
+
+from __future__ import annotations
+
+import re
+
+import lxml.html
+
+from core.reading.html.rewriting.plain_text import PLAIN, replace_by_text
+from core.text.superscripts import lowered, raised
+
+_INLINE = frozenset({
+    "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "em", "font", "i", "ins", "kbd", "label", "mark", "nobr", "q",
+    "samp", "small", "span", "strong", "sub", "sup", "tt", "u", "var", PLAIN,
+})  # fmt: skip
+_VARIABLES = ("em", "i", "var")
+_NOTE = re.compile(
+    r"foot-?note|end-?note|fn-?ref|note-?ref|noteref|cite|citation|(?:^|[\s_-])(?:fn|ref|reference)",
+    re.IGNORECASE,
+)
+_UNITS = frozenset({
+    "m", "cm", "mm", "dm", "km", "nm", "µm", "μm", "pm", "fm", "hm", "ft", "in", "yd", "mi", "s", "ms", "h", "min", "kg", "g",
+    "mg", "t", "l", "L", "dl", "ml", "J", "N", "W", "V", "A", "K", "Pa", "Hz", "mol", "bar", "cd", "lm", "lx", "rad", "sr",
+    "м", "см", "мм", "дм", "км", "с", "ч", "кг", "г", "ha", "px", "pc", "ly", "au", "kpc", "Mpc", "eV", "keV", "MeV", "GeV",
+    "kW", "MW", "kN", "kJ", "dB", "°C",
+})  # fmt: skip
+_POWER = re.compile(r"[+−–-]?(?:[0-9]{1,3}|[0-9]+[.,/][0-9]+)")
+_NUMBERS = re.compile(r"[0-9]{1,3}(?:\s*[,;–-]\s*[0-9]{1,3})*")
+_CHARGE = re.compile(r"[0-9]?[+−–-]{1,2}|[0-9]*[•·∙*]?[+−–-]")
+_EXPRESSION = re.compile(
+    r"[^\W\d_]?|[+−–-]?(?:[0-9]{0,3}[a-zα-ω]|(?:[0-9]*[a-zα-ω]|[0-9]+)\s?[+−–/·*-]\s?(?:[0-9]*[a-zα-ω]|[0-9]+))"
+)
+_VARIABLE_NAMES = frozenset("nxyzkijmpqtNTαβγλμ")
+"""Letters that are exponents after a number or a name. Ordinal numbers have others, such as 2e and 1o."""
+_LAST_WORD = re.compile(r"[^\W\d_₀-₉]+$")
+_LOWERED = "₀₁₂₃₄₅₆₇₈₉"
+_YEAR = re.compile(r"(?<![\w.,])(?:1[4-9]|20)[0-9]{2}$")
+_CENTS, _CURRENCY = re.compile("[0-9]{2}"), re.compile(r"\s?[$€£¥₹]")
+_PRICE = re.compile(r"[$€£¥₹]\s?[0-9][0-9.,]*$")
+"""An amount of money, whose cents are often small."""
+_TERM = re.compile(r"[(\[](?![^()]*[^\W\d_]{3})[^()\[\]]{1,30}[)\]]$")
+"""A term in brackets. Brackets with words are a remark."""
+_ELEMENT = re.compile(r"[A-Z][a-z]?(?![a-z])")
+_LONGEST, _BEFORE = 16, 40
+"""Characters of a script, and of the text before."""
+
+
+def write_raised_text(tree: lxml.html.HtmlElement) -> None:
+    """Write super- and subscripts with raised and lowered characters, or else with `^` and `_`."""
+    for element in list(tree.iter("sup", "sub")):
+        text = "".join(element.itertext()).strip()
+        if not 0 < len(text) <= _LONGEST:
+            continue
+        before = _text_before(element)
+        variable = _has_variable(element)
+        if element.tag == "sub":
+            written = lowered(text) if _is_index(text, before) else text
+        elif _is_note(element, text):
+            written = f"[{text}]" if before[-1:].isdecimal() and _NUMBERS.fullmatch(text) else text
+        else:
+            written = _superscript(text, before, (element.tail or "")[:5], variable=variable)
+        if written != text:
+            replace_by_text(element, written)
+
+
+def _superscript(text: str, before: str, after: str, *, variable: bool) -> str:
+    """Return a superscript in the form that its neighbours ask for."""
+    last = before[-1:]
+    word = match[0] if (match := _LAST_WORD.search(before)) else ""
+    if not last or last.isspace() or last in "([/":
+        return raised(text) if last and text.isdecimal() and _ELEMENT.match(after) else text
+    if last.isdecimal():
+        if _CENTS.fullmatch(text) and (_PRICE.search(before) or _CURRENCY.match(after)):
+            return f".{text}"
+        if _CENTS.fullmatch(text) and after.lstrip().startswith("Uhr"):
+            return f":{text}"
+        if _YEAR.search(before) and _NUMBERS.fullmatch(text):
+            return f"[{text}]"
+        if _POWER.fullmatch(text) or _is_expression(text, variable=variable):
+            return raised(text)
+        return f"[{text}]" if _NUMBERS.fullmatch(text) else text
+    closed = last in _LOWERED or _TERM.search(before) is not None
+    if _CHARGE.fullmatch(text):
+        return raised(text) if closed or 0 < len(word) <= 2 else text
+    if text[0] in "−–-" and _POWER.fullmatch(text):
+        return raised(text) if closed or 0 < len(word) <= 4 else text
+    if not (closed or len(word) == 1 or word in _UNITS or last in "′'|"):
+        return text
+    return raised(text) if _POWER.fullmatch(text) or _is_expression(text, variable=variable) else text
+
+
+def _is_expression(text: str, *, variable: bool) -> bool:
+    """Whether a text is an exponent with a variable, such as n or n−1."""
+    if not _EXPRESSION.fullmatch(text):
+        return False
+    return variable or len(text) > 1 or text in _VARIABLE_NAMES
+
+
+def _is_index(text: str, before: str) -> bool:
+    """Whether a subscript belongs to the name or number before."""
+    return (
+        len(text) <= 8
+        and not re.search(r"\s", text)
+        and (before[-1:].isalnum() or before[-1:] in tuple(")]′'"))
+    )
+
+
+def _is_note(element: lxml.html.HtmlElement, text: str) -> bool:
+    """Whether a superscript is the mark of a note: a link, a name, or brackets."""
+    if text[0] in "[(" or text[-1] in "])":
+        return True
+    around = [
+        element,
+        *element.iter("a"),
+        *(above for above in element.iterancestors() if above.tag in ("a", "span")),
+    ][:8]
+    for part in around:
+        if part.tag == "a" and "#" in (part.get("href") or ""):
+            return True
+        if _NOTE.search(" ".join(part.get(name) or "" for name in ("class", "id", "role", "epub:type"))):
+            return True
+    return False
+
+
+def _has_variable(element: lxml.html.HtmlElement) -> bool:
+    """Whether a superscript is set as a variable."""
+    return next(element.iter(*_VARIABLES), None) is not None or (
+        (above := element.getparent()) is not None and above.tag in _VARIABLES
+    )
+
+
+def _text_before(element: lxml.html.HtmlElement) -> str:
+    """Return the end of the text before an element in its block, without white space of the markup."""
+    pieces: list[str] = []
+    length = 0
+    node = element
+    while length < _BEFORE:
+        above = node.getprevious()
+        if above is not None:
+            piece = above.tail or ""
+            if not piece:
+                # The last text inside, so that a long element is not read for each superscript after it.
+                while len(above) and not above[-1].tail:
+                    above = above[-1]
+                if above.tag not in _INLINE:
+                    break
+                piece = (above[-1].tail if len(above) else above.text) or ""
+                if len(above) and len(piece) < 3:
+                    piece = "".join(above.itertext())[-_BEFORE:]
+            node = node.getprevious()
+        else:
+            above = node.getparent()
+            if above is None:
+                break
+            piece, node = above.text or "", above
+            if above.tag not in _INLINE:
+                pieces.append(piece)
+                break
+        pieces.append(piece)
+        length += len(piece)
+    return "".join(reversed(pieces))[-_BEFORE:]
