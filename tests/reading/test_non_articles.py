@@ -182,3 +182,26 @@ def test_labels_around_an_empty_root_are_no_post(around: str, extractor: Extract
 @pytest.mark.parametrize("text", SHORT)
 def test_short_pages_that_say_something_are_read(text: str) -> None:
     assert text in read(f"<h1>Notes</h1><p>{text}</p><script src=a.js></script>")
+
+
+SENTENCES = [
+    "Closed on Monday.",
+    "Heute ist frei!",
+    "图书馆今天关闭。",
+    "本日休館です。",
+    "오늘은 쉽니다.",
+    "ห้องสมุดปิดวันนี้",
+]
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_page_of_one_short_sentence_is_read(sentence: str, extractor: Extractor) -> None:
+    assert read(f"<p>{sentence}</p>", extractor) == sentence
+
+
+@pytest.mark.parametrize("text", ["42", "Home", "Hello World", "...", "Redirecting…"])
+def test_page_without_a_sentence_is_empty(text: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        read(f"<p>{text}</p>")
+    assert caught.value.reason is SkipReason.EMPTY

@@ -11,10 +11,12 @@ import re
 from dataclasses import dataclass
 
 from core.model import CAPTCHA, SkipReason, Unreadable
-from core.text.tokenization import HAN, HANGUL, KANA
+from core.text.tokenization import HAN, HANGUL, KANA, SOUTHEAST_ASIAN
 
 _MIN_LETTERS = 20
-"""Letters and digits of the shortest readable text or sentence."""
+"""Letters and digits of the shortest readable text. A character of a dense script counts as three."""
+_FEWEST_WORDS, _FEWEST_LETTERS = 3, 15
+"""Words, or else letters, of the shortest readable sentence, such as "Closed on Monday."."""
 _LONG_LINE = 40
 """Letters and digits of the shortest readable line without a full stop."""
 _NOTICE_WEIGHT = 450
@@ -25,6 +27,8 @@ _MAX_WALL_WEIGHT = 2_000
 """Maximum weight of a wall with four different cues."""
 
 _CJK = re.compile(f"[{KANA}{HAN}{HANGUL}]")
+_DENSE = re.compile(f"[{KANA}{HAN}{HANGUL}{SOUTHEAST_ASIAN}]")
+"""Characters of scripts that write a word with few of them, or without spaces."""
 
 _SCRIPT = re.compile(
     r"java ?script|자바스크립트|checking (?:if the site|your browser)|verify(?:ing)? (?:that )?you are (?:a )?human"
@@ -161,7 +165,7 @@ def reject_non_articles(text: str, title: str, html: str) -> None:
     if weight < _NOTICE_WEIGHT and _SCRIPT.search(spoken) and _SWITCH_ON.search(spoken):
         detail = CAPTCHA if _CAPTCHA.search(spoken) else "the page is drawn by a script"
         raise Unreadable(SkipReason.NEEDS_JAVASCRIPT, detail)
-    if letters < _MIN_LETTERS:
+    if letters < _MIN_LETTERS and not any(map(_is_sentence, text.split("\n"))):
         raise Unreadable(SkipReason.EMPTY, "there is no text on the page")
     if weight < _NOTICE_WEIGHT and (_MISSING.search(title) or _MISSING.search(text[:_OPENING_CHARACTERS])):
         raise Unreadable(SkipReason.NOT_FOUND, "the page says that it does not exist")
@@ -188,8 +192,15 @@ def _says_something(line: str) -> bool:
     """Whether a line is a sentence, or too long for a label. Typical lines of empty pages do not count."""
     if _AROUND_NOTHING.search(line):
         return False
-    return _letters(line) >= (_MIN_LETTERS if _SENTENCE_END.search(line) else _LONG_LINE)
+    return _is_sentence(line) or _letters(line) >= _LONG_LINE
+
+
+def _is_sentence(line: str) -> bool:
+    """Whether a line ends as a sentence, and has enough words or letters."""
+    return _SENTENCE_END.search(line) is not None and (
+        len(line.split()) >= _FEWEST_WORDS or _letters(line) >= _FEWEST_LETTERS
+    )
 
 
 def _letters(text: str) -> int:
-    return sum(map(str.isalnum, text))
+    return sum(map(str.isalnum, text)) + 2 * len(_DENSE.findall(text))
