@@ -115,6 +115,11 @@ def test_the_day_of_publication_is_found(how: str) -> None:
     assert read(f"<html><head><title>Basalt</title></head><body>{html}</body></html>").date == day
 
 
+def test_year_of_a_copyright_notice_is_no_day_of_publication() -> None:
+    html = f"<article><p>{PROSE}</p><p>© 2019 Rock Review</p><div data-build='2021-03-04'></div></article>"
+    assert read(f"<html><head><title>Basalt</title></head><body>{html}</body></html>").date == ""
+
+
 @pytest.mark.parametrize("extractor", Extractor)
 def test_an_address_may_tell_the_day(extractor: Extractor) -> None:
     url = "https://rocks.example/2021/5/07/basalt.html"
