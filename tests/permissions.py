@@ -39,6 +39,7 @@ ON_SCREEN = [
     "exclude_*",
     "stop_retuning",
     "reset_stopped",
+    "as_it_was",
     "evaluate_use",
     "evaluate_*_question",
     "evaluate_unfilter_*",
