@@ -1,8 +1,11 @@
 """The Research page: ask, follow every phase, read the cited answer, tune the ranking."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from core.analysis.progress import RunStage, run_stage, spoken_state
+from core.features.share.replay import Replay
 from core.run.run_ids import is_link
 from core.run.state import Run
 from pages.parts import address, browser, page_frame, runtime
@@ -23,137 +26,151 @@ from pages.parts.research.tuning_bar import Tuning
 from pages.parts.sharing import link_list, replay_bar
 from pages.parts.sidebar import controls, presets
 
-# The browser needs seconds to load Plotly for the first chart, so an invisible one loads it while the question is typed.
-with st.container(key="warm"):
-    st.plotly_chart(
-        {"data": [{"x": [0], "y": [0]}], "layout": {"height": 40, "template": {}}},
-        key="warm_chart",
-        theme=None,
-    )
-
-with needed:
-    run = runtime.current()
-address.keep_history(run)
-replay = None
-stored = run
-if run is not None:
-    controls.adopt(run)
-    replay = replay_bar.replay_of(run)
-    run = replay_bar.replayed(replay, run)
-presets.sidebar()
+ANSWER_SECONDS = {RunStage.QUEUED: 0.4, RunStage.GATHER: 0.6, RunStage.ANSWER: 0.2}
+"""Seconds between drawings of the answer's column. For a queued run only its position in the queue changes."""
 
 
-def moved(control: str) -> None:
-    """Rank under a moved control, and redraw only affected fragments. Drawing the whole page would double the
-    cost.
-
-    Slower changes, and changes without an action, need the timers of the whole page.
-    """
-    quick = now is RunStage.ENDED and not (filling or tuning.pending or paused)
-    if quick:
-        tuning.read(asked)
-    shown = [control, controls.RESET_FRAGMENT, "progress", *tuning.shown_by]
-    st.rerun(shown if quick and not tuning.pending else "app")
+def warm_charts() -> None:
+    """Draw an invisible chart. The browser needs seconds to load Plotly, and does so while the question is typed."""
+    with st.container(key="warm"):
+        st.plotly_chart(
+            {"data": [{"x": [0], "y": [0]}], "layout": {"height": 40, "template": {}}},
+            key="warm_chart",
+            theme=None,
+        )
 
 
-controls.sidebar(run, moved)
-
-if run is None:
+def front() -> None:
+    """Draw the page without a run."""
+    controls.sidebar(None, lambda _control: None)
     question_box.introduction()
     with st.container(key="ask_hero"):
-        question_box.question_box(run)
+        question_box.question_box(None)
     front_stage.front_stage()
     question_box.examples_and_connections()
-    st.stop()
-
-question_box.question_box(None if is_link(run.id) else stored)
-paused = replay is not None and not replay.ended and replay.playhead.halted
-with st.container(key="run_slot"):  # always drawn: Streamlit finds fragments by position
-    link_list.link_notice(run.id)
-    if replay is not None:
-        replay_bar.replay_bar(replay, paused=paused)
-asked: Run = run
-run_id, now, cited = run.id, run_stage(run), st.session_state.get("cited")
-conversation = turns.turns_of(run)
-tuning = Tuning(run)
-filling = replay is None and page_frame.being_filled(run)
-gathering, answering = now is RunStage.GATHER, now is RunStage.ANSWER
-# Seconds between drawings of the answer's column. For a queued run only its position in the queue changes.
-ANSWER_EVERY = {RunStage.QUEUED: 0.4, RunStage.GATHER: 0.6, RunStage.ANSWER: 0.2}
 
 
-def every(seconds: float | None) -> float | None:
-    """Return the seconds between two drawings, or None for none. The interval grows on a busy server."""
-    return None if seconds is None or paused else runtime.refresh_every(seconds)
+class RunView:
+    """The page of a run, as of this script run."""
+
+    def __init__(self, run: Run, stored: Run, replay: Replay | None) -> None:
+        """`stored` is the run of the address, of which `run` is a part while `replay` plays it."""
+        self.run, self.stored, self.replay = run, stored, replay
+        self.stage = run_stage(run)
+        self.paused = replay is not None and not replay.ended and replay.playhead.halted
+        self.filling = replay is None and page_frame.being_filled(run)
+        self.cited: int | None = st.session_state.get("cited")
+        self.conversation = turns.turns_of(run)
+        self.tuning = Tuning(run)
+
+    def draw(self) -> None:
+        """Draw the sidebar, the question, the phases, the answer and the results."""
+        run, tuning = self.run, self.tuning
+        gathering, answering = self.stage is RunStage.GATHER, self.stage is RunStage.ANSWER
+        controls.sidebar(run, self.moved)
+        question_box.question_box(None if is_link(run.id) else self.stored)
+        with st.container(key="run_slot"):  # always drawn: Streamlit finds fragments by position
+            link_list.link_notice(run.id)
+            if self.replay is not None:
+                replay_bar.replay_bar(self.replay, paused=self.paused)
+        self.fragment(
+            self.progress,
+            0.3 if gathering or answering or tuning.pending else 1.0 if self.filling else None,
+        )
+        left, right = st.columns([1, 1.25], gap="medium")
+        with left:
+            turns.head(self.conversation)
+            turns.before(self.conversation, run)
+            self.fragment(self.answer, ANSWER_SECONDS.get(self.stage))
+            turns.after(self.conversation, run)
+            if not is_link(run.id) and (not self.conversation or self.conversation[-1].id == run.id):
+                follow_up.follow_up(run)
+        with right, st.container(key="results"):
+            self.fragment(self.results, 0.4 if gathering else None)
+        browser.citation_clicks(self.cited, lambda number: st.session_state.update(cited=number))
+        browser.announcement(spoken_state(run))
+
+    def fragment(self, part: Callable[[], None], seconds: float | None) -> None:
+        """Draw a part of the page, again every so many seconds. The interval grows on a busy server."""
+        interval = None if seconds is None or self.paused else runtime.refresh_every(seconds)
+        st.fragment(part, run_every=interval, key=part.__name__)()
+
+    def moved(self, control: str) -> None:
+        """Rank under a moved control, and redraw only affected fragments. Drawing the whole page would double the
+        cost.
+
+        Slower changes, and changes without an action, need the timers of the whole page.
+        """
+        tuning = self.tuning
+        quick = self.stage is RunStage.ENDED and not (self.filling or tuning.pending or self.paused)
+        if quick:
+            tuning.read(self.run)
+        shown = [control, controls.RESET_FRAGMENT, "progress", *tuning.shown_by]
+        st.rerun(shown if quick and not tuning.pending else "app")
+
+    def latest(self) -> Run:
+        """Return the current state of the run.
+
+        A change outside of the fragment that asks reruns the whole page, which resets the timers.
+        """
+        replay, seen = self.replay, self.run
+        run = runtime.runs().get(seen.id)
+        run = run and replay_bar.replayed(replay, run)
+        if (
+            run is None
+            or st.session_state.get("run_id") != seen.id
+            or runtime.has_refusal()
+            or runtime.replay_of(seen.id) is not replay
+            or (replay is not None and not replay.ended and replay.playhead.halted is not self.paused)
+            or run_stage(run) is not self.stage
+            or (self.stage is RunStage.ENDED and run is not seen)
+            or (self.stage is RunStage.ANSWER and run.ranking is not seen.ranking)
+            or (self.filling and not runtime.runs().is_filling(seen.id))
+            or self.tuning.outdated(seen)
+            or st.session_state.get("cited") != self.cited
+        ):
+            st.rerun()
+        return run
+
+    def progress(self) -> None:
+        """Draw the stepper and the line below it."""
+        run, tuning = self.latest(), self.tuning
+        address.keep_settings(address.SETTINGS, run.knobs, tuning.knobs, controls.TUNED)
+        stepper.stepper(tuning.shown(run), runtime.clock(run))
+        status_line.status_line(run, tuning.shown(run), tuning.job, runtime.clock(run))
+
+    def answer(self) -> None:
+        """Draw the answer, its losses, sources and notes."""
+        run = self.latest()
+        trace_view.steps(run)
+        answer_view.answer(run, runtime.clock(run), turns.turn_line(self.conversation, run))
+        plan_view.plan(run)
+        answer_sources.losses(run, runtime.runs().store.problem)
+        answer_sources.sources(run, self.cited)
+        answer_sources.notes(run)
+
+    def results(self) -> None:
+        """Draw passages, hits, pages, timeline and prompt."""
+        run, tuning = self.latest(), self.tuning
+        tuning.shown_by = results_pane.results_pane(run, lambda: tuning.shown(self.latest()), self.stage)
 
 
-def cite(number: int) -> None:
-    """Show the passage of the citation that was clicked."""
-    st.session_state["cited"] = number
+def draw() -> None:
+    """Draw the run of the address, or the front page."""
+    warm_charts()
+    with needed:
+        stored = runtime.current()
+    address.keep_history(stored)
+    run, replay = stored, None
+    if stored is not None:
+        controls.adopt(stored)
+        replay = replay_bar.replay_of(stored)
+        run = replay_bar.replayed(replay, stored)
+    presets.sidebar()
+    if run is None or stored is None:
+        front()
+    else:
+        RunView(run, stored, replay).draw()
 
 
-def latest() -> Run:
-    """The current state of the run. A change outside this fragment reruns the whole page, which resets the timers."""
-    run = runtime.runs().get(run_id)
-    run = run and replay_bar.replayed(replay, run)
-    if (
-        run is None
-        or st.session_state.get("run_id") != run_id
-        or runtime.has_refusal()
-        or runtime.replay_of(run_id) is not replay
-        or (replay is not None and not replay.ended and replay.playhead.halted is not paused)
-        or run_stage(run) is not now
-        or (now is RunStage.ENDED and run is not asked)
-        or (answering and run.ranking is not asked.ranking)
-        or (filling and not runtime.runs().is_filling(run_id))
-        or tuning.outdated(asked)
-        or st.session_state.get("cited") != cited
-    ):
-        st.rerun()
-    return run
-
-
-@st.fragment(
-    run_every=every(0.3 if gathering or answering or tuning.pending else 1.0 if filling else None),
-    key="progress",
-)
-def progress() -> None:
-    """The stepper and the line below it."""
-    run = latest()
-    address.keep_settings(address.SETTINGS, run.knobs, tuning.knobs, controls.TUNED)
-    stepper.stepper(tuning.shown(run), runtime.clock(run))
-    status_line.status_line(run, tuning.shown(run), tuning.job, runtime.clock(run))
-
-
-@st.fragment(run_every=every(ANSWER_EVERY.get(now)), key="answer")
-def answer_column() -> None:
-    """The answer, its losses, sources and notes."""
-    run = latest()
-    trace_view.steps(run)
-    answer_view.answer(run, runtime.clock(run), turns.turn_line(conversation, run))
-    plan_view.plan(run)
-    answer_sources.losses(run, runtime.runs().store.problem)
-    answer_sources.sources(run, cited)
-    answer_sources.notes(run)
-
-
-@st.fragment(run_every=every(0.4 if gathering else None), key="results")
-def results_column() -> None:
-    """Passages, hits, pages, timeline and prompt."""
-    run = latest()
-    tuning.shown_by = results_pane.results_pane(run, lambda: tuning.shown(latest()), now)
-
-
-progress()
-left, right = st.columns([1, 1.25], gap="medium")
-with left:
-    turns.head(conversation)
-    turns.before(conversation, run)
-    answer_column()
-    turns.after(conversation, run)
-    if not is_link(run.id) and (not conversation or conversation[-1].id == run.id):
-        follow_up.follow_up(run)
-with right, st.container(key="results"):
-    results_column()
-browser.citation_clicks(cited, cite)
-browser.announcement(spoken_state(run))
+draw()

@@ -50,7 +50,7 @@ def test_back_and_forward_lead_from_run_to_run_with_their_settings(app: App) -> 
     expect(app.own("tuned")).to_contain_text("+3 added")
     assert app.shown_run() == first
     app.back()
-    expect(app.own("introduction")).to_be_visible()
+    expect(app.own("front")).to_be_visible()
     expect(app.own("question")).to_have_count(0)
     app.forward()
     expect(app.slider("rank_top_k")).to_have_value("9")
