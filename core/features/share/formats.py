@@ -54,12 +54,12 @@ PARQUET = "application/vnd.apache.parquet"
 
 FORMATS: Mapping[str, Format] = {
     ".zip": Format(
-        "Bundle, with every view alive",
+        "Whole run, to open in OpenQuery",
         "application/zip",
         lambda recorded, _: to_bundle(recorded),
     ),
     ".offsets.zip": Format(
-        "Bundle, without page texts",
+        "Whole run without page texts",
         "application/zip",
         lambda recorded, _: to_bundle(without_texts(recorded)),
     ),
@@ -69,15 +69,13 @@ FORMATS: Mapping[str, Format] = {
         "text/markdown",
         lambda recorded, prices: encodable(answer_document(recorded.run, prices)).encode(),
     ),
-    ".html": Format("Run in one file", "text/html", _of_run(lambda run: html_export(run).encode())),
+    ".html": Format("Interactive page", "text/html", _of_run(lambda run: html_export(run).encode())),
     ".excerpts.html": Format(
-        "Run in one file, without full texts",
+        "Interactive page without full texts",
         "text/html",
         _of_run(lambda run: html_export(run, full_texts=False).encode()),
     ),
-    ".ipynb": Format(
-        "Notebook that opens the bundle beside it", "application/x-ipynb+json", _of_run(notebook_file)
-    ),
+    ".ipynb": Format("Notebook with the run", "application/x-ipynb+json", _of_run(notebook_file)),
     ".answer.html": Format(
         "Answer as HTML", "text/html", lambda recorded, prices: answer_page(recorded.run, prices)
     ),

@@ -13,13 +13,20 @@ from core.features.share.conversation_export import conversation_document
 from core.features.share.formats import FORMATS, export, formats_of
 from core.run.state import Run
 from core.text.sanitize import one_line
-from pages.parts import markup, runtime, widgets
+from pages.parts import runtime, widgets
 from pages.parts.conversation.turns import turns_of
 from pages.parts.problems import problem
 from pages.parts.sharing import link_list, replay_bar
 
 MAX_EXPORTED = 50
 """Most runs in one ZIP file, which is built in memory."""
+
+
+FIRST = {
+    ".html": ("Interactive page", "one file, works offline, with its knobs", "web"),
+    ".md": ("Markdown", "the answer and its numbered sources", "article"),
+}
+"""The formats that most people want: title, use and symbol. The others are below them, in an expander."""
 
 
 def export_menu(run_ids: Sequence[str], *, of_page: bool = False) -> None:
@@ -47,7 +54,12 @@ def export_menu(run_ids: Sequence[str], *, of_page: bool = False) -> None:
             return
         if run is None:
             return
+        forms = formats_of(run) if len(run_ids) == 1 else FORMATS
+        with st.container(gap="small", key="export_first"):
+            for ending, (title, use, symbol) in FIRST.items():
+                _file(run_ids, run, ending, f"**{title}** :gray[{use}]", f":material/{symbol}:")
         if of_page:
+            link_list.link_list(run.id)
             widgets.button(
                 "Replay as it happened",
                 "replay",
@@ -56,25 +68,33 @@ def export_menu(run_ids: Sequence[str], *, of_page: bool = False) -> None:
                 key="replay_start",
                 type="tertiary",
             )
-            link_list.link_list(run.id)
-            markup.show(markup.kicker("Files"))
-        with st.container(gap=None, key="export_files"):
-            for ending, form in (formats_of(run) if len(run_ids) == 1 else FORMATS).items():
-                name = export_name(run.question, ending)
-                if len(run_ids) > 1:
-                    name = f"openquery-runs{ending.removesuffix('.zip')}.zip"
-                _button(form.title, partial(exported, run_ids, ending), name, ending)
+        with (
+            st.expander("More formats", key="export_more", type="compact"),
+            st.container(gap=None, key="export_files"),
+        ):
+            for ending, form in forms.items():
+                if ending not in FIRST:
+                    _file(run_ids, run, ending, form.title)
             _conversation(run)
 
 
-def _button(title: str, data: Callable[[], bytes], name: str, ending: str) -> None:
+def _file(run_ids: Sequence[str], run: Run, ending: str, title: str, symbol: str | None = None) -> None:
+    name = export_name(run.question, ending)
+    if len(run_ids) > 1:
+        name = f"openquery-runs{ending.removesuffix('.zip')}.zip"
+    _button(title, partial(exported, run_ids, ending), name, ending, symbol)
+
+
+def _button(title: str, data: Callable[[], bytes], name: str, ending: str, symbol: str | None = None) -> None:
     st.download_button(
         title,
         data=data,
         file_name=name,
         on_click="ignore",
         key=f"export_{ending[1:].replace('.', '_')}",
-        type="tertiary",
+        icon=symbol,
+        type="secondary" if symbol else "tertiary",
+        width="stretch" if symbol else "content",
     )
 
 
