@@ -4,7 +4,6 @@ Programs and core dumps are forbidden too.
 """
 
 import contextlib
-from pathlib import Path
 
 MEGABYTES = {
     "text/html": 320,
@@ -20,6 +19,8 @@ A worker starts with 60 MB. Of 160 large pages of real sites the largest needs 1
 cells 235 MB. Of PDFs a book of 1,500 pages needs 100 MB, the picture of a page scanned at 600 dpi 250 MB.
 """
 _DESCRIPTORS = 64
+_WORKER = 150 << 20
+"""Bytes of address space of a worker with the libraries for office files."""
 
 
 def limit_process(megabytes: int) -> None:
@@ -58,12 +59,13 @@ def limit_request(media_type: str, size: int, megabytes: int) -> None:
 
 
 def free_memory() -> int | None:
-    """Return the bytes of address space that this process may still take, or None without a limit."""
+    """Return the bytes of address space for a document, or None without a limit.
+
+    A confined process cannot read its own size, so that of a worker is assumed.
+    """
     try:
         import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    except (ImportError, OSError, ValueError):
+    except ImportError:
         return None
-    return None if limit == resource.RLIM_INFINITY else limit - pages * resource.getpagesize()
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else max(0, limit - _WORKER)

@@ -19,9 +19,11 @@ from core.reading.text_builder import TextBuilder
 
 MAX_CELLS = 250_000
 """Cells of a workbook that are read with their number formats."""
-_BYTES_PER_CELL = 2_000
+_BYTES_PER_CELL = 2_400
 """Memory that the conversion library needs for a cell."""
-_RESERVED = 200_000_000
+_BYTES_PER_VALUE = 200
+"""Memory that the reader of large sheets needs for a cell."""
+_RESERVED = 60_000_000
 """Bytes of a worker that are not for cells."""
 _BINARY_CELL = 12
 """Least bytes of a cell in the binary formats."""
@@ -34,13 +36,20 @@ WITHOUT_FORMATS = "it has so many cells that number formats were not applied"
 
 
 class Workbook:
-    """A workbook with the names of its sheets. `body` is a package as prepared, or a file of the old format."""
+    """A workbook with the names of its sheets."""
 
     def __init__(self, body: bytes, media_type: str) -> None:
+        """Open a package as prepared, or a file of the old format. Raises Unreadable: TOO_LARGE for the memory."""
         self._cells, self._places = _extent(body, media_type)
         if media_type == file_types.XLSX and self._places > _MOST_PLACES:
             body = _compact(body)
             self._cells, self._places = _extent(body, media_type)
+        free = free_memory()
+        if free is not None and self._cells * _BYTES_PER_VALUE + 2 * len(body) > free:
+            detail = (
+                "the spreadsheet needs more memory than a worker has (OPENQUERY_MEMORY_MB); save it as .csv"
+            )
+            raise Unreadable(SkipReason.TOO_LARGE, detail)
         self._body, self._media_type = body, media_type
         self._workbook = _opened(body)
         self.notices: list[str] = []

@@ -1,0 +1,66 @@
+"""Office files of the old binary formats, and spreadsheets beyond the memory of a worker."""
+
+import pytest
+
+from core.adapters.web.extraction_pool import ExtractionPool
+from core.model import Document, Extractor, Unreadable
+from core.reading.file_types import DOC, PPT, XLS, XLSX, kind_of
+from tests.reading.office_files import xlsx
+from tests.reading.old_office_files import doc, ppt, xls
+from tests.reading.test_office import read, sections
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "text"),
+    [
+        (doc("The mill stands.\rIt turns.\r"), DOC, "The mill stands.\n\nIt turns."),
+        (xls("Rates", [["What", "Share"], ["Oats", 0.25]]), XLS, "What: Oats; Share: 25%"),
+        (
+            ppt(("Harvest", "Rye comes first."), ("Winter", "We rest.")),
+            PPT,
+            "Harvest\n\nRye comes first.\n\nWinter\n\nWe rest.",
+        ),
+    ],
+    ids=["doc", "xls", "ppt"],
+)
+def test_file_of_an_old_format_is_read(body: bytes, kind: str, text: str) -> None:
+    assert kind_of("file", body) == kind
+    article = read(body)
+    assert article.text == text
+    assert "superscripts cannot be told" in article.left_out
+
+
+def test_sheet_and_slides_of_old_formats_are_sections() -> None:
+    assert list(sections(read(xls("Rates", [["What", "Share"], ["Oats", 0.25]])))) == ["Rates"]
+    assert list(sections(read(ppt(("Harvest", "Rye."), ("Winter", "We rest."))))) == ["Harvest", "Winter"]
+
+
+@pytest.mark.parametrize("body", [doc("x\r"), xls("a", [["b"]]), ppt(("x", "y"))], ids=["doc", "xls", "ppt"])
+def test_damaged_file_of_an_old_format_is_refused_or_read(body: bytes) -> None:
+    for end in (600, 1_600, len(body) - 700):
+        for damaged in (body[:end], body[:end] + b"\xff" * 200 + body[end + 200 :]):
+            try:
+                read(damaged)
+            except Unreadable as why:
+                assert why.detail
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("megabytes", "notice"),
+    [(1_000, ""), (300, "it has so many cells that number formats were not applied")],
+)
+async def test_number_formats_are_applied_within_the_memory_of_a_worker(megabytes: int, notice: str) -> None:
+    rows = [["Year", "Share"], *([f"<c><v>{n}</v></c>", "<c><v>0.5</v></c>"] for n in range(60_000))]
+    document = Document(url="", status=200, media_type=XLSX, charset=None, body=xlsx("Many", rows))
+    async with ExtractionPool(1, megabytes=megabytes) as pool:
+        assert (await pool(document, Extractor.ACCURATE)).left_out == notice
+
+
+@pytest.mark.slow
+async def test_sheet_that_needs_more_memory_than_a_worker_is_refused() -> None:
+    rows = [[f"<c><v>{n}</v></c>"] * 10 for n in range(30_000)]
+    document = Document(url="", status=200, media_type=XLSX, charset=None, body=xlsx("Many", rows))
+    async with ExtractionPool(1, megabytes=200) as pool:
+        with pytest.raises(Unreadable, match="OPENQUERY_MEMORY_MB"):
+            await pool(document, Extractor.ACCURATE)
