@@ -115,6 +115,31 @@ def test_text_hidden_by_a_style_is_told_apart() -> None:
     assert (article.text, article.hidden) == ("Shown.", "Not shown.")
 
 
+def test_hidden_text_of_an_opendocument_is_told_apart() -> None:
+    article = read(
+        odt(
+            '<text:p>Shown <text:hidden-text text:string-value="Secret.">Secret.</text:hidden-text>here.</text:p>'
+            '<text:section text:display="none"><text:p>In a hidden section.</text:p></text:section>'
+        )
+    )
+    assert (article.text, article.hidden) == ("Shown here.", "Secret.\nIn a hidden section.")
+
+
+def test_comments_and_deleted_text_of_an_opendocument_are_no_text() -> None:
+    article = read(
+        odt(
+            "<text:tracked-changes><text:changed-region><text:deletion><text:p>Deleted.</text:p></text:deletion>"
+            "</text:changed-region></text:tracked-changes><text:table-of-content><text:p>Wind 1</text:p></text:table-of-content>"
+            "<text:p>It <office:annotation><text:p>Really?</text:p></office:annotation>blows.</text:p>"
+        )
+    )
+    assert (article.text, article.left_out) == ("It blows.", "1 comment was not read")
+
+
+def test_hyphen_that_does_not_break_stays() -> None:
+    assert word("<w:r><w:t>north</w:t><w:noBreakHyphen/><w:t>west</w:t></w:r>").text == "north-west"
+
+
 # --- notes, boxes, slides -----------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from core.text.superscripts import lowered, raised
 _PRESERVE = "{http://www.w3.org/XML/1998/namespace}space"
 _OFF = ("0", "false", "off", "none")
 _WRITE: dict[int, Callable[[str], str]] = {1: raised, -1: lowered}
+_SIDE_MATTER = ("annotation", "annotation-end", "tracked-changes", "table-of-content")
 _HALF_POINTS = 4
 """Least displacement from the line, in half points, of text that is raised by its position."""
 
@@ -24,6 +25,8 @@ def rewrite_word(root: Any, styles: dict[str, Any]) -> list[str]:
     `styles` has the run properties of each style by id.
     """
     _keep_word_bases(root)
+    for hyphen in list(root.iter("{*}noBreakHyphen")):  # the converter drops it, and joins its words
+        hyphen.tag, hyphen.text = str(hyphen.tag).replace("noBreakHyphen", "t"), "-"
     hidden: list[str] = []
     for paragraph in root.iter("{*}p"):
         runs = [run for run in paragraph.iter("{*}r") if _owner(run, "p") is paragraph]
@@ -33,7 +36,7 @@ def rewrite_word(root: Any, styles: dict[str, Any]) -> list[str]:
                 text = "".join(run.itertext("{*}t", with_tail=False)).strip()
                 hidden += [text] if text else []
                 for inner in list(run):
-                    if local(inner) in ("t", "tab", "br", "cr", "noBreakHyphen", "sym"):
+                    if local(inner) in ("t", "tab", "br", "cr", "sym"):
                         run.remove(inner)
             elif not is_inside(run, paragraph, "del", "moveFrom"):
                 shown.append((run, _word_level(run, styles)))
@@ -80,11 +83,15 @@ def rewrite_opendocument(root: Any, styles: dict[str, tuple[int, bool]]) -> list
     `styles` has the level (1 raised, -1 lowered) and the hiding of each text style.
     """
     _keep_opendocument_bases(root)
+    _drop_side_matter(root)
     hidden: list[str] = []
-    for element in list(root.iter("{*}span", "{*}p", "{*}h", "{*}hidden-text", "{*}hidden-paragraph")):
+    for element in list(
+        root.iter("{*}span", "{*}p", "{*}h", "{*}hidden-text", "{*}hidden-paragraph", "{*}section")
+    ):
         name = local(element)
         level, vanishes = styles.get(attribute(element, "style-name"), (0, False))
-        if name.startswith("hidden-") or vanishes:
+        conditional = name.startswith("hidden-") and attribute(element, "is-hidden") != "false"
+        if conditional or vanishes or attribute(element, "display") == "none":
             text = (attribute(element, "string-value") or "".join(element.itertext())).strip()
             hidden += [text] if text else []
             _empty(element.getparent() if name == "hidden-paragraph" else element)
@@ -124,6 +131,21 @@ def _keep_opendocument_bases(root: Any) -> None:
             else:
                 inner.tag = str(inner.tag).replace("ruby-base", "span")
         ruby.tag = str(ruby.tag).replace("}ruby", "}span")
+
+
+def _drop_side_matter(root: Any) -> None:
+    """Remove comments, deleted text and tables of contents. A picture keeps its longer description."""
+    for element in list(root.iter(*(f"{{*}}{name}" for name in _SIDE_MATTER))):
+        before, parent = element.getprevious(), element.getparent()
+        if element.tail and before is not None:
+            before.tail = (before.tail or "") + element.tail
+        elif element.tail:
+            parent.text = (parent.text or "") + element.tail
+        parent.remove(element)
+    for frame in root.iter("{*}frame"):
+        title, description = frame.find("{*}title"), frame.find("{*}desc")
+        if title is not None and description is not None and description.text:
+            title.text = description.text
 
 
 def _owner(element: Any, name: str) -> Any:
