@@ -307,6 +307,30 @@ def test_hidden_sheet_is_named() -> None:
     assert "Secret" not in article.text
 
 
+def test_hidden_rows_and_columns_are_counted() -> None:
+    body = xlsx("Mills", [["Mill", "Cost", "Sails"], ["Zaan", "9", "4"], ["Kees", "9", "6"]])
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml").decode()
+    sheet = sheet.replace("<sheetData>", '<cols><col min="2" max="2" hidden="1"/></cols><sheetData>')
+    sheet = sheet.replace('<row r="3">', '<row r="3" hidden="1">')
+    article = read(packed_with(body, {"xl/worksheets/sheet1.xml": sheet}))
+    assert (article.text, article.left_out) == (
+        "Mill: Zaan; Sails: 4",
+        "1 hidden row and 1 hidden column were not read",
+    )
+
+
+def test_text_box_of_a_sheet_is_read() -> None:
+    drawing = (
+        f'<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" {A}><xdr:sp><xdr:txBody>'
+        '<a:p><a:r><a:t>About 10</a:t></a:r><a:r><a:rPr baseline="30000"/><a:t>6</a:t></a:r></a:p></xdr:txBody></xdr:sp></xdr:wsDr>'
+    )
+    rows = [["Mill", "Sails"], ["Zaan", "4"]]
+    assert read(xlsx("Mills", rows, more={"xl/drawings/drawing1.xml": drawing})).text == (
+        "Mill: Zaan; Sails: 4\n\nAbout 10⁶"
+    )
+
+
 def test_stray_cell_in_the_last_corner_costs_no_memory() -> None:
     cells = '<row r="1"><c r="A1" t="inlineStr"><is><t>Mill</t></is></c></row><row r="1048576"><c r="A1048576"><v>4</v></c><c r="XFD1048576"><v>5</v></c></row>'
     body = packed_with(

@@ -33,7 +33,7 @@ _ENTITY = re.compile(
     + re.escape("<!ENTITY".encode("utf-16-be"))
 )
 _WORD_PARTS = re.compile(r"word/(?:document|footnotes|endnotes)\d*\.xml")
-_DRAWINGS = re.compile(r"(?:ppt|word|xl)/(?:slides|notesSlides|charts|diagrams)/[^/]+\.xml")
+_DRAWINGS = re.compile(r"(?:ppt|word|xl)/(?:slides|notesSlides|charts|diagrams|drawings)/[^/]+\.xml")
 _STRINGS = re.compile(r"xl/(?:sharedStrings|worksheets/[^/]+)\.xml")
 _CHARTS = re.compile(r"(?:ppt|word|xl)/charts/chart[^/]*\.xml")
 _STYLED = (b"vertAlign", b"position", b"vanish", b"ruby", b"tblHeader", b"noBreakHyphen")

@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from collections import Counter
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -31,6 +32,10 @@ _MOST_PLACES = 2_000_000
 """Places in the rectangle around all cells of a sheet, for which both libraries would take memory."""
 _CELL = re.compile(rb'<(?:\w+:)?c r="([A-Z]{1,3})(\d{1,7})"')
 _OTHER_CELL = re.compile(rb"<(?:\w+:)?(?:c|table-cell)[ />]")
+_HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\s[^>]*?\bhidden="(?:1|true)"[^>]*(?<!/)>')
+_HIDDEN_COLUMNS = re.compile(rb'<(?:\w+:)?col\s(?![^>]*max="16384")[^>]*?\bhidden="(?:1|true)"')
+"""Hidden rows with cells, and hidden columns other than all unused ones."""
+_DRAWING = re.compile(r"xl/drawings/drawing\d*\.xml")
 _SHEETS = re.compile(r"xl/worksheets/[^/]+\.(?:xml|bin)|content\.xml")
 WITHOUT_FORMATS = "it has so many cells that number formats were not applied"
 
@@ -52,6 +57,8 @@ class Workbook:
             raise Unreadable(SkipReason.TOO_LARGE, detail)
         self._body, self._media_type = body, media_type
         self._workbook = _opened(body)
+        self.hidden: Counter[str] = Counter()
+        """Rows and columns that were left out."""
         self.notices: list[str] = []
         """What is different from the sheets as they are shown."""
         states = (
@@ -77,6 +84,21 @@ class Workbook:
         if not headed and len(self._visible) == 1:
             out.section(self._visible[0])
         ConvertedReader(document, out, sheets=True)
+        if self._media_type == file_types.XLSX:
+            self._write_drawn(out)
+
+    def _write_drawn(self, out: TextBuilder) -> None:
+        """Write the text boxes, and count the rows and columns that are hidden, which the library leaves out."""
+        package = Package(self._body)
+        for name in package.names:
+            if _DRAWING.fullmatch(name):
+                for shape in package.part(name).iter("{*}sp"):
+                    for paragraph in shape.iter("{*}p"):
+                        out.block("".join(paragraph.itertext("{*}t", with_tail=False)))
+            elif _SHEETS.fullmatch(name):
+                part = package.read(name)
+                self.hidden["hidden row"] += len(_HIDDEN_ROW.findall(part))
+                self.hidden["hidden column"] += len(_HIDDEN_COLUMNS.findall(part))
 
     def _write_values(self, out: TextBuilder) -> None:
         """Write the values of a large workbook row by row."""
