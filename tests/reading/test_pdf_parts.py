@@ -59,12 +59,26 @@ def line(*pieces: str) -> str:
         (["An area of 25 m", "^2", "."], "An area of 25 m²."),
         (["Water is H", "_2", "O."], "Water is H₂O."),
         (["The sum is 2", "^k", " in all cases."], "The sum is 2^k in all cases."),
+        (["A note", "^a,b", " follows."], "A note^(a,b) follows."),
         (["On the 5", "^th", " day it rained."], "On the 5th day it rained."),
         (["In 1906 nothing was raised."], "In 1906 nothing was raised."),
     ],
 )
 def test_raised_and_lowered_text_of_a_pdf_stays_apart(pieces: list[str], text: str) -> None:
     assert read(page(line(*pieces))).text == text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "BT /F1 1 Tf 12 0 0 12 72 700 Tm (Light of 10) Tj 7 0 0 7 128.2 705 Tm (6) Tj 12 0 0 12 136 700 Tm (candelas.) Tj ET",
+        "q 0.1 0 0 0.1 0 0 cm BT /F1 120 Tf 720 7000 Td (Light of 10) Tj /F1 70 Tf 562 43 Td (6) Tj /F1 120 Tf 70 -43 Td (candelas.) Tj ET Q",
+        "BT /F1 12 Tf 72 700 Td (Light of 10) Tj ET BT /F1 7 Tf 128.2 705 Td (6) Tj ET BT /F1 12 Tf 136 700 Td (candelas.) Tj ET",
+    ],
+    ids=["scaled text", "scaled page", "pieces of their own"],
+)
+def test_raised_text_is_told_by_its_size_on_the_page(content: str) -> None:
+    assert read(page(content)).text == "Light of 10⁶ candelas."
 
 
 def test_small_text_on_the_line_is_not_raised() -> None:

@@ -8,20 +8,22 @@ from typing import Any
 from core.text.superscripts import lowered, raised
 
 _SMALLER = 0.92
-"""Largest size of raised or lowered text, as a share of the size of its line."""
-_RAISED, _LOWERED = 0.12, 0.07
-"""Least distance from the baseline, as shares of the size of the line."""
-_FARTHEST = 0.9
+"""Largest height of raised or lowered text, as a share of the height of its line."""
+_DIFFERENT = 0.03
+"""Least difference of two heights, as a share."""
+_RAISED, _LOWERED = 0.1, 0.06
+"""Least distance from the baseline, as shares of the height of the line."""
+_FARTHEST = 0.8
 """Largest distance from the baseline. Beyond is another line."""
 _SAME_LINE = 0.5
 """Points between the baselines of one line."""
-_GAP = 0.15
-"""Least space between words, as a share of the size of the line."""
-_CANDIDATE = re.compile(
-    r"(?<!\S)(?:[^\s\d+=−]*[\d+=−]\S*(?:\r\n\S{1,8}(?=\r\n))?|\S{2,40}(?=\r\n)(?:\r\n\S{1,8}(?=\r\n))?)"
-)
-"""Text that may have a raised part: with a digit or sign, or before the line end that pdfium reads after one."""
-_LONGEST = 60
+_GAP = 0.12
+"""Least space between words, as a share of the height of the line."""
+_TOKEN = re.compile(r"\S{2,60}(?:\r\n\S{1,8}(?=\r\n))?")
+"""Text without spaces. pdfium often ends the line before and after a raised part."""
+_MIXED = re.compile(r"[\d+=−\n]")
+"""What a token has if a part in its middle may be raised. In others it is the end."""
+_CLOSING = ".,;:!?)]}\"'»”’…\r\n"
 
 
 def with_levels(text: str, page: Any) -> str:
@@ -36,9 +38,9 @@ def with_levels(text: str, page: Any) -> str:
     characters = _Characters(page)
     pieces: list[str] = []
     end = 0
-    for match in _CANDIDATE.finditer(text):
+    for match in _TOKEN.finditer(text):
         start, stop = match.span()
-        if start < end or stop - start > _LONGEST or not characters.differ(start, stop):
+        if start < end or not characters.differ(start, match[0]):
             continue
         spans = list(_spans(text, start, stop, characters))
         for start, stop, level, base in spans:
@@ -58,24 +60,57 @@ def with_levels(text: str, page: Any) -> str:
     return "".join((*pieces, text[end:])) if pieces else text
 
 
+def may_have_levels(page: Any) -> bool:
+    """Whether a piece of text on a page is smaller than the piece before it, and a little off its line.
+
+    It looks at pieces as the page draws them, which are far fewer than characters.
+    """
+    from pypdfium2 import raw
+
+    matrix, own = raw.FS_MATRIX(), ctypes.c_float()
+    size = line = 0.0
+    for place in range(raw.FPDFPage_CountObjects(page)):
+        piece = raw.FPDFPage_GetObject(page, place)
+        kind = raw.FPDFPageObj_GetType(piece)
+        if kind == raw.FPDF_PAGEOBJ_FORM:  # text inside of it is not listed
+            return True
+        if kind != raw.FPDF_PAGEOBJ_TEXT:
+            continue
+        raw.FPDFPageObj_GetMatrix(piece, matrix)
+        raw.FPDFTextObj_GetFontSize(piece, own)
+        before, above = size, line
+        size, line = own.value * abs(matrix.d or matrix.b), matrix.f
+        smaller, larger = sorted((size, before))
+        if smaller <= _SMALLER * larger and _LOWERED * larger < abs(line - above) < larger:
+            return True
+    return False
+
+
 class _Characters:
-    """Sizes and origins of the characters of a page."""
+    """Heights and origins of the characters of a page."""
 
     def __init__(self, page: Any) -> None:
         from pypdfium2 import raw
 
         self._page, self._handle = page, page.raw
-        self._get_size, self._get_origin = raw.FPDFText_GetFontSize, raw.FPDFText_GetCharOrigin
+        self._get_box, self._get_origin = raw.FPDFText_GetLooseCharBox, raw.FPDFText_GetCharOrigin
+        self._box = raw.FS_RECTF()
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
 
-    def differ(self, start: int, stop: int) -> bool:
-        """Whether the characters of a token have several sizes. Most have one, so this must be quick."""
-        get_size, handle = self._get_size, self._handle
-        first = get_size(handle, start)
-        return any(get_size(handle, place) != first for place in range(stop - 1, start, -1))
+    def differ(self, start: int, token: str) -> bool:
+        """Whether the characters of a token have several heights. Most have one, so this must be quick."""
+        last = len(token.rstrip(_CLOSING)) - 1
+        if last <= 0:
+            return False
+        first = self.height(start)
+        places = range(last, 0, -1) if _MIXED.search(token) else (last,)
+        return any(abs(self.height(start + place) - first) > _DIFFERENT * first for place in places)
 
-    def size(self, place: int) -> float:
-        return float(self._get_size(self._handle, place))
+    def height(self, place: int) -> float:
+        """The height of the character's font at its size on the page, whatever the character."""
+        box = self._box
+        self._get_box(self._handle, place, box)
+        return float(box.top - box.bottom)
 
     def origin(self, place: int) -> tuple[float, float]:
         self._get_origin(self._handle, place, self._x, self._y)
@@ -89,13 +124,13 @@ class _Characters:
     def is_apart(self, place: int, following: int) -> bool:
         """Whether there is a space between two characters."""
         left, _, right, _ = self._page.get_charbox(place, loose=True)
-        return bool(self.origin(following)[0] - right > _GAP * self.size(following) and right > left)
+        return bool(self.origin(following)[0] - right > _GAP * self.height(following) and right > left)
 
 
 def _spans(text: str, start: int, stop: int, characters: _Characters) -> Iterator[tuple[int, int, int, int]]:
     """Yield the raised and lowered parts of a token: start, end, level, and the character before."""
     places = [place for place in range(start, stop) if not text[place].isspace()]
-    sizes = [characters.size(place) for place in places]
+    sizes = [characters.height(place) for place in places]
     if not sizes or min(sizes) > _SMALLER * max(sizes):
         return
     base, size, line = places[0], sizes[0], characters.origin(places[0])[1]

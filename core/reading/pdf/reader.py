@@ -10,7 +10,7 @@ from typing import Any
 from core.model import Article, SkipReason, Unreadable
 from core.reading.normalization import MAX_CHARACTERS, clean_line, normalize
 from core.reading.pdf.annotations import page_annotations
-from core.reading.pdf.raised_text import with_levels
+from core.reading.pdf.raised_text import may_have_levels, with_levels
 from core.reading.unread import unread_notice
 
 _SECONDS = 10.0
@@ -143,7 +143,8 @@ def _page_text(document: Any, number: int, unread: Counter[str]) -> str:
             text_page = page.get_textpage()
             text = ""
             if _is_coded(text_page):
-                text = unwrap_lines(with_levels(text_page.get_text_range(), text_page))
+                text = text_page.get_text_range()
+                text = unwrap_lines(with_levels(text, text_page) if may_have_levels(page) else text)
             else:
                 unread[_WITHOUT_CODES] += 1
             _count_pictures(page, text, unread)
