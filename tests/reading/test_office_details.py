@@ -320,6 +320,13 @@ def test_hidden_rows_and_columns_are_counted() -> None:
     )
 
 
+def test_formula_without_a_value_is_counted() -> None:
+    rows = [["Name", "Sum"], ["a", "<c><f>1+1</f></c>"], ["b", "<c><f>2+2</f><v>4</v></c>"]]
+    article = read(xlsx("Sums", rows))
+    assert article.text == "Name: a\nName: b; Sum: 4"
+    assert article.left_out == "1 uncalculated formula was not read"
+
+
 def test_text_box_of_a_sheet_is_read() -> None:
     drawing = (
         f'<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" {A}><xdr:sp><xdr:txBody>'

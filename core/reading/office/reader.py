@@ -55,7 +55,7 @@ def read_office(body: bytes, media_type: str) -> Article:
     if media_type in _SHEETS:
         workbook = Workbook(ready.body, media_type)
         workbook.write(out)
-        counts += workbook.hidden
+        counts += workbook.unread
         notices += [*workbook.notices, _hidden_sheets(workbook.hidden_sheets)]
     else:
         document = convert(ready.body, media_type)

@@ -35,6 +35,10 @@ _OTHER_CELL = re.compile(rb"<(?:\w+:)?(?:c|table-cell)[ />]")
 _HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\s[^>]*?\bhidden="(?:1|true)"[^>]*(?<!/)>')
 _HIDDEN_COLUMNS = re.compile(rb'<(?:\w+:)?col\s(?![^>]*max="16384")[^>]*?\bhidden="(?:1|true)"')
 """Hidden rows with cells, and hidden columns other than all unused ones."""
+_UNCALCULATED = re.compile(
+    rb"</(?:\w+:)?f>\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+"""The end of a cell whose formula has no stored value, as programs without a calculation write it."""
 _DRAWING = re.compile(r"xl/drawings/drawing\d*\.xml")
 _SHEETS = re.compile(r"xl/worksheets/[^/]+\.(?:xml|bin)|content\.xml")
 WITHOUT_FORMATS = "it has so many cells that number formats were not applied"
@@ -57,8 +61,8 @@ class Workbook:
             raise Unreadable(SkipReason.TOO_LARGE, detail)
         self._body, self._media_type = body, media_type
         self._workbook = _opened(body)
-        self.hidden: Counter[str] = Counter()
-        """Rows and columns that were left out."""
+        self.unread: Counter[str] = Counter()
+        """Rows, columns and formulas that were left out."""
         self.notices: list[str] = []
         """What is different from the sheets as they are shown."""
         states = (
@@ -88,7 +92,7 @@ class Workbook:
             self._write_drawn(out)
 
     def _write_drawn(self, out: TextBuilder) -> None:
-        """Write the text boxes, and count the rows and columns that are hidden, which the library leaves out."""
+        """Write the text boxes, and count hidden rows and columns and empty formulas, which the library leaves out."""
         package = Package(self._body)
         for name in package.names:
             if _DRAWING.fullmatch(name):
@@ -97,8 +101,9 @@ class Workbook:
                         out.block("".join(paragraph.itertext("{*}t", with_tail=False)))
             elif _SHEETS.fullmatch(name):
                 part = package.read(name)
-                self.hidden["hidden row"] += len(_HIDDEN_ROW.findall(part))
-                self.hidden["hidden column"] += len(_HIDDEN_COLUMNS.findall(part))
+                self.unread["hidden row"] += len(_HIDDEN_ROW.findall(part))
+                self.unread["hidden column"] += len(_HIDDEN_COLUMNS.findall(part))
+                self.unread["uncalculated formula"] += len(_UNCALCULATED.findall(part))
 
     def _write_values(self, out: TextBuilder) -> None:
         """Write the values of a large workbook row by row."""
