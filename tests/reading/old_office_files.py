@@ -3,6 +3,8 @@
 import struct
 from collections.abc import Mapping, Sequence
 
+from tests.reading.office_files import packed, related
+
 SECTOR = 512
 FREE, END, FAT_SECTOR = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 SMALLEST = 4096
@@ -115,3 +117,47 @@ def ppt(*slides: Sequence[str]) -> bytes:
 
 def _atom(kind: int, data: bytes, *, version: int = 0) -> bytes:
     return struct.pack("<HHI", version, kind, len(data)) + data
+
+
+def xlsb(name: str, rows: Sequence[Sequence[str | float]]) -> bytes:
+    """A binary workbook of Excel 2007 with one sheet."""
+    book = b"".join(
+        (
+            _part(131), _part(143), _part(156, struct.pack("<II", 0, 1) + _wide("r1") + _wide(name)),
+            _part(144), _part(132),
+        )
+    )  # fmt: skip
+    sheet = _part(129) + _part(145)
+    for row, cells in enumerate(rows):
+        sheet += _part(0, struct.pack("<IIHHBI", row, 0, 0, 0, 0, 0))
+        for column, cell in enumerate(cells):
+            place = struct.pack("<II", column, 0)
+            value = _wide(cell) if isinstance(cell, str) else struct.pack("<d", cell)
+            sheet += _part(6 if isinstance(cell, str) else 5, place + value)
+    kind = "application/vnd.ms-excel.sheet.binary.macroEnabled.main"
+    types = (
+        '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+        f'<Override PartName="/xl/workbook.bin" ContentType="{kind}"/></Types>'
+    )
+    return packed(
+        {
+            "[Content_Types].xml": types,
+            "_rels/.rels": related(r1="officeDocument xl/workbook.bin"),
+            "xl/workbook.bin": book,
+            "xl/_rels/workbook.bin.rels": related(r1="worksheet worksheets/sheet1.bin"),
+            "xl/worksheets/sheet1.bin": sheet + _part(146) + _part(130),
+        }
+    )
+
+
+def _part(kind: int, data: bytes = b"") -> bytes:
+    """A record of a binary workbook: its kind and length in bytes of seven bits."""
+    written = bytes([kind]) if kind < 128 else bytes([kind & 0x7F | 0x80, kind >> 7])
+    length, rest = b"", len(data)
+    while rest >= 128:
+        length, rest = length + bytes([rest & 0x7F | 0x80]), rest >> 7
+    return written + length + bytes([rest]) + data
+
+
+def _wide(text: str) -> bytes:
+    return struct.pack("<I", len(text)) + text.encode("utf-16-le")

@@ -1,12 +1,16 @@
 """Office files of the old binary formats, and spreadsheets beyond the memory of a worker."""
 
+import subprocess
+import sys
+
 import pytest
 
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.model import Document, Extractor, Unreadable
-from core.reading.file_types import DOC, PPT, XLS, XLSX, kind_of
+from core.reading.file_types import DOC, PPT, XLS, XLSB, XLSX, kind_of
 from tests.reading.office_files import xlsx
-from tests.reading.old_office_files import doc, ppt, xls
+from tests.reading.old_office_files import doc, ppt, xls, xlsb
+from tests.reading.test_memory import ROOT
 from tests.reading.test_office import read, sections
 
 
@@ -28,6 +32,29 @@ def test_file_of_an_old_format_is_read(body: bytes, kind: str, text: str) -> Non
     article = read(body)
     assert article.text == text
     assert "superscripts cannot be told" in article.left_out
+
+
+def test_binary_workbook_is_read() -> None:
+    body = xlsb("Rates", [["What", "Share"], ["Oats", 0.25]])
+    assert kind_of("rates.xlsb", body) == XLSB
+    article = read(body)
+    assert (article.text, sections(article)) == (
+        "What: Oats; Share: 0.25",
+        {"Rates": "What: Oats; Share: 0.25"},
+    )
+
+
+def test_system_without_the_library_says_what_to_do() -> None:
+    """In a process of its own, whose import of the library fails as where it has no build."""
+    program = (
+        "import sys; sys.modules['anydoc'] = None\n"
+        "from core.model import Unreadable\nfrom tests.reading.office_files import docx\nfrom tests.reading.test_office import read\n"
+        "try:\n    read(docx('Words.'))\nexcept Unreadable as why:\n    print(why.detail)"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert "lacks firecrawl-anydoc; save it as a PDF" in process.stdout, process.stderr
 
 
 def test_sheet_and_slides_of_old_formats_are_sections() -> None:
