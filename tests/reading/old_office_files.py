@@ -76,8 +76,8 @@ def xls(name: str, rows: Sequence[Sequence[str | float]]) -> bytes:
     return compound({"Workbook": head + _record(0x85, bound) + _record(0x0A, b"") + sheet})
 
 
-def doc(text: str) -> bytes:
-    """A document of Word 97 of paragraphs, each ending with a carriage return."""
+def doc(text: str, properties: bytes = b"") -> bytes:
+    """A document of Word 97 of paragraphs, each ending with a carriage return, and bytes of properties."""
     written = text.encode("utf-16-le")
     start = 1024
     clx = (
@@ -92,7 +92,7 @@ def doc(text: str) -> bytes:
     )
     fib += struct.pack("<H28x", 14) + struct.pack("<H22I", 22, *counts)
     fib += struct.pack("<H186I", 93, *(number for pair in places for number in pair)) + struct.pack("<H", 0)
-    return compound({"WordDocument": fib.ljust(start, b"\0") + written, "1Table": clx})
+    return compound({"WordDocument": fib.ljust(start, b"\0") + written + properties, "1Table": clx})
 
 
 def ppt(*slides: Sequence[str]) -> bytes:

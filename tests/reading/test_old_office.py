@@ -29,9 +29,21 @@ from tests.reading.test_office import read, sections
 )
 def test_file_of_an_old_format_is_read(body: bytes, kind: str, text: str) -> None:
     assert kind_of("file", body) == kind
-    article = read(body)
-    assert article.text == text
-    assert "superscripts cannot be told" in article.left_out
+    assert read(body).text == text
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (doc("Words.\r"), False),
+        (doc("Words.\r", b"\x48\x2a\x01"), True),
+        (xls("Rates", [["What", "Share"]]), False),
+        (ppt(("Harvest", "Rye.")), True),
+    ],
+    ids=["doc", "doc with raised text", "xls", "ppt"],
+)
+def test_old_format_with_superscripts_says_that_they_are_lost(body: bytes, told: bool) -> None:
+    assert ("superscripts cannot be told" in read(body).left_out) is told
 
 
 def test_binary_workbook_is_read() -> None:

@@ -4,6 +4,7 @@ The library anydoc reads their formats. What it lacks is added here: pages, titl
 hidden text, and the count of what was not read.
 """
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -28,6 +29,11 @@ _PACKAGES = frozenset(file_types.OFFICE_NAMES) - {
     file_types.RTF,
 }
 _MANIFEST = "META-INF/manifest.xml"
+_LEVEL_SIGNS = {
+    file_types.DOC: re.compile(rb"\x48\x2a[\x01\x02]"),
+    file_types.XLS: re.compile(rb"\x31\x00[\x0e-\x60]\x00.{6}(?:\x90\x01|\xbc\x02)[\x01\x02]\x00", re.DOTALL),
+}
+"""How text is raised or lowered in these formats: the property sprmCIss, and a font with an escapement."""
 _NO_LEVELS = "superscripts cannot be told from other text in this format, so 10⁶ may stand as 106"
 
 
@@ -50,7 +56,7 @@ def read_office(body: bytes, media_type: str) -> Article:
         facts |= rtf_facts(body)
         ready.body, hidden = rewritten_rtf(body)
         ready.hidden.append(hidden)
-    else:
+    elif media_type not in _LEVEL_SIGNS or _LEVEL_SIGNS[media_type].search(body):
         notices.append(_NO_LEVELS)
     if media_type in _SHEETS:
         workbook = Workbook(ready.body, media_type)
