@@ -347,6 +347,7 @@ def test_stray_cell_in_the_last_corner_costs_no_memory() -> None:
     assert read(body).text == "Mill: 4"
 
 
+@pytest.mark.slow
 def test_large_sheet_is_read_without_number_formats() -> None:
     rows = [["Year", "Share"], *([f"<c><v>{n}</v></c>", '<c s="1"><v>0.5</v></c>'] for n in range(126_000))]
     article = read(formatted(rows, ["0%"]))
