@@ -7,7 +7,7 @@ import pytest
 from core.model import Document
 from core.reading import extract
 from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, XLSX
-from core.reading.pdf import unwrap_lines
+from core.reading.pdf.reader import unwrap_lines
 from tests.reading.office_files import docx, epub, odt, pptx, xlsx
 
 READ = "Im Mittelalter wurden die Säulen verkauft."
