@@ -30,12 +30,16 @@ PERMISSIVE = re.compile(
 
 
 def declared(files: Iterable[Path]) -> dict[str, Requirement]:
-    """The requirements of files, by canonical name."""
+    """The requirements of files for this system and Python, by canonical name."""
     lines = (
         line.partition("#")[0].strip() for file in files for line in file.read_text("utf-8").splitlines()
     )
     found = [Requirement(line) for line in lines if line and not line.startswith("-")]
-    return {canonicalize_name(requirement.name): requirement for requirement in found}
+    return {
+        canonicalize_name(requirement.name): requirement
+        for requirement in found
+        if not requirement.marker or requirement.marker.evaluate()
+    }
 
 
 owners_of_modules = functools.cache(packages_distributions)

@@ -1,27 +1,29 @@
-"""Language detection: by n-grams for a long text, by function words for short texts."""
+"""Language detection: by script, then by fastText's model, with the function words of short texts."""
 
+import math
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from functools import cache, lru_cache
 
+from core.text.language_model import probabilities, written_language
 from core.text.tokenization import words
 
-_SHORTEST = 100
-"""The fewest characters for detection by n-grams."""
-_SAMPLE = 20_000
-_FARTHEST = 1_000_000
-"""No cutoff: a declared language is compared at any distance."""
+_SURE_ENOUGH = 0.4
+"""The least probability of a language. Below it a text has no language."""
+_WINDOW = 150
+"""The characters at the beginning, middle and end of a long text that decide its language."""
+_SHORT = 300
+"""The most characters of a text whose function words count."""
+_WORD_WEIGHT = 1.5
+"""The factor, as a logarithm, by which a function word of a short text raises its language's probability."""
 _DECIDES = 200
-"""The fewest characters of a text that can overrule its page's declared language."""
-_SURE_DISTANCE = 600
-"""The largest distance of an overruling profile. Lists of products, prices and names are farther from all profiles."""
-_SURE_MARGIN = 40
-"""The required lead over the declared language's profile. Similar languages (Spanish, Catalan) differ by less."""
-_LETTERS = 2_000
-"""The number of characters that decide the script."""
-_LARGEST_DISTANCE = 1_000
-"""The largest distance of a text's language in resiliparse's profiles."""
+"""The fewest characters of a text that can overrule its page's declared language in the same script."""
+_OVERRULES = 0.8
+"""The least probability of a language that overrules a declared language in the same script."""
+_REMEMBERED = 1_000
+"""The number of short texts whose language is remembered. A run asks for its question's language many times."""
 
 _FUNCTION_WORDS = {
     "da": "og det er til af på som ikke med den har var blev fra eller også efter "
@@ -64,85 +66,159 @@ _SCRIPTS = {
     "KATAKANA": "ja", "HANGUL": "ko", "THAI": "th", "HEBREW": "he", "ARMENIAN": "hy", "GEORGIAN": "ka",
     "BENGALI": "bn", "GUJARATI": "gu", "GURMUKHI": "pa", "KANNADA": "kn", "KHMER": "km", "LAO": "lo",
     "MALAYALAM": "ml", "MYANMAR": "my", "ETHIOPIC": "am", "ORIYA": "or", "SINHALA": "si", "TAMIL": "ta", "TELUGU": "te",
-    "TIBETAN": "bo",
+    "TIBETAN": "bo", "THAANA": "dv", "MONGOLIAN": "mn",
 }  # fmt: skip
 """The most spoken language of each script, by the first word of its characters' Unicode names."""
-_NOT_LATIN = frozenset(_SCRIPTS.values()) | {
-    "be", "bg", "ckb", "dv", "dz", "fa", "kk", "ku", "ky", "mk", "mn", "mr", "ne", "ps", "sa", "sd", "sr", "tg", "ti",
-    "tt", "ug", "uk", "ur", "yi",
+_OF_SCRIPT = {
+    "CYRILLIC": frozenset({"ru", "be", "bg", "kk", "ky", "mk", "mn", "sr", "tg", "tt", "uk", "ba", "cv", "ce", "os", "av"}),
+    "ARABIC": frozenset({"ar", "fa", "ps", "sd", "ug", "ur"}),
+    "DEVANAGARI": frozenset({"hi", "mr", "ne", "sa"}),
+    "HEBREW": frozenset({"he", "yi"}),
+    "BENGALI": frozenset({"bn", "as"}),
 }  # fmt: skip
+"""The languages of scripts that several languages are written in, as the model knows them."""
+_NOT_LATIN = (
+    frozenset(_SCRIPTS.values()).union(*_OF_SCRIPT.values()) | {"ckb", "dz", "ku", "ti"}
+)  # fmt: skip
 """ISO 639-1 codes of languages mostly written in other scripts than Latin."""
+_EAST_ASIAN = ("CJK", "HIRAGANA", "KATAKANA")
+_LETTER = re.compile("[A-Za-z]")
+_LEAST_KANA = 0.1
+"""The share of kana among Japanese and Chinese characters from which a text is Japanese."""
+_LETTERS_WEIGHT = {
+    "CJK": 2,
+    "HIRAGANA": 2,
+    "KATAKANA": 2,
+    "HANGUL": 2,
+    "THAI": 2,
+    "LAO": 2,
+    "KHMER": 2,
+    "MYANMAR": 2,
+}
+"""The weight of a script's letters, where one says as much as several of others. Names in Latin letters are common."""
 
 _NAMES = {
-    "ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian", "ja": "Japanese",
-    "ko": "Korean", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ru": "Russian", "th": "Thai", "tr": "Turkish",
-    "zh": "Chinese",
+    "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German",
+    "el": "Greek", "en": "English", "es": "Spanish", "et": "Estonian", "fa": "Persian", "fi": "Finnish", "fr": "French",
+    "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "id": "Indonesian", "it": "Italian",
+    "ja": "Japanese", "ko": "Korean", "lt": "Lithuanian", "lv": "Latvian", "nl": "Dutch", "no": "Norwegian",
+    "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sk": "Slovak", "sl": "Slovenian",
+    "sr": "Serbian", "sv": "Swedish", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu",
+    "vi": "Vietnamese", "zh": "Chinese",
 }  # fmt: skip
 
 
+@cache
 def function_words(language: str) -> frozenset[str]:
     """Return the commonest function words of a language's ISO 639-1 code, or none."""
     return frozenset(_FUNCTION_WORDS.get(language, "").split())
 
 
-def detect_language(text: str) -> str:
-    """Return the ISO 639-1 code of a text's language, or "" if it is short or unknown."""
-    if len(text) < _SHORTEST:
-        return ""
-    from resiliparse.parse.lang import detect_fast
+@lru_cache(_REMEMBERED)
+def _remembered(text: str) -> tuple[str, str, float]:
+    return _detected(text)
 
-    language, distance = detect_fast(text[:_SAMPLE])
-    return str(language) if distance and distance < _LARGEST_DISTANCE else ""
+
+def _language(text: str) -> tuple[str, str, float]:
+    """Return a text's script, its language or "", and the language's probability."""
+    text = _sample(text.strip())
+    return _remembered(text) if len(text) <= _SHORT else _detected(text)
+
+
+def _detected(text: str) -> tuple[str, str, float]:
+    script = _script(text)
+    if script != "LATIN" and script not in _OF_SCRIPT:
+        return script, _SCRIPTS.get(script, ""), 1.0
+    found = probabilities(text)
+    if script == "LATIN" and "sr" in found:  # Serbian in Latin letters is read as Croatian
+        found["hr"] = found.get("hr", 0.0) + found.pop("sr")
+    among = {
+        language: value
+        for language, value in found.items()
+        if (language in _OF_SCRIPT[script] if script in _OF_SCRIPT else in_latin_script(language))
+    }
+    if script == "LATIN" and len(text) <= _SHORT:
+        among = _with_function_words(among, text)
+    best = max(among, key=among.__getitem__, default="")
+    if best and among[best] >= _SURE_ENOUGH:
+        return script, best, among[best]
+    return script, _SCRIPTS.get(script, ""), _SURE_ENOUGH
+
+
+def _with_function_words(among: dict[str, float], text: str) -> dict[str, float]:
+    """Return the probabilities, raised for languages whose function words a text has."""
+    text_words = words(text)
+    rest = max(0.0, 1 - sum(among.values()))
+    raised = {
+        language: value
+        * math.exp(_WORD_WEIGHT * sum(word in function_words(language) for word in text_words))
+        for language, value in among.items()
+    }
+    total = rest + sum(raised.values())
+    return {language: value / total for language, value in raised.items()} if total else {}
+
+
+def _sample(text: str) -> str:
+    """Return a short text, or the beginning, middle and end of a long one."""
+    if len(text) <= 3 * _WINDOW:
+        return text
+    middle = (len(text) - _WINDOW) // 2
+    return " ".join((text[:_WINDOW], text[middle : middle + _WINDOW], text[-_WINDOW:]))
+
+
+def _script(text: str) -> str:
+    """Return the script of most letters, by the first word of their Unicode names, or ""."""
+    if text.isascii():
+        return "LATIN" if _LETTER.search(text) else ""
+    scripts = Counter[str]()
+    for character, times in Counter(unicodedata.normalize("NFKC", text)).items():
+        if script := _script_of(character):
+            scripts[script] += times * _LETTERS_WEIGHT.get(script, 1)
+    east_asian = sum(scripts.pop(script, 0) for script in _EAST_ASIAN[1:])
+    if east_asian:
+        japanese = east_asian >= _LEAST_KANA * (east_asian + scripts["CJK"])
+        east_asian += scripts.pop("CJK", 0)
+        scripts["HIRAGANA" if japanese else "CJK"] = east_asian
+    return max(scripts, key=scripts.__getitem__, default="")
+
+
+@lru_cache(10_000)
+def _script_of(character: str) -> str:
+    if not character.isalpha():
+        return ""
+    return unicodedata.name(character, "").split(" ")[0].partition("-")[0]
 
 
 def page_language(declared: str, text: str) -> str:
     """Return a page's language: the declared one, unless the text clearly contradicts it.
 
     Without a declaration the language is detected. Templates declare English for any text. Letters of another script
-    contradict a declaration in any text. N-grams contradict it only in a Latin text that is long and near enough to
-    another language. N-grams cannot tell two languages of another script apart, such as Hindi and Marathi.
+    contradict a declaration in any text. Within a script only a text of some length contradicts it, if it is in another
+    language with a probability of `_OVERRULES`.
     """
-    sample = text[:_LETTERS]
-    detected = dominant_language([sample])
-    if declared and (not detected or in_latin_script(declared.lower()[:2]) == in_latin_script(detected)):
-        return (_contradiction(declared.lower()[:2], text) if in_latin_script(detected) else "") or declared
-    return detect_language(text) or ("" if in_latin_script(detected) else detected)
-
-
-def _contradiction(declared: str, text: str) -> str:
-    """Return the Latin language that the text clearly has instead of the declared one, or ""."""
-    if len(text) < _DECIDES:
-        return ""
-    from resiliparse.parse.lang import detect_fast, supported_langs
-
-    nearest: Any = detect_fast(text[:_SAMPLE], cutoff=_FARTHEST, n_results=len(supported_langs()))
-    distances = {str(code): int(distance) for code, distance in nearest if in_latin_script(code)}
-    best = min(distances, key=distances.__getitem__)
-    sure = distances[best] <= min(_SURE_DISTANCE, distances.get(declared, 0) - _SURE_MARGIN)
-    return best if sure else ""
+    script, language, probability = _language(text)
+    if not declared:
+        return language
+    if not script:
+        return declared
+    said = written_language(declared.lower().partition("-")[0])
+    if in_latin_script(said) != (script == "LATIN"):
+        # Serbian is written in both scripts.
+        return declared if (said, language) == ("sr", "hr") else language
+    sure = len(text) >= _DECIDES and probability >= _OVERRULES
+    return language if sure and language != said else declared
 
 
 def dominant_language(texts: Iterable[str]) -> str:
-    """Return the ISO 639-1 code of the most frequent language of the texts, or "".
+    """Return the ISO 639-1 code of the language that most of the texts are in, or "".
 
-    This works on a single question, which is too short for n-grams. It knows the languages in the Latin script with a
-    stemmer, and Vietnamese, and the most spoken language of each other script.
+    The texts decide together, each with an equal part of what is read. So a single question has a language too.
     """
-    counts = Counter(word for text in texts for word in words(text))
-    scripts = Counter[str]()
-    for word, times in counts.items():
-        scripts[unicodedata.name(word[0], "").split(" ")[0]] += times
-    script = scripts.most_common(1)[0][0] if scripts else ""
-    if script == "CJK" and scripts["HIRAGANA"] + scripts["KATAKANA"]:
-        return "ja"
-    if script != "LATIN":
-        return _SCRIPTS.get(script, "")
-    votes = {
-        code: sum(counts[word] for word in function_words.split())
-        for code, function_words in _FUNCTION_WORDS.items()
-    }
-    best = max(votes, key=votes.__getitem__)
-    return best if votes[best] else ""
+    chosen = [text for text in texts if text.strip()]
+    if len(chosen) == 1:
+        return _language(chosen[0])[1]
+    share = max(3 * _WINDOW // max(1, len(chosen)), 40)
+    return _language(" ".join(text.strip()[:share] for text in chosen))[1]
 
 
 def language_name(language: str) -> str:

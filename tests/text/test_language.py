@@ -1,8 +1,14 @@
 """The language of a page, and of a question."""
 
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from core.text.language import dominant_language, in_latin_script, page_language
+from core.text.language_model import MODEL_FILE
 
 HINDI = "गिद्ध ऊँची चट्टानों पर घोंसला बनाते हैं और हर साल वहीं लौटते हैं। "
 CHINESE = "海鸥在北方池塘的岛上筑巢，狐狸到不了那里。"
@@ -17,11 +23,13 @@ GERMAN = "Die Möwen brüten auf der Insel im nördlichen Teich, wohin im Frühl
         ("en-GB", ENGLISH * 4, "en-GB"),
         ("", GERMAN * 4, "de"),
         ("", CHINESE, "zh"),
-        ("", ENGLISH, ""),
+        ("", ENGLISH, "en"),
         ("", "", ""),
         ("hi", "", "hi"),
         ("en", CHINESE, "zh"),
-        ("sr", ENGLISH, ""),
+        ("sr", ENGLISH, "en"),
+        ("sr", "Mlinar je svako jutro otvarao branu, a točak bi počeo da se okreće.", "sr"),
+        ("sr", "Xy-400 Qz 12", ""),
         ("fa", "الطيور تعيش على الجزيرة", "fa"),
     ],
 )
@@ -61,11 +69,10 @@ def test_a_text_of_some_length_decides_over_another_declared_language(language: 
     [
         ("en", TEXTS["de"][:150]),
         ("en", " ".join(f"Boots {size} Nordwand Trek GTX $ {size}9.95" for size in range(36, 48))),
-        ("nb", TEXTS["de"]),
         ("de", "1234567890 " * 40),
         ("en", "\0" * 400),
     ],
-    ids=["short", "list of products", "language without a profile", "digits", "nothing to read"],
+    ids=["short", "list of products", "digits", "nothing to read"],
 )
 def test_what_is_short_or_unsure_keeps_the_declared_language(declared: str, text: str) -> None:
     assert page_language(declared, text) == declared
@@ -81,8 +88,56 @@ def test_what_is_short_or_unsure_keeps_the_declared_language(declared: str, text
         ("海鸥在哪里筑巢？", "zh"),
         ("カモメはどこに巣を作る？", "ja"),
         ("갈매기는 어디에 둥지를 트나요?", "ko"),
+        ("Чи сплять бджоли вночі?", "uk"),
+        ("آیا شیشه مایع است؟", "fa"),
+        ("NASUWT คืออะไร?", "th"),
+        ("Energiprojekt AB发动机有多少个气缸?", "zh"),
+        ("「の」是什么意思？这个字在中文广告里很常见", "zh"),
+        ("WHERE DO GULLS NEST?", "en"),
+        ("Hva heter broen som går over fjorden?", "no"),
         ("42", ""),
+        ("...?!", ""),
+        ("Xy-400 Qz 12", ""),
     ],
 )
 def test_a_short_question_has_a_language(question: str, language: str) -> None:
     assert dominant_language([question]) == language
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is a cache needed?",
+        "Does sugar melt?",
+        "Do bees sleep at night?",
+        "Was Rome built in a day?",
+        "Can penguins fly?",
+        "Are tomatoes fruit?",
+        "Should I use cosine?",
+        "Will it rain?",
+    ],
+)
+def test_english_yes_no_question_is_english(question: str) -> None:
+    assert dominant_language([question]) == "en"
+
+
+def test_texts_have_the_language_of_most_of_them() -> None:
+    assert dominant_language([GERMAN, ENGLISH, GERMAN, GERMAN]) == "de"
+
+
+def test_a_page_has_the_language_of_its_text_below_a_foreign_title() -> None:
+    assert page_language("", "Gulls of the northern pond\n\n" + GERMAN * 20) == "de"
+
+
+def test_damaged_language_model_is_refused(tmp_path: Path) -> None:
+    tree = tmp_path / "core" / "text"
+    shutil.copytree(MODEL_FILE.parent, tree, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "core" / "__init__.py").touch()
+    with (tree / MODEL_FILE.name).open("ab") as file:
+        file.write(b"\0")
+    code = "from core.text.language import dominant_language; dominant_language(['Is it damaged?'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "lid.176.ftz is damaged" in done.stderr
