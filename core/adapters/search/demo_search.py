@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import re
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from core.errors import EmbedFailed, SearchFailed
 from core.model import Result, SearchReply
 from core.ports import Embed
 from core.text.bm25_index import Bm25Index, tokens
+from core.text.content_words import content_words
 from core.text.language import dominant_language
 from core.text.sanitize import one_line
 from core.text.sentences import sentences
@@ -31,6 +33,8 @@ SNIPPET = 200
 TITLE_WEIGHT = 3
 """The number of times that a title counts as words of its article, because it names the article's subject."""
 
+_RRF_K = 60
+"""The constant of reciprocal rank fusion."""
 
 _EVERYWHERE = {
     "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "if", "in", "into", "is", "it", "no", "not",
@@ -59,10 +63,7 @@ class DemoSearch:
     """A `Search` port over `folder/*.md`, which is read and indexed once, on first use, off the event loop."""
 
     def __init__(self, folder: Path, across: Callable[[], Embed] | None = None) -> None:
-        """Search `folder`, with the embedder of `across` if needed.
-
-        That is for a question that shares no word with the articles.
-        """
+        """Search `folder`, with the embedder of `across` for a question in another language than English."""
         self._folder, self._across = folder, across
         self._lock = threading.Lock()
         self._built: DemoIndex | None = None
@@ -76,18 +77,33 @@ class DemoSearch:
         return f"demo {digest.hexdigest()[:16]}"
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """Find the best articles by BM25. A query in another language without a shared word is searched by meaning."""
+        """Find the best articles by BM25. A query in another language is searched by meaning too.
+
+        Its function words look like English words ("was", "die"), so that only its other words are searched.
+        """
         index = await asyncio.to_thread(self._index)
-        stems = stems_of(query)
+        language = dominant_language([query])
+        foreign = language not in ("", "en")
+        stems = stems_of(" ".join(content_words(query, language)) if foreign else query)
         articles = await asyncio.to_thread(index.best, stems, knobs.results)
-        if not articles and self._across and dominant_language([query]) not in ("", "en"):
-            articles = await index.nearest(query, self._across(), knobs.results)
+        if self._across and foreign:
+            articles = _fused(articles, await index.nearest(query, self._across(), knobs.results))
+            articles = articles[: knobs.results]
         return SearchReply(backend="demo", results=await asyncio.to_thread(_results, articles, stems))
 
     def _index(self) -> DemoIndex:
         with self._lock:
             self._built = self._built or DemoIndex(read_articles(self._folder))
             return self._built
+
+
+def _fused(*rankings: Sequence[DemoArticle]) -> list[DemoArticle]:
+    """Fuse rankings by reciprocal ranks. Of articles with equal scores, the later ranking decides."""
+    scores = defaultdict[DemoArticle, float](float)
+    for ranking in reversed(rankings):
+        for rank, article in enumerate(ranking, 1):
+            scores[article] += 1 / (_RRF_K + rank)
+    return sorted(scores, key=lambda article: -scores[article])
 
 
 def _results(articles: Sequence[DemoArticle], stems: Sequence[str]) -> tuple[Result, ...]:

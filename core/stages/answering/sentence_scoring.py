@@ -11,8 +11,9 @@ Support is coverage alone if cosines say nothing. That is so without vectors, an
 is also so if the embedder does not know the language: even the least similar of many sentences is then far more similar
 to the question than unrelated sentences are.
 
-A sentence in another language than the question shares no words with it. If the embedder reads both languages, its
-support is its closeness alone, scaled to `ENOUGH` at a closeness of `ENOUGH_ACROSS`.
+A sentence in another language than the question shares few words with it. If the embedder reads both languages,
+coverage counts `WORDS_ACROSS` of what it counts otherwise, and `ENOUGH_ACROSS` is scaled to `ENOUGH`. The closeness of
+a sentence below a heading is at least the mean of both, because a heading often is the question in other words.
 
 The weights and limits were set on labelled questions. docs/decisions/0003-abstention.md has the figures, and 0074 the
 figures across languages.
@@ -40,8 +41,11 @@ ENOUGH = 0.75
 ENOUGH_BY_WORDS = 0.45
 """The minimum support if support is coverage alone."""
 
-ENOUGH_ACROSS = 0.35
-"""The minimum closeness of a sentence in another language than the question."""
+ENOUGH_ACROSS = 0.24
+"""The minimum support of a sentence in another language than the question, before it is scaled to `ENOUGH`."""
+
+WORDS_ACROSS = 0.5
+"""The factor of coverage across languages, which share names and technical terms."""
 
 _UNRELATED_SPREAD = 0.2
 """The least similar sentence's closeness from which the embedder is assumed not to know the language."""
@@ -54,6 +58,8 @@ _SHORTEST = 20
 """The minimum characters of a quotable sentence."""
 _FEWEST_BARS = 2
 """The number of vertical bars from which a sentence is a table row, which is not quoted."""
+_LONGEST_HEADING = 100
+"""The fewest characters of a line that is no heading."""
 _MOST_SENTENCES = 200
 """The maximum number of embedded sentences. The sentences with the best coverage are chosen."""
 _MOST_WORDS = 24
@@ -131,11 +137,32 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
     if any(other):
         candidates = [replace(sentence, language=other[sentence.source]) for sentence in candidates]
         across = np.array([bool(sentence.language) for sentence in candidates])
-        support = np.where(across, closeness * (ENOUGH / ENOUGH_ACROSS), closeness + coverage)
+        headings = [_heading_above(sources[sentence.source].text, sentence.start) for sentence in candidates]
+        of_heading = await _closeness(headings, embed, vectors[0], base)
+        near = np.maximum(closeness, (closeness + of_heading) / 2) + WORDS_ACROSS * coverage
+        support = np.where(across, near * (ENOUGH / ENOUGH_ACROSS), closeness + coverage)
         return _sorted(candidates, support, ENOUGH)
     if len(candidates) >= _FEWEST_SENTENCES and closeness.min() > _UNRELATED_SPREAD:
         return _sorted(candidates, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
     return _sorted(candidates, closeness + coverage, ENOUGH)
+
+
+def _heading_above(text: str, start: int) -> str:
+    """Return the nearest line above an offset that is a heading, or ""."""
+    above = text[:start].split("\n\n")[:-1]
+    lines = (line.strip("#* \t") for block in reversed(above) for line in reversed(block.splitlines()))
+    return next((line for line in lines if 0 < len(line) < _LONGEST_HEADING and line[-1].isalnum()), "")
+
+
+async def _closeness(texts: Sequence[str], embed: Embed, question: Floats, base: float) -> Floats:
+    """Return the closeness of each text to the question's vector. An empty text has -1."""
+    distinct = list(dict.fromkeys(filter(None, texts)))
+    vectors = await embed_in_batches(distinct, embed) if distinct else ()
+    values = {
+        text: (float(vector @ question) - base) / max(1 - base, 1e-3)
+        for text, vector in zip(distinct, vectors, strict=True)
+    }
+    return np.array([values.get(text, -1.0) for text in texts])
 
 
 def _other_languages(question: str, sources: Sequence[Source], read: Set[str]) -> list[str]:
@@ -201,7 +228,7 @@ def _is_quotable(sentence: str) -> bool:
     """Check that the sentence is a statement. Headings, questions and fragments are not."""
     bare = sentence.rstrip("\"'”’»)]* ")
     shortest = _SHORTEST if sentence.isascii() else _SHORTEST // 2  # other scripts say more in a character
-    heading = len(sentence) < 100 and bare.isascii() and bare[-1:].isalnum()
+    heading = len(sentence) < _LONGEST_HEADING and bare.isascii() and bare[-1:].isalnum()
     return len(sentence) >= shortest and not heading and bare[-1:] not in "?？؟"
 
 

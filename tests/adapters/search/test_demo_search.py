@@ -99,6 +99,7 @@ async def test_each_article_of_the_handbook_is_found_first_by_its_own_title():
     ("query", "title"),
     [
         ("Was ist die Kosinusähnlichkeit?", "Cosine Similarity"),
+        ("Was ist die beste Überlappung?", "Chunk Overlap"),
         ("如何测量检索质量？", "Evaluation Metrics"),
         ("Comment un site peut-il injecter des instructions ?", "Prompt Injection"),
     ],

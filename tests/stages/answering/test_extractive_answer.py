@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from core.adapters.models.local_embedder import MiniLM
-from core.adapters.search.demo_search import DemoSearch
+from core.adapters.models.multilingual_embedder import MultilingualUSE
+from core.adapters.search.demo_search import SITE, DemoSearch
 from core.adapters.web.demo_pages import DemoWeb
 from core.config.knobs import AnswerKnobs, ChunkKnobs, Length, RankKnobs, ReadKnobs, SearchKnobs, Strategy
 from core.config.settings import HANDBOOK
@@ -52,6 +53,24 @@ async def extracted(
 
 def quotations(text: str) -> list[str]:
     return [piece.partition("”")[0] for piece in text.split("“")[1:]]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wie wirkt sich Chunk-Überlappung auf das Retrieval aus?",
+        "Wie wirkt sich die Überlappung von Chunks auf das Retrieval aus?",
+        "¿Cómo afecta el solapamiento de fragmentos a la recuperación?",
+    ],
+)
+async def test_a_section_is_quoted_whose_heading_is_the_question(question: str) -> None:
+    embed = MultilingualUSE()
+    text = extract(await DemoWeb(HANDBOOK)(f"{SITE}/chunk-overlap", ReadKnobs())).text
+    begin = text.index("How overlap affects retrieval")
+    result, told = await extracted(question, [source(1, text[begin : begin + 700])], embed)
+    embed.close()
+    assert result.text.startswith("“Chunk overlap lifts recall for facts that straddle a chunk boundary")
+    assert any("another language" in event.message for event in told if isinstance(event, Note))
 
 
 # --- what is quoted ---------------------------------------------------------------------------------------
