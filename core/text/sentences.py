@@ -1,11 +1,14 @@
 """Sentence splitting, in linear time and without a model."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
-_SPACED = ".!?…؟۔։።"
+from core.text.language import dominant_language
+
+_SPACED = ".!?…؟۔։"
 """Stops that need white space after them."""
-_BARE = "。！？｡．।॥။‼⁇⁈⁉"
+_BARE = "。！？｡．︒﹒﹖﹗‼⁇⁈⁉।॥།༎༏༐༑။។៕៖៚᠃᠉෴።፧፨᱾᱿꯫᭞᭟꧈꧉꩝꩞꩟꣎꣏꤯꓿꘎꘏꛳꛷"
 """Stops that need no white space after them."""
 _CLOSERS = r"[\"'»«”’›)\]}*_」』）】〉》]{0,8}"
 _MARK = r"[ \t\xa0]{0,2}(?:\[\^?\d{1,4}(?:[\s,;–-]{1,3}\d{1,4}){0,20}\]|【\d{1,4}[^】\n]{0,40}】)"
@@ -21,7 +24,19 @@ _CANDIDATE = re.compile(
     rf"|(?<=[{_BARE}])[{_BARE}]*{_TAIL}"
     r"|(?<=\n)[^\S\n]*(?:\n\s*|(?=(?:[-*+•‣▪◦–—]|\d{1,3}[.)]|\#{1,6}|>|\|)\s|```)))"
 )
+_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+# Ends that only one script has: the Greek question mark, a colon for the Armenian full stop, a Chinese or Japanese
+# ellipsis in a sentence of more than a word, and the blank of Tibetan, whose stop is left out after three letters.
+_SCRIPT_ENDS = re.compile(
+    rf"(?:[;\u037e](?<=[\u0370-\u03ff\u1f00-\u1fff]{{2}}.)|:(?<=[\u0561-\u0587]:)){_CLOSERS}(?=\s|\Z)"
+    rf"|(?<=[{_IDEOGRAPHS}]{{2}})(?:…{{2,6}}|⋯{{2,6}})(?=[{_IDEOGRAPHS}「『“‘])"
+    r"|[\u0f40\u0f42\u0f64][\u0f71-\u0f84]?[ \xa0](?=[\u0f40-\u0f6c])"
+)
+_HAS_SCRIPT_ENDS = re.compile(r"[\u0370-\u03ff\u0530-\u058f\u0f00-\u0fff]|……|⋯⋯")
+_KHMER_ET_CETERA = "ល។"
 _LAST_WORD = re.compile(r"[^\W_][\w.’'-]{0,18}$")
+_NUMBER_BEFORE = re.compile(r"\d\.?\s*$")
+_NO_ABBREVIATIONS: frozenset[str] = frozenset()
 _LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
 
 
@@ -38,12 +53,63 @@ _NEVER_LAST = _set(
     "bzw vgl evtl ggf sog bspw nr abb kap hrsg jh bd str tel zb ua dh usf mme mlle sr sra srta dott sig pag "
     "env av p"
 )
-_LONG_WORD = 1 + max(map(len, _NEVER_LAST))
+"""Abbreviations in any language."""
+_NEVER_LAST_IN = {
+    "ar": _set("د أ م ص ج هـ قم"),
+    "bg": _set("проф инж ул бул гр обл стр вж напр тн тнар акад арх св"),
+    "ca": _set("dra sta pàg pàgs núm cap ex pex aprox avda tel ed vol ing"),
+    "cs": _set("např tzv tj č ul nám ing mgr doc obr tab mj popř příp sv odst písm kpt"),
+    "da": _set("bla dvs ca kl kap jf jfr evt inkl ekskl tlf vedr feks pga mht iht fhv hr frk pct mfl"),
+    "de": _set(
+        "inkl exkl zzgl abzgl zt ia idr oä uä mio mrd tsd dipl ing geb gest verh okt dez mrz bes allg urspr vmtl anm "
+        "aufl abs ziff lit max min mind nrn hl frl hr fr bsp hg ff gem lt einschl ausschl entspr gegr ehem städt "
+        "std sek jhs jhd wg zw"
+    ),
+    "el": _set("κ κα δρ καθ αρ σελ βλ πχ δηλ χιλ εκατ δισ αι μχ κλ τηλ οδ λεωφ"),
+    "en": _set("jr adm cmdr maj brig messr ave blvd rd ft hwy est dist min max ext ibid op repr suppl"),
+    "es": _set(
+        "dra ud uds vd vds pág págs núm cap ej pej aprox avda ing lic gral depto dpto sto sta aC dC eeuu tfno"
+    ),
+    "fi": _set("esim mm ym ks vrt ko ns toim nro puh kpl tms engl saks lat prof n"),
+    "fr": _set(
+        "m mm éd janv févr juill déc cad ex pex apr boul ste me mgr tél n éds hab max min env chap dir trad"
+    ),
+    "he": _set("עמ מס פרופ"),
+    "hi": _set("डॉ प्रो श्री पं सं"),
+    "hr": _set("npr tzv tj dr prof mr ul sv god st br str odn inž akad"),
+    "hu": _set("pl kb ill ún ua vö ld bp ifj özv id szül sz old"),
+    "id": _set("drs ir jl hlm hal tgl dsb yth an bpk no"),
+    "it": _set("dottssa sigg sigra pagg cap es ades prof ing avv geom arch cfr tel ca art nn sec tav"),
+    "lt": _set("pvz vad tel prof habil doc g pr al psl nr"),
+    "nl": _set("dhr mevr mw drs ir ing bijv bv blz zgn oa dwz mbt tav vgl ca nl jl ned"),
+    "no": _set("bla dvs ca kl kap jf jfr evt inkl ekskl tlf vedr feks pga mht iht hr frk pst mfl"),
+    "pl": _set(
+        "np tzn tj mgr inż ul al godz ok ur zm wg im św pkt ust poz min tzw tys mln mld płk kpt zob por rys tab red hab"
+    ),
+    "pt": _set("dra profa pág págs núm cap ex pex aprox séc eng exmo exma av dto lda"),
+    "ro": _set("dl dna alin cap ex ing cca aprox jud loc pct lit"),
+    "ru": _set(
+        "г гг в вв ул им проф акад рис табл стр с см ср др тыс млн млрд руб коп обл пос кв тел напр св изд гл ст п чел "
+        "те тн тк род ум доц"
+    ),
+    "sk": _set("napr tzv tj č ul nám ing mgr doc obr tab odst písm popr príp sv"),
+    "sl": _set("npr tj dr prof mag ul sv št str oz ing čl"),
+    "sr": _set("нпр тзв тј др проф мр ул св год бр стр"),
+    "sv": _set("tex bla dvs ca kl sk jfr ev kap inkl exkl tfn milj st"),
+    "tr": _set("doç yrd bkz örn vd sn cad sok mah yy çev haz s sf mö ms öğr uzm"),
+    "uk": _set("р рр ст вул ім проф акад рис табл с див ін тис млн млрд грн обл м тел напр св вид гл п"),
+}
+"""Further abbreviations by ISO 639-1 code."""
+_ABBREVIATIONS = _NEVER_LAST.union(*_NEVER_LAST_IN.values())
+_LONG_WORD = 1 + max(map(len, _ABBREVIATIONS))
 # Abbreviations that are words too: they continue a sentence only before a number.
 _ALSO_WORDS = _set("no art sat sun mar may ed sec fig p")
+# Years and centuries that often end a sentence: "в 2020 г.", "u 19. st.".
+_ENDS_AFTER_NUMBERS = _set("г гг в вв р рр ст god god год mm руб грн чел тыс тис млн млрд mln mld")
 # German writes dates and centuries with a dot after the number.
 _AFTER_ORDINALS = _set(
-    "januar februar märz april mai juni juli august september oktober november dezember jahrhundert jahrhunderts"
+    "januar februar märz april mai juni juli august september oktober november dezember jahrhundert jahrhunderts "
+    "jan feb mrz apr aug sep sept okt nov dez jh jhd jhs"
 )
 # Words that usually open a sentence rather than follow an initial or an acronym.
 _OPENERS = _set(
@@ -63,7 +129,10 @@ def sentences(text: str) -> tuple[tuple[int, int], ...]:
     """
     spans: list[tuple[int, int]] = []
     start = 0
-    for end in (*_ends(text), len(text)):
+    ends = list(_ends(text))
+    if _HAS_SCRIPT_ENDS.search(text):
+        ends = sorted({*ends, *(match.end() for match in _SCRIPT_ENDS.finditer(text))})
+    for end in (*ends, len(text)):
         piece = text[start:end]
         leading = len(piece) - len(piece.lstrip())
         right = len(piece.rstrip())
@@ -76,6 +145,7 @@ def sentences(text: str) -> tuple[tuple[int, int], ...]:
 def _ends(text: str) -> Iterator[int]:
     """Yield the offsets of sentence ends, ascending."""
     reached = sentence = 0
+    abbreviations = cache(lambda: _NEVER_LAST_IN.get(dominant_language([text]), _NO_ABBREVIATIONS))
     for match in _CANDIDATE.finditer(text):
         stop_start, end = match.span()
         if stop_start < reached:
@@ -84,22 +154,32 @@ def _ends(text: str) -> Iterator[int]:
         if stop[0] == "\n":
             reached = sentence = end
             yield stop_start
+        elif stop == "។" and text.startswith(_KHMER_ET_CETERA, end):
+            continue
         elif stop[0] in _BARE:
             reached = sentence = end
             yield end
         else:
             tail, initial, rest = match.groups()
             if not initial.islower() and (
-                stop != "." or _is_full_stop(text, sentence, stop_start, initial, rest)
+                stop != "." or _is_full_stop(text, sentence, stop_start, initial, rest, abbreviations)
             ):
                 reached = sentence = end + len(tail)
                 yield reached
 
 
-def _is_full_stop(text: str, sentence: int, stop_start: int, initial: str, rest: str) -> bool:
+def _is_full_stop(  # noqa: PLR0917
+    text: str,
+    sentence: int,
+    stop_start: int,
+    initial: str,
+    rest: str,
+    abbreviations: Callable[[], frozenset[str]],
+) -> bool:
     """Return whether a dot ends a sentence, not only an abbreviation, initial or list number.
 
-    `sentence` is the start of the sentence, `stop_start` the offset of the dot. `initial` and `rest` are the next word.
+    `sentence` is the start of the sentence, `stop_start` the offset of the dot. `initial` and `rest` are the next word,
+    `abbreviations` those of the text's language.
     """
     before = text[max(sentence, stop_start - 20) : stop_start]
     if before[-_LONG_WORD:].isalpha() and len(before) >= _LONG_WORD:
@@ -112,6 +192,9 @@ def _is_full_stop(text: str, sentence: int, stop_start: int, initial: str, rest:
     bare = word.group().replace(".", "").lower()
     if bare in _NEVER_LAST:
         return bare in _ALSO_WORDS and not initial.isdigit()
+    if bare in _ABBREVIATIONS and bare in abbreviations():
+        after_number = _NUMBER_BEFORE.search(before[: -len(word.group())])
+        return not initial or (bare in _ENDS_AFTER_NUMBERS and bool(after_number))
     if len(bare) <= 2 and bare.isdigit() and (initial + rest).lower() in _AFTER_ORDINALS:
         return False
     if len(bare) > 1 and not ("." in word.group() and len(bare) <= 4):

@@ -57,6 +57,59 @@ def test_unspaced_scripts_need_no_space_between_sentences() -> None:
     assert split("你好。世界！再见") == ["你好。", "世界！", "再见"]
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("Πότε ανοίγει το λιμάνι;", "«Στις έξι;»", "Ναι."),
+        ("Երբ է բացվում նավահանգիստը:", "Վաղ առավոտյան:"),
+        ("ទន្លេហូរទៅសមុទ្រ។", "កប៉ាល់ ទូក ។ល។", "ចប់៕"),
+        ("ᠨᠠᠷᠠ ᠭᠠᠷᠴᠠᠢ᠃", "ᠰᠠᠯᠬᠢ ᠦᠯᠢᠶᠡᠪᠡ᠃"),
+        ("නැව වරායට පැමිණියේය෴", "කප්පිත්තා ගොඩබැස්සේය෴"),
+        ("གྲུ་གཟིངས་སླེབས་སོང་།", "མི་ཚོ་འཛུལ་བཞག", "དུས་ཚོད་ཕྱི་སོང་།"),
+        ("ወደቡ ይከፈታል።", "መቼ ነው፧", "ጠዋት።"),
+    ],
+    ids=["Greek", "Armenian", "Khmer", "Mongolian", "Sinhala", "Tibetan", "Ethiopic"],
+)
+def test_scripts_end_sentences_with_their_own_marks(parts: tuple[str, ...]) -> None:
+    assert split(" ".join(parts)) == list(parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences_of_it"),
+    [
+        ("船开走了……港口空了。“等等……”他喊。", 3),
+        ("我……我不知道。", 1),
+        ("The lamp burns oil; it is lit at dusk: always.", 1),
+        ("She waited…… and left.", 1),
+        ("What is α; a letter.", 1),
+    ],
+)
+def test_marks_of_a_script_end_nothing_elsewhere(text: str, sentences_of_it: int) -> None:
+    assert len(split(text)) == sentences_of_it
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("Der Hafen kostet inkl. Zoll 3 Mio. Euro.", "Das gilt gem. Art. 5.", "Er öffnet am 5. Okt. wieder."),
+        ("Biuro jest na ul. Portowej.", "Otwarto je w 1950 r.", "Kieruje nim inż. Nowak."),
+        ("Порт стоит на ул. Морской.", "Его открыли в 1950 г.", "Им управляет проф. Иванов."),
+        ("Le port appartient à M. Martin.", "Il ouvre en janv. Prochain."),
+        ("El puerto tiene aprox. Veinte barcos.", "Lo dirige la Dra. Ruiz."),
+        ("De haven is van dhr. Jansen.", "Hij verkoopt bijv. Vis."),
+        ("Přístav je na nám. Svobody.", "Řídí ho ing. Novák."),
+    ],
+    ids=["German", "Polish", "Russian", "French", "Spanish", "Dutch", "Czech"],
+)
+def test_abbreviations_of_a_language_end_no_sentence(parts: tuple[str, ...]) -> None:
+    assert split(" ".join(parts)) == list(parts)
+
+
+def test_an_abbreviation_of_another_language_is_a_word() -> None:
+    parts = ["They waited in the harbour for Mio.", "Then they sailed home."]
+    assert split(" ".join(parts)) == parts
+
+
 def test_blank_lines_and_list_items_end_a_sentence_and_single_line_breaks_do_not() -> None:
     text = "A heading\n\nOne line\ngoes on here.\n1. First item\n2. Second. More\n- Third\n# Next"
     assert split(text) == [
