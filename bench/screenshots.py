@@ -71,6 +71,7 @@ def main() -> None:
             settled(App(page, site))
             pictured(page, folder / f"{name}.png")
             page.context.close()
+        _front(browser, site, folder)
         _cited(browser, address, site, folder)
         _german(browser, site, folder)
         _labels(browser, address, site, folder)
@@ -97,6 +98,19 @@ def _research(browser: Browser, site: Site, folder: Path) -> str:
     address = page.url
     page.context.close()
     return address
+
+
+def _front(browser: Browser, site: Site, folder: Path) -> None:
+    """The front page with its recorded run at its end, ranked by BM25."""
+    page = opened(browser, WIDE)
+    App(page, site).open("/")
+    stage = page.get_by_role("region", name="A recorded run")
+    stage.get_by_role("button", name="Answer").click()
+    stage.get_by_role("button", name="BM25").click()
+    expect(stage.get_by_role("status")).to_contain_text("passage")
+    page.mouse.move(0, 0)
+    pictured(page, folder / "front.png")
+    page.context.close()
 
 
 def _cited(browser: Browser, address: str, site: Site, folder: Path) -> None:

@@ -174,19 +174,17 @@ def _count(run: Run, phase: Phase) -> tuple[str, str]:
         case Phase.SEARCH:
             return _number(len(run.hits)), plural(len(run.hits), "hit")
         case Phase.READ:
-            return _number(run.full_pages), f"/ {len(run.hits)}"
+            return _number(run.full_pages), f"of {len(run.hits):,}"
         case Phase.CHUNK:
             counts = passage_counts(run)
             return _number(counts.kept), f"{counts.merged:,} merged" if counts.merged else ""
         case Phase.EMBED:
             counts = passage_counts(run)
-            width = run.index.vectors.shape[1] if run.index and run.index.vectors is not None else 0
-            whole = width and counts.embedded == counts.kept
-            if whole:
-                return _number(counts.embedded), f"× {width}"
+            if run.index and run.index.vectors is not None and counts.embedded == counts.kept:
+                return "all", ""
             return _number(counts.embedded), f"of {counts.kept:,}" if counts.kept else ""
         case Phase.RANK:
-            return _number(len(run.ranking.context)) if run.ranking else "", "in context"
+            return _number(len(run.ranking.context)) if run.ranking else "", "in the context"
         case _:
             if is_left_out(run.text):
                 return "", ""

@@ -40,9 +40,9 @@ def test_a_phase_that_the_end_of_the_run_interrupts_is_cut() -> None:
 def test_counts_are_reported_with_their_units() -> None:
     counts = {step.phase: (step.count, step.unit) for step in phase_progress(finished(), 9.0)}
     assert counts[Phase.SEARCH] == ("3", "hits")
-    assert counts[Phase.READ] == ("1", "/ 3")
-    assert counts[Phase.EMBED] == ("2", "× 2")
-    assert counts[Phase.RANK] == ("1", "in context")
+    assert counts[Phase.READ] == ("1", "of 3")
+    assert counts[Phase.EMBED] == ("all", "")
+    assert counts[Phase.RANK] == ("1", "in the context")
     assert counts[Phase.ANSWER] == ("5", "words")
 
 
@@ -147,7 +147,7 @@ def test_identical_passages_are_counted_once_and_said_to_be_merged() -> None:
     steps = {step.phase: step for step in phase_progress(run, run.seconds)}
     assert (steps[Phase.CHUNK].count, steps[Phase.CHUNK].unit) == ("2", "1 merged")
     assert steps[Phase.CHUNK].detail.startswith("3 passages, of which 1 has the same text")
-    assert (steps[Phase.EMBED].count, steps[Phase.EMBED].unit) == ("2", "× 2")
+    assert (steps[Phase.EMBED].count, steps[Phase.EMBED].unit) == ("all", "")
 
 
 def test_of_the_best_passages_the_same_text_comes_once() -> None:
@@ -200,7 +200,7 @@ def test_pages_of_which_none_was_read_are_counted_as_none_and_no_success() -> No
     skips = [e.PageSkipped(samples.Skip(key=key, url=key, reason=samples.SkipReason.STATUS)) for key in keys]
     run = run_of(*samples.until(e.FetchStarted), *skips, e.PageRead(snippet), e.PhaseEnded(Phase.READ))
     reading = next(step for step in phase_progress(run, run.seconds) if step.phase is Phase.READ)
-    assert (reading.count, reading.unit, reading.state) == ("0", "/ 3", PhaseState.PARTIAL)
+    assert (reading.count, reading.unit, reading.state) == ("0", "of 3", PhaseState.PARTIAL)
 
 
 def test_what_the_check_of_the_answer_finds_is_a_loss_of_the_answer() -> None:

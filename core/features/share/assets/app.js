@@ -165,7 +165,7 @@ function rankedRun(run, part, exported, isSame) {
     tuned.replaceChildren(icon("tune"), el("b", {}, "Tuned"), ...sums.map(([figure, unit]) => el("span", {}, el("b", {}, String(figure)), ` ${unit}`)), button("undo", "As it was", { click: controls.reset }));
     const step = document.querySelector('[data-phase="rank"]');
     step?.classList.toggle("diff", moved.length > 0);
-    step?.querySelector(".c").replaceChildren(String(result.context.length), el("small", {}, "in context"));
+    step?.querySelector(".c").replaceChildren(String(result.context.length), el("small", {}, "in the context"));
   }
 
   function drawReader(held) {
