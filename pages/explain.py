@@ -41,7 +41,7 @@ VIEWS = {
     "attrition": View(
         "filter_alt",
         attrition_view.view,
-        "From top to bottom: the blue part passes to the next step, the red parts are lost; the width is the share of all results.",
+        "From top to bottom: the blue part passes to the next step, the red parts are lost; the width is the share of the pages, and below that of the passages.",
         "context-and-passage-order",
     ),
     "queries": View(

@@ -90,7 +90,7 @@ def test_pages_that_are_all_refused_are_no_success(
     with FailingWeb(found=3) as web:
         restarted(monkeypatch, SEARXNG_URL=web.url, OPENQUERY_ALLOW=f"127.0.0.1:{web.port}")
         app = asked("How do tide mills work?")
-    assert step(app, "read") == ("partial", "0 / 3")
+    assert step(app, "read") == ("partial", "0 of 3")
     assert re.search(r"\d warnings?", badges(app))
     assert "3 of 3 search results were not read" in flags(app)
 

@@ -30,6 +30,8 @@ class DuplicateClusters:
     @property
     def summary(self) -> str:
         """A sentence for a person."""
+        if self.independent == self.pages:
+            return f"No near-duplicates among {pluralize(self.pages, 'page')}."
         return (
             f"{pluralize(self.pages, 'page')}, {self.independent} independent; the answer's sources are from "
             f"{pluralize(self.sources, 'page')}, {self.independent_sources} independent."

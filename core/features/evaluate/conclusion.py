@@ -163,6 +163,9 @@ def _confirmed(confirmation: Confirmation | None, best: SettingRow, against: str
     if confirmation.setting in best.settings:
         return f"{ending} {figures}", ""
     if held_out.spread == 0:
-        return "not confirmed", f"On half of the questions nothing is ahead of {against}."
+        return (
+            "not confirmed",
+            f"On the half of the questions that chooses, nothing is ahead of {against}, so there was nothing to confirm.",
+        )
     chosen = words(confirmation.setting)
     return "not confirmed", f"On half of the questions another setting is best, {chosen}: {ending} {figures}."

@@ -35,7 +35,7 @@ def panel(run: Run, side: str) -> None:
                 type="tertiary",
             )
             widgets.button(
-                "Original settings",
+                "Reset to the run",
                 "undo",
                 compare_config.restore,
                 run,

@@ -146,9 +146,7 @@ def _answer_from(draft: FollowUpDraft) -> None:
     markup.show(
         markup.kicker(
             "Answer from",
-            f"with a coverage of {decimal(ENOUGH_COVERAGE, 2)} or more no search is needed"
-            if coverage
-            else "",
+            f"at {decimal(ENOUGH_COVERAGE, 2)} or more no search is needed" if coverage else "",
         )
     )
     widgets.choice(

@@ -33,7 +33,7 @@ def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:
     model = run.answer.model if run.answer else ""
     if not questions and (written or not model):
         return
-    markup.show(markup.kicker("Next questions", "from the pages in hand, and only from those"))
+    markup.show(markup.kicker("Next questions", "answerable from these pages"))
     with st.container(key="next_questions", horizontal=True, gap="small"):
         for number, question in enumerate(questions, 1):
             widgets.button(
@@ -41,7 +41,7 @@ def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:
             )
         if model and not written:
             widgets.button(
-                f"Have {markdown_label(model, 60)} write some",
+                f"Suggest more with {markdown_label(model, 60)}",
                 "auto_awesome",
                 _write,
                 run.id,

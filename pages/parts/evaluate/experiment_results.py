@@ -243,7 +243,7 @@ def _settings(settings: SettingTable, opened: str, picked: Collection[str], *, t
     fixed = ", ".join(f"{column(path)} {value_text(value)}" for path, value in settings.fixed.items())
     markup.show(
         div(".oq-notes")[
-            span[f"{shown:,} of {pluralize(total, 'row')}; “a = b”: alike for every question"],
+            span[f"{shown:,} of {pluralize(total, 'row')}; a = b: same result for every question"],
             bool(fixed) and span[f"the same in all: {fixed}"],
             tested
             and span[f"p: paired randomization, Holm for {pluralize(settings.comparisons, 'comparison')}"],

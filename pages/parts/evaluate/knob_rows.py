@@ -11,15 +11,8 @@ from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.sweep import SWEPT, value_text
 from pages.parts import markup
 
-ROWS = {
-    "rank.strategy": "Ranking",
-    "chunk.boundary": "Splitter",
-    "chunk.size": "Size",
-    "chunk.overlap": "Overlap, %",
-    "rank.rerank": "Reranker",
-    "rank.top_k": "Passages",
-}
-"""Knobs shown at first, with their titles."""
+ROWS = ("rank.strategy", "chunk.boundary", "chunk.size", "chunk.overlap", "rank.rerank", "rank.top_k")
+"""Knobs shown at first."""
 ALL_CHOSEN = ("rank.strategy",)
 """Knobs with all values chosen at first."""
 NO_RERANKER = "No reranking model is connected (OPENQUERY_RERANK_URL, or OPENQUERY_RERANK_MODEL=local)."
@@ -51,7 +44,7 @@ def choose(experiments: Experiments) -> tuple[Swept, tuple[str, ...]]:
 
 def _row(experiments: Experiments, knob: Parameter, swept: Swept, faults: list[str]) -> None:
     """Draw a knob, and add its values to `swept` unless only the default is chosen."""
-    title, numbers = ROWS.get(knob.path, knob.title), knob.control.sweep or (knob.default,)
+    title, numbers = knob.title, knob.control.sweep or (knob.default,)
     key = f"evaluate_{knob.group}_{knob.name}"
     if knob.path == "rank.rerank" and not experiments.has_reranker:
         markup.show(p(".oq-unavailable")[span[title], span[NO_RERANKER]])
@@ -72,7 +65,7 @@ def _row(experiments: Experiments, knob: Parameter, swept: Swept, faults: list[s
             typed = st.text_input(
                 f"Other values: {title}",
                 key=f"{key}_other",
-                placeholder="others: 1, 2",
+                placeholder="add values: 1, 2",
                 max_chars=200,
                 width=130,
                 label_visibility="collapsed",
@@ -83,7 +76,7 @@ def _row(experiments: Experiments, knob: Parameter, swept: Swept, faults: list[s
             except BadInput as error:
                 faults.append(f"{title}: {error}")
         chosen = list(dict.fromkeys(chosen)) or [knob.default]
-        markup.show(span(".oq-times")[f"× {len(chosen)}" if len(chosen) > 1 else "same"], width="content")
+        markup.show(span(".oq-times")[f"× {len(chosen)}" if len(chosen) > 1 else "1 value"], width="content")
     if chosen != [knob.default]:
         swept.setdefault(knob.group, {})[knob.name] = sorted(chosen) if knob.type != "string" else chosen
 

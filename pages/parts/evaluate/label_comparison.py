@@ -170,7 +170,7 @@ def _people() -> None:
     others = [person for person in store.people() if person != user and store.questions(person)]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="label_people"):
         st.text_input(
-            "You label as",
+            "Your name (optional)",
             key="labeller",
             placeholder="everybody",
             max_chars=40,

@@ -154,7 +154,7 @@ def _decide_on(source: str, drafts: Drafts, draft: Draft, left: int) -> None:
         if words and words != draft.question:
             drafting.edit(source, draft.passage.id, words)
 
-    st.text_input("Other words", draft.question, key=key, max_chars=300, on_change=edit)
+    st.text_input("Edit the question", draft.question, key=key, max_chars=300, on_change=edit)
 
 
 def _undo(decided: tuple[str, str]) -> None:

@@ -39,7 +39,9 @@ def view(run: Run) -> None:
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
         markup.show(
-            markup.kicker("Null distribution", f"cosines of {pluralize(distribution.passages, 'passage')}")
+            markup.kicker(
+                "Against unrelated questions", f"cosines of {pluralize(distribution.passages, 'passage')}"
+            )
         )
         widgets.chart(
             charts.null_distribution_chart(distribution, dark=page_frame.dark()),

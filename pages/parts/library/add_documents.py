@@ -94,7 +94,9 @@ def form(name: str) -> None:
             )
             if st.form_submit_button("Add these pages", key="add_addresses", icon=":material/link:"):
                 _start(name, [_address(line) for line in st.session_state["addresses"].split()])
-        with st.expander("A folder, or the pages of a run", icon=":material/folder_open:", key="more_ways"):
+        with st.expander(
+            "From a folder of the server or a run", icon=":material/folder_open:", key="more_ways"
+        ):
             _run_pages(name)
             if folders := runtime.runs().settings.document_folders:
                 with st.form("folder_form", border=False):
