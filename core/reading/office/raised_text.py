@@ -15,6 +15,8 @@ _PRESERVE = "{http://www.w3.org/XML/1998/namespace}space"
 _OFF = ("0", "false", "off", "none")
 _WRITE: dict[int, Callable[[str], str]] = {1: raised, -1: lowered}
 _SIDE_MATTER = ("annotation", "annotation-end", "tracked-changes", "table-of-content")
+_COUNTED = ("vertAlign", "position", "vanish")
+"""Properties of a run of a Word document that count here."""
 _HALF_POINTS = 4
 """Least displacement from the line, in half points, of text that is raised by its position."""
 
@@ -28,18 +30,20 @@ def rewrite_word(root: Any, styles: dict[str, Any]) -> list[str]:
     for hyphen in list(root.iter("{*}noBreakHyphen")):  # the converter drops it, and joins its words
         hyphen.tag, hyphen.text = str(hyphen.tag).replace("noBreakHyphen", "t"), "-"
     hidden: list[str] = []
-    for paragraph in root.iter("{*}p"):
-        runs = [run for run in paragraph.iter("{*}r") if _owner(run, "p") is paragraph]
+    for paragraph in _paragraphs_with(root, styles):
         shown: list[tuple[Any, int]] = []
-        for run in runs:
-            if _is_on(_property(run, "vanish", styles)):
+        for run in paragraph.iter("{*}r"):
+            if _owner(run, "p") is not paragraph:
+                continue
+            properties = _properties(run, paragraph, styles)
+            if _is_on(properties.get("vanish")):
                 text = "".join(run.itertext("{*}t", with_tail=False)).strip()
                 hidden += [text] if text else []
                 for inner in list(run):
                     if local(inner) in ("t", "tab", "br", "cr", "sym"):
                         run.remove(inner)
             elif not is_inside(run, paragraph, "del", "moveFrom"):
-                shown.append((run, _word_level(run, styles)))
+                shown.append((run, _word_level(properties)))
         _rewrite_runs(shown)
     return hidden
 
@@ -53,9 +57,7 @@ def word_styles(root: Any) -> dict[str, Any]:
         while style is not None and (key := attribute(style, "styleId")) not in passed:
             passed.add(key)
             properties = style.find("{*}rPr")
-            if properties is not None and any(
-                properties.find(f"{{*}}{tag}") is not None for tag in ("vertAlign", "position", "vanish")
-            ):
+            if properties is not None and any(properties.find(f"{{*}}{tag}") is not None for tag in _COUNTED):
                 found[name] = properties
                 break
             base = style.find("{*}basedOn")
@@ -152,29 +154,40 @@ def _owner(element: Any, name: str) -> Any:
     return next(element.iterancestors(f"{{*}}{name}"), None)
 
 
-def _property(run: Any, name: str, styles: dict[str, Any]) -> Any:
-    """Return a property of a run, its character style or the style of its paragraph, or None."""
-    own = run.find(f"{{*}}rPr/{{*}}{name}")
-    if own is not None:
-        return own
-    for path, element in (("{*}rPr/{*}rStyle", run), ("{*}pPr/{*}pStyle", run.getparent())):
-        style = element.find(path)
-        properties = None if style is None else styles.get(attribute(style, "val"))
-        found = None if properties is None else properties.find(f"{{*}}{name}")
-        if found is not None:
-            return found
-    return None
+def _paragraphs_with(root: Any, styles: dict[str, Any]) -> Iterable[Any]:
+    """Return the paragraphs with a property that counts, of their own or by a style. Most have none."""
+    found: dict[Any, None] = {}
+    for element in root.iter("{*}rStyle", "{*}pStyle", *(f"{{*}}{name}" for name in _COUNTED)):
+        if local(element) in _COUNTED or attribute(element, "val") in styles:
+            found[_owner(element, "p")] = None
+    found.pop(None, None)
+    return found
+
+
+def _properties(run: Any, paragraph: Any, styles: dict[str, Any]) -> dict[str, Any]:
+    """Return the properties that count: of a run, of its style, or of the style of its paragraph."""
+    own = run.find("{*}rPr")
+    sources = [] if own is None else [own]
+    for path, element in (("{*}rStyle", own), ("{*}pPr/{*}pStyle", paragraph)):
+        style = element.find(path) if element is not None and styles else None
+        if style is not None and (properties := styles.get(attribute(style, "val"))) is not None:
+            sources.append(properties)
+    found: dict[str, Any] = {}
+    for source in sources:
+        for each in source:
+            if (name := local(each)) in _COUNTED:
+                found.setdefault(name, each)
+    return found
 
 
 def _is_on(switch: Any) -> bool:
     return switch is not None and attribute(switch, "val") not in _OFF
 
 
-def _word_level(run: Any, styles: dict[str, Any]) -> int:
-    align = _property(run, "vertAlign", styles)
+def _word_level(properties: dict[str, Any]) -> int:
+    align, position = properties.get("vertAlign"), properties.get("position")
     if align is not None:
         return {"superscript": 1, "subscript": -1}.get(attribute(align, "val"), 0)
-    position = _property(run, "position", styles)
     return 0 if position is None else _sign(attribute(position, "val"), _HALF_POINTS)
 
 

@@ -32,11 +32,11 @@ _MOST_PLACES = 2_000_000
 """Places in the rectangle around all cells of a sheet, for which both libraries would take memory."""
 _CELL = re.compile(rb'<(?:\w+:)?c r="([A-Z]{1,3})(\d{1,7})"')
 _OTHER_CELL = re.compile(rb"<(?:\w+:)?(?:c|table-cell)[ />]")
-_HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\s[^>]*?\bhidden="(?:1|true)"[^>]*(?<!/)>')
-_HIDDEN_COLUMNS = re.compile(rb'<(?:\w+:)?col\s(?![^>]*max="16384")[^>]*?\bhidden="(?:1|true)"')
+_HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\s[^>]{0,400}?\bhidden="(?:1|true)"[^>]{0,400}(?<!/)>')
+_HIDDEN_COLUMNS = re.compile(rb'<(?:\w+:)?col\s(?![^>]{0,400}max="16384")[^>]{0,400}?\bhidden="(?:1|true)"')
 """Hidden rows with cells, and hidden columns other than all unused ones."""
 _UNCALCULATED = re.compile(
-    rb"</(?:\w+:)?f>\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+    rb"</(?:\w+:)?f>(?:\s*(?:<(?:\w+:)?v\s?/>|<(?:\w+:)?v></(?:\w+:)?v>))?\s*</(?:\w+:)?c>"
 )
 """The end of a cell whose formula has no stored value, as programs without a calculation write it."""
 _DRAWING = re.compile(r"xl/drawings/drawing\d*\.xml")
