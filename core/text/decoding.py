@@ -50,6 +50,13 @@ _STANDARD = {"cp932": "shift_jis", "cp949": "euc_kr", "big5hkscs": "big5"}
 _ESCAPED = re.compile(rb"[\x00-\x7f]*?\x1b(\$\)C|\$[@B]|\([BJ])")
 """Seven-bit encodings of Korean and Japanese: ASCII with escape sequences."""
 
+_LIKE_CP1252 = frozenset(
+    {"cp1250", "cp1254", "cp1257", "cp1258", "iso8859-2", "iso8859-10", "iso8859-13", "iso8859-16"}
+)
+"""Codecs in Latin letters that are easily detected in place of cp1252, which is far more common."""
+_COMPARED = 3_000
+"""The characters by which two codecs are compared."""
+
 _OWN_NAMES = {
     "x-sjis": "cp932", "x-euc-jp": "euc_jp", "x-gbk": "gb18030", "x-x-big5": "big5hkscs", "macintosh": "mac-roman",
     "x-mac-cyrillic": "mac-cyrillic", "utf8": "utf-8", "iso-8859-8-i": "iso8859-8", "unicode": "utf-16-le",
@@ -74,6 +81,8 @@ def _decoded(body: bytes, charset: str | None) -> str:
     for beginning, codec in _UNMARKED:
         if body.startswith(beginning):
             return body.decode(codec, errors="replace")
+    if codec := _unmarked_utf16(body):
+        return body.decode(codec, errors="replace")
     as_utf8 = _strictly(body, "utf-8")
     if as_utf8 is not None and len(body) - len(as_utf8) > 2:
         return as_utf8
@@ -90,6 +99,15 @@ def _decoded(body: bytes, charset: str | None) -> str:
     if best is None or not _nearly(body, best):
         best = _detected(body) or best or "cp1252"
     return _strictly(body, best) or body.decode(best, errors="replace")
+
+
+def _unmarked_utf16(body: bytes) -> str:
+    """Return the byte order of UTF-16 without a mark, or "". Most of its characters are ASCII, with a NUL each."""
+    sample = body[:_HEAD]
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if not even and odd * 4 > len(sample):
+        return "utf-16-le"
+    return "utf-16-be" if not odd and even * 4 > len(sample) else ""
 
 
 def codec_for(label: str | None) -> str | None:
@@ -154,7 +172,21 @@ def _detected(body: bytes) -> str | None:
     codec = codec_for(best.encoding) if best else None
     if codec == "gb18030" and _is_japanese(sample):
         return "euc_jp"
+    if codec in _LIKE_CP1252 and _reads_better(sample, "cp1252", codec):
+        return "cp1252"
     return codec
+
+
+def _reads_better(sample: bytes, codec: str, other: str) -> bool:
+    """Return whether a text in Latin letters is at least as surely in some language with `codec` as with `other`.
+
+    Few letters differ between these codecs, too few for detection by bytes.
+    """
+    from core.text.language_model import probabilities
+
+    texts = [sample.decode(name, errors="replace")[:_COMPARED] for name in (codec, other)]
+    first, second = (max(probabilities(text).values(), default=0.0) for text in texts)
+    return first >= second
 
 
 def _is_japanese(sample: bytes) -> bool:

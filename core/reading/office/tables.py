@@ -1,19 +1,14 @@
 """Tables as text: one line per row, with column names. A row alone is then understandable."""
 
-import csv
 import re
 from collections.abc import Iterable, Sequence
-from io import StringIO
-from itertools import chain, islice
+from itertools import chain
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.text_builder import TextBuilder
+from core.text.delimited import MalformedRow, delimited_rows
 
-_DELIMITERS = ",;\t|"
-_LOOKED_AT = 20
-"""Number of rows to detect the delimiter."""
 _NUMBER = re.compile(r"[-+(]?[\d.,\s%€$£]*\d[\d.,\s%€$£)]*")
-_LONGEST_CELL = 1_000_000
 MAX_COLUMNS = 1_000
 _MOST_ABOVE = 10
 """Lines above the table of a sheet, with blank lines."""
@@ -29,16 +24,11 @@ def read_table(text: str) -> Article:
     Raises:
         Unreadable: BROKEN when it is no table.
     """
-    text = text.lstrip("\ufeff")
-    limit = csv.field_size_limit(_LONGEST_CELL)  # of the whole process
-    rows = csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(text))
     out = TextBuilder()
     try:
-        add_rows(out, rows)
-    except csv.Error as error:
+        add_rows(out, (cells for _, cells in delimited_rows(text)))
+    except MalformedRow as error:
         raise Unreadable(SkipReason.BROKEN, f"no table: {error}") from error
-    finally:
-        csv.field_size_limit(limit)
     return out.article("table")
 
 
@@ -114,21 +104,3 @@ def _names_columns(cells: Sequence[str]) -> bool:
         and not any(_NUMBER.fullmatch(cell) for cell in names)
         and max(map(len, names)) <= 200
     )
-
-
-def _delimiter(text: str) -> str:
-    """Return the delimiter that splits the first rows most evenly.
-
-    It gives them an equal number of cells, and the most.
-    """
-    head = list(islice(StringIO(text, newline="\n"), _LOOKED_AT))
-
-    def fitness(delimiter: str) -> tuple[bool, int]:
-        widths = [len(row) for row in csv.reader(head, delimiter=delimiter) if row]
-        even = bool(widths) and max(widths) == min(widths) > 1
-        return even, min(widths, default=0)
-
-    try:
-        return max(_DELIMITERS, key=fitness)
-    except csv.Error:
-        return ","

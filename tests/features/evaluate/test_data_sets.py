@@ -79,6 +79,23 @@ def test_squad_marks_answers_as_excerpts_and_knows_questions_without_one(tmp_pat
     assert not second.answerable
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        "Question;EXCERPT; Source \r\nWer brütet?;Möwen brüten.;teich.txt\r\n".encode("cp1252"),
+        "sep=;\r\nquestion;excerpt;source\r\nWer brütet?;Möwen brüten.;teich.txt\r\n".encode("utf-8-sig"),
+        "question\texcerpt\tsource\r\nWer brütet?\tMöwen brüten.\tteich.txt\r\n".encode("utf-16"),
+        "question|excerpt|source\nWer brütet?|Möwen brüten.|teich.txt\n".encode(),
+    ],
+    ids=["cp1252", "sep", "UTF-16", "bars"],
+)
+def test_table_of_a_spreadsheet_is_read(tmp_path: Path, table: bytes) -> None:
+    (tmp_path / "teich.txt").write_bytes("Am Teich. Möwen brüten.".encode("cp1252"))
+    (tmp_path / "fragen.csv").write_bytes(table)
+    (question,) = load_data_set(tmp_path / "fragen.csv").questions
+    assert (question.text, question.excerpts) == ("Wer brütet?", (("teich.txt", 10, 23),))
+
+
 def test_a_csv_of_excerpts_finds_them_across_lines_of_their_source(tmp_path: Path) -> None:
     (tmp_path / "tides.txt").write_text("The moon\npulls the water. The sun pulls less.")
     (tmp_path / "sand.md").write_text("# Sand\n\nIt sinks.")

@@ -140,7 +140,7 @@ def test_a_header_that_is_too_long_is_refused_with_its_line(tmp_path: Path) -> N
     read_table("kettle,sieve\ncopper,brass\n")  # a document of the same process, which may have longer cells
     for read in (load_data_set, read_labels):
         path = tmp_path / "questions.csv"
-        path.write_text(f"question,excerpt,source,{'x' * 200_000}\n")
+        path.write_text(f"question,excerpt,source,{'x' * 1_200_000}\n")
         with pytest.raises(BadInput, match="line 1: field larger than field limit"):
             read(path)
 

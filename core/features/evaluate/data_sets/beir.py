@@ -1,24 +1,23 @@
 """BEIR's layout (Thakur et al. 2021): corpus.jsonl, queries.jsonl, qrels/*.tsv.
 
-Qrels may also have TREC's four columns.
+`judgements` reads the qrels.
 """
 
-import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from core.errors import BadInput
 from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
-from core.features.evaluate.data_sets.lines import BadLine, lines, objects, text_field
+from core.features.evaluate.data_sets.judgements import read_judgements
+from core.features.evaluate.data_sets.lines import objects, text_field
 from core.features.evaluate.data_sets.source import STREAM_LIMIT, Source
 from core.text.sanitize import plural, pluralize
 
 FILES = ("corpus.jsonl", "queries.jsonl")
 SPLITS = ("test", "dev", "train")
 """The splits in order of preference: the first existing file of qrels is used."""
-_QRELS, _TSV = "qrels/", ".tsv"
-_GRADE = re.compile(r"-?[0-9]{1,9}")
+_QRELS, _TABLES = "qrels/", (".tsv", ".csv", ".txt", ".qrels")
 
 
 def load(files: Mapping[str, Source], name: str) -> DataSet:
@@ -36,7 +35,7 @@ def load(files: Mapping[str, Source], name: str) -> DataSet:
                 f"{name} has no {file}.", hint="Check the path of the data set, and that it is complete."
             )
     split, qrels = _qrels_file(files, name)
-    grades = _grades(qrels)
+    grades = read_judgements(qrels)
     corpus, queries = (files[file] for file in FILES)
     texts = [
         (text_field(queries, number, value, "_id", "id"), text_field(queries, number, value, "text"), number)
@@ -75,9 +74,10 @@ def _documents(source: Source) -> Iterator[CorpusDocument]:
 def _qrels_file(files: Mapping[str, Source], folder: str) -> tuple[str, Source]:
     """Return the split and its file."""
     qrels = {
-        name[len(_QRELS) : -len(_TSV)]: name
+        PurePosixPath(name).stem: name
+        for suffix in reversed(_TABLES)
         for name in files
-        if name.startswith(_QRELS) and name.endswith(_TSV)
+        if name.startswith(_QRELS) and name.endswith(suffix)
     }
     for split in SPLITS:
         if split in qrels:
@@ -86,20 +86,3 @@ def _qrels_file(files: Mapping[str, Source], folder: str) -> tuple[str, Source]:
         f"{folder} has no judgements.",
         hint="A folder in BEIR's layout has corpus.jsonl, queries.jsonl and qrels/test.tsv.",
     )
-
-
-def _grades(qrels: Source) -> dict[str, dict[str, int]]:
-    grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for number, line in lines(qrels):
-        columns = line.split(None, 4)
-        if number == 1 and not _GRADE.fullmatch(columns[-1]):
-            continue  # the header
-        if len(columns) not in (3, 4) or not _GRADE.fullmatch(columns[-1]):
-            raise BadLine(
-                qrels,
-                number,
-                " is no judgement.",
-                hint="Write question id, document id and grade, or TREC's four columns.",
-            )
-        grades[columns[0]][columns[-2]] = int(columns[-1])
-    return dict(grades)

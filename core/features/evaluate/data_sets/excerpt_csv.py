@@ -2,7 +2,7 @@
 
 The columns are question, excerpt and source, and optionally answer, a short answer. A question with several excerpts or
 answers has several rows. A question that the sources do not answer has a row with the question alone. All text files in
-the folder of the CSV are documents.
+the folder of the CSV are documents. A table may be divided by commas, semicolons, tabs or bars.
 """
 
 import re
@@ -17,6 +17,7 @@ from core.features.evaluate.data_sets.lines import BadLine, rows
 from core.features.evaluate.data_sets.source import HELD_LIMIT, Source
 from core.features.evaluate.metrics.excerpt_metrics import Range
 from core.reading.plain_text import read_markdown, read_text
+from core.text.decoding import decode
 
 COLUMNS = ("question", "excerpt", "source")
 ANSWER = "answer"
@@ -115,10 +116,6 @@ class _Words:
 def _read(name: str, file: Source) -> CorpusDocument:
     with file.open() as stream:
         body = stream.read()
-    try:
-        text = body.decode()
-    except UnicodeDecodeError as error:
-        line = body.count(b"\n", 0, error.start) + 1
-        raise BadLine(file, line, " is not UTF-8.", hint="Convert the file to UTF-8.") from error
+    text = decode(body)
     article = read_markdown(text) if file.suffix == ".md" else read_text(text)
     return CorpusDocument(id=name, text=article.text, title=article.title)

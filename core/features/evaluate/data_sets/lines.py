@@ -1,12 +1,13 @@
 """Numbered lines of an untrusted file: plain, JSON, or CSV, each with a size limit."""
 
-import csv
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 from core.errors import BadInput
 from core.features.evaluate.data_sets.source import Source
+from core.text.decoding import decode
+from core.text.delimited import MalformedRow, column_places, delimited_rows, folded_column
 from core.text.lenient_json import count_values, valid_json
 
 LINE_LIMIT = 32_000_000
@@ -112,26 +113,29 @@ def rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield line and stripped cells of every row of a CSV file.
 
-    The cells are in the order of `columns`, then `optional`. A missing cell is "".
+    The cells are in the order of `columns`, then `optional`. A missing cell is "". The file may be written by a
+    spreadsheet: `core.text.delimited` finds its delimiter, `core.text.decoding` its encoding.
 
     Raises:
-        BadInput: for a missing column, and for a line that is no CSV or not UTF-8, with its number.
+        BadInput: for a missing column, for a line that is no CSV, with its number, and as `Source.open`.
         OSError: when the file cannot be read.
     """
-    reader = csv.reader(line for _, line in _numbered(source))
+    with source.open() as file:
+        text = decode(file.read())
     try:
-        header = {name: place for place, name in enumerate(next(reader, []))}
-        if missing := [name for name in columns if name not in header]:
+        table = delimited_rows(text)
+        _, head = next(table, (1, []))
+        places = column_places(head)
+        if missing := [name for name in columns if folded_column(name) not in places]:
             raise BadInput(
                 f"{source.name} has no column {missing[0]}.",
-                hint=f"The first line names the columns {', '.join(columns)}.",
+                hint=f"The first line names the columns {', '.join(columns)}, divided by commas, semicolons or tabs.",
             )
-        places = [header.get(name, len(header)) for name in (*columns, *optional)]
-        for row in reader:
-            if row:
-                yield reader.line_num, [row[place].strip() if place < len(row) else "" for place in places]
-    except csv.Error as error:
-        raise BadLine(source, reader.line_num, f": {error}.", hint="Correct the line.") from error
+        order = [places.get(folded_column(name), len(head)) for name in (*columns, *optional)]
+        for line, row in table:
+            yield line, [row[place] if place < len(row) else "" for place in order]
+    except MalformedRow as error:
+        raise BadLine(source, error.line, f": {error}.", hint="Correct the line.") from error
 
 
 def text_field(source: Source, number: int, value: dict[str, Any], *names: str) -> str:

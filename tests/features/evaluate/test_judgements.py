@@ -1,0 +1,63 @@
+"""Relevance judgements as other tools write them."""
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import BadInput
+from core.features.evaluate.data_sets.judgements import read_judgements
+from core.features.evaluate.data_sets.source import Source
+
+
+def read(folder: Path, text: str | bytes) -> dict[str, dict[str, int]]:
+    path = folder / "test.tsv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_judgements(Source(path))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query-id\tcorpus-id\tscore\nq1\tgull\t2\nq2\theron\t0\n",
+        "q1\tgull\t2\nq2\theron\t0\n",
+        "q1 0 gull 2\nq2 0 heron 0\n",
+        "q1  Q0\tgull 2\r\nq2 Q0 heron   0\r\n",
+        "q1,gull,2.0\nq2,heron,0.0\n",
+        'query_id,doc_id,relevance\n"q1","gull",2\n"q2","heron",0\n',
+        "q1;gull;2\nq2;heron;0\n",
+        "\ufeffq1\t0\tgull\t2\nq2\t0\theron\t0\n",
+        "query_id\tdoc_id\trelevance\titeration\nq1\tgull\t2\t0\nq2\theron\t0\t0\n",
+        "Score,QID,DocNo\n2,q1,gull\n0,q2,heron\n",
+        "these are our judgements\nq1 gull 2\nq2 heron 0\n",
+        "topic\titer\tdoc\tgrade\nq1\t0\tgull\t2\nq2\t0\theron\t0\n",
+    ],
+)
+def test_judgements_are_read_in_each_form(tmp_path: Path, text: str) -> None:
+    assert read(tmp_path, text) == {"q1": {"gull": 2}, "q2": {"heron": 0}}
+
+
+def test_encodings_of_spreadsheets_are_read(tmp_path: Path) -> None:
+    assert read(tmp_path, "q1\tMöwe\t1\n".encode("utf-16")) == {"q1": {"Möwe": 1}}
+    table = "q1\tMöwen über dem grünen Teich\t1\nq2\tDie Krähe auf der Höhe\t0\n"
+    assert read(tmp_path, table.encode("cp1252")) == read(tmp_path, table)
+
+
+def test_blanks_and_commas_stay_in_ids_that_tabs_divide(tmp_path: Path) -> None:
+    text = "q 1\tgull, grey.txt\t1\nq 2\t0 heron 3\t0\n"
+    assert read(tmp_path, text) == {"q 1": {"gull, grey.txt": 1}, "q 2": {"0 heron 3": 0}}
+    assert read(tmp_path, "q1 0 gull,grey 1\n") == {"q1": {"gull,grey": 1}}
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("q2\theron\tgood", "is no judgement"),
+        ("q2\theron\t0.5", "is no judgement"),
+        ("q2 grey heron 1", "the second is no iteration"),
+        ("q2\t\t1", "lacks an id"),
+        ("q2\theron\t1\t0", "the second is no iteration"),
+    ],
+)
+def test_line_that_is_divided_otherwise_is_named(tmp_path: Path, line: str, problem: str) -> None:
+    with pytest.raises(BadInput, match=rf"line 2 .*{problem}"):
+        read(tmp_path, f"q1\tgull\t1\n{line}\n")
