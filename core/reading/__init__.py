@@ -60,7 +60,8 @@ def _html(document: Document, extractor: Extractor) -> Article:
 
     whole = decode(document.body[: 4 * HTML_LIMIT], document.charset)
     cut, size = truncate_html(whole)
-    if (html := rewrite_markup(cut)) is not cut:
+    html = rewrite_markup(cut)
+    if size.excess and html is not cut:  # formulas have many elements
         size = MarkupSize.of(html)
     facts = metadata(html, document.url)
     extraction = None

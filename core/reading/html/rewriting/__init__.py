@@ -21,8 +21,9 @@ _SHADOW = re.compile(r"<template\b[^<>]{0,300}\bshadowroot")
 _STEPS: tuple[tuple[tuple[str, ...], Callable[[lxml.html.HtmlElement], None]], ...] = (
     (
         (
-            "<math", "math/", "katex", "mathjax", "mjx-container", "mwe-math", "latex", 'class="tex', "wirisformula",
-            "equation_image",
+            "<math", "math/tex", "math/mml", "math/asciimath", "katex", "mathjax_", "mjx-", "mwe-math", 'class="latex',
+            'class="tex"', "displayed-formula", "inline-formula", "wirisformula", "equation_image", "latex.php", "codecogs",
+            "/render/math", "cht=tx", "mathtex",
         ),
         write_formulas,
     ),
