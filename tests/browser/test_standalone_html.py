@@ -165,7 +165,7 @@ def test_knobs_change_sources_citations_and_context_and_go_back(opened: Open) ->
     assert shown.locator(".nbox").all_text_contents() == numbers
     page.get_by_role("slider", name="Passages in the context").fill("3")
     assert shown.locator(".nbox").all_text_contents() == numbers[:3]
-    expect(page.locator(".tuned")).to_contain_text("3 of 8 citations keep their passage")
+    expect(page.locator(".tuned")).to_contain_text("5 of 8 citations lose their passage.")
     expect(page.get_by_role("button", name="Source 4, left the context")).to_be_visible()
     page.locator(".tuned").get_by_role("button", name="As it was").click()
     assert shown.locator(".nbox").all_text_contents() == numbers

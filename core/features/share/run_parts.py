@@ -79,7 +79,7 @@ def _run(run: Run, *, full_texts: bool) -> dict[str, Any]:
         "sections": list(_sections(run)),
         "answer": elements(run.text, source_numbers(run.sources), snippet_numbers(run.sources)),
         "facts": list(_facts(run)),
-        "cited": list(run.check.cited),
+        "citations": {str(number): count for number, count in run.check.citation_counts.items()},
         "numbers": _numbers(run),
         "knobs": asdict(run.knobs.rank),
         "controls": [

@@ -158,11 +158,11 @@ function rankedRun(run, part, exported, isSame) {
 
   function drawSummary(moved, came, lost) {
     tuned.hidden = !moved.length;
-    const kept = run.cited.filter(number_ => result.context.includes(rowOf.get(number_))).length;
-    const sums = came.length || lost.length
-      ? [[came.length, `source${came.length === 1 ? "" : "s"} came`], [lost.length, "left"], ...(run.cited.length ? [[`${kept} of ${run.cited.length}`, "citations keep their passage"]] : [])]
-      : [["The same sources", "in the same or another order"]];
-    tuned.replaceChildren(icon("tune"), el("b", {}, "Tuned"), ...sums.map(([figure, unit]) => el("span", {}, el("b", {}, String(figure)), ` ${unit}`)), button("undo", "As it was", { click: controls.reset }));
+    const counts = Object.entries(run.citations), all = sum(counts.map(([, count]) => count));
+    const losing = sum(counts.filter(([number_]) => !result.context.includes(rowOf.get(+number_))).map(([, count]) => count));
+    const told = !all ? "" : losing === all ? "No citation keeps its passage." : losing ? `${losing} of ${plural(all, "citation")} ${losing === 1 ? "loses its" : "lose their"} passage.` : "Every citation keeps its passage.";
+    const sums = came.length || lost.length ? [[came.length, `source${came.length === 1 ? "" : "s"} came`], [lost.length, "left"]] : [["The same sources", "in the same or another order"]];
+    tuned.replaceChildren(icon("tune"), el("b", {}, told || "Tuned"), ...sums.map(([figure, unit]) => el("span", {}, el("b", {}, String(figure)), ` ${unit}`)), button("undo", "As it was", { click: controls.reset }));
     const step = document.querySelector('[data-phase="rank"]');
     step?.classList.toggle("diff", moved.length > 0);
     step?.querySelector(".c").replaceChildren(String(result.context.length), el("small", {}, "in the context"));

@@ -39,6 +39,7 @@ const ICONS = {
 const icon = name => el("svg", { class: "i", viewBox: "0 0 16 16", "aria-hidden": "true" }, el("path", { d: ICONS[name] }));
 
 const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+const sum = numbers => numbers.reduce((all, each) => all + each, 0);
 const short = digest => `${digest.slice(0, 8)} … ${digest.slice(-8)}`;
 
 /** Seconds as milliseconds, seconds or minutes. */
