@@ -139,6 +139,16 @@ def test_pictures_and_embedded_files_of_a_pdf_are_counted() -> None:
     assert read(pdf(["Words."])).left_out == ""
 
 
+def test_attached_files_and_xml_forms_are_counted() -> None:
+    note = (
+        "<< /Type /Annot /Subtype /FileAttachment /Rect [72 40 90 60] /FS << /Type /Filespec /F (a.txt) >> >>"
+    )
+    assert read(page(line("Words."), note, annotations=[7])).left_out == "1 attached file was not read"
+    form = "<< /Length 9 >>\nstream\n<xdp:xdp>\nendstream"
+    root = "/NeedsRendering true /AcroForm << /Fields [] /XFA 7 0 R >>"
+    assert read(page(line("Please wait."), form, root=root)).left_out == "1 XFA form was not read"
+
+
 def test_scanned_page_is_told_from_an_empty_one() -> None:
     with pytest.raises(Unreadable) as caught:
         read(page("q 612 0 0 792 0 0 cm /Im1 Do Q"))

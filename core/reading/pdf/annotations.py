@@ -1,6 +1,7 @@
 """Filled form fields and notes of a PDF page, as lines of text with their labels and places."""
 
 import ctypes
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,13 +19,14 @@ _UNITS = 65_536
 """UTF-16 units of a field's value or a note."""
 
 
-def page_annotations(page: Any, text_page: Any, form: Any) -> list[str]:
-    """Return the filled fields and the notes of a page, as lines.
+def page_annotations(page: Any, text_page: Any, form: Any, unread: Counter[str]) -> list[str]:
+    """Return the filled fields and the notes of a page, as lines, and count attached files and recordings.
 
     Args:
         page: the page of pdfium.
         text_page: its text, where labels are found.
         form: the form environment of the document, or None without a form.
+        unread: counts of what is not text.
     """
     from pypdfium2 import raw
 
@@ -36,6 +38,10 @@ def page_annotations(page: Any, text_page: Any, form: Any) -> list[str]:
         try:
             kind = raw.FPDFAnnot_GetSubtype(annotation)
             box = _box(raw, annotation)
+            if kind == raw.FPDF_ANNOT_FILEATTACHMENT:
+                unread["attached file"] += 1
+            elif kind in (raw.FPDF_ANNOT_SOUND, raw.FPDF_ANNOT_MOVIE, raw.FPDF_ANNOT_RICHMEDIA):
+                unread["recording"] += 1
             if kind == raw.FPDF_ANNOT_WIDGET:
                 line = _field(raw, annotation, box, text_page, form) if form else ""
             elif kind in (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_LINK):

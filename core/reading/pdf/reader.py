@@ -53,6 +53,7 @@ def read_pdf(body: bytes) -> Article:
         facts = document.get_metadata_dict()
         count, headings = len(document), _headings(document)
         unread["embedded file"] = _attachments(document)
+        unread["XFA form"] = _has_xfa_alone(document)
     finally:
         document.close()
     if not any(pages):
@@ -148,7 +149,9 @@ def _page_text(document: Any, number: int, unread: Counter[str]) -> str:
             else:
                 unread[_WITHOUT_CODES] += 1
             _count_pictures(page, text, unread)
-            return "\n\n".join(filter(None, (text, *page_annotations(page, text_page, document.formenv))))
+            return "\n\n".join(
+                filter(None, (text, *page_annotations(page, text_page, document.formenv, unread)))
+            )
         finally:
             page.close()
     except pypdfium2.PdfiumError:
@@ -183,6 +186,13 @@ def _attachments(document: Any) -> int:
     from pypdfium2 import raw
 
     return max(0, int(raw.FPDFDoc_GetAttachmentCount(document)))
+
+
+def _has_xfa_alone(document: Any) -> bool:
+    """Whether the form is one of Adobe's XML forms, whose pages say that another program is needed."""
+    from pypdfium2 import raw
+
+    return bool(document.get_formtype() == raw.FORMTYPE_XFA_FULL)
 
 
 def _headings(document: Any) -> list[tuple[int, str]]:
