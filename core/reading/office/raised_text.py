@@ -103,17 +103,28 @@ def rewrite_opendocument(root: Any, styles: dict[str, tuple[int, bool]]) -> list
 
 
 def opendocument_styles(*roots: Any) -> dict[str, tuple[int, bool]]:
-    """Return level and hiding of the text styles in these parts, by name."""
+    """Return level and hiding of the text styles in these parts, by name. A style inherits from its parent."""
+    styles = {attribute(style, "name"): style for root in roots for style in root.iter("{*}style")}
     found: dict[str, tuple[int, bool]] = {}
-    for root in roots:
-        for style in root.iter("{*}style"):
-            properties = style.find("{*}text-properties")
-            if properties is None:
-                continue
-            position = attribute(properties, "text-position").split(" ")[0]
-            level = {"super": 1, "sub": -1}.get(position) or _sign(position.rstrip("%"))
-            found[attribute(style, "name")] = (level, attribute(properties, "display") == "none")
-    return {name: style for name, style in found.items() if any(style)}
+    for name in styles:
+        position, display, passed, above = "", "", set[str](), name
+        while above in styles and above not in passed:
+            passed.add(above)
+            properties = styles[above].find("{*}text-properties")
+            if properties is not None:
+                position = position or attribute(properties, "text-position")
+                display = display or attribute(properties, "display")
+            above = attribute(styles[above], "parent-style-name")
+        level = _position_level(position)
+        if level or display == "none":
+            found[name] = (level, display == "none")
+    return found
+
+
+def _position_level(position: str) -> int:
+    """Return the level of a position such as "super 58%" or "33% 58%"."""
+    place = position.partition(" ")[0]
+    return {"super": 1, "sub": -1}.get(place) or _sign(place.rstrip("%"))
 
 
 def _keep_word_bases(root: Any) -> None:
