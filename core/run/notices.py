@@ -20,6 +20,7 @@ from core.model import (
 from core.model.passage_urls import collection_at_url
 from core.text.display import embedder_name
 from core.text.domains import domains, listed_domains, within
+from core.text.facts.claim_doubts import claim_doubts
 from core.text.facts.named_facts import unsupported_figures
 from core.text.language import dominant_language, language_name
 from core.text.sanitize import one_line, plural, pluralize
@@ -27,6 +28,9 @@ from core.text.sanitize import one_line, plural, pluralize
 if TYPE_CHECKING:
     from core.run.events import Note
     from core.run.state import Run
+
+_AROUND = 1_000
+"""The characters of a page before and after a source in which a name is looked for."""
 
 NAMED = 5
 """The most engines, queries or numbers that a notice names."""
@@ -252,7 +256,8 @@ def _of_sections(run: Run) -> Iterator[Notice]:
 def _of_answer(run: Run) -> Iterator[Notice]:
     """Yield doubts about the answer.
 
-    They concern unknown sources, snippets and unsupported figures. Figures are checked only in a complete answer.
+    They concern unknown sources, snippets, unsupported figures and names, and opposites. The last three are checked only in a
+    complete answer.
     """
     is_task = run.client is not None and run.client.task is not None  # a task has no sources
     if run.answer is None or run.answer.kind is AnswerKind.NOT_FOUND or is_task:
@@ -287,6 +292,29 @@ def _of_answer(run: Run) -> Iterator[Notice]:
             f"{_some(figures)} {plural(len(figures), 'is', 'are')} not in {cited}: “{one_line(sentence.text, 120)}”",
             "Compare the sentence with its sources.",
         )
+    if may_doubt and run.answer.kind is not AnswerKind.EXTRACTIVE:  # quotations are the sources' own words
+        yield from _of_claims(run)
+
+
+def _of_claims(run: Run) -> Iterator[Notice]:
+    """Yield doubts about names and about sentences that say the opposite of a cited source."""
+    for doubt in claim_doubts(run.check.sentences, _texts_of_sources(run))[:NAMED]:
+        said = one_line(doubt.sentence.text, 120)
+        if doubt.names:
+            message = f"{_some(doubt.names)} {plural(len(doubt.names), 'is', 'are')} not in the sources it cites: “{said}”"
+        else:
+            message = f"A cited source may say the opposite: “{said}”; the source: “{one_line(doubt.opposite, 120)}”"
+        yield _warning(Phase.CHECK, message, "Compare the sentence with its sources.")
+
+
+def _texts_of_sources(run: Run) -> tuple[tuple[int, str], ...]:
+    """Return the number and the text of each source, with its title and its surroundings on the page."""
+    texts = []
+    for source in run.sources:
+        place, page = source.place, run.pages.get(source.place.page)
+        text = page.text[max(place.start - _AROUND, 0) : place.end + _AROUND] if page else source.text
+        texts.append((source.number, f"{source.title}\n\n{text}"))
+    return tuple(texts)
 
 
 def _quoted(queries: Iterable[str]) -> str:

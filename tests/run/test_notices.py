@@ -84,6 +84,16 @@ def test_a_figure_that_no_cited_source_has_is_a_warning_with_its_sentence() -> N
     )
 
 
+def test_name_that_no_cited_source_has_is_a_warning_with_its_sentence() -> None:
+    text = "The mill beside the river was built by the family Brennan [1]."
+    run = finished()
+    checked = check(text, range(1, len(run.sources) + 1))
+    written = replace(run, text=text, answer=Answer(kind=AnswerKind.WRITTEN, text=text), check=checked)
+    assert "Brennan is not in the sources it cites: “The mill beside the river" in lines(written)[-1]
+    quoted = replace(written, answer=Answer(kind=AnswerKind.EXTRACTIVE, text=text))
+    assert "Brennan" not in " ".join(lines(quoted))
+
+
 def test_a_note_that_was_stored_without_a_severity_is_read() -> None:
     note = event_from_json(b'{"event": "Note", "phase": "embed", "message": "Old.", "hint": ""}')
     assert note == e.Note(Phase.EMBED, "Old.")
