@@ -19,6 +19,7 @@ The weights and limits were set on labelled questions. docs/decisions/0003-abste
 figures across languages.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
@@ -60,6 +61,14 @@ _FEWEST_BARS = 2
 """The number of vertical bars from which a sentence is a table row, which is not quoted."""
 _LONGEST_HEADING = 100
 """The fewest characters of a line that is no heading."""
+_NAVIGATION = re.compile(
+    r"\W*(?:see also|read (?:more|also|next)|related (?:articles?|pages?|topics?|links?|posts?)|further reading"
+    r"|siehe auch|mehr zum thema|weiterlesen|voir aussi|à lire aussi|lire la suite|véase también|leer más"
+    r"|vedi anche|leggi anche|veja também|leia mais|zie ook|lees (?:ook|meer)|zobacz też|смотрите также|см\. также"
+    r"|参见|另见|関連項目)\s*(?:[:：\u2013\u2014-]|\Z)",
+    re.IGNORECASE,
+)
+"""The beginning of a line that only leads to other pages."""
 _MOST_SENTENCES = 200
 """The maximum number of embedded sentences. The sentences with the best coverage are chosen."""
 _MOST_WORDS = 24
@@ -225,11 +234,16 @@ def _with_coverage(
 
 
 def _is_quotable(sentence: str) -> bool:
-    """Check that the sentence is a statement. Headings, questions and fragments are not."""
+    """Check that the sentence is a statement. Headings, questions, fragments and links to other pages are not."""
     bare = sentence.rstrip("\"'”’»)]* ")
     shortest = _SHORTEST if sentence.isascii() else _SHORTEST // 2  # other scripts say more in a character
     heading = len(sentence) < _LONGEST_HEADING and bare.isascii() and bare[-1:].isalnum()
-    return len(sentence) >= shortest and not heading and bare[-1:] not in "?？؟"
+    return (
+        len(sentence) >= shortest
+        and not heading
+        and bare[-1:] not in "?？؟"
+        and not _NAVIGATION.match(sentence)
+    )
 
 
 @cache

@@ -87,6 +87,13 @@ async def test_sentences_are_quoted_word_for_word_with_their_numbers() -> None:
     assert all(sentence.cites for sentence in found.sentences)
 
 
+async def test_lines_that_lead_to_other_pages_are_not_quoted() -> None:
+    lines = ("See also: passage overlap, retrieval recall.", "Siehe auch: passage overlap, retrieval recall.")
+    said = "Passage overlap raises retrieval recall by several points."
+    result, _ = await extracted(QUESTION, [source(1, "\n\n".join((said, *lines)))])
+    assert quotations(result.text) == [said]
+
+
 async def test_what_two_sources_say_is_quoted_once_with_both_numbers() -> None:
     result, _ = await extracted(QUESTION, ON_TOPIC)
     assert result.text.count("raises retrieval recall by several points") == 1
