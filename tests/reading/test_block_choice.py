@@ -43,6 +43,15 @@ def test_a_thread_keeps_every_post_and_says_what_it_is() -> None:
     assert "forum" in article.kind_reason
 
 
+@pytest.mark.parametrize(
+    "path", ["", "lock", "quay/lock", "north/old/quay/lock", "shore/north/old/quay/stone/lock"]
+)
+def test_depth_of_an_address_changes_nothing(path: str) -> None:
+    page = f"<html><head><title>The lock</title></head><body><main><h1>The lock</h1><p>{PROSE * 4}</p></main></body></html>"
+    article, root = read(page, f"https://rocks.example/{path}"), read(page, "https://rocks.example/")
+    assert (article.text, article.kind, article.kind_reason) == (root.text, root.kind, root.kind_reason)
+
+
 CARD = '<div class="card n{n}"><span>New</span><h3><a href="/{n}">{title}</a></h3><p>{summary}</p><p>{n} min</p></div>'
 FLAT = '<p class="title"><a href="/{n}">{title}</a>, May {n}</p><p>{summary} It takes {n} minutes, and it is free.</p>'
 LINKED = '<li class="entry"><a href="/{n}"><div>Sale</div><div>{title}</div><div>{summary}</div></a></li>'

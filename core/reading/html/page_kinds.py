@@ -66,8 +66,6 @@ def page_signs(html: str, url: str, blocks: Sequence[Block], said: Matrix) -> di
     path = f"{split.netloc}{split.path}?{split.query}".lower()
     for name, pattern in _PATTERNS.items():
         signs[f"path {name}"] = float(pattern.search(path) is not None)
-    signs["path short"] = float(len(split.path.strip("/")) < 2)
-    signs["path deep"] = float(split.path.strip("/").count("/") >= 3)
     signs["path worded"] = float(
         split.path.rpartition("/")[2].count("-") >= 4
         or split.path.rstrip("/").rpartition("/")[2].count("-") >= 4
