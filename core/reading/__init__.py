@@ -3,17 +3,23 @@
 The functions are pure, and run in worker processes.
 """
 
+from __future__ import annotations
+
 import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from html import unescape
+from typing import TYPE_CHECKING
 
 from core.injection import MAX_SIGNS, contradictions, injection_signs, invisible_words, spell_out_invisible
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading import file_types
 from core.reading.article_limits import within_limits
 from core.text.language import page_language
+
+if TYPE_CHECKING:
+    from core.reading.html.extraction import Extraction
 
 _WITHOUT_LANGUAGE = ("application/json", file_types.SITEMAP)
 """Media types of data rather than of prose."""
@@ -78,7 +84,10 @@ def _html(document: Document, extractor: Extractor) -> Article:
         from core.reading.html.accurate_extractor import extract_accurate
 
         extraction = extract_accurate(html, document.url, dated=bool(facts.date), signed=bool(facts.author))
-    reject_non_articles(extraction.text, facts.title, html)
+    try:
+        reject_non_articles(extraction.text, facts.title, html)
+    except Unreadable as error:
+        extraction = _beside_consent(extraction, html, error)
     text, structures = write_structures(extraction.text, extraction.structures)
     text, structures, kept = keep_blocks(html, text, structures, document.kept)
     headings, parts = sections(text, extraction.headings), part_sections(text, extraction.parts)
@@ -105,6 +114,19 @@ def _html(document: Document, extractor: Extractor) -> Article:
         fallback=fallback and f"{extractor} extractor: {fallback}",
     )
     return _in_its_language(article)
+
+
+def _beside_consent(extraction: Extraction, html: str, refusal: Unreadable) -> Extraction:
+    """Return the visible text beside a request for consent. Raises the refusal if there is none."""
+    from core.reading.html.fast_extractor import extract_visible_text
+    from core.reading.html.non_articles import beside_consent
+
+    if refusal.reason is not SkipReason.CONSENT_WALL:
+        raise refusal
+    visible = extract_visible_text(html)
+    if not (rest := beside_consent(visible.text)):
+        raise refusal
+    return replace(extraction, text=rest, extractor=visible.extractor)
 
 
 def _in_its_language(article: Article) -> Article:

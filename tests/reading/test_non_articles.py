@@ -205,3 +205,18 @@ def test_page_without_a_sentence_is_empty(text: str) -> None:
     with pytest.raises(Unreadable) as caught:
         read(f"<p>{text}</p>")
     assert caught.value.reason is SkipReason.EMPTY
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+def test_text_in_an_aside_is_read_beside_a_request_for_consent(extractor: Extractor) -> None:
+    consent = "<div class=cookie-consent><p>We and our 40 partners store cookies on your device. You may accept or manage your choices at any time.</p></div>"
+    sentences = [
+        "The lock opens for boats every hour between six in the morning and nine in the evening.",
+        "Its two gates were cast in 1887, and were repaired after the flood of the following winter.",
+        "A keeper lives beside it, who lends ropes and knows the depth of each basin by heart.",
+    ]
+    text = read(
+        f"{consent}<aside><h1>The lock</h1>{''.join(f'<p>{line}</p>' for line in sentences)}</aside>",
+        extractor,
+    )
+    assert all(sentence in text for sentence in sentences)

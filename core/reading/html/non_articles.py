@@ -23,6 +23,8 @@ _NOTICE_WEIGHT = 450
 """Maximum weight of text for which one clear cue is enough. Walls are notices, not essays."""
 _OPENING_CHARACTERS = 200
 """Characters in which a missing page says so."""
+_LEAST_PROSE = 200
+"""Letters and digits of sentences beside a request for consent that make a page readable."""
 _MAX_WALL_WEIGHT = 2_000
 """Maximum weight of a wall with four different cues."""
 
@@ -179,6 +181,19 @@ def reject_non_articles(text: str, title: str, html: str) -> None:
         login = sum(cue.search(spoken) is not None for cue in _LOGIN_CUES)
         if login >= 2 or (login and (signs.password_field or weight < _NOTICE_WEIGHT // 2)):
             raise Unreadable(SkipReason.LOGIN_WALL, "the page asks to sign in or subscribe")
+
+
+def beside_consent(text: str) -> str:
+    """Return the text of a page without its request for consent, or "" if the request is most of the page.
+
+    `text` is the whole visible text, a paragraph a line. A line with a cue of consent is part of the request.
+    """
+    lines = list(filter(str.strip, text.split("\n")))
+    asking = {line for line in lines if any(cue.search(line) for cue in _CONSENT_CUES)}
+    rest = [line for line in lines if line not in asking]
+    prose = sum(_letters(line) for line in rest if _says_something(line))
+    enough = prose >= max(_LEAST_PROSE, sum(map(_letters, asking)))
+    return "\n\n".join(rest) if enough else ""
 
 
 def _reject_script_pages(signs: MarkupSigns) -> None:
