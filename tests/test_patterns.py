@@ -24,6 +24,8 @@ def _texts(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.Constant(value=str(text)):
             yield text
+        case ast.Constant(value=bytes(text)):
+            yield text.decode("latin-1")
         case ast.JoinedStr(values=parts):
             yield "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in parts)
         case _:
@@ -71,6 +73,12 @@ def _patterns(source: str) -> Iterator[str]:
 )
 def test_possessive_quantifiers_and_atomic_groups_are_recognized(pattern: str, refused: bool) -> None:
     assert _refused(pattern) is refused
+
+
+def test_pattern_of_bytes_is_found() -> None:
+    assert [text for text in _patterns('import re\n_USED = re.compile(rb"a++b")') if _refused(text)] == [
+        "a++b"
+    ]
 
 
 def test_pattern_built_from_named_parts_is_found() -> None:

@@ -1,8 +1,9 @@
 """Media types by header, name and first bytes. The bytes win if they disagree."""
 
-import re
 from email.message import Message
 from pathlib import PurePosixPath
+
+import regex as re
 
 from core.model import SkipReason, Unreadable
 from core.reading.zip_archive import Archive

@@ -1,8 +1,9 @@
 """Character decoding: by byte order mark, declared charset, or detection, in this order."""
 
 import codecs
-import re
 import unicodedata
+
+import regex as re
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
