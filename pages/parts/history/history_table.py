@@ -90,14 +90,14 @@ def _cells(run: RunSummary, usage: RunUsage, defaults: Knobs) -> dict[str, Any]:
 def _columns(tags: Sequence[str]) -> dict[str, Any]:
     column, narrow = st.column_config, browser.is_narrow()
     return {
-        "question": column.TextColumn("question", width=296),
+        "question": column.TextColumn("question", width=132 if narrow else 296),
         "when": column.DatetimeColumn(
             "when",
             format="D MMM, HH:mm" if narrow else "D MMM YYYY, HH:mm",
             timezone=browser.time_zone_name(),
             width=92 if narrow else 136,
         ),
-        "status": column.TextColumn("status", width=90 if narrow else 102),
+        "status": column.TextColumn("status", width=98 if narrow else 102),
         "turns": column.NumberColumn("turns", width=50, help="Questions of its conversation"),
         "tags": column.MultiselectColumn("tags", options=list(tags), color="auto", width=124),
         "changed settings": column.ListColumn(
