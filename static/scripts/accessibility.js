@@ -45,7 +45,8 @@ function nameCitations() {
   const names = new Map(all('a[data-source]').map((card) => [card.getAttribute('href'), card.dataset.source]));
   all(CITATIONS).forEach((link) => {
     const name = names.get(link.getAttribute('href'));
-    if (name && link.getAttribute('aria-label') !== name) link.setAttribute('aria-label', name);
+    const told = name + (link.classList.contains('oq-lost') ? ', left the context' : '');
+    if (name && link.getAttribute('aria-label') !== told) link.setAttribute('aria-label', told);
   });
 }
 

@@ -5,6 +5,23 @@ const SEEN = 'openquery.recorded_run_seen';
 const WAIT = 1500; // milliseconds without input before it starts by itself
 const stages = new WeakMap();
 
+// A browser may refuse to keep anything.
+function wasSeen() {
+  try {
+    return Boolean(localStorage.getItem(SEEN));
+  } catch {
+    return true;
+  }
+}
+
+function markSeen() {
+  try {
+    localStorage.setItem(SEEN, '1');
+  } catch {
+    // It plays again at the next visit.
+  }
+}
+
 function make(tag, attributes, ...children) {
   const node = document.createElementNS(
     ['svg', 'g', 'circle', 'line', 'path', 'text'].includes(tag) ? 'http://www.w3.org/2000/svg' : 'http://www.w3.org/1999/xhtml',
@@ -124,7 +141,7 @@ function build(root, data, report) {
 
   function start() {
     state.touched = true;
-    localStorage.setItem(SEEN, '1');
+    markSeen();
     if (ended()) {
       Object.assign(state, { second: 0, strategy: data.strategy, count: data.top_k });
     }
@@ -254,7 +271,7 @@ function attend(root, { state, start, pause }) {
   const on = new AbortController();
   const wait = () => {
     clearTimeout(timer);
-    if (!state.touched && !localStorage.getItem(SEEN)) timer = setTimeout(() => !document.hidden && root.isConnected && !state.touched && start(), WAIT);
+    if (!state.touched && !wasSeen()) timer = setTimeout(() => !document.hidden && root.isConnected && !state.touched && start(), WAIT);
   };
   const listen = (name, act) => document.addEventListener(name, (event) => (root.isConnected ? act(event) : on.abort()), { capture: true, signal: on.signal });
   listen('input', (event) => {

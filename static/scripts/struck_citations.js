@@ -1,5 +1,5 @@
 // Strikes the citations whose passage left the context, and tints the words that each of them supports. The tint is a
-// highlight of the browser, so nothing of the answer is changed: a selection of text survives.
+// highlight of the browser, so the words of the answer are not drawn again: a selection of text survives.
 
 const CITATION = 'a[href^="#src-"]';
 
@@ -21,30 +21,33 @@ function claimOf(link) {
   return range;
 }
 
+const LEFT = ', left the context';
+
+// Strike the citations of these numbers, and no others.
+function strike(lost) {
+  const claims = [];
+  document.querySelectorAll(`.st-key-answer_body ${CITATION}`).forEach((link) => {
+    const isLost = lost.has(Number(link.getAttribute('href').slice(5)));
+    if (isLost) claims.push(claimOf(link));
+    if (link.classList.contains('oq-lost') === isLost) return;
+    link.classList.toggle('oq-lost', isLost);
+    const name = (link.getAttribute('aria-label') ?? `Source ${link.textContent.trim()}`).replace(LEFT, '');
+    link.setAttribute('aria-label', isLost ? name + LEFT : name);
+  });
+  document.querySelectorAll('.oq-source[id^="src-"]').forEach((card) => card.classList.toggle('oq-lost', lost.has(Number(card.id.slice(4)))));
+  if (!window.Highlight) return;
+  if (claims.length) CSS.highlights.set('oq-lost', new Highlight(...claims));
+  else CSS.highlights.delete('oq-lost');
+}
+
 (window.openquery ??= {}).struck_citations = function ({ data }) {
   const lost = new Set(data.lost);
-  const strike = () => {
-    const claims = [];
-    document.querySelectorAll(`.st-key-answer_body ${CITATION}`).forEach((link) => {
-      const number = Number(link.getAttribute('href').slice(5));
-      const isLost = lost.has(number);
-      if (link.classList.contains('oq-lost') !== isLost) {
-        link.classList.toggle('oq-lost', isLost);
-        if (isLost) link.setAttribute('aria-label', `Source ${number}, left the context`);
-        else link.removeAttribute('aria-label');
-      }
-      if (isLost) claims.push(claimOf(link));
-    });
-    document.querySelectorAll('.oq-source[id^="src-"]').forEach((card) => card.classList.toggle('oq-lost', lost.has(Number(card.id.slice(4)))));
-    if (window.Highlight) CSS.highlights.set('oq-lost', new Highlight(...claims));
-  };
-  strike();
+  strike(lost);
   // Streamlit draws the answer again, for example when a citation was clicked.
-  const watch = new MutationObserver(strike);
-  const answer = document.querySelector('.st-key-answer_card') ?? document.body;
-  watch.observe(answer, { childList: true, subtree: true });
+  const watch = new MutationObserver(() => strike(lost));
+  watch.observe(document.querySelector('.st-key-answer_card') ?? document.body, { childList: true, subtree: true });
   return () => {
     watch.disconnect();
-    if (window.Highlight) CSS.highlights.delete('oq-lost');
+    strike(new Set());
   };
 };
