@@ -24,7 +24,14 @@ def test_powers_of_ten_are_the_number_that_they_mean(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1.5 × 10⁻³ mol", "0.0015"), ("2·10^(-3)", "0.002"), ("€3 x 10^{5}", "300000"), ("106 cells", "106")],
+    [
+        ("1 234 × 10⁶", "1234000000"),
+        ("1,234,567 × 10³", "1234567000"),
+        ("1.5 × 10⁻³ mol", "0.0015"),
+        ("2·10^(-3)", "0.002"),
+        ("€3 x 10^{5}", "300000"),
+        ("106 cells", "106"),
+    ],
 )
 def test_factor_and_sign_of_a_power_count(text: str, value: str) -> None:
     assert {figure.value for figure in figures(text)} == {value}

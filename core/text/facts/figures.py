@@ -83,16 +83,20 @@ def _any(words: Iterator[str] | list[str] | dict[str, str] | dict[str, int]) -> 
 _LETTER = "A-Za-zÀ-ɏͰ-ӿ"
 """Letters of alphabets. A digit between them is part of a name, unlike between Han characters."""
 _HAN = "".join((*_DIGITS, *_TENS, *_MYRIADS))
+_DIGITS_OF_NUMBER = (
+    r"\d{1,3}(?:,\d\d)+,\d{3}(?!\d)|\d{1,3}(?:[,.\u00a0\u202f ’']\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?"
+)
+"""Digits with separators of groups: 1,50,000; 1 500; 1.500,5; 1500.5."""
 _NUMBER = re.compile(
     rf"(?P<sign>(?<![\w)\]-])-|\bminus\s|零下)?(?:(?P<before>{_any(_PREFIXES)})\s?(?P<minus>-)?)?(?<![{_LETTER}\d_.])"
-    r"(?P<digits>\d{1,3}(?:,\d\d)+,\d{3}(?!\d)|\d{1,3}(?:[,.\u00a0\u202f ’']\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?)"
+    rf"(?P<digits>{_DIGITS_OF_NUMBER})"
     rf"(?:[\s-]?(?P<scale>{_any(_SCALES)})s?(?![{_LETTER}])|(?P<letter>[mb])(?![{_LETTER}]))?"
     rf"(?:[\s-]?(?P<after>(?:{_any(_UNITS)})|per\scent|pour\scent|por\sciento|percentage\spoints?)(?![{_LETTER}]))?",
     re.IGNORECASE,
 )
 _IN_HAN = re.compile(rf"(?P<share>百分之)?(?P<han>[{_HAN}]+(?:点[{_HAN}]+)?)(?P<after>{_any([*_UNITS])})?")
 _POWER_OF_TEN = re.compile(
-    rf"(?<![{_LETTER}\d_.,])(?:(?:(?P<factor>\d+(?:[.,]\d+)?)\s?[x×·⋅∙*]\s?)?10"
+    rf"(?<![{_LETTER}\d_.,])(?:(?:(?P<factor>{_DIGITS_OF_NUMBER})\s?[x×·⋅∙*]\s?)?10"
     r"(?:(?P<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{1,3})|(?:\^|\*\*)[({]?(?P<exponent>[+-]?\d{1,3})[)}]?)"
     r"|(?P<mantissa>\d+(?:\.\d+)?)e(?P<e>[+-]?\d{1,3}))(?![\w^]|\.\d)",
     re.IGNORECASE,
