@@ -13,6 +13,9 @@ _DELIMITERS = "\t;|,"
 """In order of preference if several split the rows equally well. Commas are common in prose and in numbers."""
 _LOOKED_AT = 20
 """The number of rows that decide the delimiter."""
+_IN_NO_TABLE = "\x1f"
+"""A delimiter that leaves each row whole."""
+_DECIMAL = re.compile(r"[-+]?[0-9]+,[0-9]+")
 _SEPARATOR_LINE = re.compile(
     r"\ufeff?\"?sep=(?P<delimiter>[^\"\r\n])\"?[ \t]*(?:\r\n|\r|\n|\Z)", re.IGNORECASE
 )
@@ -67,6 +70,12 @@ def _reader(text: str, delimiter: str) -> Any:
     return csv.reader(StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=delimiter != "\t")
 
 
+def _is_column_of_decimals(text: str) -> bool:
+    """Whether each of the first lines below the first one is a number with a decimal comma."""
+    lines = [line for line in islice(StringIO(text), 1, _LOOKED_AT) if line.strip()]
+    return bool(lines) and all(_DECIMAL.fullmatch(line.strip()) for line in lines)
+
+
 def _best_delimiter(text: str) -> str:
     """Return the delimiter that gives most of the first rows as many cells as the first row, and many cells.
 
@@ -80,6 +89,8 @@ def _best_delimiter(text: str) -> str:
             continue
         if not widths or max(widths) == 1:
             continue
+        if delimiter == "," and widths[0] == 1 and _is_column_of_decimals(text):
+            return _IN_NO_TABLE
         width = widths[0] if widths[0] > 1 else max(widths)
         fit = sum(other == width for other in widths) / len(widths), width
         if fit > best_fit:

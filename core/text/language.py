@@ -78,7 +78,7 @@ _OF_SCRIPT = {
 }  # fmt: skip
 """The languages of scripts that several languages are written in, as the model knows them."""
 _NOT_LATIN = (
-    frozenset(_SCRIPTS.values()).union(*_OF_SCRIPT.values()) | {"ckb", "dz", "ku", "ti"}
+    frozenset(_SCRIPTS.values()).union(*_OF_SCRIPT.values()) | {"ckb", "dz", "ti"}
 )  # fmt: skip
 """ISO 639-1 codes of languages mostly written in other scripts than Latin."""
 _EAST_ASIAN = ("CJK", "HIRAGANA", "KATAKANA")

@@ -156,6 +156,8 @@ def _ends(text: str) -> Iterator[int]:
             yield stop_start
         elif stop == "។" and text.startswith(_KHMER_ET_CETERA, end):
             continue
+        elif stop == "．" and text[stop_start - 1 : stop_start].isdigit() and text[end : end + 1].isdigit():
+            continue  # a decimal point
         elif stop[0] in _BARE:
             reached = sentence = end
             yield end

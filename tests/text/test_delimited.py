@@ -59,3 +59,7 @@ def test_cell_that_is_too_long_names_its_line() -> None:
     with pytest.raises(MalformedRow) as error:
         cells(f"a,b\n1,{'x' * 1_100_000}\n")
     assert error.value.line == 2
+
+
+def test_numbers_with_a_decimal_comma_are_one_column() -> None:
+    assert [cells for _, cells in delimited_rows("price\n1,5\n2,50\n")] == [["price"], ["1,5"], ["2,50"]]

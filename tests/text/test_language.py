@@ -64,6 +64,10 @@ def test_a_text_of_some_length_decides_over_another_declared_language(language: 
     )
 
 
+def test_kurdish_in_latin_letters_keeps_its_language() -> None:
+    assert page_language("ku", "Li gorî agahiyan çem di buharê de bilind dibe. " * 3) == "ku"
+
+
 @pytest.mark.parametrize(
     ("declared", "text"),
     [

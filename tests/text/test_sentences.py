@@ -55,6 +55,11 @@ def test_sentences_end_where_a_reader_would_say(parts: tuple[str, ...]) -> None:
 
 def test_unspaced_scripts_need_no_space_between_sentences() -> None:
     assert split("你好。世界！再见") == ["你好。", "世界！", "再见"]
+    assert split("円周率は約３．１４です。次です．終わり") == [
+        "円周率は約３．１４です。",
+        "次です．",
+        "終わり",
+    ]
 
 
 @pytest.mark.parametrize(

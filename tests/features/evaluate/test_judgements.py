@@ -61,3 +61,8 @@ def test_blanks_and_commas_stay_in_ids_that_tabs_divide(tmp_path: Path) -> None:
 def test_line_that_is_divided_otherwise_is_named(tmp_path: Path, line: str, problem: str) -> None:
     with pytest.raises(BadInput, match=rf"line 2 .*{problem}"):
         read(tmp_path, f"q1\tgull\t1\n{line}\n")
+
+
+def test_first_line_with_a_broken_grade_is_no_head(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"line 1 .*is no judgement"):
+        read(tmp_path, "q1\tgull\t0.5\nq2\tgull\t1\n")

@@ -14,6 +14,7 @@ from core.features.evaluate.data_sets.source import Source
 from core.text.decoding import decode
 from core.text.delimited import folded_column
 
+_NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?")
 _GRADE = re.compile(r"(-?[0-9]{1,9})(?:[.,]0+)?")
 _ITERATION = re.compile(r"[Qq]?[0-9]{1,4}")
 _LOOKED_AT = 200
@@ -28,15 +29,15 @@ _NAMES = {
 _PLACES = {3: (0, 1, 2), 4: (0, 2, 3)}
 """The places of question, document and grade without a head, by the number of columns."""
 _HINT = (
-    "Write question id, document id and grade (a whole number), or TREC's four columns, divided by tabs, commas or "
-    "blanks, or name the columns query-id, corpus-id and score in the first line."
+    "Write question id, document id and grade (a whole number), or TREC's four columns, divided by tabs, commas, "
+    "semicolons or blanks, or name the columns query-id, corpus-id and score in the first line."
 )
 
 
 def read_judgements(source: Source) -> dict[str, dict[str, int]]:
     """Return the grades by question and document.
 
-    The first line is a head if it holds no grade. All lines are divided in the same way, so that no part of an id is
+    The first line is a head if it ends with no number. All lines are divided in the same way, so that no part of an id is
     read as another id.
 
     Raises:
@@ -57,7 +58,7 @@ def read_judgements(source: Source) -> dict[str, dict[str, int]]:
         cells = divide(line)
         if place == 0:
             places = _named_places(cells)
-            if places or not _is_judgement(cells):
+            if places or not (_is_judgement(cells) or _NUMBER.fullmatch(cells[-1])):
                 continue
         used = places or _PLACES.get(len(cells))
         if not used or len(cells) <= max(used) or not (grade := _GRADE.fullmatch(cells[used[2]])):
