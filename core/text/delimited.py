@@ -7,6 +7,8 @@ from io import StringIO
 from itertools import islice
 from typing import Any
 
+from core.errors import OpenQueryError
+
 LONGEST_CELL = 1_000_000
 """The most characters of a cell."""
 _DELIMITERS = "\t;|,"
@@ -21,7 +23,7 @@ _SEPARATOR_LINE = re.compile(
 )
 
 
-class MalformedRow(ValueError):
+class MalformedRow(OpenQueryError):
     """A row that no CSV reader accepts. `line` is its last line, counted from 1."""
 
     def __init__(self, line: int, problem: str) -> None:
