@@ -1,6 +1,7 @@
 """What office files have besides plain paragraphs: raised text, notes, hidden parts, formats of numbers."""
 
 import io
+import time
 import zipfile
 from collections.abc import Sequence
 
@@ -445,3 +446,16 @@ def test_rich_text_has_title_author_and_hidden_text() -> None:
     article = read(rf"{{\rtf1\ansi {info} Shown.{{\v Not shown.}}\par}}".encode())
     assert (article.text, article.hidden) == ("Shown.", "Not shown.")
     assert (article.title, article.author) == ("Mills of Åse", "Ada Stone")
+
+
+@pytest.mark.parametrize("end", [r"\rquote ", r"\'C4 \b "], ids=["word", "upper-case code"])
+def test_unreadable_title_in_codes_costs_little_time(end: str) -> None:
+    info = r"{\info{\title " + r"\u1043?" * 10 + end + "}}"
+    began = time.thread_time()
+    assert read(rf"{{\rtf1\ansi {info} Shown.\par}}".encode()).text == "Shown."
+    assert time.thread_time() - began < 1
+
+
+def test_title_has_codes_in_both_cases() -> None:
+    info = r"{\info{\title \'c5se and \'C5rhus}}"
+    assert read(rf"{{\rtf1\ansi {info} Shown.\par}}".encode()).title == "Åse and Århus"
