@@ -139,6 +139,21 @@ def test_hidden_text_of_an_opendocument_is_told_apart() -> None:
     assert (article.text, article.hidden) == ("Shown here.", "Secret.\nIn a hidden section.")
 
 
+def test_paragraph_with_two_hidden_fields_is_hidden_once() -> None:
+    field = "<text:hidden-paragraph text:is-hidden='true'/>"
+    article = read(odt(f"<text:p>Shown.</text:p><text:p>{field}Not shown.{field}</text:p>"))
+    assert (article.text, article.hidden) == ("Shown.", "Not shown.")
+
+
+@pytest.mark.parametrize("is_hidden", [True, False])
+def test_section_hidden_by_its_condition_is_told_apart(is_hidden: bool) -> None:
+    state = f'text:display="condition" text:is-hidden="{str(is_hidden).lower()}"'
+    article = read(
+        odt(f"<text:p>Shown.</text:p><text:section {state}><text:p>Secret.</text:p></text:section>")
+    )
+    assert (article.hidden == "Secret.", "Secret" in article.text) == (is_hidden, not is_hidden)
+
+
 def test_comments_and_deleted_text_of_an_opendocument_are_no_text() -> None:
     article = read(
         odt(
@@ -396,6 +411,18 @@ def test_parts_that_are_not_text_are_counted() -> None:
         "2 pictures, 1 comment, 1 page header and 1 embedded file were not read"
     )
     assert read(docx("Words.")).left_out == ""
+
+
+def test_unclosed_text_of_a_page_header_costs_little_time() -> None:
+    body = docx("Words.", more={"word/header1.xml": f"<w:hdr {W}><w:p><w:r><w:t>" + "a" * 60_000})
+    began = time.thread_time()
+    assert read(body).text == "Words."
+    assert time.thread_time() - began < 1
+
+
+def test_page_header_of_spaces_is_not_counted() -> None:
+    header = f"<w:hdr {W}><w:p>{run('  ')}</w:p></w:hdr>"
+    assert read(docx("Words.", more={"word/header1.xml": header})).left_out == ""
 
 
 def test_data_of_a_chart_is_no_embedded_file() -> None:

@@ -87,16 +87,22 @@ def rewrite_opendocument(root: Any, styles: dict[str, tuple[int, bool]]) -> list
     _keep_opendocument_bases(root)
     _drop_side_matter(root)
     hidden: list[str] = []
+    removed: set[Any] = set()
     for element in list(
         root.iter("{*}span", "{*}p", "{*}h", "{*}hidden-text", "{*}hidden-paragraph", "{*}section")
     ):
+        if element in removed:
+            continue
         name = local(element)
         level, vanishes = styles.get(attribute(element, "style-name"), (0, False))
-        conditional = name.startswith("hidden-") and attribute(element, "is-hidden") != "false"
-        if conditional or vanishes or attribute(element, "display") == "none":
-            text = (attribute(element, "string-value") or "".join(element.itertext())).strip()
+        display, state = attribute(element, "display"), attribute(element, "is-hidden")
+        conditional = name.startswith("hidden-") and state != "false"
+        if conditional or vanishes or display == "none" or (display == "condition" and state == "true"):
+            target = element.getparent() if name == "hidden-paragraph" else element
+            text = (attribute(element, "string-value") or "".join(target.itertext())).strip()
             hidden += [text] if text else []
-            _empty(element.getparent() if name == "hidden-paragraph" else element)
+            removed.update(target.iterdescendants())
+            _empty(target)
         elif level and name == "span":
             _rewrite(_opendocument_texts(element), level)
     return hidden

@@ -27,7 +27,7 @@ _COMMENTS = {
 }
 _OPENDOCUMENT_COMMENT = re.compile(rb"<office:annotation[ >]")
 _MARGINS = re.compile(r"word/(?:header|footer)\d*\.xml")
-_WORDS = re.compile(rb"<w:t[ >][^<]*\S[^<]*</w:t>|<w:t>[^<\s][^<]*</w:t>")
+_WORDS = re.compile(rb"<w:t(?: [^<>]*)?>\s*[^<\s]")
 _LARGEST_PART = 20_000_000
 
 
