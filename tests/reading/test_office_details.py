@@ -59,6 +59,7 @@ UP, DOWN = '<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"
         ([run("10"), run("4", '<w:rStyle w:val="UpToo"/>')], "10⁴"),
         ([run("the 5"), run("th", UP), run(" day")], "the 5th day"),
         ([run("10"), f"<w:ins>{run('7', UP)}</w:ins>"], "10⁷"),
+        ([run("m"), f"<w:r><w:rPr>{UP}</w:rPr><w:t>2</w:t><w:br/><w:t>3</w:t></w:r>", run("He")], "m²\n³He"),
         ([run("plain", '<w:vertAlign w:val="baseline"/>')], "plain"),
     ],
 )
@@ -76,6 +77,16 @@ def test_slide_keeps_raised_and_lowered_text_apart() -> None:
     with zipfile.ZipFile(io.BytesIO(body)) as archive:
         slide = archive.read("ppt/slides/slide1.xml").decode()
     assert "3 × 10⁸₀" in read(packed_with(body, {"ppt/slides/slide1.xml": slide.replace("LINE", line)})).text
+
+
+def test_raised_texts_of_a_slide_stay_on_their_lines() -> None:
+    up = '</a:t></a:r><a:r><a:rPr baseline="30000"/><a:t>'
+    line = f"m{up}2</a:t></a:r><a:br/><a:r><a:t>{up}3</a:t></a:r><a:r><a:t>He"
+    body = pptx(("Light", ["LINE"]))
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        slide = archive.read("ppt/slides/slide1.xml").decode()
+    line = line.replace("<a:br/><a:r><a:t></a:t></a:r>", "<a:br/>")
+    assert "m²\n³He" in read(packed_with(body, {"ppt/slides/slide1.xml": slide.replace("LINE", line)})).text
 
 
 @pytest.mark.parametrize(
@@ -305,6 +316,18 @@ def test_head_of_two_rows_names_columns_by_both() -> None:
     assert read(with_merged(rows, "A1:A2", "B1:C1")).text == (
         "Region: North; 2024 May: 1; 2024 June: 2; 2025 May: 3"
     )
+
+
+def test_row_of_figures_below_merged_names_is_no_head() -> None:
+    rows = [["Region", "Revenue", ""], ["North", "5", "12%"], ["South", "6", "13%"]]
+    text = read(with_merged(rows, "B1:C1")).text
+    assert text == "Region: North; Revenue: 5; 12%\nRegion: South; Revenue: 6; 13%"
+
+
+def test_years_below_a_merged_name_are_names() -> None:
+    rows = [["Region", "Revenue", ""], ["", "2023", "2024"], ["North", "1", "2"]]
+    text = read(with_merged(rows, "A1:A2", "B1:C1")).text
+    assert text == "Region: North; Revenue 2023: 1; Revenue 2024: 2"
 
 
 def test_title_above_a_table_is_a_line() -> None:

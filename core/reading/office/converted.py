@@ -7,7 +7,7 @@ from typing import Any
 from core.model import SkipReason, Unreadable
 from core.reading import file_types
 from core.reading.office.prepared import HEAD_MARK, SLIDE_MARK
-from core.reading.office.tables import MAX_COLUMNS, add_sheet, add_table
+from core.reading.office.tables import MAX_COLUMNS, add_sheet, add_table, is_figure
 from core.reading.text_builder import TextBuilder
 from core.text.superscripts import raised
 
@@ -40,7 +40,7 @@ def convert(body: bytes, media_type: str) -> Any:
     except anydoc.ResourceLimitError as error:
         if "depth" in error.limit:
             raise Unreadable(SkipReason.BROKEN, "it is nested too deep") from error
-        detail = f"it exceeds a limit of the reader ({error.limit}); save it as a PDF, or a sheet as .csv"
+        detail = "it is larger than the reader of office files allows; save it as a PDF, or a sheet as .csv"
         raise Unreadable(SkipReason.TOO_LARGE, detail) from error
     except anydoc.UnsupportedError as error:
         raise Unreadable(
@@ -223,6 +223,11 @@ def _one_head(grid: list[Any], rows: list[list[str]]) -> list[list[str]]:
         return rows
     spans = [slot.cell.col_span for slot in grid[0] if slot.kind == "origin"]
     if len(spans) < 2 or max(spans) < 2:
+        return rows
+    declared = any(slot.kind == "origin" and slot.cell.row_span > 1 for slot in grid[0])
+    if not declared and any(
+        map(is_figure, rows[1])
+    ):  # a row of the body; years below a merged cell are names
         return rows
     above = [
         rows[0][slot.origin_col if slot.kind == "covered" else column] for column, slot in enumerate(grid[0])

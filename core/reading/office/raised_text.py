@@ -68,7 +68,7 @@ def word_styles(root: Any) -> dict[str, Any]:
 def rewrite_drawing(root: Any) -> None:
     """Rewrite a slide, its notes, a chart or a diagram. `baseline` is a percentage above the line."""
     for paragraph in root.iter("{*}p"):
-        _rewrite_runs([(run, _drawing_level(run)) for run in paragraph if local(run) in ("r", "fld")])
+        _rewrite_runs([(run, _drawing_level(run)) for run in paragraph if local(run) in ("r", "fld", "br")])
 
 
 def rewrite_strings(root: Any) -> None:
@@ -228,11 +228,13 @@ def _sign(number: str, least: float = 0.001) -> int:
 
 
 def _rewrite_runs(runs: Iterable[tuple[Any, int]]) -> None:
-    """Rewrite runs of one paragraph. Neighbours of one level are one text, since programs split texts freely."""
+    """Rewrite runs of one paragraph. Neighbours of one level are one text, up to a break or a tab."""
     for level, group in groupby(runs, key=lambda pair: pair[1]):
         if level:
-            texts = [text for run, _ in group for text in run.iter("{*}t") if text.text]
-            _rewrite([(text, "text") for text in texts], level)
+            inner = (each for run, _ in group for each in run.iter("{*}t", "{*}br", "{*}cr", "{*}tab"))
+            for written, texts in groupby(inner, key=lambda each: local(each) == "t"):
+                if written:
+                    _rewrite([(text, "text") for text in texts if text.text], level)
 
 
 def _rewrite(places: list[tuple[Any, str]], level: int) -> None:

@@ -11,9 +11,7 @@ _TOKEN = re.compile(
     r"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<code>[0-9a-fA-F]{2})|\\[^a-zA-Z]|(?P<brace>[{}])|[^\\{}]+",
     re.DOTALL,
 )
-_INFO = regex.compile(
-    r"\{\\(title|author) ?((?:[^\\{}]++|\\'[0-9a-fA-F]{2}|\\u-?\d{1,10}+ ?+\??+)*+)\}"
-)
+_INFO = regex.compile(r"\{\\(title|author) ?((?:[^\\{}]++|\\'[0-9a-fA-F]{2}|\\u-?\d{1,10}+ ?+\??+)*+)\}")
 """A declared title or author. Backtracking would try 2ⁿ readings of n codes, so the pattern has none."""
 _CODE = re.compile(r"\\'([0-9a-fA-F]{2})|\\u(-?\d{1,10}) ?\??")
 _LEVELS = {"super": 1, "sub": -1, "nosupersub": 0, "plain": 0, "up": 1, "dn": -1}

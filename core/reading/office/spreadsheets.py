@@ -108,9 +108,7 @@ class Workbook:
     def _write_values(self, out: TextBuilder) -> None:
         """Write the values of a large workbook row by row."""
         if self._workbook is None or self._places > _MOST_PLACES:
-            raise Unreadable(
-                SkipReason.TOO_LARGE, "its cells are more or farther apart than can be read; save it as .csv"
-            )
+            raise Unreadable(SkipReason.TOO_LARGE, "too many cells, or cells too far apart; save it as .csv")
         self.notices.append(WITHOUT_FORMATS)
         for name in self._visible:
             out.section(name)

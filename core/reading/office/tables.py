@@ -92,6 +92,11 @@ def _line(columns: Sequence[str], cells: Sequence[str]) -> str:
     return "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs)
 
 
+def is_figure(cell: str) -> bool:
+    """Whether a cell holds nothing but a number, with its signs."""
+    return _NUMBER.fullmatch(cell) is not None
+
+
 def _names_columns(cells: Sequence[str]) -> bool:
     """Whether cells look like column names.
 
@@ -101,6 +106,6 @@ def _names_columns(cells: Sequence[str]) -> bool:
     return (
         len(names) >= max(1, len(cells) - 1)
         and len(set(names)) == len(names)
-        and not any(_NUMBER.fullmatch(cell) for cell in names)
+        and not any(map(is_figure, names))
         and max(map(len, names)) <= 200
     )
