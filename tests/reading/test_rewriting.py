@@ -118,6 +118,37 @@ def test_sentence_in_the_source_of_another_formula_is_hidden_text(extractor: Ext
     assert "The length is x of a column there." in article.text
 
 
+@pytest.mark.parametrize("tex", ["{$x$}", r"\[ {\displaystyle {x}} \]", "$${ x }$$", r"{\large{x}}"])
+def test_formula_is_read_without_what_is_around_it(tex: str) -> None:
+    assert "length x of" in read(f"<p>The length <script type=math/tex>{tex}</script> of it.</p>").text
+
+
+@pytest.mark.parametrize("tex", ["{x}+{y}", r"\{x\}", r"{x}_{2}"])
+def test_formula_keeps_braces_that_are_not_around_all(tex: str) -> None:
+    assert f"length {tex} of" in read(f"<p>The length <script type=math/tex>{tex}</script> of it.</p>").text
+
+
+def test_character_reference_of_thousands_of_digits_is_read() -> None:
+    assert SENTENCE in rewrite_markup(f"<p>{SENTENCE}</p><script type=math/tex>&#{'9' * 5_000};</script>")
+
+
+def test_ruby_loses_line_ends_and_keeps_blanks() -> None:
+    assert (
+        "of basaltic rock columns"
+        in read("<p>Rows of <ruby>basal \n\n tic rock<rt>a</rt></ruby> columns.</p>").text
+    )
+
+
+def test_text_before_a_superscript_ends_at_its_block() -> None:
+    assert "1848" in (
+        text := read(
+            "<p>Measured in 1848<br>9<sup>2</sup> times, and 1<!-- -->0<sup>6</sup> columns.</p>"
+        ).text
+    )
+    assert "9² times" in text
+    assert "10⁶ columns" in text
+
+
 @pytest.mark.parametrize("extractor", Extractor)
 def test_ruby_is_read_without_readings(extractor: Extractor) -> None:
     ruby = "<ruby>玄武岩<rp>(</rp><rt>げんぶがん</rt><rp>)</rp></ruby>の柱は<ruby><rb>溶岩</rb><rt>ようがん</rt></ruby>が冷えて縮むときにできる。"
@@ -189,6 +220,7 @@ HEAVY = {
     "formulas of MathJax": f'<span class="MathJax_Preview"></span><span class="MathJax">{SHOWN}</span>',
     "slots": "<slot name=a></slot><b slot=a>b</b>",
     "open brackets": '[vc_row a="b ',
+    "superscripts without text at their ends": "<sup>1<b></b></sup>",
 }  # fmt: skip
 
 
@@ -200,6 +232,40 @@ def test_rewriting_takes_linear_time(kind: str) -> None:
         return f"<a-b><template shadowrootmode=open>{pages(size)}"
 
     assert growth(page, rewrite_markup, HTML_LIMIT // 128, HTML_LIMIT // 8) < LINEAR
+
+
+def tex_script(tex: str) -> str:
+    return f"<p>Some</p><script type=math/tex>{tex}</script>"
+
+
+ROWS = {
+    "blanks in ruby": lambda size: "<ruby>a" + " " * size + "b</ruby>",
+    "blanks in a shortcode": lambda size: "[a b=" + " " * size + "[/a]",
+    "blanks before an attribute": lambda size: "[a b=1][/a][a" + " " * size,
+    "question marks in an address": lambda size: f'<img class=latex src="{"?" * size}=">',
+    "braces of a formula": lambda size: tex_script("{" * (size // 2) + "}" * (size // 2)),
+    "dollar signs of a formula": lambda size: tex_script("$" * size),
+    "styles of a formula": lambda size: tex_script("\\large " * (size // 8)),
+}
+"""Markup with one row of so many characters."""
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_rewriting_a_row_of_signs_takes_linear_time(kind: str) -> None:
+    assert growth(ROWS[kind], rewrite_markup, 1_000, 8_000) < LINEAR
+
+
+def test_formulas_in_nested_braces_take_linear_time() -> None:
+    scripts = repeated(tex_script("{" * 4_900 + "x" + "}" * 4_900))
+    assert growth(scripts, rewrite_markup, 10_000, 20_000) < LINEAR
+
+
+@pytest.mark.parametrize("tag", ["ruby", "sup"])
+def test_rewriting_nested_elements_takes_linear_time(tag: str) -> None:
+    def page(depth: int) -> str:
+        return f"<{tag}>" * depth + "<i>x</i>\n" * 20_000
+
+    assert growth(page, rewrite_markup, 10, 200) < LINEAR
 
 
 def test_page_of_formulas_is_read_by_the_accurate_extractor() -> None:

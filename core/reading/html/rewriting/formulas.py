@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from html import unescape
 from urllib.parse import unquote_plus
 
@@ -29,10 +30,11 @@ _DISPLAYED = frozenset({"katex-display", "ltx_equation", "mwe-math-element-block
 _PICTURE_ADDRESS = re.compile(
     r"(?:latex\.php|cgi-bin/mathtex|codecogs\.com/\w+\.\w+|/render/math|[?&]cht=tx)"
 )
-_QUERY = re.compile(r"(?:latex|math|chl)=([^&]+)|\?([^&=]+)$")
+_QUERY = re.compile(r"(?:latex|math|chl)=([^&]+)")
 _STYLE = re.compile(
     r"\\(?:displaystyle|textstyle|scriptstyle|scriptscriptstyle|Large|large|small)(?![a-zA-Z])\s*"
 )
+_BRACE = re.compile(r"(?<!\\)[{}]")
 _DELIMITERS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
 _ARGUMENTS = re.compile(r"\\(?:begin|end|color|label|ref|eqref|tag|hspace|vspace)\*?\{[^{}]*\}|\\[a-zA-Z]+")
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -98,8 +100,10 @@ def _write_picture(element: lxml.html.HtmlElement) -> None:
     if not (classes & _PICTURES or _PICTURE_ADDRESS.search(address)):
         return
     alternative = element.get("data-equation-content") or element.get("alt") or element.get("title")
-    if not alternative and (query := _QUERY.search(address)):
-        alternative = unquote_plus(query[1] or query[2])
+    if not alternative:
+        query = address.partition("?")[2]
+        match = _QUERY.search(query)
+        alternative = unquote_plus(match[1] if match else "" if "=" in query or "&" in query else query)
     if alternative:
         _write(element, *_chosen([alternative], ""))
 
@@ -110,7 +114,9 @@ def _write_script(element: lxml.html.HtmlElement) -> None:
 
 
 def _of_script(element: lxml.html.HtmlElement) -> str:
-    source = unescape(element.text or "").strip()
+    source = (element.text or "").strip()
+    with suppress(ValueError):  # a character reference of thousands of digits
+        source = unescape(source).strip()
     source = (
         source.removeprefix("% <![CDATA[").removeprefix("<![CDATA[").removesuffix("%]]>").removesuffix("]]>")
     )
@@ -134,7 +140,7 @@ def _annotations(math: lxml.html.HtmlElement) -> Iterator[str | None]:
     """Yield the TeX that was annotated to a formula."""
     for annotation in math.iter("annotation"):
         if (annotation.get("encoding") or "").lower() in TEX:
-            yield "".join(annotation.itertext())
+            yield "".join(annotation.itertext())[:_MAX_CHARACTERS]
 
 
 def _chosen(sources: Sequence[str | None], shown: str) -> tuple[str, str]:
@@ -143,12 +149,13 @@ def _chosen(sources: Sequence[str | None], shown: str) -> tuple[str, str]:
     Readers see the formula that is shown. A source with a sentence that is missing there is refused.
     """
     refused = ""
+    seen = shown[:_MAX_CHARACTERS]
     for source in sources:
-        tex = _plain((source or "")[:_MAX_CHARACTERS])
+        tex = _plain(source or "")
         if not tex:
             continue
         words = _WORD.findall(_ARGUMENTS.sub(" ", tex))
-        if sum(word not in shown for word in words) <= _MAX_UNSHOWN:
+        if sum(word not in seen for word in words) <= _MAX_UNSHOWN:
             return tex, refused
         refused = tex
     return shown, refused
@@ -156,31 +163,39 @@ def _chosen(sources: Sequence[str | None], shown: str) -> tuple[str, str]:
 
 def _plain(tex: str) -> str:
     """Return TeX on one line without delimiters, and without the style of the whole formula."""
-    tex = " ".join(tex.replace("%\n", "").split())
+    tex = " ".join(tex[:_MAX_CHARACTERS].replace("%\n", "").split())
+    ends = _ends_of_groups(tex)
+    start, end = 0, len(tex)
     while True:
-        before = tex
+        before = start, end
         for opening, closing in _DELIMITERS:
-            if tex.startswith(opening) and tex.endswith(closing) and len(tex) > len(opening) + len(closing):
-                tex = tex[len(opening) : -len(closing)].strip()
-        if _is_one_group(tex):
-            tex = tex[1:-1].strip()
-        if match := _STYLE.match(tex):
-            tex = tex[match.end() :]
-        if tex == before:
-            return tex
+            first, last = start + len(opening), end - len(closing)
+            if first < last and tex.startswith(opening, start) and tex.startswith(closing, last):
+                start, end = _stripped(tex, first, last)
+        if start < end and ends.get(start) == end - 1:
+            start, end = _stripped(tex, start + 1, end - 1)
+        if match := _STYLE.match(tex, start, end):
+            start = match.end()
+        if (start, end) == before:
+            return tex[start:end]
 
 
-def _is_one_group(tex: str) -> bool:
-    """Whether braces enclose the whole of a formula."""
-    if not (tex.startswith("{") and tex.endswith("}")):
-        return False
-    depth = 0
-    for number, character in enumerate(tex):
-        if character in "{}" and tex[number - 1 : number] != "\\":
-            depth += 1 if character == "{" else -1
-            if not depth:
-                return number == len(tex) - 1
-    return False
+def _stripped(tex: str, start: int, end: int) -> tuple[int, int]:
+    """Return the bounds of a part of TeX without the blank at each end."""
+    start += tex.startswith(" ", start, end)
+    return start, end - tex.endswith(" ", start, end)
+
+
+def _ends_of_groups(tex: str) -> dict[int, int]:
+    """Return the closing brace of each opening brace. Escaped braces do not count."""
+    ends: dict[int, int] = {}
+    opened: list[int] = []
+    for match in _BRACE.finditer(tex):
+        if match[0] == "{":
+            opened.append(match.start())
+        elif opened:
+            ends[opened.pop()] = match.start()
+    return ends
 
 
 def _glyphs(element: lxml.html.HtmlElement) -> str:

@@ -7,6 +7,8 @@ change the number. Small cents get their decimal point.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import chain, islice
 
 import lxml.html
 
@@ -47,13 +49,16 @@ _TERM = re.compile(r"[(\[](?![^()]*[^\W\d_]{3})[^()\[\]]{1,30}[)\]]$")
 _ELEMENT = re.compile(r"[A-Z][a-z]?(?![a-z])")
 _LONGEST, _BEFORE = 16, 40
 """Characters of a script, and of the text before."""
+_MAX_TEXTS = 100
+"""Texts of a script, and before it. Between elements without text they are empty."""
 
 
 def write_raised_text(tree: lxml.html.HtmlElement) -> None:
     """Write super- and subscripts with raised and lowered characters, or else with `^` and `_`."""
     for element in list(tree.iter("sup", "sub")):
-        text = "".join(element.itertext()).strip()
-        if not 0 < len(text) <= _LONGEST:
+        pieces = list(islice(element.itertext(), _MAX_TEXTS + 1))
+        text = "".join(pieces).strip()
+        if len(pieces) > _MAX_TEXTS or not 0 < len(text) <= _LONGEST:
             continue
         before = _text_before(element)
         variable = _has_variable(element)
@@ -113,12 +118,8 @@ def _is_note(element: lxml.html.HtmlElement, text: str) -> bool:
     """Whether a superscript is the mark of a note: a link, a name, or brackets."""
     if text[0] in "[(" or text[-1] in "])":
         return True
-    around = [
-        element,
-        *element.iter("a"),
-        *(above for above in element.iterancestors() if above.tag in ("a", "span")),
-    ][:8]
-    for part in around:
+    around = chain((element,), element.iter("a"), element.iterancestors("a", "span"))
+    for part in islice(around, 8):
         if part.tag == "a" and "#" in (part.get("href") or ""):
             return True
         if _NOTE.search(" ".join(part.get(name) or "" for name in ("class", "id", "role", "epub:type"))):
@@ -134,32 +135,41 @@ def _has_variable(element: lxml.html.HtmlElement) -> bool:
 
 
 def _text_before(element: lxml.html.HtmlElement) -> str:
-    """Return the end of the text before an element in its block, without white space of the markup."""
+    """Return the end of the text before an element in its block."""
     pieces: list[str] = []
     length = 0
-    node = element
-    while length < _BEFORE:
-        above = node.getprevious()
-        if above is not None:
-            piece = above.tail or ""
-            if not piece:
-                # The last text inside, so that a long element is not read for each superscript after it.
-                while len(above) and not above[-1].tail:
-                    above = above[-1]
-                if above.tag not in _INLINE:
-                    break
-                piece = (above[-1].tail if len(above) else above.text) or ""
-                if len(above) and len(piece) < 3:
-                    piece = "".join(above.itertext())[-_BEFORE:]
-            node = node.getprevious()
-        else:
-            above = node.getparent()
-            if above is None:
-                break
-            piece, node = above.text or "", above
-            if above.tag not in _INLINE:
-                pieces.append(piece)
-                break
+    for piece in islice(_texts_before(element), _MAX_TEXTS):
         pieces.append(piece)
         length += len(piece)
+        if length >= _BEFORE:
+            break
     return "".join(reversed(pieces))[-_BEFORE:]
+
+
+def _texts_before(element: lxml.html.HtmlElement) -> Iterator[str]:
+    """Yield the texts before an element in its block, last first. Some are empty."""
+    while True:
+        above = element.getprevious()
+        if above is None:
+            above = element.getparent()
+            if above is None:
+                return
+            yield above.text or ""
+            if above.tag not in _INLINE:
+                return
+            element = above
+            continue
+        yield above.tail or ""
+        element = above
+        if not isinstance(above.tag, str):  # a comment
+            continue
+        while above.tag in _INLINE and len(above):
+            above = above[-1]
+            yield above.tail or ""
+        if not isinstance(above.tag, str):
+            element = above
+            continue
+        if above.tag not in _INLINE:
+            return
+        yield above.text or ""
+        element = above

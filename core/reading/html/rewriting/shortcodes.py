@@ -8,7 +8,7 @@ _NAME = "[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*"
 SHORTCODE_SIGN = re.compile(rf"\[/{_NAME}\]|\[{_NAME}\s+[\w-]+=")
 """A closing form, or a name with an attribute. Scripts have names in brackets too, such as `[index]`."""
 _SHORTCODE = re.compile(
-    rf"\[(?P<name>{_NAME})(?P<attributes>(?:\s+[\w-]+=[^\[\]<>]{{0,1000}}?)?)\s*/?\]|\[/(?P<closed>{_NAME})\]"
+    rf"\[(?P<name>{_NAME})(?:(?P<attributes>\s+[\w-]+=[^\[\]<>]{{0,1000}})|\s*/?)\]|\[/(?P<closed>{_NAME})\]"
 )
 """A name in brackets, alone or with attributes, or its closing form: `[row el_class="a"]`, `[/row]`."""
 _QUOTED = re.compile("""=\\s*["'“”„″‘’«»]""")
@@ -35,7 +35,7 @@ def drop_shortcodes(tree: lxml.html.HtmlElement) -> None:
         for match in _SHORTCODE.finditer(text or "") if text and "[" in text else ():
             if match["closed"]:
                 closed.add(match["closed"])
-            elif _QUOTED.search(match["attributes"]):
+            elif match["attributes"] and _QUOTED.search(match["attributes"]):
                 attributed.add(match["name"])
             else:
                 opened.add(match["name"])
