@@ -64,6 +64,8 @@ def write_raised_text(tree: lxml.html.HtmlElement) -> None:
         variable = _has_variable(element)
         if element.tag == "sub":
             written = lowered(text) if _is_index(text, before) else text
+        elif _is_numerator(element, text):
+            written = f" {text}" if before[-1:].isdecimal() else text
         elif _is_note(element, text):
             written = f"[{text}]" if before[-1:].isdecimal() and _NUMBERS.fullmatch(text) else text
         else:
@@ -111,6 +113,18 @@ def _is_index(text: str, before: str) -> bool:
         len(text) <= 8
         and not re.search(r"\s", text)
         and (before[-1:].isalnum() or before[-1:] in tuple(")]′'"))
+    )
+
+
+def _is_numerator(element: lxml.html.HtmlElement, text: str) -> bool:
+    """Whether a superscript is the upper number of a fraction, as in 1 1/2 cups."""
+    lower = element.getnext()
+    return (
+        text.isdecimal()
+        and (element.tail or "").strip() in ("/", "⁄", "∕")
+        and lower is not None
+        and lower.tag == "sub"
+        and (lower.text or "").strip().isdecimal()
     )
 
 
