@@ -216,8 +216,8 @@ function build(root, data, report) {
       badge.classList.toggle('source', used.length > 0);
     });
 
-    const isRanking = Math.max(0, (second - data.ranked_from) / Math.max(data.ranked - data.ranked_from, 0.1));
-    const numbered = Math.floor(own.length * Math.min(isRanking, 1));
+    const rankedShare = Math.max(0, (second - data.ranked_from) / Math.max(data.ranked - data.ranked_from, 0.1));
+    const numbered = Math.floor(own.length * Math.min(rankedShare, 1));
     points.forEach((point, row) => {
       const since = second - data.points[row][2];
       point.setAttribute('class', `point${since < 0 ? ' out' : since < 0.6 && !isOver ? ' new' : ''}`);

@@ -39,14 +39,14 @@ class WithinSites:
         """
         reply = await self._web(self._narrowed(query), knobs)
         fits = site_filter(self._only, self._without)
-        kept = [result for result in reply.results if fits(result.url)]
+        on_sites = [result for result in reply.results if fits(result.url)]
         told = reply.unresponsive_engines or reply.corrections or reply.answers
         only = listed_domains(self._only)
-        if not kept and (reply.results or (only and not told)):
+        if not on_sites and (reply.results or (only and not told)):
             raise SearchFailed(
                 self._nothing(len(reply.results)), hint=ANY_SITE if only else "Exclude fewer sites."
             )
-        ranked = (replace(result, rank=rank) for rank, result in enumerate(kept, 1))
+        ranked = (replace(result, rank=rank) for rank, result in enumerate(on_sites, 1))
         return replace(reply, results=tuple(ranked))
 
     def _narrowed(self, query: str) -> str:

@@ -75,7 +75,7 @@ def application(
 
 
 async def _to_the_document() -> RedirectResponse:
-    """The service has no page of its own; its document says what it can be asked."""
+    """Redirect to the OpenAPI document, because the service has no page of its own."""
     return RedirectResponse("openapi.json")
 
 

@@ -128,7 +128,7 @@ class Service:
         return self.runs.engine.prices.read()
 
     async def unsaved(self, run_id: str) -> str:
-        """Why the run is not stored; empty where it is."""
+        """Return the reason why a run is not stored, or "" if it is."""
         return await asyncio.to_thread(self.runs.unsaved, run_id)
 
     @property

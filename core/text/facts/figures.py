@@ -86,7 +86,7 @@ _HAN = "".join((*_DIGITS, *_TENS, *_MYRIADS))
 _DIGITS_OF_NUMBER = (
     r"\d{1,3}(?:,\d\d)+,\d{3}(?!\d)|\d{1,3}(?:[,.\u00a0\u202f ’']\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?"
 )
-"""Digits with separators of groups: 1,50,000; 1 500; 1.500,5; 1500.5."""
+"""Pattern of a number in digits, with or without separators, such as 1,50,000 or 1 500 or 1.500,5."""
 _NUMBER = re.compile(
     rf"(?P<sign>(?<![\w)\]-])-|\bminus\s|零下)?(?:(?P<before>{_any(_PREFIXES)})\s?(?P<minus>-)?)?(?<![{_LETTER}\d_.])"
     rf"(?P<digits>{_DIGITS_OF_NUMBER})"
