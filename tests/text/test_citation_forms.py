@@ -21,6 +21,8 @@ from tests.stages.test_answer import ScriptedChat, answered
 NUMBERS = range(1, 4)
 
 FORMS = {
+    "superscript after an exclamation": ("Tea!¹ More tea!²", "Tea![1] More tea![2]"),
+    "exclamation": ("Tea![2] Green!", "Tea![2] Green!"),
     "plain": ("Tea cools [1].", "Tea cools [1]."),
     "attached": ("Tea cools[1].", "Tea cools[1]."),
     "row": ("Tea cools [1][2].", "Tea cools [1][2]."),

@@ -76,13 +76,15 @@ _RAISED = r"[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}"
 _CODE = (
     r"^(?:[ \t>]|[-*+][ \t]|\d{1,3}[.)][ \t]){0,12}(?P<fence>`{3,}|~{3,})",
     r"(?<!`)(?P<ticks>`+)(?!`)(?:[^\n]|\n(?![ \t]*\n)){1,2000}?(?<!`)(?P=ticks)(?!`)",
-    r"(?P<definition>^[ \t]{0,3}\[[^\[\]\n]{1,300}\]:[^\n]*)",
+    r"(?P<definition>^[ \t]{0,3}\^?\[[^\[\]\n]{1,300}\]:[^\n]*)",
 )
 """Text without marks: code, and the definitions of links and footnotes."""
 _MARKS = (
     # [1], [1-2], [1, 2], [^1^], [#1], [1†source], [1](address), [Source 1], [citation:1], [Source 1: Title](address)
     rf"(?<![\\!])\^?\[[ \t]?(?:{_LABEL}|#)?{_LIST}[ \t]?(?:[†‡][^\[\]\n]{{0,60}}|(?P<title>[,:：|–—-]){_TITLE})?\]"
     rf"(?:{_TARGET})?",
+    # "Done![1]", which is no image
+    rf"(?<=(?<!\\)!)\[{_LIST}\](?!{_TARGET})",
     # [[1]](address)
     rf"(?<![\\!])\[\[[ \t]?{_LIST}[ \t]?\]\](?:{_TARGET})?",
     # ［1］, 【来源1】, 【1†source】
@@ -110,7 +112,7 @@ _ELSEWHERE = (
     # Links, images, tags and addresses: a number in brackets inside them is no citation.
     rf"!?\[[^\[\]\n]{{0,300}}\]{_TARGET}",
     r"<[A-Za-z/][^<>\n]{0,500}>",
-    r"(?<![A-Za-z])(?:https?|ftp)://(?:[^\s<>\[\]【】]|\[[^\s\[\]]{0,100}\](?=(?:\[\d{0,6}\]){0,4}[\w=/&%?#:]))+",
+    r"(?<![A-Za-z])(?:https?|ftp)://(?:[^\s<>\[\]【】]|\[[^\s\[\]]{0,100}\](?=(?:\[\d{0,6}\]|\([^()\s]{0,300}\)){0,4}[\w=/&%?#:]))+",
 )
 _BEGINNING = re.compile(
     r"[\[［〔〖⟦【(（{<`^$\\!⁰¹²³⁴⁵⁶⁷⁸⁹⁽]|(?<![A-Za-z])[hf](?=t|\Z)|^[ \t>*+\d~-]", re.MULTILINE
