@@ -62,7 +62,7 @@ def test_an_experiment_is_run_from_the_form_and_its_best_setting_used(registry: 
     assert "MiniLM-L6-v2 (built in)" in page
     assert "<b>No other setting</b> is ahead of the defaults: nDCG@10 of documents ." in page
     assert page.count("#pick-setting/") == 2
-    assert "paired randomization, Holm for 1 comparison" in page
+    assert "outlasts Holm&#39;s correction for 1 comparison" in page
     app.button(key="evaluate_use").click().run()
     assert not app.exception
     assert app.button_group(key="knob_rank_strategy").value == Strategy.FUSED
@@ -82,6 +82,33 @@ def test_metric_baseline_and_setting_are_in_the_link(registry: RunRegistry) -> N
     app = opened("evaluate", experiment=name, metric="nonsense", baseline="gone", setting="rank.top_k:99")
     assert not app.exception
     assert app.selectbox(key="evaluate_metric").value == "nDCG@10"
+
+
+def test_columns_and_the_cost_of_results_are_chosen(registry: RunRegistry) -> None:
+    name = registry.service(Experiments).start(data_set(registry), BY_WORDS)
+    ended(registry, name)
+    app = opened("evaluate", experiment=name)
+    assert 'title="Ranking and measuring one question"' in html(app)
+    app.button_group(key="evaluate_cost").set_value("$").run()
+    app.selectbox(key="evaluate_priced_model").select("gpt-4o").run()
+    *_, costs = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    assert costs["layout"]["xaxis"]["title"]["text"] == "US dollars for 1,000 contexts read by gpt-4o"
+    app.session_state["evaluate_columns"] = ["Δ"]
+    app.run()
+    assert not app.exception
+    assert 'title="Ranking and measuring one question"' not in html(app)
+    assert 'title="Difference to the baseline"' in html(app)
+
+
+def test_questions_are_compared_under_the_best_other_setting(registry: RunRegistry) -> None:
+    name = registry.service(Experiments).start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}})
+    ended(registry, name)
+    app = opened("evaluate", experiment=name, part="questions")
+    assert not app.exception
+    assert "#pick-question/" in html(app)
+    app.button(key="evaluate_add_questions").click().run()
+    assert (app.query_params["view"], app.query_params["part"]) == ("labels", "drafts")
+    assert "Test questions from your own passages" in html(app)
 
 
 def test_an_experiment_is_named_with_a_note(registry: RunRegistry) -> None:

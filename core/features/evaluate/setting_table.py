@@ -88,7 +88,7 @@ class KnobEffect:
     This is the main effect of an analysis of variance (Fisher 1925).
     """
     values: tuple[tuple[Any, Interval], ...]
-    """Each value with the mean of its settings, and the interval over the questions."""
+    """Each value with the mean of its settings, and the interval over the questions. Numbers are in order."""
 
 
 @lru_cache(maxsize=64)
@@ -167,6 +167,8 @@ def knob_effects(results: Results, metric: str) -> tuple[KnobEffect, ...]:
             rows.setdefault(values[path], []).append(row)
         if len(rows) < 2:
             continue
+        if all(isinstance(value, int | float) for value in rows):
+            rows = dict(sorted(rows.items()))
         between = sum(len(some) * float(means[some].mean() - means.mean()) ** 2 for some in rows.values())
         effects.append(
             KnobEffect(

@@ -1,14 +1,17 @@
 """Charts of an experiment: a metric by knob, and by cost."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from core.config.knob_changes import knob_values
 from core.config.knobs import Knobs
+from core.config.prices import Price
 from core.features.evaluate.setting_table import KnobEffect, SettingRow, SettingTable
 from core.features.evaluate.sweep import column, value_text, words
+from core.model import Usage
 from core.text.display import metric_text
 from core.text.sanitize import one_line
 from pages.parts import markup
@@ -65,32 +68,54 @@ def effects_chart(effects: Sequence[KnobEffect], metric: str, *, dark: bool) -> 
             col=place % 2 + 1,
         )
     dress(figure, dark, f"effects {metric}")
-    figure.update_layout(height=60 + 135 * rows, margin={"l": 4, "r": 4, "t": 24, "b": 4}, dragmode=False)
+    figure.update_layout(height=34 + 122 * rows, margin={"l": 4, "r": 4, "t": 24, "b": 4}, dragmode=False)
     figure.update_annotations(font_size=11)
     figure.update_xaxes(type="category", showgrid=False, fixedrange=True)
     return figure.update_yaxes(gridcolor=GRID[dark], automargin=True, fixedrange=True, nticks=4)
 
 
-COSTS: Mapping[str, Callable[[SettingRow], float | None]] = {
-    "tokens": lambda row: row.tokens and row.tokens[0],
-    "ms": lambda row: 1000 * row.seconds[0],
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingCost:
+    """What a setting costs: the least of the settings that share a row."""
+
+    title: str
+    """The title of the axis."""
+    unit: str
+    of: Callable[[SettingRow], float | None]
+
+
+COSTS = {
+    "tokens": SettingCost(
+        title="tokens of context", unit="tokens", of=lambda row: row.tokens and row.tokens[0]
+    ),
+    "ms": SettingCost(
+        title="milliseconds of ranking a question", unit="ms", of=lambda row: 1000 * row.seconds[0]
+    ),
 }
-"""The cost of a row: the least of its settings.
-
-It is in context tokens, or milliseconds of ranking a question.
-"""
-COST_TITLES = {"tokens": "tokens of context", "ms": "milliseconds of ranking a question"}
+"""The costs that were measured."""
 
 
-def cost_chart(settings: SettingTable, cost: str, *, dark: bool) -> go.Figure:
-    """Return a chart of the metric by one of `COSTS`.
+def dollars(price: Price) -> SettingCost:
+    """Return the cost in US dollars of the contexts that a model reads for 1,000 questions."""
+
+    def of(row: SettingRow) -> float | None:
+        if row.tokens is None:
+            return None
+        read = Usage(prompt_tokens=round(1000 * row.tokens[0]), total_tokens=round(1000 * row.tokens[0]))
+        return price.of(read).dollars
+
+    return SettingCost(title=f"US dollars for 1,000 contexts read by {price.model}", unit="dollars", of=of)
+
+
+def cost_chart(settings: SettingTable, cost: SettingCost, *, dark: bool) -> go.Figure:
+    """Return a chart of the metric by a cost.
 
     The rows on the Pareto front are joined, the baseline is a diamond. A click on a point reports
     `setting/<name>`.
     """
     figure = go.Figure()
-    rows = [(row, known) for row in settings.rows if (known := COSTS[cost](row)) is not None]
-    on_front = settings.pareto_front(COSTS[cost])
+    rows = [(row, known) for row in settings.rows if (known := cost.of(row)) is not None]
+    on_front = settings.pareto_front(cost.of)
     front = sorted(((row, known) for row, known in rows if row.name in on_front), key=lambda pair: pair[1])
     others = [(row, known) for row, known in rows if row.name not in on_front and row.test is not None]
     baseline = [(row, known) for row, known in rows if row.test is None]
@@ -111,10 +136,10 @@ def cost_chart(settings: SettingTable, cost: str, *, dark: bool) -> go.Figure:
                 f"{markup.html(one_line(words(row.name), 80))}<br>{metric_text(row.mean.mean)}"
                 for row, _ in some
             ],
-            hovertemplate=f"%{{text}} for %{{x:,.3~g}} {cost}<extra></extra>",
+            hovertemplate=f"%{{text}} for %{{x:,.3~g}} {cost.unit}<extra></extra>",
             showlegend=bool(some),
         )
-    dress(figure, dark, f"cost {settings.metric} {cost}")
-    figure.update_layout(height=260, margin={"l": 4, "r": 4, "t": 30, "b": 30}, dragmode=False)
-    figure.update_xaxes(title=COST_TITLES[cost], gridcolor=GRID[dark], fixedrange=True)
+    dress(figure, dark, f"cost {settings.metric} {cost.title}")
+    figure.update_layout(height=230, margin={"l": 4, "r": 4, "t": 24, "b": 26}, dragmode=False)
+    figure.update_xaxes(title=markup.html(one_line(cost.title, 80)), gridcolor=GRID[dark], fixedrange=True)
     return figure.update_yaxes(gridcolor=GRID[dark], automargin=True, fixedrange=True, nticks=5)

@@ -29,13 +29,13 @@ from pages.parts.evaluate import (
     question_detail,
     question_list,
 )
-from pages.parts.evaluate.settings_table import interval_bar, settings_table
+from pages.parts.evaluate.settings_table import FIGURES, interval_bar, settings_table
 from pages.parts.sidebar import controls
 
 ROWS, MORE_ROWS = 16, 200
 """Rows of the table at first, and after a click on more."""
-SETTING = "evaluate_setting"
-"""Session key of the open setting."""
+SETTING, COLUMNS = "evaluate_setting", "evaluate_columns"
+"""Session keys: the open setting, and the columns of figures that were chosen."""
 PARTS = {"settings": "Settings", "knobs": "Knobs", "questions": "Questions"}
 """Parts of the results, with their titles."""
 
@@ -57,8 +57,9 @@ def show(experiment: Experiment, results: Results) -> None:
             name: f"{title} {counts[name]:,}" if name in counts else title for name, title in PARTS.items()
         }
         part = address.view_choice(titles, key="evaluate_part", name="part")
+        st.space("stretch")
         metric, baseline = _choices(results, metrics)
-        controls_line = st.container(width="content")
+        menus = st.container(horizontal=True, width="content", gap="small", key="evaluate_menus")
     try:
         settings = setting_table(results, metric, baseline)
         conclusion = part_conclusion(experiment, baseline) or conclude(results, metric, baseline)
@@ -68,15 +69,21 @@ def show(experiment: Experiment, results: Results) -> None:
         return
     chosen = parallel_axes.chosen_settings(results, metric)
     shown = filtered(settings, chosen)
-    with controls_line:
+    with menus:
+        if part != "questions":
+            parallel_axes.filter_menu(results, metric)
+            _columns()
         if conclusion.is_verdict:
             _export(shown, results.data)
     with verdict:
         _conclusion(conclusion)
-    opened, picked = _opened(settings, conclusion), compared_settings.picked(results)
+    opened = _opened(settings, conclusion)
+    if part != "questions":
+        parallel_axes.range_line(results, metric, len(chosen))
+    picked = compared_settings.picked(results)
     if part == "settings":
-        parallel_axes.filter_line(results, metric, len(chosen))
-        left, right = st.columns([2.3, 1], gap="medium")
+        with st.container(key="evaluate_part_settings"):
+            left, right = st.columns([2.3, 1], gap="medium")
         with left:
             _settings(shown, opened, picked, tested=conclusion.is_verdict)
             compared_settings.compared_settings(results, metric, baseline)
@@ -84,19 +91,34 @@ def show(experiment: Experiment, results: Results) -> None:
             _charts(results.of_settings(chosen), shown, tested=conclusion.is_verdict)
     elif part == "knobs":
         parallel_axes.parallel_axes(results, metric, baseline, pick)
-        parallel_axes.filter_line(results, metric, len(chosen))
         _settings(shown, opened, picked, tested=conclusion.is_verdict)
-    elif not conclusion.is_verdict:
-        st.caption("Questions are compared with the baseline when every setting is measured.")
-    elif opened == settings.baseline:
-        st.caption("Open a row under Settings to compare it with the baseline, question by question.")
     else:
-        compared = question_detail.Compared(
-            experiment=experiment.id, results=results, metric=metric, baseline=baseline, setting=opened
-        )
-        with st.container(key="evaluate_part_questions"):
-            question_list.questions(compared)
+        _questions(experiment, results, settings, opened if conclusion.is_verdict else "")
     _failed(results)
+
+
+def _questions(experiment: Experiment, results: Results, settings: SettingTable, opened: str) -> None:
+    """Draw the questions under a setting beside the baseline: under the best one if the baseline is `opened`.
+
+    `opened` is empty before every setting is measured.
+    """
+    if not opened:
+        st.caption("Questions are compared with the baseline when every setting is measured.")
+        return
+    if len(settings.rows) == 1:
+        st.caption("No setting differs from the baseline for any question.")
+        return
+    if opened == settings.baseline:
+        opened = settings.rows[1].name
+    compared = question_detail.Compared(
+        experiment=experiment.id,
+        results=results,
+        metric=settings.metric,
+        baseline=settings.baseline,
+        setting=opened,
+    )
+    with st.container(key="evaluate_part_questions"):
+        question_list.questions(compared)
 
 
 def pick(name: str) -> None:
@@ -119,7 +141,7 @@ def _choices(results: Results, metrics: list[str]) -> tuple[str, str]:
         help=f"{HELP.get(st.session_state['evaluate_metric'], '')} Mean over the questions that have an answer in the data set; 1 is best.",
         on_change=address.keep_choice,
         args=("metric", "evaluate_metric"),
-        width=190,
+        width=260,
     )
     baseline = st.selectbox(
         "Baseline",
@@ -129,33 +151,44 @@ def _choices(results: Results, metrics: list[str]) -> tuple[str, str]:
         help="The setting that others are compared with.",
         on_change=address.keep_choice,
         args=("baseline", "evaluate_baseline"),
-        width=320,
+        width=260,
     )
     return metric, baseline
 
 
 def _conclusion(conclusion: Conclusion) -> None:
     """Draw the conclusion, its evidence and its actions."""
-    left, right = st.columns([1.5, 1], gap="medium", vertical_alignment="center")
+    left, middle, right = st.columns([1.7, 1.1, 0.6], gap="medium", vertical_alignment="center")
     with left:
         subject = f"{conclusion.subject[:1].upper()}{conclusion.subject[1:]}"
         before, marked, after = conclusion.predicate.partition("not confirmed")
         markup.show(
             p(".oq-conclusion")[b[subject], " ", before, marked and u[marked], after], _advice(conclusion)
         )
-        if conclusion.is_verdict:
-            widgets.button(
-                "Use these settings",
-                "tune",
-                _use,
-                conclusion.setting,
-                key="evaluate_use",
-                type="primary",
-                help="Sets the controls of the Research page.",
-            )
-    with right:
+    with middle:
         if conclusion.whole:
             markup.show(_evidence(conclusion, conclusion.whole))
+    if not conclusion.is_verdict:
+        return
+    with right:
+        widgets.button(
+            "Use these settings",
+            "tune",
+            _use,
+            conclusion.setting,
+            key="evaluate_use",
+            type="primary",
+            help="Sets the controls of the Research page.",
+            width="stretch",
+        )
+        widgets.button(
+            "Add questions",
+            "add",
+            _add_questions,
+            key="evaluate_add_questions",
+            help="Drafts questions from your passages, or labels passages of questions that you asked.",
+            width="stretch",
+        )
 
 
 def _advice(conclusion: Conclusion) -> Node:
@@ -229,24 +262,24 @@ def _opened(settings: SettingTable, conclusion: Conclusion) -> str:
 
 
 def _settings(settings: SettingTable, opened: str, picked: Collection[str], *, tested: bool) -> None:
-    note = "best first; bars are the 95 % interval of the difference to the baseline, "
-    note += (
-        "a filled dot outlasts the correction"
-        if tested
-        else "p and the correction come with the last setting"
-    )
+    note = "best first; bar: 95 % interval of the difference to the baseline"
     markup.show(markup.kicker("Settings", note))
     most = MORE_ROWS if st.session_state.get("evaluate_all_rows") else ROWS
     with st.container(key="evaluate_settings"):
-        markup.show(settings_table(settings, opened, most, picked, tested=tested))
+        columns = st.session_state.get(COLUMNS)
+        markup.show(settings_table(settings, opened, most, picked, tested=tested, columns=columns))
     shown, total = min(most + 1, len(settings.rows)), len(settings.rows)
     fixed = ", ".join(f"{column(path)} {value_text(value)}" for path, value in settings.fixed.items())
     markup.show(
         div(".oq-notes")[
             span[f"{shown:,} of {pluralize(total, 'row')}; a = b: same result for every question"],
             bool(fixed) and span[f"the same in all: {fixed}"],
-            tested
-            and span[f"p: paired randomization, Holm for {pluralize(settings.comparisons, 'comparison')}"],
+            span[
+                f"filled: outlasts Holm's correction for {pluralize(settings.comparisons, 'comparison')}; "
+                "p: paired randomization"
+                if tested
+                else "p and the correction come with the last setting"
+            ],
         ]
     )
     if total > ROWS + 1:
@@ -256,21 +289,63 @@ def _settings(settings: SettingTable, opened: str, picked: Collection[str], *, t
 def _charts(results: Results, settings: SettingTable, *, tested: bool) -> None:
     dark = page_frame.dark()
     if tested and (effects := knob_effects(results, settings.metric)):
-        note = f"{with_unit(settings.metric)}, mean over the other knobs, 95 %; share of the spread"
+        note = "mean over the other knobs, 95 %; share of the spread"
         markup.show(markup.kicker("Each knob", note))
         widgets.chart(
             experiment_charts.effects_chart(effects, settings.metric, dark=dark),
             key="evaluate_effects",
             alt=f"{settings.metric} by the values of each knob",
         )
-    markup.show(markup.kicker("Quality for its cost", "no other setting reaches as much for less"))
-    cost = widgets.choice("Cost", list(experiment_charts.COSTS), key="evaluate_cost", default="tokens")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evaluate_cost_line"):
+        markup.show(markup.kicker("Quality for its cost"))
+        st.space("stretch")
+        cost = _cost()
     with st.container(key="clickable_costs"):
         widgets.chart(
             experiment_charts.cost_chart(settings, cost, dark=dark),
             key="evaluate_costs",
-            alt=f"{settings.metric} against {experiment_charts.COST_TITLES[cost]}, with the Pareto front",
+            alt=f"{settings.metric} against {cost.title}, with the Pareto front",
         )
+
+
+def _cost() -> experiment_charts.SettingCost:
+    """Draw the choice of the cost, and return it. Dollars are those of a model of the price table."""
+    measured, prices = experiment_charts.COSTS, runtime.prices()
+    names = [*measured, *(["$"] if prices.rows else [])]
+    name = widgets.choice("Cost", names, key="evaluate_cost", default="tokens")
+    if name in measured:
+        return measured[name]
+    price = st.selectbox(
+        "Model",
+        prices.rows,
+        key="evaluate_priced_model",
+        format_func=lambda row: row.model,
+        help=f"{prices.dated}, on the System page.",
+        label_visibility="collapsed",
+        width=190,
+    )
+    return experiment_charts.dollars(price)
+
+
+def _columns() -> None:
+    """Draw the menu of the table's columns of figures. Without a choice the table decides by its width."""
+    menu = st.popover("Columns", icon=":material/visibility:", key="evaluate_columns_menu", on_change="rerun")
+    if menu.open:
+        with menu:
+            st.pills(
+                "Columns",
+                list(FIGURES),
+                default=list(FIGURES),
+                selection_mode="multi",
+                key=COLUMNS,
+                persist_state="session",
+                label_visibility="collapsed",
+            )
+
+
+def _add_questions() -> None:
+    """Go to the view where questions are drafted and passages are labelled."""
+    st.query_params.from_dict({"view": "labels", "part": "drafts"})
 
 
 def _use(setting: str) -> None:

@@ -42,13 +42,14 @@ def chosen_settings(results: Results, metric: str) -> tuple[str, ...]:
     return matching(results, known, read_ranges(st.query_params.get_all(FILTER), known))
 
 
-def filter_line(results: Results, metric: str, chosen: int) -> None:
-    """Draw the ranges of the address, and a menu to change them. `chosen` is the number of settings left."""
+def range_line(results: Results, metric: str, chosen: int) -> None:
+    """Draw the ranges of the address, if any. `chosen` is the number of settings left."""
     known = axes(results, metric)
     ranges = read_ranges(st.query_params.get_all(FILTER), known)
+    if not ranges:
+        return
     by_name = {axis.name: axis for axis in known}
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evaluate_filters"):
-        _menu(known, ranges)
         for some in ranges:
             widgets.button(
                 range_text(some, by_name[some.axis]),
@@ -60,15 +61,16 @@ def filter_line(results: Results, metric: str, chosen: int) -> None:
                 key=f"evaluate_unfilter_{some.axis}",
                 help="Take this range away",
             )
-        if ranges:
-            st.markdown(
-                f":small[**{chosen:,}** of {pluralize(len(results.results), 'setting')}]",
-                width="content",
-            )
-            widgets.button("Clear", "filter_alt_off", _clear, key="evaluate_clear_filters", type="tertiary")
+        st.markdown(
+            f":small[**{chosen:,}** of {pluralize(len(results.results), 'setting')}]", width="content"
+        )
+        widgets.button("Clear", "filter_alt_off", _clear, key="evaluate_clear_filters", type="tertiary")
 
 
-def _menu(known: Sequence[Axis], ranges: Sequence[Range]) -> None:
+def filter_menu(results: Results, metric: str) -> None:
+    """Draw the menu of ranges. Closed, it is not sent."""
+    known = axes(results, metric)
+    ranges = read_ranges(st.query_params.get_all(FILTER), known)
     menu = st.popover("Filter", icon=":material/filter_alt:", key="evaluate_filter", on_change="rerun")
     if not menu.open:
         return

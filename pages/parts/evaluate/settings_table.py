@@ -21,15 +21,31 @@ from pages.parts import markup
 TICKS = 4
 """The most figures on the axis of the intervals."""
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+FIGURES = {
+    "Δ": "Difference to the baseline",
+    "p": "Paired randomization test, Holm's correction",
+    "tokens": "Mean tokens of the context, estimated",
+    "ms": "Ranking and measuring one question",
+}
+"""The columns of figures after the interval, with their explanations."""
+COSTS = ("tokens", "ms")
+"""The columns that a narrow table leaves out, unless somebody chose columns."""
 
 
 def settings_table(
-    settings: SettingTable, opened: str, most: int, picked: Collection[str] = (), *, tested: bool = True
+    settings: SettingTable,
+    opened: str,
+    most: int,
+    picked: Collection[str] = (),
+    *,
+    tested: bool = True,
+    columns: Collection[str] | None = None,
 ) -> Element:
     """Return a table of the baseline and the best `most` other rows.
 
     The first knob of each row is a link that opens it, after a box that picks it for a comparison. `opened`
     and `picked` are names of settings. Rows that are not `tested` have neither a p-value nor a filled dot.
+    `columns` are the chosen columns of `FIGURES`. With None the table has all that fit into its width.
     """
     rows = settings.rows[: most + 1]
     base = settings.rows[0].mean.mean
@@ -53,14 +69,18 @@ def settings_table(
         *(("experiment",) if several else ()),
         th(".n.strong", scope="col")[with_unit(settings.metric)],
         th(".plot", scope="col", aria_label="interval of the difference")[scale],
-        th(".n", scope="col", title="Difference to the baseline")["Δ"],
-        th(".n", scope="col", title="Paired randomization test, Holm's correction")[
-            "p" if tested else "p, at the end"
-        ],
-        th(".n", scope="col", title="Mean tokens of the context, estimated")["tokens"],
-        th(".n", scope="col", title="Ranking and measuring one question")["ms"],
+        (
+            th(class_=_figure_class(name, columns), scope="col", title=title)[
+                "p, at the end" if name == "p" and not tested else name
+            ]
+            for name, title in FIGURES.items()
+            if columns is None or name in columns
+        ),
     )
-    drawn = (_row(row, settings, (opened, *picked), defaults, place, tested=tested) for row in rows)
+    drawn = (
+        _row(row, settings, (opened, *picked), defaults, place, tested=tested, columns=columns)
+        for row in rows
+    )
     return markup.data_table("Settings, best first", head, drawn, style=f"--base:{place(0.0)}")
 
 
@@ -72,6 +92,7 @@ def _row(
     place: Callable[[float], str],
     *,
     tested: bool,
+    columns: Collection[str] | None,
 ) -> Element:
     cells: list[Node] = [_knob(path, row.values[path], defaults[path]) for path in settings.varied] or [
         words(row.name)
@@ -92,17 +113,28 @@ def _row(
         td(".plot")[
             i(".diamond") if row.test is None else interval_bar(place, row.test.difference, sure=is_sure)
         ],
-        td(".n")[
-            span(".oq-tag.base")["baseline"]
-            if row.test is None
-            else metric_text(row.test.difference.mean, signed=True)
-        ],
-        td(class_=["n", {"sure": is_sure}])[
-            "" if row.test is None or not tested else p_number(row.test.p_value)
-        ],
-        td(".n")[_range(row.tokens, 1)],
-        td(".n")[_range(row.seconds, 1000)],
+        (
+            td(class_=[_figure_class(name, columns), {"sure": name == "p" and is_sure}])[figure]
+            for name, figure in _figures(row, tested=tested).items()
+            if columns is None or name in columns
+        ),
     ]
+
+
+def _figures(row: SettingRow, *, tested: bool) -> dict[str, Node]:
+    """Return the row's cells of `FIGURES`."""
+    return {
+        "Δ": span(".oq-tag.base")["baseline"]
+        if row.test is None
+        else metric_text(row.test.difference.mean, signed=True),
+        "p": "" if row.test is None or not tested else p_number(row.test.p_value),
+        "tokens": _range(row.tokens, 1),
+        "ms": _range(row.seconds, 1000),
+    }
+
+
+def _figure_class(name: str, columns: Collection[str] | None) -> str:
+    return "n cost" if columns is None and name in COSTS else "n"
 
 
 def pick_box(kind: str, name: str, picked: bool, label: str) -> Element:
