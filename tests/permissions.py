@@ -41,6 +41,7 @@ ON_SCREEN = [
     "reset_stopped",
     "as_it_was",
     "evaluate_use",
+    "evaluate_add_questions",
     "evaluate_*_question",
     "evaluate_unfilter_*",
     "evaluate_clear_filters",
@@ -89,6 +90,17 @@ ENDPOINTS: dict[Action, tuple[str, ...]] = {
     Action.LIST_RUNS: ("GET /runs",),
     Action.SHARE_RUN: ("GET /runs/{id}/links", "POST /runs/{id}/links", "DELETE /runs/{id}/links/{link}"),
     Action.CHANGE_RUN: ("POST /runs/{id}/plan", "POST /runs/{id}/stop", "POST /runs/{id}/resume", "POST /runs/{id}/quote", "DELETE /runs/{id}"),
+    Action.READ_LIBRARY: (
+        "GET /collections", "GET /collections/{name}", "POST /collections/{name}/search",
+        "GET /collections/{name}/documents", "GET /collections/{name}/documents/{document}",
+        "GET /collections/{name}/documents/{digest}/file", "GET /ingests", "GET /ingests/{id}",
+        "GET /ingests/{id}/events", "POST /v1/embeddings",
+    ),
+    Action.CHANGE_LIBRARY: (
+        "PUT /collections/{name}", "DELETE /collections/{name}", "POST /collections/{name}/reembed",
+        "PUT /collections/{name}/files/{file}", "POST /collections/{name}/documents",
+        "DELETE /collections/{name}/documents/{document}", "POST /ingests/{id}/stop", "POST /ingests/resume",
+    ),
     Action.NAME_SERVERS: ("POST /connect",),
     Action.USE_SESSION: (
         "POST /connect", "DELETE /connect", "GET /session", "DELETE /session", "GET /session/files",

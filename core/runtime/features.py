@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
+    from fastapi import FastAPI
     from starlette.routing import BaseRoute
 
     from core.config.access import Access
@@ -32,6 +33,7 @@ FEATURES = (
     "evaluate",
     "library",
     "api",
+    "library_api",
     "notebook",
 )
 """The folders of the features, in the order of their commands in the help. Without its folder and its line here, the
@@ -100,6 +102,8 @@ class Feature:
 
     The first call of the second one opens files, which takes a second.
     """
+    extend_api: Callable[[FastAPI], object] | None = None
+    """Adds paths to the HTTP API, which authorizes their callers and limits their bodies."""
     page: Page | None = None
 
 

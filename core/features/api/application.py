@@ -19,6 +19,7 @@ from core.features.api.middleware.head_requests import HeadRequests
 from core.features.api.openai import routes as openai
 from core.features.api.routes import config, connect, health, history, questions, uploads
 from core.features.api.service import Service
+from core.runtime.features import features
 from core.runtime.hardening import harden
 from core.runtime.registry import RunRegistry
 from core.serving import problems
@@ -70,6 +71,9 @@ def application(
     problems.install(app)
     for part in (questions, history, openai, config, connect, uploads, health):
         app.include_router(part.router)
+    for feature in features():
+        if feature.extend_api:
+            feature.extend_api(app)
     app.add_api_route("/", _to_the_document, include_in_schema=False)
     return app
 
@@ -98,7 +102,10 @@ class _Documented(FastAPI):
 
 
 def _body_limit(scope: Scope, settings: Settings) -> int:
-    if scope["method"] == "PUT" and "/session/files/" in scope["path"]:
+    is_file = "/session/files/" in scope["path"] or (
+        "/collections/" in scope["path"] and "/files/" in scope["path"]
+    )
+    if scope["method"] == "PUT" and is_file:
         return int(settings.file_megabytes * 1e6)
     return CHAT_BODY_LIMIT if scope["path"].endswith("/v1/chat/completions") else BODY_LIMIT
 

@@ -88,6 +88,17 @@ class Catalogue:
             )
             return claimed.rowcount == 1
 
+    def ingest(self, name: str) -> Ingest | None:
+        """Return the ingest of this id, without tasks, or None."""
+        return next(
+            iter(_INGESTS.validate_python(self._read("SELECT * FROM ingests WHERE id = ?", name))), None
+        )
+
+    def ingests(self, collection: str = "") -> tuple[Ingest, ...]:
+        """Return the stored ingests without tasks, latest first, by default those of all collections."""
+        query = "SELECT * FROM ingests WHERE ?1 IN ('', collection) ORDER BY started DESC"
+        return _INGESTS.validate_python(self._read(query, collection))
+
     def unfinished_ingests(self) -> tuple[Ingest, ...]:
         """Return unfinished ingests of all processes, without tasks."""
         return _INGESTS.validate_python(

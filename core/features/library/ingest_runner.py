@@ -129,13 +129,32 @@ class IngestRunner:
             if running.ingest.live and name in ("", running.ingest.collection)
         )
 
+    async def get(self, name: str) -> Ingest | None:
+        """Return the ingest of this id with its tasks, or None. Of another process it is as that stored it."""
+        if running := self.find(name):
+            return running.progress
+        ingest = await asyncio.to_thread(self._catalogue.ingest, name)
+        return ingest and await self._with_tasks(ingest)
+
+    def find(self, name: str) -> RunningIngest | None:
+        """Return this process's running ingest of this id, or None."""
+        return next((running for running in self.running() if running.ingest.id == name), None)
+
+    async def all(self, collection: str = "") -> tuple[Ingest, ...]:
+        """Return the stored ingests with their tasks, latest first. The latest 50 that have ended are kept."""
+        ingests = await asyncio.to_thread(self._catalogue.ingests, collection)
+        return tuple([await self._with_tasks(ingest) for ingest in ingests])
+
+    async def _with_tasks(self, ingest: Ingest) -> Ingest:
+        """Return the ingest with its stored tasks. One that nobody works on is interrupted."""
+        tasks = await asyncio.to_thread(self._catalogue.tasks, ingest.id)
+        if ingest.live and not self._is_active(ingest):
+            ingest = replace(ingest, state=IngestState.INTERRUPTED)
+        return ingest.with_tasks(tasks)
+
     async def unfinished(self) -> tuple[Ingest, ...]:
         """Return ingests whose process has ended, which `resume` continues."""
-        ingests = []
-        for ingest in await self._abandoned():
-            tasks = await asyncio.to_thread(self._catalogue.tasks, ingest.id)
-            ingests.append(replace(ingest.with_tasks(tasks), state=IngestState.INTERRUPTED))
-        return tuple(ingests)
+        return tuple([await self._with_tasks(ingest) for ingest in await self._abandoned()])
 
     async def resume(self, *, access: Access | None = None) -> tuple[RunningIngest, ...]:
         """Resume every ingest whose process has ended. Only one process resumes each.

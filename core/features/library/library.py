@@ -124,6 +124,14 @@ class Library:
         except LibraryFailed as why:
             return why
 
+    async def collection(self, name: str) -> Collection:
+        """Return a collection.
+
+        Raises:
+            CollectionMissing: when there is none of this name.
+        """
+        return await self._collections.about(checked_name(name))
+
     async def create(self, name: str, *, access: Access | None = None) -> Collection:
         """Create an empty collection for the current embedder, unless a fitting one exists.
 

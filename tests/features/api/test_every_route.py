@@ -21,7 +21,15 @@ ROUTES = [
     for path, item in DOCUMENT["paths"].items()
     for method, operation in item.items()
 ]
-ABSENT = {"id": "no-such-run", "link": "no-such-link", "name": "no-such-name", "method": "retrieval"}
+ABSENT = {
+    "id": "no-such-run",
+    "link": "no-such-link",
+    "name": "no-such-name",
+    "method": "retrieval",
+    "document": "no-such-document",
+    "digest": 64 * "0",
+    "file": "no-such-file",
+}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""The document library over HTTP: collections, documents, ingests and embeddings for programs."""

@@ -1,0 +1,160 @@
+"""Values of the replies: collections, documents, ingests and found passages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from core.errors import LibraryFailed
+from core.features.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskState
+from core.features.library.search_ports import shown_text, title_of
+from core.model import Collection, LibraryDocument, Neighbour
+
+
+class CollectionView(BaseModel):
+    """A collection of documents."""
+
+    name: str
+    passages: int = 0
+    dimensions: int = 0
+    """The number of dimensions of its vectors."""
+    distance: str = ""
+    embedder: str = ""
+    """The model of its vectors; empty without passages, and for those of other tools."""
+    problem: str = ""
+    """Why the collection cannot be opened; empty where it can."""
+
+
+def collection_view(name: str, described: Collection | LibraryFailed) -> CollectionView:
+    """Return a collection, or the problem of opening it."""
+    if isinstance(described, LibraryFailed):
+        return CollectionView(name=name, problem=str(described))
+    return CollectionView(
+        name=name,
+        passages=described.passages,
+        dimensions=described.width,
+        distance=described.distance,
+        embedder=described.embedder,
+    )
+
+
+class DocumentView(BaseModel):
+    """A document of a collection."""
+
+    id: str
+    """Names the document in addresses: its SHA-256, or `source:` and the source for those of other tools."""
+    source: str
+    """The name of its file, or the address that it was read from."""
+    title: str
+    url: str
+    media_type: str
+    size: int
+    """Bytes."""
+    pages: int
+    passages: int
+    embedder: str
+    added_at: str
+    """ISO 8601, UTC; empty where another tool added it."""
+    left_out: str
+    """What the file has and was not read; empty where nothing was left out."""
+    stored: bool
+    """Whether `/file` has its bytes."""
+
+
+def document_view(document: LibraryDocument) -> DocumentView:
+    """Return a document as replies have it."""
+    names = DocumentView.model_fields.keys() - {"id"}
+    return DocumentView(id=document.key, **{name: getattr(document, name) for name in names})
+
+
+class TaskView(BaseModel):
+    """A document on its way into a collection."""
+
+    name: str
+    state: TaskState
+    reason: str
+    """Why it failed or was skipped, or what was left out."""
+    document: str
+    """The `id` of the document; empty before its bytes are known."""
+    pages: int
+    passages: int
+
+
+class IngestView(BaseModel):
+    """Documents that are being added to a collection, or were."""
+
+    id: str
+    collection: str
+    action: IngestAction
+    state: IngestState
+    message: str
+    """Why it was interrupted, and what to do."""
+    started: str
+    seconds: float
+    documents: dict[TaskState, int]
+    """The number of documents in each state."""
+    passages: int
+    tasks: list[TaskView]
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a process works on it."""
+        return self.state is IngestState.LIVE
+
+
+def ingest_view(ingest: Ingest) -> IngestView:
+    """Return an ingest as replies have it."""
+    return IngestView(
+        id=ingest.id,
+        collection=ingest.collection,
+        action=ingest.action,
+        state=ingest.state,
+        message=ingest.message,
+        started=ingest.started,
+        seconds=round(ingest.seconds, 3),
+        documents=dict(ingest.counts),
+        passages=ingest.passages,
+        tasks=list(map(_task_view, ingest.tasks)),
+    )
+
+
+def _task_view(task: IngestTask) -> TaskView:
+    names = TaskView.model_fields.keys()
+    return TaskView(**{name: getattr(task, name) for name in names})
+
+
+class FoundPassage(BaseModel):
+    """A passage with its cosine similarity to the words of a search."""
+
+    id: str
+    score: float
+    """The cosine similarity, from -1 to 1."""
+    text: str
+    title: str
+    section: str
+    source: str
+    url: str
+    page: int | None
+    """The page of a paged document, from 1."""
+    document: str
+    """The `id` of its document; empty where another tool did not write it."""
+    metadata: dict[str, Any]
+    """What the vector database stores with the passage."""
+
+
+def found_passage(neighbour: Neighbour) -> FoundPassage:
+    """Return a found passage as replies have it."""
+    passage = neighbour.passage
+    return FoundPassage(
+        id=passage.id,
+        score=neighbour.score,
+        text=shown_text(passage),
+        title=title_of(passage),
+        section=passage.section,
+        source=passage.source,
+        url=passage.url,
+        page=passage.page,
+        document=passage.document,
+        metadata=dict(passage.metadata),
+    )
