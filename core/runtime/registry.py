@@ -247,10 +247,14 @@ class RunRegistry(StoredWork):
         return sum(job.run.live for job in self._jobs.all())
 
     def history(
-        self, limit: int = 100, user: str | None = None, conversation: str | None = None
+        self,
+        limit: int = 100,
+        user: str | None = None,
+        conversation: str | None = None,
+        before: tuple[str, str] | None = None,
     ) -> tuple[RunSummary, ...]:
         """Return stored runs, see `RunStore.history`."""
-        return self.store.history(limit, user, conversation)
+        return self.store.history(limit, user, conversation, before)
 
     def recorded(self, run_id: str, user: str = "") -> RecordedRun | None:
         """Return a run for export, with its events and labels by `user`, or None.

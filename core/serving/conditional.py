@@ -2,9 +2,12 @@
 
 import hashlib
 from collections.abc import Mapping
+from typing import Any
 
 from fastapi import Request, Response
 
+NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "The client has the reply."}}
+"""For the OpenAPI document of a path with `conditional` replies."""
 REVALIDATE = "private, no-cache"
 """The `Cache-Control` of a reply that a client may keep and asks for again."""
 
@@ -26,7 +29,8 @@ def conditional(
         tag: what stands for the bytes, such as a digest; by default their SHA-256.
         headers: more headers of the reply.
     """
-    etag = f'"{tag or hashlib.sha256(body).hexdigest()[:32]}"'
+    # Weak: the same reply is sent with and without compression.
+    etag = f'W/"{tag or hashlib.sha256(body).hexdigest()[:32]}"'
     sent = {"ETag": etag, "Cache-Control": REVALIDATE, **(headers or {})}
     if _matches(request.headers.get("if-none-match", ""), etag):
         return Response(status_code=304, headers=sent)
@@ -34,5 +38,6 @@ def conditional(
 
 
 def _matches(header: str, etag: str) -> bool:
-    """Return whether an `If-None-Match` names the tag. The comparison is weak, as proxies weaken tags."""
-    return header.strip() == "*" or etag in {part.strip().removeprefix("W/") for part in header.split(",")}
+    """Return whether an `If-None-Match` names the tag. The comparison is weak."""
+    named = {part.strip().removeprefix("W/") for part in header.split(",")}
+    return not named.isdisjoint({"*", etag.removeprefix("W/")})

@@ -192,11 +192,16 @@ class RunStore:
         return str(row[0]) if row else ""
 
     def history(
-        self, limit: int, user: str | None = None, conversation: str | None = None
+        self,
+        limit: int,
+        user: str | None = None,
+        conversation: str | None = None,
+        before: tuple[str, str] | None = None,
     ) -> tuple[RunSummary, ...]:
         """Return summaries of stored runs, newest first.
 
-        `user` and `conversation` select the runs of one user and the turns of one conversation.
+        `user` and `conversation` select the runs of one user and the turns of one conversation. `before` is the start
+        and the id of the last run of the page before.
 
         Raises:
             StoreFailed: when the file cannot be read.
@@ -206,7 +211,9 @@ class RunStore:
         self.flush()
         processes = self._database.processes
         with self._reading() as db:
-            rows = db.execute(run_summaries.LIST, (user, limit, conversation)).fetchall()
+            rows = db.execute(
+                run_summaries.LIST, (user, limit, conversation, *(before or (None, None)))
+            ).fetchall()
         return tuple(processes.current(run_summaries.summary(columns), process) for *columns, process in rows)
 
     def tag(self, run_ids: Iterable[str], tag: str, *, remove: bool = False) -> None:

@@ -27,8 +27,9 @@ LIST = """SELECT id, question, started, status, seconds, knobs, pages, passages,
     (SELECT process FROM run_processes WHERE run = id)
     FROM runs WHERE (?1 IS NULL OR id IN (SELECT run FROM run_users WHERE user = ?1))
     AND (?3 IS NULL OR id = ?3 OR conversation = ?3)
-    ORDER BY started DESC LIMIT ?2"""
-"""The latest runs of a user or conversation, or of all.
+    AND (?4 IS NULL OR (started, id) < (?4, ?5))
+    ORDER BY started DESC, id DESC LIMIT ?2"""
+"""The latest runs of a user or conversation, or of all, before a start and an id.
 
 The last column is the process of a live run, and `summary` takes the others.
 """

@@ -5,10 +5,12 @@ import functools
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from operator import attrgetter
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Scope
 
 from core.config.settings import Settings
@@ -32,6 +34,9 @@ log = logging.getLogger(__name__)
 
 BODY_LIMIT = 1_000_000
 """Bytes of a request's body, unless it is a file or a chat."""
+
+COMPRESSED_FROM = 1_000
+"""Bytes of a reply from which on it is compressed. Events are never."""
 
 CHAT_BODY_LIMIT = 20_000_000
 """Bytes of a chat's messages. Clients repeat the images of earlier messages, which are left out here."""
@@ -65,8 +70,10 @@ def application(
         docs_url=None,  # both pages load their scripts from another host
         redoc_url=None,
         lifespan=lifespan,
+        generate_unique_id_function=attrgetter("name"),  # a generated client calls its methods by them
     )
     app.state.service = service
+    app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM, compresslevel=6)
     app.add_middleware(Guard, settings=service.settings, limit=_body_limit)
     problems.install(app)
     for part in (questions, history, openai, config, connect, uploads, health):

@@ -1,8 +1,11 @@
-"""Prometheus metrics: phase durations, run outcomes, failures and tokens."""
+"""Prometheus metrics: phase durations, run outcomes, failures, tokens, the process and its version."""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+import platform
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from core.config.version import __version__
 from core.run import events as e
 from core.run.events import Record
 from core.run.state import Run, RunStatus
@@ -18,6 +21,11 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        ProcessCollector(
+            registry=self.registry
+        )  # process_cpu_seconds_total, process_resident_memory_bytes, ...
+        build = Info("openquery_build", "Version of the server and its Python.", registry=self.registry)
+        build.info({"version": __version__, "python": platform.python_version()})
         self.phases = Histogram(
             "openquery_phase_seconds",
             "Seconds of each phase of a run.",

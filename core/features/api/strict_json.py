@@ -1,10 +1,11 @@
 """Strict JSON bodies (RFC 8259): no NaN or infinity, no lone surrogates, bounded nesting."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import orjson
 from fastapi import Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import (
     BaseModel,
@@ -23,6 +24,7 @@ from core.config.knobs import Knobs
 from core.config.questions import MOST_QUERIES, QUERY_LIMIT, QUESTION_LIMIT
 from core.config.schema import former_names
 from core.model import AnswerFrom
+from core.serving.problems import Fault, Refusal
 from core.text.sanitize import SEEN
 
 _KNOBS = TypeAdapter(Knobs)
@@ -47,16 +49,37 @@ def _integral(value: Any) -> Any:
 
 
 class StrictRoute(APIRoute):
-    """A route whose body is read by orjson, which refuses what Python's own reader lets pass."""
+    """A route that refuses unknown query parameters, and whose body is read by orjson.
+
+    orjson refuses what Python's own reader lets pass.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler of `APIRoute`, given a request that reads its body strictly."""
         handler = super().get_route_handler()
+        known = list(_query_parameters(self.dependant))
+        # Clients of OpenAI's API add some of their own, such as `api-version`.
+        accepts_unknown = self.path.startswith("/v1/")
 
         async def strict(request: Request) -> Response:
+            if not accepts_unknown and (unknown := sorted(set(request.query_params).difference(known))):
+                raise _unknown_parameters(unknown, known)
             return await handler(_StrictRequest(request.scope, request.receive))
 
         return strict
+
+
+def _query_parameters(dependant: Dependant) -> Iterator[str]:
+    """Yield the names of a route's query parameters, and of what it depends on."""
+    yield from (field.alias for field in dependant.query_params)
+    for dependency in dependant.dependencies:
+        yield from _query_parameters(dependency)
+
+
+def _unknown_parameters(unknown: Sequence[str], known: Sequence[str]) -> Refusal:
+    hint = f"There are {', '.join(known)}." if known else "There are none."
+    faults = [Fault(field=name[:100], message="There is no such query parameter.") for name in unknown[:10]]
+    return Refusal(422, "The request has unknown query parameters.", hint, errors=faults)
 
 
 class Strict(BaseModel):

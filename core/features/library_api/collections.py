@@ -15,7 +15,7 @@ from core.features.library_api.views import (
     found_passage,
     ingest_view,
 )
-from core.serving.conditional import conditional
+from core.serving.conditional import NOT_MODIFIED, conditional
 from core.serving.problems import documented
 
 router = APIRouter(route_class=StrictRoute, tags=["library"])
@@ -29,7 +29,9 @@ class CollectionList(BaseModel):
     collections: list[CollectionView]
 
 
-@router.get("/collections", response_model=CollectionList, responses=documented(304, 403, 422, 502, 503))
+@router.get(
+    "/collections", response_model=CollectionList, responses=NOT_MODIFIED | documented(403, 422, 502, 503)
+)
 async def list_collections(request: Request, library: ReadingOf) -> Response:
     """The collections of the library, by name."""
     described = await library.call(library.library.collections())
@@ -38,7 +40,9 @@ async def list_collections(request: Request, library: ReadingOf) -> Response:
 
 
 @router.get(
-    "/collections/{name}", response_model=CollectionView, responses=documented(304, 403, 404, 422, 502, 503)
+    "/collections/{name}",
+    response_model=CollectionView,
+    responses=NOT_MODIFIED | documented(403, 404, 422, 502, 503),
 )
 async def get_collection(name: CollectionName, request: Request, library: ReadingOf) -> Response:
     """One collection."""

@@ -13,7 +13,7 @@ from core.features.library.ingests import Address, IngestSource, Sitemap, Upload
 from core.features.library_api.library_access import ChangingOf, CollectionName, LibraryAccess, ReadingOf
 from core.features.library_api.views import DocumentView, IngestView, document_view, ingest_view
 from core.model import LibraryDocument
-from core.serving.conditional import conditional
+from core.serving.conditional import NOT_MODIFIED, conditional
 from core.serving.problems import Refusal, documented
 
 router = APIRouter(route_class=StrictRoute, tags=["library"])
@@ -57,7 +57,7 @@ class DocumentPage(BaseModel):
 @router.get(
     "/collections/{name}/documents",
     response_model=DocumentPage,
-    responses=documented(304, 403, 404, 422, 502, 503),
+    responses=NOT_MODIFIED | documented(403, 404, 422, 502, 503),
 )
 async def list_documents(
     name: CollectionName,
@@ -124,7 +124,8 @@ async def _added(library: LibraryAccess, name: str, sources: list[IngestSource])
     "/collections/{name}/documents/{digest}/file",
     response_class=Response,
     responses={
-        **documented(304, 403, 404, 422, 502, 503),
+        **NOT_MODIFIED,
+        **documented(403, 404, 422, 502, 503),
         200: {"content": {"application/octet-stream": {}}, "description": "The file."},
     },
 )
@@ -142,7 +143,7 @@ async def get_file(name: CollectionName, digest: Digest, request: Request, libra
 @router.get(
     "/collections/{name}/documents/{document:path}",
     response_model=DocumentView,
-    responses=documented(304, 403, 404, 422, 502, 503),
+    responses=NOT_MODIFIED | documented(403, 404, 422, 502, 503),
 )
 async def get_document(
     name: CollectionName, document: DocumentId, request: Request, library: ReadingOf

@@ -10,14 +10,16 @@ from typing import Annotated
 from urllib.parse import quote
 
 import orjson
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from core.analysis.history import matching_runs
 from core.config.permissions import Action, Caller
 from core.errors import BadInput
 from core.features.api.responses.agent_messages import AgentResponse, agent_response
 from core.features.api.responses.run_view import RunView, run_view
 from core.features.api.responses.whole_run import Conversation, WholeRun
+from core.features.api.run_pages import run_page
 from core.features.api.service import CallerOf, Service, ServiceOf, SessionOf
 from core.features.api.strict_json import Strict, StrictRoute
 from core.features.share.answer_export import export_name
@@ -27,10 +29,13 @@ from core.run.codec import run_to_json
 from core.run.conversation import turns_up_to
 from core.run.run_ids import is_link, refuse_link
 from core.run.state import Run, RunStatus
+from core.serving.conditional import NOT_MODIFIED, conditional
 from core.serving.problems import Refusal, documented
 from core.text.sanitize import json_without_surrogates
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])
+
+JSON, MARKDOWN = "application/json", "text/markdown; charset=utf-8"
 
 RunId = Annotated[str, Path(alias="id", min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 
@@ -58,27 +63,44 @@ class RunLine(BaseModel):
     seconds: float
     elsewhere: bool
     """Under way in another process that uses the same data folder."""
+    conversation: str
+    """The id of the first run of its conversation, or its own."""
+    tags: tuple[str, ...]
 
 
 class RunList(BaseModel):
     """The reply of `GET /runs`."""
 
     runs: list[RunLine]
+    next: str | None
+    """The `cursor` of the next page, or null after the last run."""
 
 
-@router.get("/runs", responses=documented(422, 503))
+@router.get("/runs", responses=documented(404, 422, 503))
 async def list_runs(
-    service: ServiceOf, caller: CallerOf, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    service: ServiceOf,
+    caller: CallerOf,
+    *,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    cursor: Annotated[
+        str, Query(max_length=200, description="`next` of the page before. Other parameters stay.")
+    ] = "",
+    words: Annotated[str, Query(max_length=1000, description="Each of them is in the question.")] = "",
+    status: Annotated[list[RunStatus] | None, Query(max_length=10, description="Any of these.")] = None,
+    tag: Annotated[list[str] | None, Query(max_length=50, description="Any of these.")] = None,
 ) -> RunList:
-    """Stored runs, newest first; on a shared server the caller's own."""
-    lines = await asyncio.to_thread(service.runs.history, limit, caller.owner_to_list)
-    return RunList(runs=[RunLine.model_validate(line) for line in lines])
+    """Stored runs, newest first, by the filters of the History page; on a shared server the caller's own."""
+    page = partial(service.runs.history, user=caller.owner_to_list)
+    wanted = partial(matching_runs, words=words, statuses=status or (), tags=tag or ())
+    lines, cursor = await asyncio.to_thread(run_page, page, wanted, limit, cursor)
+    return RunList(runs=[RunLine.model_validate(line) for line in lines], next=cursor or None)
 
 
 @router.get(
     "/runs/{id}",
     response_model=RunView | AgentResponse | WholeRun | Conversation,
     responses={
+        **NOT_MODIFIED,
         **documented(403, 404, 422, 503),
         200: {
             "content": {"text/markdown": {"schema": {"type": "string"}}},
@@ -87,28 +109,31 @@ async def list_runs(
     },
 )
 async def get_run(
-    run_id: RunId, service: ServiceOf, form: Annotated[Form, Query()] = Form.SHORT
-) -> RunView | AgentResponse | Response:
+    run_id: RunId, request: Request, service: ServiceOf, form: Annotated[Form, Query()] = Form.SHORT
+) -> Response:
     """One run, as it stands. By a read-only link in the forms `short` and `agent` alone."""
     run = await stored_run(service, run_id)
     if form not in (Form.SHORT, Form.AGENT):
         refuse_link(run_id)
+    body, media_type = await _in_form(service, run, form)
+    return conditional(request, body, media_type)
+
+
+async def _in_form(service: Service, run: Run, form: Form) -> tuple[bytes, str]:
+    """Return the run in a form as bytes, and their media type."""
     match form:
         case Form.SHORT:
-            return await _view(service, run)
+            return (await _view(service, run)).model_dump_json().encode(), JSON
         case Form.AGENT:
-            return agent_response(run, await service.unsaved(run_id))
+            return agent_response(run, await service.unsaved(run.id)).model_dump_json().encode(), JSON
         case Form.FULL:
-            return Response(await asyncio.to_thread(run_to_json, run), media_type="application/json")
+            return await asyncio.to_thread(run_to_json, run), JSON
         case Form.CONVERSATION:
             turns = await asyncio.to_thread(turns_up_to, run, service.runs.get)
-            return Response(
-                orjson.dumps(json_without_surrogates(conversation_json(turns))), media_type="application/json"
-            )
+            return orjson.dumps(json_without_surrogates(conversation_json(turns))), JSON
         case Form.CONVERSATION_MARKDOWN:
             turns = await asyncio.to_thread(turns_up_to, run, service.runs.get)
-            text = await asyncio.to_thread(conversation_document, turns)
-            return Response(text, media_type="text/markdown; charset=utf-8")
+            return (await asyncio.to_thread(conversation_document, turns)).encode(), MARKDOWN
 
 
 class Approval(Strict):

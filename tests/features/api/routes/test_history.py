@@ -29,6 +29,50 @@ def test_a_run_is_listed_newest_first_and_found_again(api: Api) -> None:
     assert (run["question"], run["status"]) == (QUESTION, "done")
 
 
+def test_runs_are_listed_in_pages_by_filters(serve: Serve) -> None:
+    api = serve()
+    api.put("/config", json={"value": DEMO}).raise_for_status()
+    runs = [asked(api) for _ in range(3)]
+    api.runs.store.tag(runs[:2], "kept")
+    api.runs.store.flush()
+    first = api.get("/runs", params={"limit": 2}).json()
+    assert [run["id"] for run in first["runs"]] == [runs[2], runs[1]]
+    last = api.get("/runs", params={"limit": 2, "cursor": first["next"]}).json()
+    assert ([run["id"] for run in last["runs"]], last["next"]) == ([runs[0]], None)
+    kept = api.get("/runs", params={"tag": "kept", "limit": 1}).json()
+    assert (kept["runs"][0]["id"], kept["runs"][0]["tags"]) == (runs[1], ["kept"])
+    kept = api.get("/runs", params={"tag": "kept", "limit": 1, "cursor": kept["next"]}).json()
+    assert ([run["id"] for run in kept["runs"]], kept["next"]) == ([runs[0]], None)
+    assert api.get("/runs", params={"words": "OVERLAP chunk", "status": "done"}).json()["runs"]
+    assert api.get("/runs", params={"words": "absent"}).json() == {"runs": [], "next": None}
+    assert api.get("/runs", params={"status": ["failed", "stopped"]}).json()["runs"] == []
+
+
+@pytest.mark.parametrize("cursor", ["nonsense", "WzAsImEiLCJiIl0", "é"])
+def test_a_cursor_of_another_version_is_refused(api: Api, cursor: str) -> None:
+    reply = api.get("/runs", params={"cursor": cursor})
+    assert reply.status_code == 404
+    assert reply.json()["errors"][0]["field"] == "cursor"
+
+
+def test_unknown_query_parameters_are_refused_by_name(api: Api) -> None:
+    reply = api.get("/runs", params={"limit": 1, "offset": 1})
+    assert reply.status_code == 422
+    assert reply.json()["errors"] == [{"field": "offset", "message": "There is no such query parameter."}]
+    assert "cursor" in reply.json()["hint"]
+    assert api.get("/v1/models", params={"api-version": "1"}).status_code == 200
+
+
+@pytest.mark.parametrize("form", ["short", "full"])
+def test_a_run_is_sent_once_and_compressed(api: Api, form: str) -> None:
+    path = f"/runs/{asked(api)}?form={form}"
+    first = api.get(path, headers={"Accept-Encoding": "gzip"})
+    assert first.headers["content-encoding"] == "gzip"
+    assert first.headers["cache-control"] == "private, no-cache"
+    again = api.get(path, headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
 def test_deletion_that_the_store_refuses_is_503_and_the_run_stays(api: Api) -> None:
     run_id = asked(api)
     api.runs.store.flush()

@@ -119,8 +119,36 @@ def test_sessions_and_their_files_are_whose_that_opened_them(shared: Api) -> Non
         assert reply.is_success, (path, reply.text)
 
 
+@pytest.mark.parametrize(
+    ("action", "endpoint"),
+    [
+        (action, endpoint)
+        for action in (Action.READ_LIBRARY, Action.CHANGE_LIBRARY)
+        for endpoint in ENDPOINTS[action]
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_token_reads_the_library_and_does_not_change_it(shared: Api, action: Action, endpoint: str) -> None:
+    method, _, path = endpoint.partition(" ")
+    names = {"name": "mills", "document": "pond", "digest": 64 * "0", "file": "pond.md", "id": "absent"}
+    body = {"query": "pond", "input": "pond"} if method == "POST" and action is Action.READ_LIBRARY else None
+    if path.endswith("/search"):
+        body = {"query": "pond"}
+    if path.endswith("/documents") and method == "POST":
+        body = {"addresses": ["https://mills.example/"]}
+    reply = shared.client.request(method, path.format_map(names), json=body, headers=ANNA)
+    if action is Action.CHANGE_LIBRARY:
+        assert right(Role.TOKEN, action) is Right.NONE
+        assert reply.status_code == 403
+    else:
+        assert right(Role.TOKEN, action) is Right.ALL
+        assert reply.status_code in {200, 404}
+
+
 def test_every_endpoint_is_tried_here() -> None:
     tried = {
+        Action.READ_LIBRARY,
+        Action.CHANGE_LIBRARY,
         Action.ASK,
         Action.SEE_STATE,
         Action.OPEN_RUN,
