@@ -253,8 +253,8 @@ class RankKnobs:
     """The most documents in the context, each a web page or a document of a collection; 0 means no limit."""
     per_cluster: Annotated[
         int, Field(ge=0, le=50, title="Passages per duplicate group"), Control(labels={0: "no limit"})
-    ] = 0
-    """The most passages of a group of near-duplicate pages in the context; 0 means no limit."""
+    ] = 2
+    """A group of near-duplicate pages adds passages of further pages until it has this many in the context; 0 means no limit. Passages of its best page are not limited by it."""
     surroundings: Annotated[
         int,
         Field(ge=0, le=1500, title="Text around a passage (characters)"),

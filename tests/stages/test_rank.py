@@ -260,7 +260,7 @@ def test_pages_with_the_same_text_share_their_places_in_the_context() -> None:
     same = " ".join(f"Report number {n} of the agency about boats." for n in range(9))
     pages = {"p0": page("p0", f"{same} One."), "p1": page("p1", f"{same} Two."), "p2": page("p2", "Other.")}
     clusters = clusters_for(pages, RankKnobs(per_cluster=1))
-    free = rank(QUESTION, index, RankKnobs(), pages)
+    free = rank(QUESTION, index, RankKnobs(per_cluster=0), pages)
     capped = rank(QUESTION, index, RankKnobs(per_cluster=1), pages)
     assert len(free.context) == 3
     assert len(capped.context) == 2
@@ -277,6 +277,23 @@ def test_pages_with_the_same_text_share_their_places_in_the_context() -> None:
     )
     assert [reasons[row] for row in capped.context] == [None, None]
     assert ExclusionReason.CLUSTER_FULL in reasons.values()
+
+
+def test_default_context_has_two_of_three_copies() -> None:
+    index = index_of([f"a river boat {n}" for n in range(3)])
+    same = " ".join(f"Report number {n} of the agency about boats." for n in range(9))
+    pages = {f"p{n}": page(f"p{n}", f"{same} Edition {n}.") for n in range(3)}
+    assert len(rank(QUESTION, index, RankKnobs(), pages).context) == 2
+
+
+@pytest.mark.parametrize("copies", [0, 1])
+def test_no_passage_of_a_group_s_best_page_is_dropped(copies: int) -> None:
+    names = ["p0"] * 5 + ["p1"] * copies
+    index = index_of(["a river boat", *(f"a river {n}" for n in range(4)), *["cloud"] * copies], pages=names)
+    same = " ".join(f"Report number {n} of the agency about boats." for n in range(9))
+    pages = {f"p{n}": page(f"p{n}", f"{same} Edition {n}.") for n in range(1 + copies)}
+    context = rank(QUESTION, index, RankKnobs(per_page=0), pages).context
+    assert [names[row] for row in context] == ["p0"] * 5
 
 
 @given(TEXTS, KNOBS)

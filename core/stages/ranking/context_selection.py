@@ -94,6 +94,8 @@ class ContextBudget:
         self._per_page = per_page
         self._of_page = Counter[str]()
         self._of_cluster = Counter[str | int]()
+        self._first_page: dict[str | int, str] = {}
+        """The page of each cluster's first passage, whose passages repeat nothing."""
         self._documents: set[str] = set()
         self.used = 0
 
@@ -103,7 +105,8 @@ class ContextBudget:
             return ExclusionReason.CUT
         if self._per_page and self._of_page[groups.page] == self._per_page:
             return ExclusionReason.PAGE_FULL
-        if self._knobs.per_cluster and self._of_cluster[groups.cluster] == self._knobs.per_cluster:
+        is_copy = self._first_page.get(groups.cluster, groups.page) != groups.page
+        if is_copy and 0 < self._knobs.per_cluster <= self._of_cluster[groups.cluster]:
             return ExclusionReason.CLUSTER_FULL
         most = self._knobs.max_documents
         if most and groups.document not in self._documents and len(self._documents) == most:
@@ -111,6 +114,7 @@ class ContextBudget:
         self.used += 1
         self._of_page[groups.page] += 1
         self._of_cluster[groups.cluster] += 1
+        self._first_page.setdefault(groups.cluster, groups.page)
         self._documents.add(groups.document)
         return None
 

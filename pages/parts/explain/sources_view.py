@@ -59,7 +59,7 @@ def _duplicate_limit(run: Run, duplicates: DuplicateClusters) -> None:
             format_func=lambda count: f"at most {count}",
         )
     if not duplicates.clusters:
-        st.caption("No page has near-duplicates, so the limit applies to the passages of each page.")
+        st.caption("No page has near-duplicates, so this limit changes nothing.")
     effect = page_frame.cached("duplicate_limit", run, lambda: duplicate_limit(run, int(limit)), limit)
     if effect is None:
         return

@@ -9,16 +9,16 @@ REPORT = " ".join(
 )
 TEXTS = {
     "https://a.example/one": REPORT,
-    "https://b.example/two": f"{REPORT} This was sent to all newspapers.",
+    "https://b.example/two": REPORT.replace("its crew", "its men"),
     "https://c.example/clouds": "Clouds drift over the river in the evening, and a boat goes home.",
 }
 
 
 def test_a_limit_on_one_text_lets_others_in() -> None:
-    run = run_of(TEXTS, size=200, top_k=4, per_page=0)
+    run = run_of(TEXTS, size=200, top_k=2, per_page=1, per_cluster=0)
     limited = duplicate_limit(run, 1)
     assert limited is not None
-    assert (limited.groups_unlimited, limited.most_unlimited) == (1, 4)
+    assert (limited.groups_unlimited, limited.most_unlimited) == (1, 2)
     assert (limited.groups_limited, limited.most_limited) == (2, 1)
     assert sum(change.entered for change in limited.comparison.changes) == 1
     assert limited.limited.knobs.rank.per_cluster == 1

@@ -137,18 +137,20 @@ function unfit({ pages, page, length, cosine, bm25, rules }, knobs, byBm25) {
 
 /** A function that admits a row to the context and returns null, or returns why it does not fit. */
 function contextBudget({ pages, page, rules }, knobs, perPage) {
-  const ofPage = new Map(), ofCluster = new Map(), documents = new Set();
+  const ofPage = new Map(), ofCluster = new Map(), firstPage = new Map(), documents = new Set();
   const count = (counts, key) => counts.get(key) ?? 0;
   let used = 0;
   return row => {
     const key = page[row], { cluster, document: source } = pages[key];
     if (used === knobs.top_k) return rules.reasons.cut;
     if (perPage && count(ofPage, key) === perPage) return rules.reasons.page_full;
-    if (knobs.per_cluster && count(ofCluster, cluster) === knobs.per_cluster) return rules.reasons.cluster_full;
+    const isCopy = (firstPage.get(cluster) ?? key) !== key;
+    if (isCopy && knobs.per_cluster && count(ofCluster, cluster) >= knobs.per_cluster) return rules.reasons.cluster_full;
     if (knobs.max_documents && !documents.has(source) && documents.size === knobs.max_documents) return rules.reasons.documents_full;
     used++;
     ofPage.set(key, count(ofPage, key) + 1);
     ofCluster.set(cluster, count(ofCluster, cluster) + 1);
+    if (!firstPage.has(cluster)) firstPage.set(cluster, key);
     documents.add(source);
     return null;
   };
