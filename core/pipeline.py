@@ -95,7 +95,13 @@ async def research(
 
 
 async def retrieve(
-    question: str, knobs: Knobs, ports: Ports, listen: Listener | None = None, *, queries: Sequence[str] = ()
+    question: str,
+    knobs: Knobs,
+    ports: Ports,
+    listen: Listener | None = None,
+    *,
+    queries: Sequence[str] = (),
+    run_id: str | None = None,
 ) -> Run:
     """Find the sources for a question, and write no answer. The chat model writes queries only, and none where some are given.
 
@@ -103,7 +109,7 @@ async def retrieve(
     """
     question, queries = checked_question(question), checked_queries(queries)
     recorder = Recorder(listen)
-    recorder.emit(_run_started(question, knobs))
+    recorder.emit(_run_started(question, knobs, run_id))
     async with run_outcome(recorder):
         await find_passages(question, knobs, ports, recorder, queries=queries)
         run = recorder.run

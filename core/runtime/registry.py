@@ -107,6 +107,7 @@ class RunRegistry(StoredWork):
         budget: TimeBudget = UNLIMITED,
         turn: Turn | None = None,
         client: ClientRequest | None = None,
+        answered: bool = True,
     ) -> str:
         """Start a run, and return its unguessable id.
 
@@ -121,6 +122,7 @@ class RunRegistry(StoredWork):
             budget: the time after which the run answers from its current sources.
             client: the request data of a chat client.
             turn: the turn of a follow-up question, which may be answered from pages of the earlier run.
+            answered: whether an answer is written. Otherwise the run ends with its sources, see `retrieve`.
 
         Raises:
             BadInput: when the question is empty or too long, or the earlier run is gone.
@@ -147,6 +149,9 @@ class RunRegistry(StoredWork):
             research = partial(research, earlier_runs=self.history(RUNS_IN_ESTIMATE, user or None))
 
         def work(ports: Ports) -> Coroutine[Any, Any, Run]:
+            if not answered:
+                storing = self._storing(ports, job)
+                return pipeline.retrieve(question, knobs, storing, listen, queries=queries, run_id=run_id)
             return research(
                 replace(self._storing(ports, job), answers=answers),
                 listen,

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Iterator, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, MutableMapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 from typing import Annotated, NamedTuple
 
 from fastapi import Depends, Request
 from fastapi.sse import EventSourceResponse
+from starlette.types import Receive
 
 from core.analysis.run_activity import can_quote
 from core.config.access import Access
 from core.config.knobs import Backend, Knobs
 from core.config.questions import QUESTION_LIMIT
 from core.features.api.responses.answers import answer_of, nothing_found
-from core.features.api.service import ServiceOf, SessionOf
+from core.features.api.service import Service, ServiceOf, SessionOf
 from core.features.api.sessions import RunExchange, Session
-from core.model import NO_CLIENT, Answer, AnswerFrom, ClientRequest, Exchange
+from core.model import NO_CLIENT, Answer, AnswerFrom, ClientRequest, Exchange, Turn
 from core.run.events import Record
 from core.run.state import Run, RunStatus
 from core.serving.problems import CLIENT_GONE, Refusal
@@ -116,13 +118,29 @@ class RunStep(NamedTuple):
 
     record: Record | None
     run: Run
+    is_last: bool = False
 
 
 class RunFollower:
     """Runs the questions of one request, and stops a run when its client goes away."""
 
-    def __init__(self, request: Request, service: ServiceOf, session: SessionOf) -> None:
-        self.request, self.service, self.session = request, service, session
+    def __init__(
+        self,
+        service: Service,
+        session: Session,
+        owner: str,
+        disconnected: Callable[[], Awaitable[object]] | None = None,
+    ) -> None:
+        """Follow runs of one caller.
+
+        Args:
+            service: the service that runs them.
+            session: the session of the caller.
+            owner: whose history lists the runs, and whose quotas they count against.
+            disconnected: returns once the client has gone away, or None if whoever closes the steps knows.
+        """
+        self.service, self.session, self.owner = service, session, owner
+        self._disconnected = disconnected or asyncio.Event().wait
 
     async def steps(
         self,
@@ -149,17 +167,10 @@ class RunFollower:
             LimitReached: when a quota of the caller is used up.
             Refusal: when it asks for an answer from pages in hand, and the session has none.
         """
-        loop, steps, runs = asyncio.get_running_loop(), asyncio.Queue[RunStep](), self.service.runs
-
-        def observe(record: Record | None, run: Run) -> None:
-            with contextlib.suppress(RuntimeError):  # the server's loop may end before the run does
-                loop.call_soon_threadsafe(steps.put_nowait, RunStep(record, run))
-
-        owner = self.request.scope["openquery.owner"]
         conversation = (
             Conversation.of_session(self.session)
             if said is None
-            else Conversation.of_messages(said, self.session, owner)
+            else Conversation.of_messages(said, self.session, self.owner)
         )
         standalone, turn = question, None
         client = client if client != NO_CLIENT else None
@@ -174,43 +185,98 @@ class RunFollower:
             raise Refusal(
                 409, "There are no pages in hand.", "Leave answer_from out, so that some are searched."
             )
+        started = self.started(
+            standalone, knobs, queries=queries, answers=answers, budget=budget, turn=turn, client=client
+        )
+        was_asked = is_task
+        async with aclosing(started):
+            async for step in started:
+                run = step.run
+                if not was_asked:
+                    self.session.add_message("user", question, run.id)
+                    was_asked = True
+                if step.is_last and not is_task:
+                    self.session.add_message("assistant", answer_of(run), run.id)
+                    if run.answer:
+                        written = client.message if client and client.message else question
+                        conversation.add(written, run, sent(run))
+                yield step
+
+    async def follow_up(
+        self, run_id: str, question: str, knobs: Knobs | None = None, client: ClientRequest | None = None
+    ) -> AsyncGenerator[RunStep]:
+        """Ask a follow-up of a stored run, and yield the steps of `started`.
+
+        By default the knobs are those of that run.
+
+        Raises:
+            BadInput: when the question cannot be asked, or the run is missing or live.
+            LimitReached: when a quota of the caller is used up.
+        """
+        conversations = self.service.runs.conversations
+        earlier = await asyncio.to_thread(conversations.followed, run_id)
+        drafting = await asyncio.to_thread(conversations.draft, run_id, question, self.access)
+        draft = await asyncio.wrap_future(drafting)
+        started = self.started(draft.question, knobs or earlier.knobs, turn=draft.turn, client=client)
+        async with aclosing(started):
+            async for step in started:
+                yield step
+
+    async def started(
+        self,
+        question: str,
+        knobs: Knobs,
+        *,
+        queries: Sequence[str] = (),
+        answers: MutableMapping[str, Answer] | None = None,
+        budget: TimeBudget = UNLIMITED,
+        turn: Turn | None = None,
+        client: ClientRequest | None = None,
+        answered: bool = True,
+    ) -> AsyncGenerator[RunStep]:
+        """Start a run with the arguments of `RunRegistry.start`, and yield its steps.
+
+        The first step has no event, and the last one has the finished run. Closing this before the end stops the run.
+
+        Raises:
+            BadInput: when the question cannot be asked.
+            LimitReached: when a quota of the caller is used up.
+        """
+        loop, steps, runs = asyncio.get_running_loop(), asyncio.Queue[RunStep](), self.service.runs
+
+        def observe(record: Record | None, run: Run) -> None:
+            with contextlib.suppress(RuntimeError):  # the server's loop may end before the run does
+                loop.call_soon_threadsafe(steps.put_nowait, RunStep(record, run, is_last=record is None))
+
         # Not in a thread: a client that disconnects meanwhile would leave a run without a follower.
         run_id = runs.start(
-            standalone,
+            question,
             knobs,
-            self._access(),
+            self.access,
             queries=queries,
             observer=observe,
-            user=owner,
+            user=self.owner,
             answers=answers,
             budget=budget,
             turn=turn,
             client=client,
+            answered=answered,
         )
         run = Run(
-            id=run_id, question=standalone, knobs=knobs, turn=turn, client=client, status=RunStatus.QUEUED
+            id=run_id, question=question, knobs=knobs, turn=turn, client=client, status=RunStatus.QUEUED
         )
-        ended = False
-        if not is_task:
-            self.session.add_message("user", question, run_id)
+        step = RunStep(None, run)
         try:
-            yield RunStep(None, run)
-            while not ended:
+            yield step
+            while not step.is_last:
                 try:
                     async with asyncio.timeout(KEEP_ALIVE_SECONDS):
                         step = await steps.get()
                 except TimeoutError:
-                    step = RunStep(None, run)
-                else:
-                    run, ended = step.run, step.record is None
-                    if ended and not is_task:
-                        self.session.add_message("assistant", answer_of(run), run_id)
-                        if run.answer:
-                            written = client.message if client and client.message else question
-                            conversation.add(written, run, sent(run))
+                    step = RunStep(None, step.run)
                 yield step
         finally:
-            if not ended:
+            if not step.is_last:
                 # Not awaited: the caller that closes this may itself be cancelled.
                 loop.run_in_executor(None, runs.stop, run_id)
 
@@ -220,7 +286,7 @@ class RunFollower:
         Raises:
             LimitReached: when a quota of the caller is used up.
         """
-        condensing = self.service.runs.conversations.condense(client, knobs, self._access())
+        condensing = self.service.runs.conversations.condense(client, knobs, self.access)
         return await asyncio.wrap_future(condensing)
 
     async def _draft(
@@ -232,15 +298,16 @@ class RunFollower:
             conversation.exchanges,
             question,
             knobs,
-            self._access(),
+            self.access,
             follows=conversation.run,
             budget=budget,
         )
         return await asyncio.wrap_future(drafting)
 
-    def _access(self) -> Access:
+    @property
+    def access(self) -> Access:
         """The servers and keys of the session, and the quotas of the caller."""
-        return replace(self.session.access, quota_subject=self.request.scope["openquery.owner"])
+        return replace(self.session.access, quota_subject=self.owner)
 
     async def finished(self, steps: AsyncGenerator[RunStep]) -> Run:
         """The finished run of the steps.
@@ -261,7 +328,7 @@ class RunFollower:
             Refusal: when it was stopped, also because the client went away.
         """
         work = asyncio.ensure_future(_last_run(steps))
-        disconnected = asyncio.ensure_future(_disconnected(self.request))
+        disconnected = asyncio.ensure_future(self._disconnected())
         try:
             await asyncio.wait({work, disconnected}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
@@ -285,7 +352,13 @@ class RunFollower:
         return await self.service.unsaved(run.id)
 
 
-FollowerOf = Annotated[RunFollower, Depends()]
+def _follower(request: Request, service: ServiceOf, session: SessionOf) -> RunFollower:
+    return RunFollower(
+        service, session, request.scope["openquery.owner"], partial(_disconnected, request.receive)
+    )
+
+
+FollowerOf = Annotated[RunFollower, Depends(_follower)]
 
 
 QUOTE_HINT = "POST /runs/{id}/quote answers with sentences of its sources."
@@ -324,6 +397,6 @@ async def _last_run(steps: AsyncGenerator[RunStep]) -> Run:
     return run
 
 
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
         pass

@@ -168,8 +168,8 @@ Token = Annotated[
 ]
 
 
-async def _session(service: ServiceOf, caller: CallerOf, token: Token = None) -> Session:
-    """The caller's session; the shared one when none is named.
+def session_named(service: Service, caller: Caller, token: str | None) -> Session:
+    """Return the session of a token, or the shared one without a token.
 
     Raises:
         Refusal: when the session that is named is over.
@@ -184,6 +184,10 @@ async def _session(service: ServiceOf, caller: CallerOf, token: Token = None) ->
         )
     caller.require(Action.USE_SESSION, session.owner)
     return session
+
+
+async def _session(service: ServiceOf, caller: CallerOf, token: Token = None) -> Session:
+    return session_named(service, caller, token)
 
 
 SessionOf = Annotated[Session, Depends(_session)]

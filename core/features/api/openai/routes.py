@@ -92,7 +92,7 @@ async def _pieces(
     created, whole = int(time.time()), {"usage": None} if with_usage else {}
     async with aclosing(steps):
         run = None
-        async for record, current_run in steps:
+        async for record, current_run, _ in steps:
             if run is None:
                 yield _data(
                     completion_chunk(current_run, created, {"role": "assistant", "content": ""}, **whole)

@@ -146,7 +146,7 @@ async def _events(steps: AsyncGenerator[RunStep], follower: RunFollower) -> Asyn
     """Server-sent events: each event under its class's name, at last `result` with the run in short."""
     number = 0
     async with aclosing(steps):
-        async for record, run in steps:
+        async for record, run, _ in steps:
             if record is not None:
                 number += 1
                 yield _event(number, record)
