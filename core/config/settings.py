@@ -104,7 +104,7 @@ class Settings(BaseSettings):
     private_mode: Literal["withhold", "refuse"] = _setting("withhold", "OPENQUERY_PRIVATE_MODE")
     """What becomes of a question that would send such text to a hosted model: withhold does without (the model is given the other sources, the local model embeds, nothing is reranked), and says so; refuse refuses it."""
     own_hosts: str = _setting(LOOPBACK, "OPENQUERY_OWN_HOSTS")
-    """Hosts whose models are your own, as names, addresses or host:port, separated by commas; loopback is this machine. Every other host is hosted, and this machine too where loopback is missing, as for a gateway here that forwards to a provider."""
+    """Hosts whose models are your own, as names, addresses or host:port, separated by commas; loopback is this machine. Every other host is hosted, and this machine too where loopback is missing, as for a gateway here that forwards to a provider. mcp stands for the models of MCP clients."""
 
     backend: Backend = _setting(Backend.AUTO, "OPENQUERY_SEARCH_BACKEND")
     """The search backend of questions that do not say one: auto, searxng, ddgs or demo."""

@@ -34,6 +34,7 @@ FEATURES = (
     "library",
     "api",
     "library_api",
+    "mcp",
     "notebook",
 )
 """The folders of the features, in the order of their commands in the help. Without its folder and its line here, the

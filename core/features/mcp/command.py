@@ -1,0 +1,31 @@
+"""`openquery mcp`: the tools over stdin and stdout, for a client that starts this process."""
+
+import argparse
+import asyncio
+
+from mcp.server.stdio import stdio_server
+
+from core.cli.shared_arguments import settings_of
+from core.config.permissions import Caller, Role
+from core.features.api.service import Service
+from core.features.mcp.calls import PAGES, Callers
+from core.features.mcp.server import mcp_server
+from core.runtime.registry import RunRegistry
+
+
+async def serve_stdio(options: argparse.Namespace) -> int:
+    """Serve the tools until the client closes stdin, and return the exit code.
+
+    Raises:
+        BadInput: when the settings are wrong.
+    """
+    settings = settings_of(options)
+    service = Service(lambda: RunRegistry(settings), lambda: settings)
+    operator = Callers(service, lambda _request: (Caller(Role.OPERATOR), service.own, PAGES))
+    server = mcp_server(operator)
+    try:
+        async with stdio_server() as (reader, writer):
+            await server.run(reader, writer, server.create_initialization_options())
+    finally:
+        await asyncio.to_thread(service.close)
+    return 0
