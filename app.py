@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit import runtime
 
 from core.runtime.features import features
-from pages.parts import browser
+from pages.parts import browser, navigation
 from pages.parts.serving import sign_in, streamlit_patches
 
 ROOT = Path(__file__).parent
@@ -22,36 +22,32 @@ def draw() -> None:
         page_title="OpenQuery",
         page_icon=str(ROOT / "static" / "icon.png"),
         layout="wide",
-        initial_sidebar_state="auto",
+        initial_sidebar_state="collapsed",
     )
     st.logo(
         f"/app/static/logo{'-dark' if st.context.theme.type == 'dark' else ''}.svg",
         size="large",
-        icon_image=ROOT / "static" / "icon.png",
     )
-    sign_out = [st.Page(sign_in.sign_out, title="Sign out", icon=":material/logout:", url_path="sign-out")]
-    feature_pages = [
-        st.Page(page.file, title=page.title, icon=f":material/{page.icon}:")
-        for page in (feature.page for feature in features())
-        if page
+    pages = [
+        st.Page("pages/research.py", title="Ask", default=True),
+        st.Page("pages/explain.py", title="Explain"),
+        *(st.Page(page.file, title=page.title) for page in (feature.page for feature in features()) if page),
     ]
+    history = st.Page("pages/runs.py", title="History", icon=":material/history:")
+    more = [
+        st.Page("pages/handbook.py", title="Handbook", icon=":material/menu_book:"),
+        st.Page("pages/system.py", title="System", icon=":material/monitor_heart:"),
+    ]
+    if sign_in.signed_in():
+        more.append(
+            st.Page(sign_in.sign_out, title="Sign out", icon=":material/logout:", url_path="sign-out")
+        )
     admitted = sign_in.admitted()
-    page = st.navigation(
-        [
-            st.Page("pages/research.py", title="Research", icon=":material/travel_explore:", default=True),
-            st.Page("pages/explain.py", title="Explain", icon=":material/troubleshoot:"),
-            st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
-            *feature_pages,
-            st.Page("pages/runs.py", title="History", icon=":material/history:"),
-            st.Page("pages/handbook.py", title="Handbook", icon=":material/menu_book:"),
-            st.Page("pages/system.py", title="System", icon=":material/monitor_heart:"),
-            *(sign_out if sign_in.signed_in() else ()),
-        ],
-        position="top" if admitted else "hidden",
-    )
+    page = st.navigation([*pages, history, *more], position="hidden")
     # After the navigation: a report asks for the page that the browser knows of, which until then is the front page.
     browser.report_width()
     if admitted:
+        navigation.navigation(page, pages, history, more)
         page.run()
     else:
         sign_in.sign_in_page()

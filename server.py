@@ -28,6 +28,7 @@ from core.serving.single_worker import SingleWorker
 from pages.parts import runtime
 from pages.parts.serving import streamlit_patches
 from pages.parts.serving.index_page import IndexPage, PrecompressedScripts, inline_scripts
+from pages.parts.serving.moved_pages import MovedPages
 from pages.parts.serving.upload_limit import UploadLimit
 
 log = logging.getLogger(__name__)
@@ -131,6 +132,7 @@ SERVING: dict[str, Any] = {
         Middleware(HostCheck, hosts=public_hosts),
         Middleware(UploadLimit, limit=room_for_uploads),
         Middleware(PrecompressedScripts),
+        Middleware(MovedPages),
         Middleware(IndexPage),
     ],
 }

@@ -250,6 +250,7 @@ def _filled(browser: Browser, folder: Path) -> None:
         page = opened(browser, WIDE)
         app = App(page, site)
         app.open()
+        app.open_settings()
         for knob, value in LARGE.items():
             group = app.keyed(f"group_{knob.partition('_')[0]}").locator("summary")
             group.click()

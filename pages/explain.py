@@ -1,6 +1,6 @@
 """The Explain page: analyses of a finished run, each with a link. Nothing is fetched again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import streamlit as st
@@ -8,6 +8,7 @@ import streamlit as st
 from core.run.state import Run
 from pages.parts import address, browser, markup, page_frame
 from pages.parts.answers import answer_diff
+from pages.parts.compare import compare_config, compare_view
 from pages.parts.explain import (
     answers_view,
     attribution_view,
@@ -22,10 +23,10 @@ from pages.parts.explain import (
 
 
 @dataclass(frozen=True)
-class View:
-    """A view of a finished run, with its explanation."""
+class Part:
+    """A part of a view, with its explanation."""
 
-    symbol: str
+    title: str
     draw: Callable[[Run], None]
     how_to_read: str
     article: str
@@ -33,25 +34,25 @@ class View:
     needs_texts: str = ""
     """The end of the sentence shown if page texts were left out of the file.
 
-    "" if the view needs no texts.
+    "" if the part needs no texts.
     """
 
 
-VIEWS = {
-    "attrition": View(
-        "filter_alt",
+PARTS = {
+    "attrition": Part(
+        "Attrition",
         attrition_view.view,
         "From top to bottom: the blue part passes to the next step, the red parts are lost; the width is the share of the pages, and below that of the passages.",
         "context-and-passage-order",
     ),
-    "queries": View(
-        "travel_explore",
+    "queries": Part(
+        "Queries",
         queries_view.view,
         "Queries with 0 unique results added nothing.",
         "query-expansion",
     ),
-    "attribution": View(
-        "fact_check",
+    "attribution": Part(
+        "Attribution",
         attribution_view.view,
         "The stronger the colour of a cell, the more similar is the best match in that source; a ring marks a "
         "citation, a dashed one a citation below the threshold. "
@@ -59,66 +60,108 @@ VIEWS = {
         "citations-and-attribution",
         needs_texts="sentences of the answer cannot be compared with their sources",
     ),
-    "scores": View(
-        "bar_chart",
+    "scores": Part(
+        "Scores",
         scores_view.view,
         "Blue: cosines of this question. Grey: cosines of unrelated questions on the same passages.",
         "cosine-similarity",
         needs_texts="the passages have no vectors to compare with unrelated questions",
     ),
-    "map": View(
-        "scatter_plot",
+    "map": Part(
+        "Map",
         map_view.view,
         "Close points are similar; the projection is approximate. Click a point for its nearest neighbours, or use the lasso.",
         "embedding-maps",
         needs_texts="the passages have no vectors to draw",
     ),
-    "sources": View(
-        "copy_all",
+    "sources": Part(
+        "Sources",
         sources_view.view,
         "Near-duplicate pages count as one; leave a page out to see its effect on the ranking.",
         "near-duplicate-detection",
         needs_texts="pages cannot be compared with each other",
     ),
-    "extraction": View(
-        "radiology",
+    "extraction": Part(
+        "Extraction",
         extraction_view.view,
         "Left: the page as fetched. Right: the extracted article; struck through in red is what the extractor left out.",
         "main-text-extraction",
         needs_texts="the extractors cannot be compared on them",
     ),
-    "answers": View(
-        "difference",
+    "answers": Part(
+        "Answers",
         answers_view.view,
         "Two answers of this run side by side, with a diff of their sentences below.",
         "citations-and-attribution",
     ),
+    "what-if": Part(
+        "What if",
+        compare_view.view,
+        "Each line is a passage: a steep line is a large rank change; green entered the context, red left it.",
+        "hybrid-search",
+    ),
 }
+VIEWS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "lost": (":material/filter_alt: Lost", ("attrition", "extraction")),
+    "queries": (":material/travel_explore: Queries", ("queries",)),
+    "evidence": (":material/fact_check: Evidence", ("attribution", "sources")),
+    "ranking": (":material/bar_chart: Ranking", ("scores", "map")),
+    "answers": (":material/difference: Answers", ("answers",)),
+    "what-if": (":material/compare_arrows: What if", ("what-if",)),
+}
+"""The views, each with its symbol, title and parts. The last stands apart: it compares two settings."""
+VIEW_OF = {part: view for view, (_, parts) in VIEWS.items() for part in parts}
 
 
-run = page_frame.chosen_run(
-    "Explain",
-    "Why a run answered as it did: losses, queries, attribution, scores and extraction.",
-    page_frame.EXPLAIN,
-)
-name = address.view_choice({view: f":material/{VIEWS[view].symbol}: {view.capitalize()}" for view in VIEWS})
-shown = VIEWS[name]
-page_frame.how_to_read(shown.how_to_read, shown.article)
-with st.container(key="explain_view"):
-    if shown.needs_texts and run.lacks_texts:
-        markup.show_empty(
-            f"The texts of the pages were left out of the file of this run, so {shown.needs_texts}.",
-            "visibility_off",
-        )
-    else:
-        shown.draw(run)
-browser.chart_clicks(
-    {
-        "flow": attrition_view.pick,
-        "cell": attribution_view.pick,
-        "point": map_view.pick,
-        "left-out": left_out_text.pick,
-        "source": answer_diff.pick,
-    }
-)
-browser.citation_clicks(None)
+def lead_on() -> None:
+    """Rewrite an address that names a part as its view, as addresses of earlier versions do."""
+    part = st.query_params.get("view", "")
+    if part in VIEW_OF and part not in VIEWS:
+        st.query_params.update({"view": VIEW_OF[part], "part": part})
+
+
+def chosen_part() -> Part:
+    """Draw the choice of the view and of its part, and return the chosen part."""
+    lead_on()
+    with st.container(horizontal=True, vertical_alignment="center", key="explain_views"):
+        view = address.view_choice({name: title for name, (title, _) in VIEWS.items()})
+        parts = VIEWS[view][1]
+        if len(parts) == 1:
+            st.query_params.pop("part", None)
+            return PARTS[parts[0]]
+        titles = {name: PARTS[name].title for name in parts}
+        return PARTS[address.view_choice(titles, key=f"part_of_{view}", name="part")]
+
+
+def draw() -> None:
+    """Draw the chosen part of a finished run."""
+    run = page_frame.chosen_run(
+        "Explain",
+        "Why a run answered as it did, and what other settings would have changed.",
+        page_frame.EXPLAIN,
+    )
+    part = chosen_part()
+    if part is not PARTS["what-if"]:
+        compare_config.leave_address()
+    page_frame.how_to_read(part.how_to_read, part.article)
+    with st.container(key="explain_view"):
+        if part.needs_texts and run.lacks_texts:
+            markup.show_empty(
+                f"The texts of the pages were left out of the file of this run, so {part.needs_texts}.",
+                "visibility_off",
+            )
+        else:
+            part.draw(run)
+    browser.chart_clicks(
+        {
+            "flow": attrition_view.pick,
+            "cell": attribution_view.pick,
+            "point": map_view.pick,
+            "left-out": left_out_text.pick,
+            "source": answer_diff.pick,
+        }
+    )
+    browser.citation_clicks(None)
+
+
+draw()

@@ -1,4 +1,4 @@
-"""The Research page: ask, follow every phase, read the cited answer, tune the ranking."""
+"""The Ask page: ask, follow every phase, read the cited answer, tune the ranking."""
 
 from collections.abc import Callable
 

@@ -52,6 +52,7 @@ ON_SCREEN = [
     "plan_arrow_*_*",
     "sign_in_*",
     "my_words",
+    "open_history",
     "cancel_follow_up",
     "open_turn_*",
     "replay_start",

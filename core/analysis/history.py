@@ -1,6 +1,7 @@
-"""The history as a list: filters of runs, and their changed settings."""
+"""The history as a list: filters of runs, their days, and their changed settings."""
 
 from collections.abc import Collection, Iterable
+from datetime import date, datetime, timedelta
 
 from core.analysis.run_usage import RunUsage, run_usage
 from core.config.knob_changes import changes
@@ -8,8 +9,19 @@ from core.config.knobs import Knobs
 from core.config.prices import Prices
 from core.model import ModelUsage, Phase
 from core.run.events import ModelUsed
+from core.run.state import RunStatus
 from core.storage.run_summaries import RunSummary
-from core.text.sanitize import has_words
+from core.text.markdown.safe_markdown import markdown_label
+from core.text.sanitize import has_words, one_line, pluralize
+
+_UNFINISHED = {
+    RunStatus.QUEUED: "queued",
+    RunStatus.RUNNING: "running",
+    RunStatus.PLANNED: "its plan waits for approval",
+    RunStatus.STOPPED: "stopped",
+    RunStatus.FAILED: "failed",
+    RunStatus.INTERRUPTED: "interrupted",
+}
 
 
 def matching_runs(
@@ -59,3 +71,42 @@ def summary_usage(run: RunSummary, prices: Prices) -> RunUsage:
 def are_comparable(runs: Collection[RunSummary]) -> bool:
     """Return whether these are two ended runs with passages."""
     return len(runs) == 2 and all(run.passages and run.status not in ("queued", "running") for run in runs)
+
+
+def day_of(started: datetime | None, today: date) -> str:
+    """Return the heading under which the history lists a run.
+
+    It is the day for today and yesterday, else the month, with the year if it is another.
+    """
+    if started is None:
+        return "Not started"
+    day = started.date()
+    if day >= today - timedelta(days=1):
+        return "Yesterday" if day < today else "Today"
+    return f"{day:%B}" if day.year == today.year else f"{day:%B %Y}"
+
+
+def time_of(started: datetime | None, today: date) -> str:
+    """Return the time of a run below its heading: the hour, or the day of an older run."""
+    if started is None:
+        return ""
+    return f"{started:%H:%M}" if started.date() >= today - timedelta(days=1) else f"{started:%-d %b}"
+
+
+def remarkable(run: RunSummary) -> str:
+    """Return what sets a run apart in the history, in a few words, or ""."""
+    if run.status in _UNFINISHED:
+        return _UNFINISHED[run.status] + (" elsewhere" if run.elsewhere else "")
+    if run.tags:
+        return ", ".join(run.tags)
+    return pluralize(run.turns, "question") if run.turns > 1 else ""
+
+
+def highlighted(question: str, words: str, limit: int) -> str:
+    """Return a question as a Markdown label, with the words that were searched for highlighted."""
+    sought = words.casefold().split()
+    parts = (
+        (markdown_label(part, limit), any(word in part.casefold() for word in sought))
+        for part in one_line(question, limit).split()
+    )
+    return " ".join(f":orange-background[{text}]" if found else text for text, found in parts)

@@ -203,7 +203,7 @@ COMMANDS: Mapping[str, Command] = {
         "list, show or delete the runs of the history",
         add_runs_arguments,
         "List the runs of the history, newest first: those of every page, command and HTTP request. The filters "
-        "are those of the History page.",
+        "are those of the history.",
     ),
     "check": Command(
         "cli.check.check_in_terminal", "report which connections and parts work", add_connections

@@ -5,7 +5,7 @@ import argparse
 from core.cli.shared_arguments import add_connections
 
 MOST_LISTED = 500
-"""The most runs to read, equal to the History page's."""
+"""The most runs to read, equal to the history's."""
 
 
 def add_runs_arguments(runs: argparse.ArgumentParser) -> None:

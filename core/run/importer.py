@@ -54,7 +54,7 @@ LONGEST = 1e9
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _WEB = re.compile(r"https?://[^\s/]", re.IGNORECASE)
-_HINT = "Export it again, with JSON on the History page or GET /runs/{id}?form=full, and leave it as it is."
+_HINT = "Export it again, with JSON in the History or GET /runs/{id}?form=full, and leave it as it is."
 
 
 @dataclass(frozen=True, slots=True)

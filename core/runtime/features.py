@@ -68,13 +68,11 @@ class Mounted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A page of the navigation, which shows it between Compare and History."""
+    """A page of the navigation, which shows it after Explain."""
 
     file: str
     """Its script, such as `pages/evaluate.py`."""
     title: str
-    icon: str
-    """A name of Material Symbols, such as `science`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from pages.parts import runtime
 from pages.parts.browser import component
 
 SETTINGS = "set"
-"""Parameter of the Research page with changed settings, each written `group.name:value`."""
+"""Parameter of the Ask page with changed settings, each written `group.name:value`."""
 MAX_IGNORED = 5
 """The most ignored settings that a message names."""
 

@@ -144,8 +144,8 @@ def _width_limit() -> int | None:
     return None if limit is None else int(limit)
 
 
-def _time_zone() -> tzinfo:
-    """The visitor's time zone."""
+def time_zone() -> tzinfo:
+    """Return the visitor's time zone."""
     try:
         return ZoneInfo(st.context.timezone or "UTC")
     except (KeyError, ValueError):
@@ -154,12 +154,15 @@ def _time_zone() -> tzinfo:
 
 def time_zone_name() -> str:
     """The visitor's time zone, such as Europe/Vienna."""
-    zone = _time_zone()
+    zone = time_zone()
     return zone.key if isinstance(zone, ZoneInfo) else "UTC"
 
 
+def local(started: str) -> datetime | None:
+    """Return a run's start in the visitor's time zone, or None before it."""
+    return datetime.fromisoformat(started).astimezone(time_zone()) if started else None
+
+
 def local_time(started: str) -> str:
-    """Return a run's start in the visitor's time zone."""
-    if started:
-        return f"{datetime.fromisoformat(started).astimezone(_time_zone()):%-d %B %Y, %H:%M}"
-    return "not started"
+    """Return a run's start as text, in the visitor's time zone."""
+    return f"{start:%-d %B %Y, %H:%M}" if (start := local(started)) else "not started"

@@ -1,4 +1,4 @@
-"""Frame of Explain and Compare: the run, headings, tables, and cached work.
+"""Frame of Explain: the run, headings, tables, and cached work.
 
 The work runs on the core's loop.
 """
@@ -21,7 +21,8 @@ from pages.parts.problems import needed, refusal, shown
 T = TypeVar("T")
 
 EXPLAIN = "pages/explain.py"
-COMPARE = "pages/compare.py"
+WHAT_IF = {"view": "what-if"}
+"""Address of the view of Explain that compares two settings."""
 COMPUTE_TIMEOUT = 120.0
 """Seconds that a view waits for the embedder."""
 LATEST_RUNS = 8
@@ -62,7 +63,7 @@ def chosen_run(title: str, lead: str, page: str) -> Run:
         for name in SESSION_KEYS_OF_RUN:
             st.session_state.pop(name, None)
         st.session_state["framed_run"] = run.id
-    head(title, run, page)
+    head(title, run)
     if run.live:
         text = "The run is in progress. This page updates when it has finished."
         waiting(lambda: not _is_live(run.id), "hourglass_empty", text, key="waiting")
@@ -105,19 +106,13 @@ def _filling(run: Run) -> None:
     )
 
 
-def head(title: str, run: Run, page: str) -> None:
-    """Draw a run's heading, with links to its other pages."""
-    other, name, symbol = (
-        (COMPARE, "Compare settings", "compare_arrows")
-        if page == EXPLAIN
-        else (EXPLAIN, "Explain", "troubleshoot")
-    )
+def head(title: str, run: Run) -> None:
+    """Draw a run's heading, with a link to its answer."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_head"):
         markup.show(div(".oq-run-head")[span[title], h1[run.question]])
         st.page_link(
             runtime.RESEARCH, label="Answer", icon=":material/arrow_back:", query_params={"run": run.id}
         )
-        st.page_link(other, label=name, icon=f":material/{symbol}:", query_params={"run": run.id})
 
 
 @shown
@@ -127,7 +122,7 @@ def _latest(page: str) -> None:
         markup.show_empty("No runs yet. Ask a question first.", "history")
         st.page_link(runtime.RESEARCH, label="Ask a question", icon=":material/travel_explore:")
         return
-    markup.show(markup.kicker("Latest runs", "choose one, or ask a new question on the Research page"))
+    markup.show(markup.kicker("Latest runs", "choose one, or ask a new question on the Ask page"))
     with st.container(key="latest_runs", gap="xsmall"):
         for run in runs:
             st.page_link(

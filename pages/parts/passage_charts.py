@@ -42,7 +42,7 @@ TEMPLATE = {
 }
 """The used parts of Plotly's template. The whole template would be sent with each chart."""
 HEIGHT = 164
-"""Pixels of the charts of the Research page."""
+"""Pixels of the charts of the Ask page."""
 MARKERS = {"type": "scatter", "mode": "markers"}
 ACROSS = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1}
 """A line across the whole chart."""

@@ -8,6 +8,7 @@
 // - A list of an answer has the direction of its words, so that its marks stand where its lines begin.
 // - Icons beside words are not read out, and the settings of each side of a comparison are a named group.
 // - The column of boxes in which rows of a table are selected has a heading.
+// - The link of the open page says so, and the button of the sidebar has the name that is seen.
 // - The text of `announcement` is read out when it changes, and not when a page is opened.
 
 const READER = '[class*="st-key-reader_"]';
@@ -19,6 +20,8 @@ const LISTS = ':is(.st-key-answer_body, [class*="st-key-version_body"]) :is(ul, 
 const BOXES = '[data-testid="stDataFrame"] canvas th:empty';
 const ICONS = '[role="img"][aria-label$=" icon"]:not([aria-hidden])';
 const SIDES = '[class*="st-key-panel_"]:not([role])';
+const PAGES = '.st-key-nav > * a';
+const SETTINGS = '[data-testid="stExpandSidebarButton"]:not([aria-label="All settings"])';
 const OPENERS = 'a[href^="#src-"], a[href^="#pick-"]';
 
 const greeted = new WeakSet();  // question boxes that were given the focus
@@ -58,6 +61,12 @@ function complete() {
     side.setAttribute('aria-label', `Side ${/st-key-panel_(\w)/.exec(side.className)[1].toUpperCase()}`);
   });
   all(BOXES).forEach((heading) => { heading.textContent = 'selected'; });
+  all(SETTINGS).forEach((button) => { button.setAttribute('aria-label', 'All settings'); });
+  all(PAGES).forEach((link) => {
+    const open = link.pathname === location.pathname;
+    if (open !== link.hasAttribute('aria-current')) link.toggleAttribute('aria-current', open);
+    if (open && link.getAttribute('aria-current') !== 'page') link.setAttribute('aria-current', 'page');
+  });
 }
 
 function isIdle() {

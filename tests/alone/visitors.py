@@ -1,6 +1,6 @@
 """Browser sessions without a browser: Streamlit's own messages over a real websocket.
 
-A visitor opens the Research page, presses its buttons, follows its timers as Streamlit's client does, and
+A visitor opens the Ask page, presses its buttons, follows its timers as Streamlit's client does, and
 keeps what the page showed. Forty of them cost less than one Chromium.
 """
 

@@ -187,7 +187,7 @@ def visit(chromium: Browser) -> Iterator[Callable[..., App]]:
 
 @pytest.fixture
 def answered(app: App, demo_records: tuple[Record, ...]) -> App:
-    """The Research page on a finished run over the demo library, which belongs to the test."""
+    """The Ask page on a finished run over the demo library, which belongs to the test."""
     app.open(f"/?run={store_copy(app.site.folder, demo_records)}")
     app.finished()
     return app

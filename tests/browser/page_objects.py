@@ -13,12 +13,21 @@ from tests.patience import Patience
 PATIENCE = 60_000
 """Milliseconds: these machines are busy."""
 QUESTION = "How does chunk overlap affect retrieval?"
+EXPLAINED_IN = {
+    "Attrition": "Lost",
+    "Extraction": "Lost",
+    "Attribution": "Evidence",
+    "Sources": "Evidence",
+    "Scores": "Ranking",
+    "Map": "Ranking",
+}
+"""The view of Explain that has a part. The other views are one part."""
 AT_REST = "app.dataset.testScriptState === 'notRunning'"
 
 
 @dataclass
 class App:
-    """The Research page with what a person does on it, and everything that went wrong meanwhile."""
+    """The Ask page with what a person does on it, and everything that went wrong meanwhile."""
 
     page: Page
     site: Site
@@ -160,6 +169,16 @@ class App:
         expect(self.page.get_by_role("tabpanel", name=name)).not_to_be_empty()
         self.at_rest()
 
+    def explain(self, part: str) -> None:
+        """Choose a part of Explain, through its view."""
+        view = EXPLAINED_IN.get(part, part)
+        choices = {"view": view} | ({f"part_of_{view.lower()}": part} if view != part else {})
+        for key, name in choices.items():
+            choice = self.keyed(key).get_by_role("radio", name=name)
+            choice.click()
+            expect(choice).to_be_checked()
+            self.at_rest()
+
     def theme(self, name: str) -> None:
         """Have the system ask for this theme, "light" or "dark", and wait until the page has it.
 
@@ -169,11 +188,25 @@ class App:
         expect(self.page.get_by_test_id("stApp")).to_have_css("color-scheme", name)
         self.at_rest()
 
+    def open_settings(self) -> None:
+        """Open All settings, unless they are open."""
+        sidebar = self.page.get_by_test_id("stSidebar")
+        sidebar.wait_for(state="attached")
+        if sidebar.get_attribute("data-collapsed") != "false":
+            self.page.get_by_test_id("stExpandSidebarButton").click()
+            expect(sidebar).to_have_attribute("data-collapsed", "false")
+
+    def knob(self, name: str) -> Locator:
+        """The control of a knob in the settings, which are opened."""
+        self.open_settings()
+        return self.keyed(f"knob_{name}")
+
     def slider(self, knob: str) -> Locator:
-        return self.keyed(f"knob_{knob}").get_by_role("slider")
+        return self.knob(knob).get_by_role("slider")
 
     @property
     def copy_link(self) -> Locator:
+        self.open_settings()
         return self.keyed("tuned_link").get_by_role("button", name=re.compile("link"))
 
     def shown_run(self) -> str:
@@ -181,11 +214,11 @@ class App:
         return parse_qs(urlsplit(self.page.url).query)["run"][0]
 
     def listed(self, question: str) -> Locator:
-        """The lines of the History page with this question, of those that fit on the screen."""
+        """The lines of the History with this question, of those that fit on the screen."""
         return self.keyed("history_table").locator("tbody tr").filter(has_text=question)
 
     def select_run(self, row: int) -> None:
-        """Tick a line of the History page: row 0 is the newest.
+        """Tick a line of the History: row 0 is the newest.
 
         The actions above the table change with what is ticked, and move it: the next click waits for them.
         """
@@ -203,7 +236,7 @@ class App:
         self.at_rest()
 
     def history_row(self, row: int) -> None:
-        """Click on the text of a line of the History page: row 0 is the newest."""
+        """Click on the text of a line of the History: row 0 is the newest."""
         self._click_in_history(160, row)
 
     def _click_in_history(self, x: int, row: int) -> None:
@@ -258,6 +291,7 @@ class App:
         )
 
     def number_field(self, knob: str) -> Locator:
+        self.open_settings()
         return self.keyed(f"number_knob_{knob}").get_by_role("textbox")
 
     def type_number(self, knob: str, text: str) -> None:
@@ -301,6 +335,7 @@ class App:
         )
 
     def use_demo_library(self) -> None:
+        self.open_settings()
         group = self.keyed("group_search")
         group.locator("summary").click()
         choice = self.keyed("knob_search_backend").get_by_role("radio", name="demo")

@@ -24,7 +24,7 @@ LISTEN = """() => {
 """Keep what a screen reader would read out."""
 
 SIDEBAR = ("[data-testid=stSidebar]",)
-"""The controls of all knobs: half of the Research page."""
+"""The controls of all knobs: half of the Ask page."""
 MAIN = "[data-testid=stMain]"
 
 
@@ -78,6 +78,7 @@ def visit(shared_visit: Visit, web_run: WebRun) -> Visit:
 
 def research_before_a_question(visit: Visit, web_run: WebRun) -> None:
     visit.app.open("/")
+    visit.app.open_settings()
     for group in ("presets", "search", "read", "access"):
         visit.app.keyed(f"group_{group}").locator("summary").click()
     expect(visit.app.field("access_key")).to_be_visible()
@@ -167,7 +168,7 @@ def explain(visit: Visit, web_run: WebRun) -> None:
         "Extraction": ".oq-text.diff",
         "Answers": ".st-key-explain_view .oq-empty",
     }.items():
-        app.keyed("view").get_by_role("radio", name=name).click()
+        app.explain(name)
         expect(app.page.locator(part).first).to_be_visible()
         if name == "Attribution":
             app.page.locator(part).nth(1).click()
@@ -177,12 +178,12 @@ def explain(visit: Visit, web_run: WebRun) -> None:
 
 def compare(visit: Visit, web_run: WebRun) -> None:
     app = visit.app
-    app.open(f"/compare?run={web_run.run}&a=own&b=own")
+    app.open(f"/explain?view=what-if&run={web_run.run}&a=own&b=own")
     expect(app.keyed("bump").locator(".scatterlayer .trace").first).to_be_visible()
     app.keyed("version_body_a").locator("a").first.click()
     expect(app.keyed("reader_source").locator("mark")).to_be_visible()
     visit.look("Compare, two answers")
-    app.open(f"/compare?run={web_run.run}&a=own&b=rank.top_k:2")
+    app.open(f"/explain?view=what-if&run={web_run.run}&a=own&b=rank.top_k:2")
     expect(app.keyed("version_card_b")).to_contain_text("press “Answer both”")
     visit.look_at_part("Compare, two settings", ".st-key-panels", ".st-key-answer_pair")
 

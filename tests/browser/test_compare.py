@@ -1,4 +1,4 @@
-"""The Compare page: answers that stream side by side, with nothing fetched again."""
+"""What if, a view of Explain: answers that stream side by side, with nothing fetched again."""
 
 import re
 
@@ -13,7 +13,7 @@ from tests.services.openai_server import streamed
 def test_both_answers_stream_side_by_side_or_are_stopped(web_app: App, web_run: WebRun) -> None:
     requests = list(web_run.web.requests)
     gates = Gate(), Gate()
-    web_app.open(f"/compare?run={web_run.run}&a=own&b=rank.top_k:2")
+    web_app.open(f"/explain?view=what-if&run={web_run.run}&a=own&b=rank.top_k:2")
     expect(web_app.keyed("version_body_a")).to_contain_text("4711 sacks")
     held = Gate()
     web_run.model.chats.extend(streamed(held, "The pond held the flood [1].") for _ in "ab")

@@ -17,7 +17,7 @@ def test_a_plan_is_edited_approved_and_researched(model_app: App, model: FakeOpe
     model.chats.append(streamed("\n".join((BM25, COSINE, LONG))))
     model_app.open()
     model_app.use_demo_library()
-    model_app.keyed("knob_run_method").get_by_role("radio", name="deep").click()
+    model_app.knob("run_method").get_by_role("radio", name="deep").click()
     expect(model_app.page.get_by_test_id("stSidebar")).to_contain_text("A plan of sub-questions")
     model_app.at_rest()
     model_app.field("question").fill("How should passages be ranked?")

@@ -4,10 +4,10 @@ import re
 from itertools import combinations
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import WebRun
-from tests.browser.page_objects import App
+from tests.browser.page_objects import EXPLAINED_IN, App
 from tests.browser.small_web import DROPPED
 
 VIEWS = {
@@ -22,22 +22,20 @@ VIEWS = {
 }
 
 
-def view(page: Page, name: str) -> Locator:
-    return page.locator(".st-key-view").get_by_role("radio", name=name)
-
-
 def test_every_view_is_two_clicks_from_the_answer(web_app: App, web_run: WebRun) -> None:
     requests = list(web_run.web.requests)
     web_app.open(f"/?run={web_run.run}")
     web_app.finished()
     web_app.keyed("answer_head").get_by_role("link", name="Explain").click()
-    view(web_app.page, "Queries").click()  # the first view is in the address once another was shown
+    web_app.explain("Queries")  # the first view is in the address once another was shown
     expect(web_app.page).to_have_url(re.compile("view=queries"))
     readings = set()
     for name, part in VIEWS.items():
-        view(web_app.page, name).click()
+        web_app.explain(name)
         expect(web_app.page.locator(part).first).to_be_visible()
-        expect(web_app.page).to_have_url(re.compile(rf"run={web_run.run}&view={name.lower()}"))
+        expect(web_app.page).to_have_url(
+            re.compile(rf"run={web_run.run}&view={EXPLAINED_IN.get(name, name).lower()}")
+        )
         readings.add(web_app.own("reading").inner_text())
         if name == "Attribution":
             cell_shows_its_pair(web_app)

@@ -88,7 +88,7 @@ def stays_within_the_window(app: App, run: str) -> None:
             app.page.locator(".oq-matrix, .st-key-explain_view .stAlert").first,
         ),
         "Explain, sources": (f"/explain?run={run}&view=sources", app.own("verdict").first),
-        "Compare": (f"/compare?run={run}&a=own&b=own", app.own("figures")),
+        "Compare": (f"/explain?view=what-if&run={run}&a=own&b=own", app.own("figures")),
         "Evaluate": ("/evaluate?view=new", app.keyed("new_experiment")),
         "History": ("/runs", app.keyed("history_words")),
     }

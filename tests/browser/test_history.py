@@ -1,4 +1,4 @@
-"""The address: the browser's history, links with settings, and the History page."""
+"""The address: the browser's history, links with settings, and the History."""
 
 import re
 
@@ -37,8 +37,8 @@ def test_back_and_forward_lead_from_run_to_run_with_their_settings(app: App) -> 
     app.keyed("answer_head").get_by_role("link", name="Explain").click()
     expect(app.page).to_have_url(re.compile(rf"/explain\?run={second}$"))
     app.at_rest()
-    app.page.get_by_role("radio", name="Scores").click()
-    expect(app.page).to_have_url(re.compile("view=scores"))
+    app.explain("Scores")
+    expect(app.page).to_have_url(re.compile("view=ranking"))
 
     app.back()
     app.finished()
@@ -58,8 +58,8 @@ def test_back_and_forward_lead_from_run_to_run_with_their_settings(app: App) -> 
     expect(app.own("question")).to_have_text(OTHER)
     expect(app.slider("rank_top_k")).to_have_value("4")
     app.forward()
-    expect(app.page).to_have_url(re.compile(rf"/explain\?run={second}&view=scores"))
-    expect(app.page.get_by_role("radio", name="Scores")).to_be_checked()
+    expect(app.page).to_have_url(re.compile(rf"/explain\?run={second}&view=ranking"))
+    expect(app.page.get_by_role("radio", name="Ranking")).to_be_checked()
 
 
 @pytest.mark.thorough
@@ -68,9 +68,9 @@ def test_pages_and_articles_are_one_entry_each(answered: App) -> None:
     entries = answered.page.evaluate("history.length")
     paths = {
         "Explain": rf"/explain\?run={run}",
-        "Compare": rf"/compare\?run={run}",
+        "Evaluate": "/evaluate",
         "Library": "/library",
-        "Research": rf"/\?run={run}",
+        "Ask": rf"/\?run={run}",
     }
     for name, path in paths.items():
         answered.page.get_by_role("link", name=name, exact=True).first.click()
@@ -82,9 +82,10 @@ def test_pages_and_articles_are_one_entry_each(answered: App) -> None:
     answered.back()
     expect(answered.page).to_have_url(re.compile("/library"))
     answered.back()
-    expect(answered.page).to_have_url(re.compile(rf"/compare\?run={run}"))
-    expect(answered.keyed("panels")).to_be_visible()
+    expect(answered.page).to_have_url(re.compile("/evaluate"))
+    expect(answered.keyed("new_experiment")).to_be_visible()
 
+    answered.keyed("nav_more").get_by_role("button").click()
     answered.page.get_by_role("link", name="Handbook", exact=True).click()
     expect(answered.page).to_have_url(re.compile("/handbook"))
     answered.at_rest()
@@ -191,7 +192,7 @@ def test_runs_are_selected_in_the_history_compared_and_opened(
     app.page.keyboard.press("Escape")
     actions.get_by_role("link", name="Compare").click()
     expect(app.keyed("compared").locator(".oq-facts")).to_contain_text("1.00 rank-biased overlap")
-    expect(app.page).to_have_url(re.compile(r"/compare\?run=.+&a=own&b=run%3A.+"))
+    expect(app.page).to_have_url(re.compile(r"/explain\?run=.+&view=what-if&a=own&b=run%3A.+"))
     app.back()
     expect(app.keyed("history_table")).to_be_visible()
     app.at_rest()

@@ -71,7 +71,7 @@ def test_the_keyboard_leads_from_a_citation_into_its_passage_and_back(web_app: A
     citation = app.answer.get_by_role("link", name=re.compile("^Source 2: .+, 127.0.0.1$"))
     leads_to_its_passage_and_back(app, citation, "reader_cited")
     leads_to_its_passage_and_back(app, app.page.locator("#src-3"), "reader_cited")
-    app.open(f"/compare?run={web_run.run}&a=own&b=own")
+    app.open(f"/explain?view=what-if&run={web_run.run}&a=own&b=own")
     citation = app.keyed("version_body_b").get_by_role("link", name=re.compile("^Source 2: .+"))
     leads_to_its_passage_and_back(app, citation, "reader_source")
     app.open(f"/explain?run={web_run.run}&view=attribution")
@@ -86,7 +86,7 @@ def test_every_stop_of_the_tab_key_has_a_ring(web_app: App, web_run: WebRun) -> 
         "/": "light",
         f"/?run={web_run.run}": "dark",
         f"/explain?run={web_run.run}&view=attribution": "light",
-        f"/compare?run={web_run.run}&a=own&b=own": "dark",
+        f"/explain?view=what-if&run={web_run.run}&a=own&b=own": "dark",
         "/evaluate": "dark",
         "/library": "light",
         "/runs": "dark",

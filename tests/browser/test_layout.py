@@ -25,7 +25,7 @@ DRAWN_SECONDS = 60
 
 @pytest.fixture
 def seen(app: App, demo_records: tuple[Record, ...]) -> App:
-    """The Research page on a finished run, fused ranking, in a window of 1,440 x 900.
+    """The Ask page on a finished run, fused ranking, in a window of 1,440 x 900.
 
     The question belongs to these tests, since labels belong to a question.
     """
@@ -75,7 +75,7 @@ def test_a_desk_shows_passages_scores_and_their_chart(seen: App) -> None:
     scores = curve(seen)["Fused score"]["y"]
     assert scores == sorted(scores, reverse=True)
     chosen_score_is_shown_and_sorts(seen, [row["passage"] for row in rows])
-    seen.keyed("knob_rank_strategy").get_by_role("radio", name="cosine").click()
+    seen.knob("rank_strategy").get_by_role("radio", name="cosine").click()
     seen.at_rest()
     expect(seen.own("tuned")).to_be_visible()
     expect(seen.keyed("results")).to_contain_text("Cosine by rank")

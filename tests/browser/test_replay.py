@@ -1,4 +1,4 @@
-"""A run that happens again on the Research page, as a person watches it."""
+"""A run that happens again on the Ask page, as a person watches it."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The Research page as a person uses it, in a real browser."""
+"""The Ask page as a person uses it, in a real browser."""
 
 import base64
 import json
@@ -132,7 +132,7 @@ def test_a_click_on_a_cell_opens_its_passage(answered: App) -> None:
     answered.field("filter_words").press("Enter")
     expect(answered.keyed("passage_caption")).not_to_contain_text(re.compile(r"(\d+) of \1 shown"))
     agree()
-    answered.keyed("knob_rank_strategy").get_by_role("radio", name="bm25").click()
+    answered.knob("rank_strategy").get_by_role("radio", name="bm25").click()
     expect(answered.own("tuned")).to_be_visible()
     agree()
     expect(reader.locator("mark")).to_have_text(passage, use_inner_text=True)

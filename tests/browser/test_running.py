@@ -1,4 +1,4 @@
-"""What the Research page shows while something is under way, in a real browser."""
+"""What the Ask page shows while something is under way, in a real browser."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a screen reader meets on the Research page: names, their order, and a way through by the Tab key."""
+"""What a screen reader meets on the Ask page: names, their order, and a way through by the Tab key."""
 
 from playwright.sync_api import expect
 

@@ -47,7 +47,7 @@ def sign_in(app: App, person: str) -> None:
 def at_the_door(page: Page) -> None:
     expect(page.locator(".st-key-sign_in_default button")).to_be_visible()
     expect(page.locator(".st-key-question")).to_have_count(0)
-    expect(page.get_by_role("link", name="History")).to_have_count(0)
+    expect(page.get_by_role("button", name="History")).to_have_count(0)
 
 
 def test_nothing_is_shown_to_who_has_not_signed_in(visitor: Callable[[], App]) -> None:

@@ -204,7 +204,7 @@ class Tour:
 
     def compare(self) -> None:
         app = self.app
-        app.page.get_by_role("link", name="Compare settings").click()
+        app.explain("What if")
         chart = app.keyed("bump")
         chart.locator(".scatterlayer").wait_for()
         expect(app.keyed("side_a_rank_strategy").get_by_role("radio", name="fused")).to_be_checked()
@@ -254,9 +254,7 @@ class Tour:
 
     def _view(self, name: str) -> None:
         self.app.page.mouse.wheel(0, -5000)
-        self.app.keyed("view").get_by_role("radio", name=name).click()
-        expect(self.app.page).to_have_url(re.compile(f"view={name.lower()}"))
-        self.app.at_rest()
+        self.app.explain(name)
 
     def _trace(self, sought: str) -> None:
         self.app.keyed("why").locator("textarea").fill(sought)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from streamlit.components.v2.component_manager import BidiComponentManager
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest, app_test
 
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
@@ -94,6 +95,20 @@ def web_run(registry: RunRegistry, recorded_web_run: SmallWebRun) -> Run:
     assert run is not None
     runs.store.flush()
     return run
+
+
+class _PagesOfNavigation(PagesManager):
+    """The pages that `st.navigation` names. Streamlit's tests also take the folder `pages` for pages."""
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        super().__init__(*arguments, **options)  # type: ignore[arg-type]
+        PagesManager.uses_pages_directory = False
+
+
+@pytest.fixture
+def whole_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw each page by app.py, with its navigation, as the server does. Other tests draw the page alone."""
+    monkeypatch.setattr(app_test, "PagesManager", _PagesOfNavigation)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Settings in the address of the Research page, and numbers that are typed."""
+"""Settings in the address of the Ask page, and numbers that are typed."""
 
 import pytest
 from streamlit.testing.v1 import AppTest

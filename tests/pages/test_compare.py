@@ -1,4 +1,4 @@
-"""The Compare page: two settings, models or embedders over the same pages, and their answers."""
+"""What if, a view of Explain: two settings, models or embedders over the same pages, and their answers."""
 
 import re
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 def compared(run: Run, **query: str | list[str]) -> AppTest:
     """Open the page on the run, and wait for both rankings."""
-    app = opened("compare", run=run.id, **query)
+    app = opened("explain", view="what-if", run=run.id, **query)
     assert not app.exception
     return ranked(app)
 

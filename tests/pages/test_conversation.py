@@ -1,4 +1,4 @@
-"""A conversation on the Research page: drafts of follow-ups, turns with their numbers, and branches."""
+"""A conversation on the Ask page: drafts of follow-ups, turns with their numbers, and branches."""
 
 import re
 

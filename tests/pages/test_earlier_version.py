@@ -33,5 +33,5 @@ def test_every_view_shows_it() -> None:
         app = opened("explain", run=RUN_ID, view=view)
         assert not app.exception, view
         assert "How does chunk overlap affect retrieval?" in shown(app)
-    assert not opened("compare", run=RUN_ID).exception
+    assert not opened("explain", view="what-if", run=RUN_ID).exception
     assert not opened("runs").exception

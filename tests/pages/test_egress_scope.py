@@ -1,4 +1,4 @@
-"""Where text goes is on the Research page before the first question, and on the System page."""
+"""Where text goes is on the Ask page before the first question, and on the System page."""
 
 import pytest
 from streamlit.testing.v1 import AppTest

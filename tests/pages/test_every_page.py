@@ -12,7 +12,6 @@ from tests.seeding import store_events
 
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 TITLES = {
-    "compare": "Compare",
     "evaluate": "Evaluate",
     "explain": "Explain",
     "handbook": "Handbook",

@@ -29,8 +29,8 @@ def shown(app: AppTest) -> str:
 
 
 def test_without_any_run_the_pages_say_how_to_get_one(registry: RunRegistry) -> None:
-    for page in ("explain", "compare"):
-        app = opened(page)
+    for view in ("lost", "what-if"):
+        app = opened("explain", view=view)
         assert not app.exception
         assert "No runs yet" in shown(app)
 
@@ -47,7 +47,7 @@ def test_a_run_that_found_nothing_is_explained_all_the_same(registry: RunRegistr
     assert "No page was read" in told["sources"]
     assert "No page was found" in told["extraction"]
     assert "There is no answer" in told["answers"]
-    assert "This run has no ranking" in shown(opened("compare", run=run.id))
+    assert "This run has no ranking" in shown(opened("explain", view="what-if", run=run.id))
 
 
 def test_one_page_and_one_passage_are_enough(registry: RunRegistry) -> None:
@@ -58,15 +58,15 @@ def test_one_page_and_one_passage_are_enough(registry: RunRegistry) -> None:
     assert len(run.pages) == 1
     for view in VIEWS:
         said(run, view)
-    assert not opened("compare", run=run.id).exception
+    assert not opened("explain", view="what-if", run=run.id).exception
 
 
-@pytest.mark.parametrize("address", ["nonsense", "attribution"])
-def test_a_view_that_does_not_exist_is_the_first_one(registry: RunRegistry, address: str) -> None:
+@pytest.mark.parametrize(("address", "view"), [("nonsense", "lost"), ("evidence", "evidence")])
+def test_a_view_that_does_not_exist_is_the_first_one(registry: RunRegistry, address: str, view: str) -> None:
     run = answered(registry)
     app = opened("explain", run=run.id, view=address)
     assert not app.exception
-    assert app.query_params["view"] == (address if address in VIEWS else "attrition")
+    assert app.query_params["view"] == view
 
 
 def said(run: Run, view: str) -> str:
@@ -116,7 +116,7 @@ def test_one_passage_and_identical_passages_are_shown_in_every_view(
     assert run.index is not None and len(run.index.passages) == 1
     for view in VIEWS:
         said(run, view)
-    assert not opened("compare", run=run.id).exception
+    assert not opened("explain", view="what-if", run=run.id).exception
 
 
 MILLS = (
@@ -230,7 +230,7 @@ def test_a_preset_without_a_name_and_a_damaged_one_are_reported(registry: RunReg
 def test_a_preset_is_applied_to_one_side_of_a_comparison(registry: RunRegistry) -> None:
     run = answered(registry)
     registry.presets.save("Few", Knobs.parse({"rank": {"top_k": 2}}))
-    app = opened("compare", run=run.id)
+    app = opened("explain", view="what-if", run=run.id)
     app.selectbox(key="preset_side_b").set_value("Few").run()
     app.button(key="preset_apply_side_b").click().run()
     assert not app.exception
@@ -240,7 +240,7 @@ def test_a_preset_is_applied_to_one_side_of_a_comparison(registry: RunRegistry) 
 
 def test_one_side_of_a_comparison_is_saved_as_a_preset(registry: RunRegistry) -> None:
     run = answered(registry)
-    app = opened("compare", run=run.id, a="own", b=["rank.top_k:3"])
+    app = opened("explain", view="what-if", run=run.id, a="own", b=["rank.top_k:3"])
     app.text_input(key="preset_name_side_b").set_value("Three").run()
     app.button(key="preset_save_side_b").click().run()
     assert not app.exception
@@ -254,12 +254,12 @@ def test_one_side_of_a_comparison_is_saved_as_a_preset(registry: RunRegistry) ->
 def test_two_runs_are_compared_by_an_address(registry: RunRegistry) -> None:
     one = answered(registry)
     two = answered(registry, "What is BM25?")
-    app = opened("compare", run=one.id, b=[f"run:{two.id}", "rank.top_k:3"])
+    app = opened("explain", view="what-if", run=one.id, b=[f"run:{two.id}", "rank.top_k:3"])
     assert not app.exception
     assert app.selectbox(key="side_b_run").value == two.id
     assert app.slider(key="side_b_rank_top_k").value == 3
     assert two.text.split()[0] not in one.text
-    gone = opened("compare", run=one.id, b=["run:gone"])
+    gone = opened("explain", view="what-if", run=one.id, b=["run:gone"])
     assert not gone.exception
     assert "run:gone (no such run with a ranking)" in plain_words(gone.warning[0].value)
 
@@ -273,14 +273,14 @@ def test_two_runs_of_one_question_show_what_is_new_as_text(registry: RunRegistry
     ]
     for run in runs:
         registry.store.save(run)
-    app = opened("compare", run="run-1", a="own", b="run:run-2")
+    app = opened("explain", view="what-if", run="run-1", a="own", b="run:run-2")
     assert not app.exception
     told = shown(app)
     assert "3 sources: 1 new, 1 gone, 1 changed; 3 pages: 1 new, 1 gone, 1 changed" in told
     assert "A red boat is &lt;b&gt;not&lt;/b&gt; on the river." in told
     other = replace(runs[1], id="run-3", question="Another question?")
     registry.store.save(other)
-    assert "What is new" not in shown(opened("compare", run="run-1", a="own", b="run:run-3"))
+    assert "What is new" not in shown(opened("explain", view="what-if", run="run-1", a="own", b="run:run-3"))
 
 
 def test_a_map_that_needs_a_package_says_which_and_shows_the_other(

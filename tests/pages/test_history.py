@@ -1,4 +1,4 @@
-"""The History page: a table of summaries, and what is done with the selected runs."""
+"""The History: a table of summaries, and what is done with the selected runs."""
 
 import io
 import json
@@ -126,7 +126,7 @@ def test_two_runs_are_compared_with_the_earlier_one_as_a(registry: RunRegistry) 
         stored(registry, number, f"Question {number}?")
     app = select(opened("runs"), ["run-2", "run-1"], 0, 1)
     links = {link.proto.label: link.proto for link in app.get("page_link")}
-    assert links["Compare"].query_string == "run=run-1&a=own&b=run%3Arun-2"
+    assert links["Compare"].query_string == "run=run-1&view=what-if&a=own&b=run%3Arun-2"
     assert not links["Compare"].disabled
     assert links["Open"].disabled
     app = select(opened("runs"), ["run-2", "run-1"], 1)
@@ -170,8 +170,8 @@ def test_a_question_is_asked_again_from_its_run_and_a_link_shows_what_is_new(reg
     assert again.knobs == replace(DEMO, read=replace(DEMO.read, fresh=True))
     links = {link.proto.label: link.proto for link in app.run().get("page_link")}
     (link,) = (proto for label, proto in links.items() if label.startswith("See what is new"))
-    assert link.query_string == f"run={asked}&a=own&b=run%3A{new}"
-    compared = opened("compare", run=asked, a="own", b=f"run:{new}")
+    assert link.query_string == f"run={asked}&view=what-if&a=own&b=run%3A{new}"
+    compared = opened("explain", view="what-if", run=asked, a="own", b=f"run:{new}")
     assert not compared.exception
     assert "Nothing: pages, sources and answer are the same." in "\n".join(
         element.proto.body for element in compared.get("html")

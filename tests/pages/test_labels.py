@@ -1,4 +1,4 @@
-"""Labels on the Research page: grades of passages, the figures that they give, and their file."""
+"""Labels on the Ask page: grades of passages, the figures that they give, and their file."""
 
 import re
 from collections.abc import Iterable

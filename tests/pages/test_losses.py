@@ -1,4 +1,4 @@
-"""Losses on the way to an answer are shown on the Research page, and no phase looks better than it went."""
+"""Losses on the way to an answer are shown on the Ask page, and no phase looks better than it went."""
 
 import re
 
@@ -48,7 +48,7 @@ def restarted(monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
 
 
 def asked(question: str) -> AppTest:
-    """The Research page once the run of this question has ended."""
+    """The Ask page once the run of this question has ended."""
     app = opened()
     app.text_input(key="question").set_value(question)
     app.button(key="go").click().run()

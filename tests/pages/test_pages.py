@@ -494,8 +494,8 @@ def test_reranked_passages_are_drawn_wherever_there_is_a_ranking(
         research = opened(run=run.id)
         assert not research.exception
         assert {"rerank", "diverse"} <= set(research.dataframe[0].value.dropna(axis=1, how="all").columns)
-        for page in ("explain", "compare"):
-            assert not opened(page, run=run.id).exception
+        for view in ("lost", "what-if"):
+            assert not opened("explain", run=run.id, view=view).exception
 
 
 def test_the_prompt_tab_shows_what_fills_the_context(registry: RunRegistry, fake_openai: FakeOpenAI) -> None:

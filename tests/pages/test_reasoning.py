@@ -1,4 +1,4 @@
-"""The reasoning of a chat model on the Research page."""
+"""The reasoning of a chat model on the Ask page."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The Research page: questions, the tabs of a run, and what is done with an answer."""
+"""The Ask page: questions, the tabs of a run, and what is done with an answer."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A run's file, read in on the History page."""
+"""A run's file, read in in the History."""
 
 import re
 
@@ -77,8 +77,13 @@ PLACES: list[tuple[str, str, dict[str, str | list[str]], str]] = [
     ("explain", TABS[0], {"view": "sources"}, f"{LEFT_OUT}, so pages cannot be compared"),
     ("explain", TABS[0], {"view": "extraction"}, f"{LEFT_OUT}, so the extractors cannot be compared"),
     ("explain", TABS[0], {"view": "answers"}, "This run has one answer."),
-    ("compare", TABS[0], {"a": "own", "b": ["rank.top_k:3"]}, f"{LEFT_OUT}, so nothing can be ranked"),
-    ("compare", TABS[0], {"b": ["run:first"]}, "1.00 rank-biased overlap"),
+    (
+        "explain",
+        TABS[0],
+        {"view": "what-if", "a": "own", "b": ["rank.top_k:3"]},
+        f"{LEFT_OUT}, so nothing can be ranked",
+    ),
+    ("explain", TABS[0], {"view": "what-if", "b": ["run:first"]}, "1.00 rank-biased overlap"),
 ]
 
 
@@ -88,7 +93,7 @@ def test_run_without_page_texts_shows_what_it_has(
 ) -> None:
     run_id = left_out(registry)
     if query.get("b") == ["run:first"]:
-        query = {"b": [f"run:{registry.history()[-1].id}"]}
+        query = {**query, "b": [f"run:{registry.history()[-1].id}"]}
     app = opened(page, {"results_tabs": tab}, run=run_id, **query)
     assert not app.exception
     shown = " ".join([words(app), *(error.value for error in app.error)])

@@ -1,4 +1,4 @@
-"""A chat model that is silent or fails, on the Research page."""
+"""A chat model that is silent or fails, on the Ask page."""
 
 import pytest
 from streamlit.testing.v1 import AppTest

@@ -38,7 +38,7 @@ FACES = (
         "eval check",
         "eval answers",
     ),
-    *("Research", "Evaluate", "Research page", "System page", "GET /health", "POST /qa", "POST /research"),
+    *("Research", "Evaluate", "Ask page", "System page", "GET /health", "POST /qa", "POST /research"),
 )
 
 _called: set[str] = set()
@@ -141,7 +141,7 @@ def _use_the_server(use: Callable[[str, Callable[[], object]], None]) -> None:
 
     use("Research", research)
     use("Evaluate", experiment)
-    use("Research page", lambda: page(""))
+    use("Ask page", lambda: page(""))
     use("System page", lambda: page("system"))
     with TestClient(create_app(runs), "http://127.0.0.1", client=("127.0.0.1", 50_000)) as client:
         use("GET /health", lambda: once_started(lambda: client.get("/health")).json())

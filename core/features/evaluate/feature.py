@@ -31,5 +31,5 @@ FEATURE = Feature(
     uses=("library",),
     commands=COMMANDS,
     services=_services,
-    page=Page(file="pages/evaluate.py", title="Evaluate", icon="science"),
+    page=Page(file="pages/evaluate.py", title="Evaluate"),
 )

@@ -40,5 +40,5 @@ FEATURE = Feature(
     connect=_connect,
     probes=_probes,
     databases=_databases,
-    page=Page(file="pages/library.py", title="Library", icon="library_books"),
+    page=Page(file="pages/library.py", title="Library"),
 )

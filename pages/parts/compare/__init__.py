@@ -1,1 +1,1 @@
-"""The parts of the Compare page."""
+"""The parts of What if, a view of Explain."""

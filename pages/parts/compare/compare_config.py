@@ -130,6 +130,12 @@ def keep_in_address(run: Run, config: CompareConfig) -> None:
         st.query_params[config.side] = _written(run, config)
 
 
+def leave_address() -> None:
+    """Take both sides out of the address. Their controls keep them."""
+    for side in SIDES:
+        st.query_params.pop(side, None)
+
+
 def _written(run: Run, config: CompareConfig) -> list[str]:
     parts = [] if config.run.id == run.id else [f"run:{config.run.id}"]
     parts += [f"{name}:{value}" for name in RUN_AND_MODELS[1:] if (value := getattr(config, name))]

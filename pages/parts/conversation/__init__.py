@@ -1,1 +1,1 @@
-"""The parts of a conversation on the Research page."""
+"""The parts of a conversation on the Ask page."""

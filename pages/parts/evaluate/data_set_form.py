@@ -90,7 +90,7 @@ def _named(experiments: Experiments, way: str, offered: list[str]) -> str:
             offered,
             key="evaluate_data",
             label_visibility="collapsed",
-            help=f"The questions about the handbook, the passages that were labelled on the Research page, and what is in {experiments.data.folder}.",
+            help=f"The questions about the handbook, the passages that were labelled on the Ask page, and what is in {experiments.data.folder}.",
             persist_state="session",
         )
         return data

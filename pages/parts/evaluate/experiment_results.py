@@ -178,7 +178,7 @@ def _conclusion(conclusion: Conclusion) -> None:
             conclusion.setting,
             key="evaluate_use",
             type="primary",
-            help="Sets the controls of the Research page.",
+            help="Sets the controls of the Ask page.",
             width="stretch",
         )
         widgets.button(
@@ -349,7 +349,7 @@ def _add_questions() -> None:
 
 
 def _use(setting: str) -> None:
-    """Set the Research page's controls, then go there."""
+    """Set the Ask page's controls, then go there."""
     controls.set_controls(knobs_of(setting), *controls.TUNED)
     st.session_state["evaluate_go"] = True
 

@@ -269,7 +269,7 @@ def _knobs(
 
 
 def _open(recorded: Sequence[RecordedRun]) -> None:
-    """Store each run once, and open the runs on a page. One run opens in Explain, two in Compare."""
+    """Store each run once, and open the runs on a page. Two open in What if."""
     stored: dict[str, str] = st.session_state.setdefault(STORED, {})
     with runtime.refusing:
         for run in recorded:
@@ -284,4 +284,5 @@ def open_stored() -> None:
         case [run]:
             st.switch_page(page_frame.EXPLAIN, query_params={"run": run})
         case [before, after]:
-            st.switch_page(page_frame.COMPARE, query_params={"run": before, "a": "own", "b": f"run:{after}"})
+            sides = {"a": "own", "b": f"run:{after}"}
+            st.switch_page(page_frame.EXPLAIN, query_params={"run": before, **page_frame.WHAT_IF, **sides})

@@ -26,7 +26,7 @@ ALL, RANDOM, GRID = "all", "random", "grid"
 HERE, PROCESSES, DASK = "here", "processes", "dask"
 PARTS = {"chunk": "chunk", "embed": "embed", "rerank": "rerank", "rank": "rank and measure"}
 LABELS_ALONE = (
-    "On a shared server you can measure settings on passages that you have labelled on the Research page. Experiments "
+    "On a shared server you can measure settings on passages that you have labelled on the Ask page. Experiments "
     "over other data sets are started from the command line: openquery eval run."
 )
 

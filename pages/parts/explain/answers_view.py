@@ -17,7 +17,7 @@ def view(run: Run) -> None:
         return
     if len(answers) < 2:
         markup.show_empty(
-            "This run has one answer. Change a setting on the Research page and press “Answer again” "
+            "This run has one answer. Change a setting on the Ask page and press “Answer again” "
             "to compare the new answer with this one.",
             "difference",
         )

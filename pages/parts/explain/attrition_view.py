@@ -30,12 +30,19 @@ SIGNS = {
 
 
 def view(run: Run) -> None:
-    """Draw the attrition diagram, the selected flow and a trace. A URL or text can be traced."""
+    """Draw the trace of a URL or text, the attrition diagram and the selected flow."""
     losses = page_frame.cached("attrition", run, lambda: attrition(run))
     flows = {flow.key: flow for flow in losses.flows if flow.count}
     if not flows:
         markup.show_empty("No search results were found.", "filter_alt_off")
         return
+    if run.lacks_texts:
+        markup.show_empty(
+            "The texts of the pages were left out of the file of this run, so no text can be traced in them.",
+            "visibility_off",
+        )
+    else:
+        _why_not(run)
     if st.session_state.get(FLOW) not in flows:
         st.session_state[FLOW] = None
     steps = (_step(step, st.session_state[FLOW]) for step in flow_diagram(losses))
@@ -45,13 +52,6 @@ def view(run: Run) -> None:
         reason = "The answer was written from another context" if run.answer else "There is no answer"
         st.caption(f"{reason}, so citations are not shown.")
     _flow_table(run, flows)
-    if run.lacks_texts:
-        markup.show_empty(
-            "The texts of the pages were left out of the file of this run, so no text can be traced in them.",
-            "visibility_off",
-        )
-        return
-    _why_not(run)
 
 
 def pick(name: str) -> None:
@@ -150,17 +150,17 @@ def _flow_title(flow: Flow) -> str:
 
 def _why_not(run: Run) -> None:
     with st.container(border=True, key="why_card"):
-        markup.show(h2(".oq-subtitle")["Why was this not found?"])
+        markup.show(h2(".oq-subtitle")["Why is this not in the answer?"])
         query = st.text_area(
             "A sentence or an address",
             key=QUERY,
             placeholder="Paste a sentence that you expected in the answer, or a page's address …",
             label_visibility="collapsed",
-            height=80,
+            height=68,
             max_chars=2000,
             bind="query-params",
         )
-        widgets.button("Trace", "route", key="trace")
+        widgets.button("Find out", "route", key="trace")
         trace = page_frame.cached("why", run, lambda: why_not(run, query or ""), query)
         if trace.outcome is TraceOutcome.EMPTY_QUERY:
             return

@@ -1,1 +1,1 @@
-"""The parts of the History page."""
+"""The parts of the History."""

@@ -19,8 +19,13 @@ MAX_NAMED = 5
 """The most questions that the confirmation names."""
 
 
-def history_actions(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) -> None:
-    """Draw the actions on the selected runs. The tags of all `runs` are offered."""
+def history_actions(
+    selected: Sequence[RunSummary], runs: Sequence[RunSummary], *, export_suffix: str = ""
+) -> None:
+    """Draw the actions on the selected runs.
+
+    The tags of all `runs` are offered. `export_suffix` ends the keys of the Export menu.
+    """
     ids = tuple(run.id for run in selected)
     conversations = {run.conversation for run in selected}
     turns = tuple(run for run in reversed(runs) if run.conversation in conversations)
@@ -53,7 +58,7 @@ def history_actions(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) 
             else "Select one run.",
         )
         _compare(selected)
-        export_menu([turn.id for turn in turns])
+        export_menu([turn.id for turn in turns], suffix=export_suffix)
         _tags(selected, runs)
         _delete(turns)
 
@@ -85,10 +90,10 @@ def asked_again(run: Run) -> None:
         )
     else:
         st.page_link(
-            page_frame.COMPARE,
+            page_frame.EXPLAIN,
             label=f"See what is new: {markdown_label(question, 100)}",
             icon=":material/difference:",
-            query_params={"run": before, "a": "own", "b": f"run:{after}"},
+            query_params={"run": before, **page_frame.WHAT_IF, "a": "own", "b": f"run:{after}"},
         )
 
 
@@ -97,10 +102,10 @@ def _compare(selected: Sequence[RunSummary]) -> None:
     fine = are_comparable(selected)
     first, second = sorted(selected, key=lambda run: run.started)[:2] if fine else (selected[0], selected[0])
     st.page_link(
-        page_frame.COMPARE,
+        page_frame.EXPLAIN,
         label="Compare",
         icon=":material/compare_arrows:",
-        query_params={"run": first.id, "a": "own", "b": f"run:{second.id}"},
+        query_params={"run": first.id, **page_frame.WHAT_IF, "a": "own", "b": f"run:{second.id}"},
         disabled=not fine,
         help=None if fine else "Select two runs that have ended and have passages.",
     )

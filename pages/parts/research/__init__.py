@@ -1,1 +1,1 @@
-"""The parts of the Research page."""
+"""The parts of the Ask page."""

@@ -1,4 +1,4 @@
-"""Labels on the Research page: metrics, grade buttons, and their file.
+"""Labels on the Ask page: metrics, grade buttons, and their file.
 
 The labels measure the shown ranking.
 """

@@ -29,17 +29,18 @@ FIRST = {
 """The formats that most people want: title, use and symbol. The others are below them, in an expander."""
 
 
-def export_menu(run_ids: Sequence[str], *, of_page: bool = False) -> None:
+def export_menu(run_ids: Sequence[str], *, of_page: bool = False, suffix: str = "") -> None:
     """Draw the menu of formats.
 
-    The menu `of_page` has its replay and links too. A closed menu is not sent.
+    The menu `of_page` has its replay and links too. A closed menu is not sent. `suffix` ends the keys of a
+    second menu on a page.
     """
     too_many = len(run_ids) > MAX_EXPORTED
     menu = st.popover(
         "Export",
         icon=":material/download:",
         type="tertiary",
-        key="export",
+        key=f"export{suffix}",
         on_change="rerun",
         disabled=too_many,
         help=f"At most {MAX_EXPORTED} runs can be exported at once." if too_many else None,
@@ -55,9 +56,16 @@ def export_menu(run_ids: Sequence[str], *, of_page: bool = False) -> None:
         if run is None:
             return
         forms = formats_of(run) if len(run_ids) == 1 else FORMATS
-        with st.container(gap="small", key="export_first"):
+        with st.container(gap="small", key=f"export_first{suffix}"):
             for ending, (title, use, symbol) in FIRST.items():
-                _file(run_ids, run, ending, f"**{title}** :gray[{use}]", f":material/{symbol}:")
+                _file(
+                    run_ids,
+                    run,
+                    ending,
+                    f"**{title}** :gray[{use}]",
+                    suffix=suffix,
+                    symbol=f":material/{symbol}:",
+                )
         if of_page:
             link_list.link_list(run.id)
             widgets.button(
@@ -69,23 +77,26 @@ def export_menu(run_ids: Sequence[str], *, of_page: bool = False) -> None:
                 type="tertiary",
             )
         with (
-            st.expander("More formats", key="export_more", type="compact"),
-            st.container(gap=None, key="export_files"),
+            st.expander("More formats", key=f"export_more{suffix}", type="compact"),
+            st.container(gap=None, key=f"export_files{suffix}"),
         ):
             for ending, form in forms.items():
                 if ending not in FIRST:
-                    _file(run_ids, run, ending, form.title)
-            _conversation(run)
+                    _file(run_ids, run, ending, form.title, suffix=suffix)
+            _conversation(run, suffix)
 
 
-def _file(run_ids: Sequence[str], run: Run, ending: str, title: str, symbol: str | None = None) -> None:
+def _file(
+    run_ids: Sequence[str], run: Run, ending: str, title: str, *, suffix: str, symbol: str | None = None
+) -> None:
     name = export_name(run.question, ending)
     if len(run_ids) > 1:
         name = f"openquery-runs{ending.removesuffix('.zip')}.zip"
-    _button(title, partial(exported, run_ids, ending), name, ending, symbol)
+    _button(title, partial(exported, run_ids, ending), name, f"{ending}{suffix}", symbol)
 
 
 def _button(title: str, data: Callable[[], bytes], name: str, ending: str, symbol: str | None = None) -> None:
+    """Draw the button of a file. `ending` tells its key from those of the other files."""
     st.download_button(
         title,
         data=data,
@@ -98,12 +109,14 @@ def _button(title: str, data: Callable[[], bytes], name: str, ending: str, symbo
     )
 
 
-def _conversation(run: Run) -> None:
+def _conversation(run: Run, suffix: str) -> None:
     """Draw a button that exports the whole conversation as one file. A single turn has no button."""
     turns = [turn.id for turn in turns_of(run)]
     if len(turns) > 1:
         name = export_name(run.question, ".conversation.md")
-        _button("Conversation as Markdown", partial(_conversation_file, turns), name, ".conversation.md")
+        _button(
+            "Conversation as Markdown", partial(_conversation_file, turns), name, f".conversation.md{suffix}"
+        )
 
 
 def _conversation_file(run_ids: Sequence[str]) -> bytes:

@@ -1,4 +1,4 @@
-"""Replay of a run on the Research page.
+"""Replay of a run on the Ask page.
 
 Its events happen again, at their times, for this browser session alone.
 """

@@ -83,7 +83,7 @@ def test_labelled_passages_are_frozen_from_the_command_line(
 ) -> None:
     words = knobs(BY_WORDS)
     assert main(["eval", "run", "--data", "labels", "--knobs", words]) == BadInput.exit_code
-    assert "Label passages on the Research page first" in capsys.readouterr().err
+    assert "Label passages on the Ask page first" in capsys.readouterr().err
     run = Run()
     store = RunStore(tmp_path / "data" / RUNS)
     for record in samples.records(*samples.EVENTS[:32], e.RunDone()):

@@ -10,7 +10,7 @@ Parts = list[dict[str, Any]]
 
 
 class WholeRun(BaseModel):
-    """A run in the format of the History page's exports. Fields that are not named here are results of its stages."""
+    """A run in the format of the history's exports. Fields that are not named here are results of its stages."""
 
     model_config = ConfigDict(extra="allow")
 

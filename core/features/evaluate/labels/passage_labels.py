@@ -145,7 +145,7 @@ def labelled_passages(store: RunStore, labels: LabelStore, user: str = "") -> Da
     }
     if not pages:
         raise BadInput(
-            "There are no runs with labelled passages.", hint="Label passages on the Research page first."
+            "There are no runs with labelled passages.", hint="Label passages on the Ask page first."
         )
     return labelled_data_set(
         LABELS_NAME,

@@ -20,7 +20,7 @@ from pages.parts.sidebar import controls
 
 EVALUATION = "evaluation"
 """Address parameter of the open evaluation."""
-RESEARCH_PAGE = "as on the Research page"
+RESEARCH_PAGE = "as on the Ask page"
 
 
 def open_evaluation(name: str) -> None:
