@@ -28,7 +28,7 @@ ABSENT = {
 """Arguments with which a command ends at once, because what they name is not there."""
 
 
-@pytest.mark.parametrize("command", sorted(LEAVES - {"check", "mcp", "serve"}))
+@pytest.mark.parametrize("command", sorted(LEAVES - {"check", "completion", "mcp", "serve"}))
 def test_each_command_names_what_is_not_there(tmp_path: Path, command: str) -> None:
     result = openquery(tmp_path, *command.split(), *ABSENT[command])
     assert result.code in (2, 7)

@@ -149,6 +149,10 @@ def _add_conversation(target: argparse.ArgumentParser, described: str) -> None:
     )
 
 
+def _add_completion_arguments(target: argparse.ArgumentParser) -> None:
+    target.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell that reads the script")
+
+
 def _add_knobs(target: argparse.ArgumentParser, without: str = "") -> None:
     from core.config.schema import parameters
 
@@ -207,6 +211,14 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "check": Command(
         "cli.check.check_in_terminal", "report which connections and parts work", add_connections
+    ),
+    "completion": Command(
+        "cli.completion.completion_in_terminal",
+        "print the script by which a shell completes commands and options",
+        _add_completion_arguments,
+        "For bash: openquery completion bash > ~/.local/share/bash-completion/completions/openquery - for zsh: openquery "
+        "completion zsh > a folder of $fpath, as _openquery - for fish: openquery completion fish > "
+        "~/.config/fish/completions/openquery.fish",
     ),
     **{name: command for feature in features() for name, command in feature.commands.items()},
 }
