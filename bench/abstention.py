@@ -5,9 +5,10 @@
 The questions are the labelled ones over the handbook, those of `coverage_questions.json`, those of
 `abstention_questions.json`, which nothing was chosen by, and with `--data` XQuAD's in
 English, German, Spanish and Chinese (`paragraphs.jsonl.gz`, `questions.jsonl.gz`), one in five, each over its article. "Taken
-away" asks an answerable question without the article, or the paragraph, that answers it. The weights were chosen on the
-half of the questions whose checksum is even; the other half is reported. A cell has the share that is answered without
-a caveat, with its 95 % interval, and the share that is answered at all.
+away" asks an answerable question without the article, or the paragraph, that answers it. "Cut out" asks it
+over its article without the sentences that hold the answer, so that the subject is there. Weights were chosen on the
+half of the handbook's questions and of XQuAD's articles whose checksum is even; the other half is reported. A cell has
+the share that is answered without a caveat, with its 95 % interval, and the share that is answered at all.
 """
 
 import argparse
@@ -32,10 +33,14 @@ from core.stages.answering.answerability import caveat
 from core.stages.answering.sentence_scoring import score_sentences
 from core.stages.chunk import folded, passages_of
 from core.stages.rank import rank, sources
+from core.text.sentences import sentences
 
-KINDS = ("answerable", "taken away", "near miss", "off the subject")
+KINDS = ("answerable", "taken away", "cut out", "near miss", "off the subject")
 LANGUAGES = ("en", "de", "es", "zh")
-EVERY = 5
+CUT_OUT = "cut out"
+LONG_ANSWER = 4
+"""The fewest characters of an answer that is cut from other pages too."""
+EVERY = 2
 """One in so many of XQuAD's questions is asked."""
 OWN = "abstention_questions"
 """The set that nothing was chosen by: all of it is reported."""
@@ -44,11 +49,15 @@ SETS = ("handbook_questions", "coverage_questions", OWN)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question over pages in hand; `key` is the page that answers it, empty where none does."""
+    """A question over pages in hand; `key` is the page that answers it, empty where none does.
+
+    `answers` are the strings that answer a question of XQuAD.
+    """
 
     question: str
     kind: str
     key: str = ""
+    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +115,21 @@ async def outcome(asked: Asked, index: Index, pages: Mapping[str, Page], embed: 
     return Outcome(answered=True, caveat=caveat(asked.question, chosen, scores) is not None)
 
 
-def xquad(folder: Path, language: str) -> Iterator[tuple[dict[str, Page], list[Asked]]]:
-    """The articles of a language, each with its paragraphs as pages and with its questions."""
+async def indexed(index: Index, pages: Mapping[str, Page], embed: Embed) -> Index:
+    """Return an index of other pages."""
+    passages = folded(passage for page in pages.values() for passage in passages_of(page, ChunkKnobs()))
+    vectors = (await embed([passage.text for passage in passages])).vectors
+    return replace(index, passages=passages, vectors=vectors)
 
-    def rows(name: str) -> list[dict[str, str]]:
+
+def xquad(folder: Path, language: str) -> Iterator[tuple[int, tuple[dict[str, Page], list[Asked]]]]:
+    """The articles of a language, each with its number, its paragraphs as pages and its questions."""
+
+    def rows(name: str) -> list[dict[str, Any]]:
         with gzip.open(folder / name, "rt", encoding="utf-8") as lines:
             return [row for row in map(json.loads, lines) if row["lang"] == language]
 
-    articles: defaultdict[str, dict[str, Page]] = defaultdict(dict)
+    articles: defaultdict[int, dict[str, Page]] = defaultdict(dict)
     for row in rows("paragraphs.jsonl.gz"):
         article = Article(text=row["text"], extractor="", language=language)
         url = f"https://xquad.example/{row['id']}"
@@ -123,7 +139,37 @@ def xquad(folder: Path, language: str) -> Iterator[tuple[dict[str, Page], list[A
     questions = [row for row in rows("questions.jsonl.gz") if crc32(row["id"].encode()) % EVERY == 0]
     for name, pages in articles.items():
         own = [row for row in questions if row["article"] == name]
-        yield pages, [Asked(row["question"], kind, row["paragraph"]) for row in own for kind in KINDS[:2]]
+        yield (
+            name,
+            (
+                pages,
+                [
+                    Asked(
+                        row["question"],
+                        kind,
+                        row["paragraph"],
+                        tuple(each["text"] for each in row["answers"]),
+                    )
+                    for row in own
+                    for kind in KINDS[:3]
+                ],
+            ),
+        )
+
+
+def without_answers(pages: Mapping[str, Page], asked: Asked) -> dict[str, Page]:
+    """Return the pages without the sentences that hold an answer. Short answers are cut from their own page only."""
+    kept = {}
+    for key, page in pages.items():
+        answers = [answer for answer in asked.answers if key == asked.key or len(answer) >= LONG_ANSWER]
+        text = " ".join(
+            page.text[start:end]
+            for start, end in sentences(page.text)
+            if not any(answer in page.text[start:end] for answer in answers)
+        )
+        if text:
+            kept[key] = replace(page, article=replace(page.article or Article("", ""), text=text))
+    return kept
 
 
 def row(name: str, outcomes: Sequence[tuple[Asked, Outcome]]) -> str:
@@ -157,14 +203,17 @@ async def measure(data: Path, folder: Path | None, *, held_back: bool) -> None:
         print(row("handbook, all", together), flush=True)
         for language in LANGUAGES if folder else ():
             outcomes = []
-            for pages, questions in xquad(folder or Path(), language):
-                passages = folded(
-                    passage for page in pages.values() for passage in passages_of(page, ChunkKnobs())
-                )
-                vectors = (await ports.embed([passage.text for passage in passages])).vectors
-                own = replace(index, passages=passages, vectors=vectors)
-                half = [asked for asked in questions if is_held_back(asked.question) is held_back]
-                outcomes += [(asked, await outcome(asked, own, pages, ports.embed)) for asked in half]
+            for article, (pages, questions) in xquad(folder or Path(), language):
+                if is_held_back(str(article)) is not held_back:
+                    continue
+                own = await indexed(index, pages, ports.embed)
+                for asked in questions:
+                    if asked.kind == CUT_OUT:
+                        left = without_answers(pages, asked)
+                        cut = await indexed(index, left, ports.embed)
+                        outcomes.append((asked, await outcome(asked, cut, left, ports.embed)))
+                    else:
+                        outcomes.append((asked, await outcome(asked, own, pages, ports.embed)))
             print(row(f"XQuAD {language}, one article", outcomes), flush=True)
 
 

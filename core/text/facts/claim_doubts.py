@@ -12,7 +12,7 @@ from core.text.facts.named_facts import MOST_SENTENCES, claimed_facts
 from core.text.language import dominant_language
 from core.text.sentences import sentences as sentence_spans
 
-_NOUNS_HAVE_CAPITALS = frozenset({"de"})
+NOUNS_HAVE_CAPITALS = frozenset({"de"})
 """Languages in which a capital letter makes no name."""
 _LEAST_SHARED = 0.6
 """The share of a sentence's content words in the sentence that supports it, from which both are compared."""
@@ -111,7 +111,7 @@ def _doubts(sentence: Sentence, texts: Mapping[int, _SourceText]) -> Iterator[Cl
     language = dominant_language([sentence.text])
     if not language or any(source.language not in ("", language) for source in cited):
         return  # names and opposites differ between languages
-    if language not in _NOUNS_HAVE_CAPITALS and (names := unknown_names(sentence.text, cited, language)):
+    if language not in NOUNS_HAVE_CAPITALS and (names := unknown_names(sentence.text, cited, language)):
         yield ClaimDoubt(sentence, names=names)
     if language == "en" and (opposite := opposite_of(sentence.text, cited)):
         yield ClaimDoubt(sentence, opposite=opposite)

@@ -161,7 +161,7 @@ def figures(text: str, *, claimed: bool = False) -> frozenset[Figure]:
     """
     text = _POWER_OF_TEN.sub(_written_out, _HALF.sub("0.5 ", text.translate(_FULL_WIDTH)))
     least = _NO_COUNT if claimed else _NO_PRONOUN
-    in_words = _in_digits(_words_as_digits(_NUMBER.sub(" ¤ ", text), least))
+    in_words = _in_digits(words_as_digits(_NUMBER.sub(" ¤ ", text), least))
     return frozenset(
         (*_in_digits(text), *_in_han(text, least), *(figure for figure in in_words if figure.value != "1"))
     )
@@ -176,7 +176,8 @@ def _written_out(power: re.Match[str]) -> str:
     return _plain_decimal(factor.scaleb(exponent))
 
 
-def _words_as_digits(text: str, least: int) -> str:
+def words_as_digits(text: str, least: int = _NO_PRONOUN) -> str:
+    """Return a text with its number words from `least` on in digits."""
     from text_to_num import alpha2digit
 
     language = dominant_language([text])

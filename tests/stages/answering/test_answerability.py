@@ -54,10 +54,55 @@ async def test_a_sentence_without_a_number_does_not_tell_a_year() -> None:
     text = "The volcano Tambora on the island of Sumbawa erupted."
     _, doubts, _ = await notes("In which year erupted the volcano Tambora on Sumbawa?", (source(1, text),))
     assert [note.message for note in doubts] == [
-        f"{CAVEAT} The question asks for a year or a date; the sentences that fit best have none."
+        f"{CAVEAT} The question asks for a year or a date; the sentences that fit best do not state it."
     ]
     dated = text.replace("erupted", "erupted in the year 1815")
     assert not (await notes("In which year erupted the volcano Tambora on Sumbawa?", (source(1, dated),)))[1]
+
+
+@pytest.mark.parametrize(
+    ("question", "unstated", "stated", "told"),
+    [
+        (
+            "How many islands did the eruption of the volcano Tambora bury?",
+            "The eruption of the volcano Tambora in 1815 did bury islands.",
+            "The eruption of the volcano Tambora did bury nine islands.",
+            "a number",
+        ),
+        (
+            "How long was the eruption of the volcano Tambora?",
+            "The eruption of the volcano Tambora was long.",
+            "The eruption of the volcano Tambora was 10 days long.",
+            "a number",
+        ),
+        (
+            "When was the eruption of the volcano Tambora?",
+            "The eruption of the volcano Tambora was felt on 3 islands.",
+            "The eruption of the volcano Tambora was felt in 1815.",
+            "a year or a date",
+        ),
+        (
+            "Cuántas islas destruyó la erupción del volcán Tambora?",
+            "La erupción del volcán Tambora destruyó muchas casas y algunas islas.",
+            "La erupción del volcán Tambora destruyó nueve islas y muchas casas.",
+            "a number",
+        ),
+    ],
+)
+async def test_quotation_without_the_asked_kind_has_a_caveat(
+    question: str, unstated: str, stated: str, told: str
+) -> None:
+    doubtful = (source(1, unstated), SOURCES[1])
+    (note,) = (await notes(question, doubtful))[1]
+    assert f"asks for {told}; the sentences that fit best do not state it" in note.message
+    assert not (await notes(question, (source(1, stated), SOURCES[1])))[1]
+
+
+async def test_year_of_the_question_is_no_date_of_an_answer() -> None:
+    text = "The volcano Tambora and the harvests of 1815 were studied."
+    question = "When was the volcano Tambora and the harvests of 1815 first studied?"
+    (note,) = (await notes(question, (source(1, text),)))[1]
+    assert "asks for a year or a date" in note.message
 
 
 async def test_a_sentence_that_says_what_is_asked_has_no_caveat() -> None:
