@@ -70,6 +70,7 @@ def application(
         docs_url=None,  # both pages load their scripts from another host
         redoc_url=None,
         lifespan=lifespan,
+        separate_input_output_schemas=False,  # a generated client has one class for each
         generate_unique_id_function=attrgetter("name"),  # a generated client calls its methods by them
     )
     app.state.service = service

@@ -38,7 +38,7 @@ ANSWERS = 200
 """Recent answers in a session; the least recently used are dropped."""
 
 
-class Method(StrEnum):
+class Endpoint(StrEnum):
     """An endpoint that answers questions, and may have its own configuration."""
 
     QA = "qa"
@@ -50,13 +50,13 @@ class Method(StrEnum):
 QA_ANSWER_TOKENS = 1000
 """The most tokens of an answer at `POST /qa`."""
 
-METHOD_DEFAULTS: Mapping[Method, Mapping[str, Mapping[str, Any]]] = {
-    Method.QA: {
+METHOD_DEFAULTS: Mapping[Endpoint, Mapping[str, Mapping[str, Any]]] = {
+    Endpoint.QA: {
         "plan": {"queries": 1},
         "rank": {"strategy": "cosine", "top_k": 5},
         "answer": {"prompt_layout": "three", "max_tokens": QA_ANSWER_TOKENS},
     },
-    Method.QUERY: {
+    Endpoint.QUERY: {
         "plan": {"queries": 1},
         "rank": {"strategy": "cosine", "top_k": 5, "min_similarity": 0.5, "min_characters": 10},
     },
@@ -64,7 +64,7 @@ METHOD_DEFAULTS: Mapping[Method, Mapping[str, Mapping[str, Any]]] = {
 """Knobs that a method's contract sets, by group."""
 
 
-def method_knobs(knobs: Knobs, method: Method | None) -> Knobs:
+def method_knobs(knobs: Knobs, method: Endpoint | None) -> Knobs:
     """The knobs with what the method's contract sets, where they have their default value."""
     chosen, usual = plain(knobs), plain(DEFAULTS)
     contract = METHOD_DEFAULTS.get(method, {}) if method else {}
@@ -113,7 +113,7 @@ class Session:
     """Who opened it, as `Caller.name`."""
     keeps_messages: bool = True
     """False for the one that all callers without a session share."""
-    methods: dict[Method, Knobs] = field(default_factory=dict)
+    methods: dict[Endpoint, Knobs] = field(default_factory=dict)
     messages: deque[ChatTurn] = field(default_factory=lambda: deque(maxlen=MESSAGES))
     history: deque[RunExchange] = field(default_factory=lambda: deque(maxlen=MESSAGES // 2))
     """The answered questions of `messages`: the history of later ones."""
@@ -134,7 +134,7 @@ class Session:
         if self.access.files:
             self.access.files.clear()
 
-    def knobs_for(self, method: Method) -> Knobs:
+    def knobs_for(self, method: Endpoint) -> Knobs:
         """The knobs that a method uses in this session.
 
         Of the knobs that were set for all methods, one that has its default value leaves each method its own default.

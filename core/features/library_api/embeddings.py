@@ -17,7 +17,7 @@ from core.model.arrays import Floats
 from core.ports import Embed
 from core.serving.problems import Fault, Refusal, documented
 
-router = APIRouter(route_class=StrictRoute, tags=["openai"])
+router = APIRouter(route_class=StrictRoute, tags=["OpenAI-compatible"])
 
 MODEL = "openquery"
 """The name that stands for the embedder in use, whichever that is."""

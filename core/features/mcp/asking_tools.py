@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core.config.egress import searched_origins
 from core.config.knob_changes import with_values
-from core.config.run_knobs import Method as RunMethod
+from core.config.run_knobs import Method
 from core.features.api.responses.answers import ResultRange, answer_of, note_fields, nothing_found
 from core.features.api.responses.run_view import RunTokens, run_tokens
 from core.features.api.responses.scores import Scores
 from core.features.api.run_following import RunStep, refusal_of
-from core.features.api.sessions import Method
+from core.features.api.sessions import Endpoint
 from core.features.api.strict_json import Question, Strict
 from core.features.mcp.calls import Call
 from core.features.mcp.documents import RunId, document_id, shown
@@ -88,11 +88,11 @@ class AnswerResult(Result):
 
 async def ask(call: Call, arguments: AskArguments) -> AnswerResult:
     """Answer a question as `POST /research` does."""
-    knobs = with_values(call.follower.session.knobs_for(Method.RESEARCH), arguments.settings)
+    knobs = with_values(call.follower.session.knobs_for(Endpoint.RESEARCH), arguments.settings)
     top_k = knobs.rank.top_k
     knobs = arguments.restrict(knobs, top_k)
     if arguments.method:
-        knobs = replace(knobs, run=replace(knobs.run, method=RunMethod(arguments.method)))
+        knobs = replace(knobs, run=replace(knobs.run, method=Method(arguments.method)))
     call.require_origins(searched_origins(knobs.search))
     steps = call.follower.steps(
         arguments.question, knobs, queries=arguments.queries, answer_from=arguments.answer_from

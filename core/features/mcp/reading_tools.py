@@ -10,7 +10,7 @@ from core.analysis.rankings.ranked_passages import ranked_passages
 from core.config.egress import searched_origins
 from core.config.questions import QUERY_LIMIT
 from core.features.api.run_following import refusal_of
-from core.features.api.sessions import Method
+from core.features.api.sessions import Endpoint
 from core.features.api.strict_json import Strict
 from core.features.mcp.calls import Call, texts
 from core.features.mcp.documents import document_id, page_of, shown
@@ -49,7 +49,7 @@ class SearchResult(Result):
 
 async def search(call: Call, arguments: SearchArguments) -> SearchResult:
     """Search as the service is configured, read the pages, and rank them by their best passages."""
-    knobs = call.follower.session.knobs_for(Method.RESEARCH)
+    knobs = call.follower.session.knobs_for(Endpoint.RESEARCH)
     call.require_origins(searched_origins(knobs.search))
     query = arguments.query
     run = await call.finished(call.follower.started(query, knobs, queries=(query,), answered=False))

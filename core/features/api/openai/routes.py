@@ -32,7 +32,7 @@ from core.features.api.run_following import (
     refusal_of,
     streamed,
 )
-from core.features.api.sessions import Method
+from core.features.api.sessions import Endpoint
 from core.features.api.strict_json import StrictRoute
 from core.run.events import Event, ModelThought, TokensWritten
 from core.serving.problems import documented, openai_error
@@ -71,7 +71,7 @@ async def chat_completions(body: ChatRequest, follower: FollowerOf) -> Response 
     settings = follower.service.settings()
     # In a thread: a message may be long.
     read = await asyncio.to_thread(read_messages, body, accepts_instructions=settings.client_prompts)
-    knobs, links = body.knobs(follower.session.knobs_for(Method.CHAT)), settings.v1_sources == "links"
+    knobs, links = body.knobs(follower.session.knobs_for(Endpoint.CHAT)), settings.v1_sources == "links"
     question, client = read.question, read.client
     if not question:
         question, client = await follower.condensed(client, knobs)

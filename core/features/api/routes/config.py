@@ -13,7 +13,7 @@ from core.config.knobs import Knobs
 from core.config.permissions import Action
 from core.config.schema import Parameter, former_names, nested, parameters
 from core.features.api.service import CallerOf, ServiceOf, SessionOf
-from core.features.api.sessions import Method, method_knobs
+from core.features.api.sessions import Endpoint, method_knobs
 from core.features.api.strict_json import KnobsByName, Strict, StrictRoute, plain, with_knobs
 from core.serving.problems import Fault, Refusal, documented, faults
 
@@ -132,7 +132,7 @@ def require_parameters(value: Mapping[str, Any], schema: Mapping[str, ConfigPara
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
 
-MethodOf = Annotated[Method | None, Query(description="Only for this way to ask.")]
+MethodOf = Annotated[Endpoint | None, Query(description="Only for this way to ask.")]
 
 
 class ConfigUpdate(Strict):

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Header, Response
 from pydantic import Field, SecretStr
 
-from core.config.run_knobs import Method as RunMethod
+from core.config.run_knobs import Method
 from core.features.api.responses.agent_messages import AgentResponse, agent_response
 from core.features.api.responses.answers import (
     QARequest,
@@ -22,7 +22,7 @@ from core.features.api.responses.answers import (
 )
 from core.features.api.responses.run_view import RunView, run_view
 from core.features.api.run_following import EVENT_STREAM, FollowerOf, RunFollower, RunStep, streamed
-from core.features.api.sessions import Method
+from core.features.api.sessions import Endpoint
 from core.features.api.strict_json import (
     FromPagesOrSearch,
     Queries,
@@ -53,7 +53,7 @@ class ResearchRequest(Strict):
     """The knobs to turn, by group; every other one is as `GET /config` says."""
     queries: Queries = ()
     """What to search for, in place of queries of the chat model."""
-    method: Annotated[RunMethod | None, Field(strict=False)] = None
+    method: Annotated[Method | None, Field(strict=False)] = None
     """How the run is steered, as the knob `run.method`, which it takes the place of."""
     answer_from: FromPagesOrSearch = None
 
@@ -66,7 +66,7 @@ async def ask_qa(body: QARequest, follower: FollowerOf) -> QAResponse:
     was retrieved and no chat model works either, the reply is a problem with the status 503.
     """
     session, cached_seconds = follower.session, follower.service.settings().answer_cache_seconds
-    knobs = body.knobs(session.knobs_for(Method.QA))
+    knobs = body.knobs(session.knobs_for(Endpoint.QA))
     answers = None if body.fresh else session.recent_answers(cached_seconds)
     steps = follower.steps(
         body.question, knobs, queries=body.queries, answers=answers, answer_from=body.answer_from
@@ -89,7 +89,7 @@ async def ask_query(body: QueryRequest, follower: FollowerOf) -> QueryResponse:
     """
     seconds = follower.service.settings().query_seconds
     budget = TimeBudget(seconds) if seconds else UNLIMITED
-    knobs = body.knobs(follower.session.knobs_for(Method.QUERY))
+    knobs = body.knobs(follower.session.knobs_for(Endpoint.QUERY))
     steps = follower.steps(
         body.query, knobs, queries=body.queries, budget=budget, answer_from=body.answer_from
     )
@@ -116,7 +116,7 @@ async def research(
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response | RunView:
     """Answer a question with every knob of the page. Closing the connection stops the run."""
-    knobs = with_knobs(follower.session.knobs_for(Method.RESEARCH), body.knobs)
+    knobs = with_knobs(follower.session.knobs_for(Endpoint.RESEARCH), body.knobs)
     if body.method:
         knobs = replace(knobs, run=replace(knobs.run, method=body.method))
     steps = follower.steps(body.question, knobs, queries=body.queries, answer_from=body.answer_from)
@@ -182,7 +182,7 @@ class Message(Strict):
 
 
 @router.post("/{method}/query", responses=documented(409, 413, 422, 429, 502, 503))
-async def ask_method(method: Method, body: Message, follower: FollowerOf) -> AgentResponse:
+async def ask_method(method: Endpoint, body: Message, follower: FollowerOf) -> AgentResponse:
     """Answer as the session's configuration of the method says. A run that fails is a reply whose `error` says why."""
     if body.api_key.get_secret_value():
         redact(body.api_key)

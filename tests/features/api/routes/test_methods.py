@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.features.api.sessions import Method
+from core.features.api.sessions import Endpoint
 from tests.features.api.conftest import QUESTION, Api, Visitor
 from tests.services.openai_server import called, failure, streamed
 
@@ -35,7 +35,7 @@ def test_a_method_answers_as_configured_and_with_the_key_of_the_question_alone(v
 
 def test_every_field_of_a_method_s_configuration_is_what_its_runs_use(api: Api) -> None:
     header = api.connect()
-    for number, method in enumerate(Method, 1):
+    for number, method in enumerate(Endpoint, 1):
         own = {
             "search.backend": "demo",
             "search.results": number,
@@ -49,7 +49,7 @@ def test_every_field_of_a_method_s_configuration_is_what_its_runs_use(api: Api) 
         api.put(f"/config?method={method}", json={"value": own}, headers=header).raise_for_status()
         api.post(f"/{method}/query", json={"user_query": QUESTION}, headers=header).raise_for_status()
     session = api.get("/session", headers=header).json()
-    for method, turn in zip(Method, session["messages"][1::2], strict=True):
+    for method, turn in zip(Endpoint, session["messages"][1::2], strict=True):
         assert api.get(f"/runs/{turn['run']}").json()["knobs"] == session["config"][method], method
     assert [config["rank"]["top_k"] for config in session["config"].values()] == [1, 2, 3, 4]
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from core.features.api.sessions import METHOD_DEFAULTS, Method
+from core.features.api.sessions import METHOD_DEFAULTS, Endpoint
 from core.run.codec import event_from_json
 from core.run.events import Record
 from core.run.state import Run, RunStatus
@@ -301,7 +301,7 @@ def test_a_failing_search_offers_other_backends_and_uses_none(serve: Serve) -> N
 @pytest.mark.parametrize("path", ["/qa", "/query"])
 def test_passages_are_ranked_by_cosine_unless_a_person_sets_another_ranking(api: Api, path: str) -> None:
     method = path[1:]
-    assert METHOD_DEFAULTS[Method(method)]["rank"]["strategy"] == "cosine", "whatever the page's default is"
+    assert METHOD_DEFAULTS[Endpoint(method)]["rank"]["strategy"] == "cosine", "whatever the page's default is"
     body = {"question" if path == "/qa" else "query": QUESTION}
 
     def strategy() -> str:
