@@ -88,6 +88,11 @@ class Asked:
         """Whether a name, thing, number or date answers the question, so that its other words are repeated with it."""
         return self.kind is not Kind.OPEN
 
+    @property
+    def can_be_told_apart(self) -> bool:
+        """Whether sentences with such an answer differ from others: they have a date or a number."""
+        return self.kind in {Kind.DATE, Kind.NUMBER}
+
     def is_stated_in(self, sentence: str) -> bool:
         """Return whether a sentence has a date or number that can answer. Other kinds cannot be told apart."""
         if self.kind is Kind.DATE:

@@ -13,8 +13,11 @@ from core.run.events import Emit, Note, TokensWritten
 from core.stages.answering.answer_prompt import NOT_FOUND
 from core.stages.answering.answer_writer import AnswerWriter
 from core.stages.answering.answerability import caveat
+from core.stages.answering.asked_kind import asked_for
 from core.stages.answering.sentence_scoring import ScoredSentence, score_sentences, score_sentences_by_words
-from core.text.language import language_name
+from core.text.bm25_index import tokens
+from core.text.content_words import content_words
+from core.text.language import dominant_language, language_name
 from core.text.markdown.citations import find_citations
 from core.text.sanitize import one_line, truncate
 
@@ -28,6 +31,11 @@ _SUPPORT_MARGIN = 0.5
 """The maximum distance of a quoted sentence's support from the best support."""
 _SUPPORT_SHARE = 0.8
 """The minimum support of a quoted sentence, as a share of the threshold."""
+_AS_GOOD = 0.13
+"""The distance below the best support, as a share of the threshold, within which a sentence is quoted in any case.
+
+A sentence further below has to add to the quotations before it.
+"""
 _DUPLICATE_JACCARD = 0.75
 """The Jaccard similarity of word sets from which two sentences count as duplicates and are quoted once."""
 
@@ -59,7 +67,8 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
 ) -> Answer:
     """Quote the best-supported sentences through `writer`.
 
-    Each has the numbers of its sources. The sources are ordered by relevance, and sentences within a source by
+    A further sentence adds a word of the question or the kind of answer, or fits about as well as the best. Each has the
+    numbers of its sources. The sources are ordered by relevance, and sentences within a source by
     position. A sentence in another language than the question is labelled with its language. If even the best sentence
     has too little support, the answer is that the sources hold none. A note precedes sentences that may not answer the
     question. If `embed` fails or takes longer than `seconds`, sentences are scored by words.
@@ -85,7 +94,8 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
     previous = None
     least = max(scores.sentences[0].score - _SUPPORT_MARGIN, _SUPPORT_SHARE * scores.enough)
     worthy = [sentence for sentence in scores.sentences if sentence.score >= least]
-    for quotation in chosen(worthy, sources, SENTENCES[knobs.length]):
+    adds = _Additions(question, sources, scores.sentences[0].score - _AS_GOOD * scores.enough)
+    for quotation in chosen(worthy, sources, SENTENCES[knobs.length], adds):
         gap = "" if previous is None else " " if previous == quotation.source else "\n\n"
         marks = "".join(f"[{number}]" for number in quotation.numbers)
         language = f"({language_name(quotation.language)}) " if quotation.language else ""
@@ -95,8 +105,33 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
     return Answer(kind=AnswerKind.EXTRACTIVE, text=writer.text)
 
 
+class _Additions:
+    """Whether a sentence adds to those before it: a word of the question, or the kind of answer that it asks for."""
+
+    def __init__(self, question: str, sources: Sequence[Source], least: float) -> None:
+        self._language = dominant_language([question]) or dominant_language(source.text for source in sources)
+        words = content_words(question, self._language)
+        self._stems = [frozenset(tokens(word, self._language)) for word in words]
+        self._asked = asked_for(question, self._language)
+        self._least = least
+        """The support from which a sentence is quoted in any case."""
+        self._covered: set[frozenset[str]] = set()
+        self._is_stated = not self._asked.can_be_told_apart
+
+    def admits(self, sentence: ScoredSentence) -> bool:
+        """Admit a sentence that is better than `least` or adds. Words of another language cannot be compared."""
+        text = frozenset(tokens(sentence.text, self._language))
+        covered = {stems for stems in self._stems if stems <= text} - self._covered
+        states = not self._is_stated and self._asked.is_stated_in(sentence.text)
+        if not (covered or states or sentence.language or sentence.score >= self._least):
+            return False
+        self._covered |= covered
+        self._is_stated = self._is_stated or states
+        return True
+
+
 def chosen(
-    supported: Sequence[ScoredSentence], sources: Sequence[Source], most: int
+    supported: Sequence[ScoredSentence], sources: Sequence[Source], most: int, adds: _Additions
 ) -> tuple[_Quotation, ...]:
     """Choose at most `most` quotations in reading order. Near-identical sentences are joined."""
     picked: list[_Quotation] = []
@@ -111,7 +146,7 @@ def chosen(
         if twin is not None:
             numbers = tuple(sorted({*picked[twin].numbers, number}))
             picked[twin] = replace(picked[twin], numbers=numbers)
-        elif len(picked) < most:
+        elif len(picked) < most and adds.admits(sentence):
             text = quotable(sentence.text)
             picked.append(_Quotation(text, sentence.source, sentence.start, (number,), sentence.language))
             words.append(own)

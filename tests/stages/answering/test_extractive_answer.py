@@ -94,6 +94,22 @@ async def test_lines_that_lead_to_other_pages_are_not_quoted() -> None:
     assert quotations(result.text) == [said]
 
 
+async def test_sentence_that_adds_no_word_of_the_question_is_not_quoted() -> None:
+    said = "Passage overlap raises retrieval recall by several points, whatever the size."
+    weaker = "Retrieval by passage has recall of its own kind, of which many books and papers tell stories."
+    result, _ = await extracted(QUESTION, [source(1, f"{said}\n\n{weaker}")])
+    assert quotations(result.text) == [said]
+
+
+async def test_sentence_with_the_asked_number_is_quoted_beside_the_best() -> None:
+    said = "Passage overlap raises retrieval recall, whatever the size."
+    number = (
+        "Retrieval with passage overlap has 12 points of recall over one without, of which many books tell."
+    )
+    result, _ = await extracted(QUESTION, [source(1, f"{said}\n\n{number}")])
+    assert quotations(result.text) == [said, number]
+
+
 async def test_what_two_sources_say_is_quoted_once_with_both_numbers() -> None:
     result, _ = await extracted(QUESTION, ON_TOPIC)
     assert result.text.count("raises retrieval recall by several points") == 1
@@ -101,7 +117,8 @@ async def test_what_two_sources_say_is_quoted_once_with_both_numbers() -> None:
 
 
 async def test_each_sentence_is_reported_when_it_is_quoted() -> None:
-    result, told = await extracted(QUESTION, ON_TOPIC)
+    text = "Passage overlap raises recall. Retrieval recall rises with passage overlap, much in theory."
+    result, told = await extracted(QUESTION, [source(1, text)])
     pieces = [event.text for event in told if isinstance(event, TokensWritten)]
     assert len(pieces) == len(quotations(result.text)) > 1
     assert all(piece.rstrip().endswith("]") for piece in pieces)
