@@ -101,7 +101,7 @@ def _traced(call: Call, run: Run, text: str) -> WhyNotResult:
         reasons=[str(traced.reason or "") for traced in shown_passages],
         score_name=trace.score_name,
         cutoff=trace.cutoff,
-        link=call.link("explain", run=run.id, view="attrition"),
+        link=call.link("explain", run=run.id, view="lost"),
     )
 
 
@@ -168,7 +168,7 @@ def _losses(call: Call, run: Run) -> AttritionResult:
             for step, count in counted.counts.items()
         ],
         answered=counted.answered,
-        link=call.link("explain", run=run.id, view="attrition"),
+        link=call.link("explain", run=run.id, view="lost"),
     )
 
 
@@ -278,7 +278,7 @@ def _tuned(call: Call, run: Run, tuned: Run, text: str) -> TuneResult:
         context=_context(tuned),
         difference=_figures(difference),
         trace=_traced(call, tuned, text) if text.strip() else None,
-        link=call.link("compare", run=run.id, a="own", b=list(written) or ["own"]),
+        link=call.link("explain", run=run.id, view="what-if", a="own", b=list(written) or ["own"]),
     )
 
 
@@ -345,7 +345,7 @@ def _compared(call: Call, before: Run, after: Run) -> CompareResult:
         sources_gone=kinds.count(ChangeKind.GONE),
         sources_changed=kinds.count(ChangeKind.CHANGED),
         answers_similar=differ.answer.similarity if differ.answer else None,
-        link=call.link("compare", run=before.id, a="own", b=[f"run:{after.id}"]),
+        link=call.link("explain", run=before.id, view="what-if", a="own", b=[f"run:{after.id}"]),
     )
 
 
@@ -406,7 +406,7 @@ def _without(call: Call, run: Run, arguments: LeaveOutArguments) -> LeaveOutResu
         context=_context(rest),
         difference=_figures(difference),
         tokens=context_tokens(context_sources(rest)),
-        link=call.link("explain", run=run.id, view="sources"),
+        link=call.link("explain", run=run.id, view="evidence", part="sources"),
     )
 
 

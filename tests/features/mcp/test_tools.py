@@ -117,7 +117,7 @@ async def test_attrition_counts_every_step(api: Api) -> None:
     assert counts["in the context"] == len(answer["sources"])
     ranked = next(step for step in counted["steps"] if step["step"] == "ranked")
     assert sum(loss["count"] for loss in ranked["lost"]) == counts["ranked"] - counts["in the context"]
-    assert counted["link"].endswith(f"/explain?run={answer['run']}&view=attrition")
+    assert counted["link"].endswith(f"/explain?run={answer['run']}&view=lost")
 
 
 async def test_compare_tells_what_a_setting_changed(api: Api) -> None:
@@ -126,6 +126,7 @@ async def test_compare_tells_what_a_setting_changed(api: Api) -> None:
         second = await call(client, "ask", question=QUESTION, settings={"rank.top_k": 3})
         differ = await call(client, "compare", run=first["run"], other=second["run"])
     assert differ["settings"] == ["rank.top_k:3"]
+    assert f"/explain?run={first['run']}&view=what-if" in differ["link"]
     assert differ["ranking"]["overlap"] == pytest.approx(1.0)
     assert {moved["change"] for moved in differ["ranking"]["moved"]} == {"left"}
     assert differ["sources_gone"] == len(first["sources"]) - 3
