@@ -34,6 +34,7 @@ FEATURES = (
     "library",
     "api",
     "library_api",
+    "responses",
     "mcp",
     "notebook",
 )

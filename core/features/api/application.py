@@ -115,7 +115,8 @@ def _body_limit(scope: Scope, settings: Settings) -> int:
     )
     if scope["method"] == "PUT" and is_file:
         return int(settings.file_megabytes * 1e6)
-    return CHAT_BODY_LIMIT if scope["path"].endswith("/v1/chat/completions") else BODY_LIMIT
+    is_chat = scope["path"].endswith(("/v1/chat/completions", "/v1/responses"))
+    return CHAT_BODY_LIMIT if is_chat else BODY_LIMIT
 
 
 def _warm(service: Service) -> None:

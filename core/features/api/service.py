@@ -95,6 +95,8 @@ class Service:
         """The latest health probes, with their time by the monotonic and the wall clock."""
         self.probing: asyncio.Task[None] | None = None
         """Asks the parts; requests that come meanwhile share it."""
+        self.following: set[asyncio.Task[None]] = set()
+        """Tasks that follow runs whose client does not wait."""
         self.began = time.monotonic()
 
     @property

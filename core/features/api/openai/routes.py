@@ -100,7 +100,7 @@ async def _pieces(
             run = current_run
             if record is None and run.live:
                 yield b": still waiting\n\n"
-            elif record is not None and (piece := text.piece(run, _written(record.event))):
+            elif record is not None and (piece := text.piece(run, written_by(record.event))):
                 yield _data(completion_chunk(run, created, {"content": piece}, **whole))
     if run is None:
         return
@@ -127,8 +127,8 @@ def _data(value: dict[str, Any]) -> bytes:
     return b"data: " + orjson.dumps(value) + b"\n\n"
 
 
-def _written(event: Event) -> str:
-    """What an event adds to the answer. What was sent cannot be taken back: the answer then begins below it."""
+def written_by(event: Event) -> str:
+    """Return what an event adds to the answer. What was sent cannot be taken back: the answer then begins below it."""
     if isinstance(event, TokensWritten):
         return event.text
     return "\n\n" if isinstance(event, ModelThought) and event.takes_back else ""

@@ -1,0 +1,1 @@
+"""OpenAI's responses API over runs: `/v1/responses`."""

@@ -1,0 +1,182 @@
+"""Requests of OpenAI's responses API, read as chat requests, and what is refused of them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+
+from core.features.api.openai.messages import ReadMessages, read_messages
+from core.features.api.openai.requests import (
+    ChatRequest,
+    ClientMessage,
+    ContentPart,
+    TokenLimit,
+    check_model,
+    check_request,
+    last_user,
+)
+from core.features.api.openai.search_sites import SearchFilters, WebSearchOptions
+from core.features.api.strict_json import Strict
+from core.model import Role
+from core.serving.problems import Fault, Refusal
+
+ID = r"^(resp_)?[A-Za-z0-9_-]{1,64}$"
+PREFIX = "resp_"
+
+WEB_SEARCH = re.compile(r"web_search(_preview)?(_\d{4}_\d{2}_\d{2})?")
+"""Types of the tool that searches the web, which OpenQuery does for every question."""
+
+_NO_OP_VALUES: Mapping[str, tuple[Any, ...]] = {
+    "conversation": (),
+    "prompt": (),
+    "top_logprobs": (0,),
+}
+"""Parameters that ask for what is not here, each with the values that ask for nothing. All may be null.
+
+Of `text` only the format is looked at; `tool_choice` asks for nothing without tools of the client.
+"""
+
+
+class _LenientModel(Strict):
+    """Part of a request: it may hold many fields that mean nothing here."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class InputItem(_LenientModel):
+    """An item of the input. Only messages are read: calls, their outputs and reasoning are of other models."""
+
+    type: str = "message"
+    role: Role | None = None
+    content: str | list[str | ContentPart] | None = None
+
+
+class ClientTool(_LenientModel):
+    """A tool that the client offers. A web search is what OpenQuery does anyway; its sites narrow the search."""
+
+    type: str
+    name: str = ""
+    filters: SearchFilters | None = None
+
+
+class ResponseRequest(_LenientModel):
+    """The body of `POST /v1/responses`. The last message of the user is the question."""
+
+    model: str
+    input: Annotated[str, Field(min_length=1)] | Annotated[list[InputItem], Field(min_length=1)]
+    instructions: str | None = None
+    """Reaches the model that writes the answer, as a system message does."""
+    previous_response_id: Annotated[str, Field(pattern=ID)] | None = None
+    """The id of a response or a run, which the question follows. Its pages are used again where they cover it."""
+    stream: bool | None = None
+    background: bool | None = None
+    """Reply at once with the id of the response, which `GET /v1/responses/{id}` tells more of."""
+    store: bool | None = None
+    """False: the run is deleted when it has ended."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_output_tokens: TokenLimit | None = None
+    metadata: dict[str, str] | None = None
+    """Repeated in the reply, and not stored."""
+    tools: list[ClientTool] | None = None
+    text: Any = None
+    conversation: Any = None
+    prompt: Any = None
+    top_logprobs: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """A request as a chat request and its messages."""
+
+    chat: ChatRequest
+    messages: ReadMessages
+
+
+def read_request(request: ResponseRequest, *, accepts_instructions: bool) -> ReadRequest:
+    """Read a request.
+
+    Raises:
+        Refusal: when it asks for what an answer cannot be here, or its messages cannot be read. It names the field.
+    """
+    check_model(request.model)
+    if faults := [*_unsupported(request)]:
+        fields = ", ".join(fault.field for fault in faults)
+        raise Refusal(
+            400,
+            f"OpenQuery answers with one text and its citations; this asks for something else: {fields}.",
+            "Leave it out.",
+            errors=faults,
+            code="unsupported_parameter",
+        )
+    items = (
+        [InputItem(role="user", content=request.input)] if isinstance(request.input, str) else request.input
+    )
+    places = [place for place, item in enumerate(items) if item.type == "message" and item.role]
+    messages = [
+        ClientMessage(role=items[place].role or "user", content=items[place].content) for place in places
+    ]
+    head = [ClientMessage(role="developer", content=request.instructions)] if request.instructions else []
+    chat = ChatRequest(
+        model=request.model,
+        messages=[*head, *messages] or [ClientMessage(role="user", content="")],
+        temperature=request.temperature,
+        max_completion_tokens=request.max_output_tokens,
+        web_search_options=_sites(request),
+    )
+    whole = isinstance(request.input, str)
+    try:
+        check_request(chat)
+        return ReadRequest(chat, read_messages(chat, accepts_instructions=accepts_instructions))
+    except Refusal as refusal:
+        refusal.errors = tuple(_named(fault, places, len(head), whole=whole) for fault in refusal.errors)
+        raise
+
+
+def said_by_user(request: ReadRequest) -> str:
+    """Return the last message of the user."""
+    row = last_user(request.chat)
+    return request.chat.messages[row].text if row >= 0 else ""
+
+
+def _unsupported(request: ResponseRequest) -> Iterator[Fault]:
+    for name, no_op_values in _NO_OP_VALUES.items():
+        value = getattr(request, name)
+        if value is not None and value not in no_op_values:
+            yield Fault(field=name, message="This is not supported.")
+    answer_format = request.text.get("format") if isinstance(request.text, dict) else None
+    if answer_format not in (None, {"type": "text"}):
+        yield Fault(field="text.format", message="An answer is text with citations.")
+    for place, tool in enumerate(request.tools or ()):
+        if not WEB_SEARCH.fullmatch(tool.type):
+            name = f"{tool.type} {tool.name}".strip()[:80]
+            yield Fault(field=f"tools.{place}", message=f"OpenQuery calls no {name}: its own search alone.")
+    if isinstance(request.input, list) and request.input[-1].type.endswith("_output"):
+        place = len(request.input) - 1
+        yield Fault(field=f"input.{place}.type", message="OpenQuery has called no tool of the client.")
+    if request.background and request.stream:
+        yield Fault(
+            field="stream", message="A response in the background is not streamed: ask for it by its id."
+        )
+    if request.background and request.store is False:
+        yield Fault(field="store", message="A response in the background has to be stored.")
+
+
+def _sites(request: ResponseRequest) -> WebSearchOptions | None:
+    filters = [tool.filters for tool in request.tools or () if tool.filters]
+    return WebSearchOptions(filters=filters[0]) if filters else None
+
+
+def _named(fault: Fault, places: list[int], offset: int, *, whole: bool) -> Fault:
+    """Return a fault of a chat request under its name in the request that was sent."""
+    found = re.fullmatch(r"messages(?:\.(\d+))?(.*)", fault.field)
+    if not found:
+        field = {"max_completion_tokens": "max_output_tokens"}.get(fault.field, fault.field)
+    elif found[1] is None or whole:
+        field = "instructions" if found[1] and int(found[1]) < offset else "input"
+    elif int(found[1]) < offset:
+        field = "instructions"
+    else:
+        field = f"input.{places[int(found[1]) - offset]}{found[2]}"
+    return Fault(field=field, message=fault.message)

@@ -1,0 +1,5 @@
+"""The service of the API's tests, for clients of the responses API."""
+
+from tests.features.api.conftest import api, serve, shared_api, visitor
+
+__all__ = ["api", "serve", "shared_api", "visitor"]
