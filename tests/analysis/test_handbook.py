@@ -43,13 +43,14 @@ SUBJECTS = {
     "sources": "near-duplicate",
     "extraction": "main-text extraction",
     "answers": "generated answer",
+    "what-if": "hybrid",
 }
-"""What each view of the Explain page is about."""
+"""What each part of the Explain page is about."""
 
 
-def test_each_view_of_explain_links_an_article_on_its_subject() -> None:
+def test_each_part_of_explain_links_an_article_on_its_subject() -> None:
     linked = re.findall(
-        r'^    "(\w+)": View\(.*?^        "([\w-]+)",\n(?:        needs_texts=[^\n]*\n)?    \),',
+        r'^    "([\w-]+)": Part\(.*?^        "([\w-]+)",\n(?:        needs_texts=[^\n]*\n)?    \),',
         (ROOT / "pages/explain.py").read_text("utf-8"),
         re.M | re.S,
     )

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from core.config.knobs import Knobs
+from core.config.knobs import Knobs, RankKnobs
 from core.run.events import Record
 from tests.seeding import record_run
 from tests.services.loopback import Loopback, Reply, Request, html_reply, json_reply
@@ -112,7 +112,7 @@ def record_small_web(folder: Path, web: SmallWeb, author: FakeOpenAI) -> tuple[R
     return record_run(
         folder,
         QUESTION,
-        Knobs(),
+        Knobs(rank=RankKnobs(per_cluster=0)),  # the pages show what a limit would change
         searxng_url=web.url,
         fetch_allowlist=f"127.0.0.1:{web.port}",
         base_url=author.base_url,
