@@ -6,22 +6,21 @@ from contextlib import aclosing
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
-from fastapi import Response as HttpResponse
+from fastapi import APIRouter, Path, Query, Response
 
 from core.config.permissions import Action
 from core.features.api.openai.responses import sent_text
 from core.features.api.routes.history import stored_run
 from core.features.api.run_following import EVENT_STREAM, FollowerOf, RunFollower, RunStep, streamed
 from core.features.api.service import CallerOf, Service, ServiceOf
-from core.features.api.sessions import Method
+from core.features.api.sessions import Endpoint
 from core.features.api.strict_json import StrictRoute
 from core.features.responses.requests import ID, ReadRequest, ResponseRequest, read_request
 from core.features.responses.streaming import ResponseEvents, events_of
 from core.features.responses.views import (
     Deleted,
     InputList,
-    Response,
+    ResponseView,
     response,
     response_id,
     run_of_response,
@@ -37,13 +36,13 @@ ResponseId = Annotated[str, Path(alias="id", pattern=ID)]
 
 @router.post(
     "/responses",
-    response_model=Response,
+    response_model=ResponseView,
     responses={
         200: {"description": "The response, or with stream its events", "content": {EVENT_STREAM: {}}},
         **documented(404, 409, 413, 429, 502, 503),
     },
 )
-async def create_response(body: ResponseRequest, follower: FollowerOf) -> HttpResponse | Response:
+async def create_response(body: ResponseRequest, follower: FollowerOf) -> Response | ResponseView:
     """Answer the user's last message; messages before it, or the run of `previous_response_id`, are its history.
 
     What would change the kind of answer is refused: tools of the client, files, images. Hints to a model are ignored.
@@ -75,7 +74,7 @@ async def _steps(
     body: ResponseRequest, read: ReadRequest, follower: RunFollower, *, links: bool
 ) -> AsyncGenerator[RunStep]:
     """Return the steps of a new question, or of one that follows a run."""
-    knobs = read.chat.knobs(follower.session.knobs_for(Method.CHAT))
+    knobs = read.chat.knobs(follower.session.knobs_for(Endpoint.CHAT))
     question, client = read.messages.question, read.messages.client
     if not question:
         question, client = await follower.condensed(client, knobs)
@@ -129,7 +128,7 @@ async def _in_background(steps: AsyncGenerator[RunStep], service: Service) -> Ru
 @router.get("/responses/{id}", responses=documented(403, 404, 503))
 async def get_response(
     name: ResponseId, service: ServiceOf, stream: Annotated[bool, Query()] = False
-) -> Response:
+) -> ResponseView:
     """A response by its id, or by that of any run, as it stands."""
     if stream:
         raise Refusal(
@@ -152,7 +151,7 @@ async def delete_response(name: ResponseId, service: ServiceOf, caller: CallerOf
 
 
 @router.post("/responses/{id}/cancel", responses=documented(403, 404, 409, 503))
-async def cancel_response(name: ResponseId, service: ServiceOf, caller: CallerOf) -> Response:
+async def cancel_response(name: ResponseId, service: ServiceOf, caller: CallerOf) -> ResponseView:
     """Stop the run of a response, and keep what it has; on a shared server the caller's own alone."""
     run = await _run(service, name)
     await asyncio.to_thread(service.runs.require, caller, Action.CHANGE_RUN, run.id)
@@ -181,7 +180,7 @@ async def _run(service: Service, name: str) -> Run:
     return await stored_run(service, run_id)
 
 
-async def _view(service: Service, run: Run) -> Response:
+async def _view(service: Service, run: Run) -> ResponseView:
     links = service.settings().v1_sources == "links"
     unsaved = await service.unsaved(run.id)
     return await asyncio.to_thread(partial(response, run, unsaved, links=links))

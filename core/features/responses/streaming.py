@@ -10,7 +10,7 @@ from core.features.api.openai.responses import AnswerText
 from core.features.api.openai.routes import written_by
 from core.features.api.responses.answers import answer_of, nothing_found
 from core.features.api.run_following import RunFollower, RunStep, refusal_of
-from core.features.responses.views import OutputText, Response, citations, message_id, response
+from core.features.responses.views import OutputText, ResponseView, citations, message_id, response
 from core.run.state import Run
 
 
@@ -54,7 +54,7 @@ class ResponseEvents:
         failed |= {"status": "failed", "error": {"code": "server_error", "message": message}}
         return self._event("response.failed", response=failed)
 
-    def _response(self, run: Run, unsaved: str = "") -> Response:
+    def _response(self, run: Run, unsaved: str = "") -> ResponseView:
         return response(run, unsaved, links=self._links, **self._echoed)
 
     def _delta(self, run: Run, piece: str) -> Iterator[bytes]:

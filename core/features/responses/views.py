@@ -15,7 +15,7 @@ from core.run.state import Run, RunStatus
 Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
 
 
-class UrlCitation(BaseModel):
+class ResponseCitation(BaseModel):
     """The characters of the text from `start_index` up to `end_index` cite this page."""
 
     type: Literal["url_citation"] = "url_citation"
@@ -30,7 +30,7 @@ class OutputText(BaseModel):
 
     type: Literal["output_text"] = "output_text"
     text: str
-    annotations: list[UrlCitation] = []
+    annotations: list[ResponseCitation] = []
     logprobs: list[Any] = []
 
 
@@ -80,7 +80,7 @@ class IncompleteDetails(BaseModel):
     reason: Literal["max_output_tokens", "content_filter"]
 
 
-class Response(BaseModel):
+class ResponseView(BaseModel):
     """The reply of `POST /v1/responses` and `GET /v1/responses/{id}`."""
 
     id: str
@@ -178,12 +178,12 @@ def output_message(run: Run, *, links: bool) -> OutputMessage:
     )
 
 
-def citations(text: AnswerText, run: Run) -> list[UrlCitation]:
+def citations(text: AnswerText, run: Run) -> list[ResponseCitation]:
     """Return every citation by its place in the text that was sent."""
-    return [UrlCitation(**mark.url_citation.model_dump()) for mark in text.annotations(run)]
+    return [ResponseCitation(**mark.url_citation.model_dump()) for mark in text.annotations(run)]
 
 
-def response(run: Run, unsaved: str = "", *, links: bool, **echoed: Any) -> Response:
+def response(run: Run, unsaved: str = "", *, links: bool, **echoed: Any) -> ResponseView:
     """Return a run as a response. `unsaved` says why it is not stored; `echoed` are fields of its request."""
     usage = (run.usage or Usage(prompt_tokens=0)).to_json()
     has_answer = not run.live and bool(run.answer or run.text or nothing_found(run))
@@ -195,7 +195,7 @@ def response(run: Run, unsaved: str = "", *, links: bool, **echoed: Any) -> Resp
         "temperature": run.knobs.answer.temperature,
     }
     failed = status_of(run) == "failed"
-    return Response(
+    return ResponseView(
         id=response_id(run.id),
         created_at=datetime.fromisoformat(run.started).timestamp() if run.started else 0.0,
         status=status_of(run),
