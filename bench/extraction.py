@@ -331,13 +331,17 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, required=True, help="folder with the labelled sets")
     parser.add_argument("--half", choices=("develop", "held-back", "both"), default="held-back")
-    parser.add_argument("--only", default="", help="readers whose name contains this")
+    parser.add_argument("--only", default="", help="readers whose name contains one of these, by commas")
     parser.add_argument(
         "--repeats", type=int, default=1, help="readings of all pages, of which CPU is the median"
     )
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    readers = {name: read for name, read in READERS.items() if arguments.only in name}
+    readers = {
+        name: read
+        for name, read in READERS.items()
+        if any(part in name for part in arguments.only.split(","))
+    }
     for name in SETS:
         if not (arguments.data / name).is_dir():
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
@@ -15,6 +16,7 @@ from core.config.egress import Destination, EgressPolicy
 from core.config.settings import LOOPBACK
 from core.errors import BadInput
 from core.model import ModelUsage, Usage
+from core.text.delimited import MalformedRow, column_places, delimited_rows
 
 COLUMNS = ("model", "prompt", "completion", "as_of")
 """The columns of a price table as CSV: the model, US dollars a million tokens read and written, and an ISO 8601 date."""
@@ -122,27 +124,29 @@ class Prices:
 
 
 def parsed(text: str) -> tuple[Price, ...]:
-    """The rows of a price table in CSV, with the columns `COLUMNS`.
+    """Return the rows of a price table in delimited text, with the columns `COLUMNS`.
 
     Raises:
         BadInput: naming the line that cannot be used.
     """
-    reader = csv.DictReader(io.StringIO(text))
-    if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
-        raise BadInput(f"The price table has no column {missing[0]}.", hint=_FORMAT)
-    rows: list[Price] = []
     try:
-        for cells in reader:
-            rows.append(checked_price(*(cells[name] or "" for name in COLUMNS)))
-    except BadInput as error:
-        raise BadInput(
-            f"Line {reader.line_num} of the price table: {error.message}", hint=error.hint
-        ) from None
-    except csv.Error as error:
-        raise BadInput(f"Line {reader.line_num} of the price table is no CSV.", hint=_FORMAT) from error
+        lines = list(delimited_rows(text))
+    except MalformedRow as error:
+        raise BadInput(f"Line {error.line} of the price table is no CSV.", hint=_FORMAT) from error
+    places = column_places(lines[0][1] if lines else ())
+    if missing := [name for name in COLUMNS if name not in places]:
+        raise BadInput(f"The price table has no column {missing[0]}.", hint=_FORMAT)
+    rows = tuple(_price(line, dict(enumerate(cells)), places) for line, cells in lines[1:])
     if len(rows) > MOST_PRICES:
         raise BadInput(f"The price table has more than {MOST_PRICES:,} rows.", hint="Use patterns.")
-    return tuple(rows)
+    return rows
+
+
+def _price(line: int, cells: Mapping[int, str], places: Mapping[str, int]) -> Price:
+    try:
+        return checked_price(*(cells.get(places[name], "") for name in COLUMNS))
+    except BadInput as error:
+        raise BadInput(f"Line {line} of the price table: {error.message}", hint=error.hint) from None
 
 
 def checked_price(model: str, prompt: object, completion: object, as_of: object) -> Price:

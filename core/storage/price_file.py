@@ -9,6 +9,7 @@ from core.config.egress import EgressPolicy
 from core.config.prices import SHIPPED, Price, Prices, parsed
 from core.errors import BadInput, OpenQueryError, disk_failure
 from core.storage.atomic_write import atomic_write
+from core.text.decoding import decode
 
 PRICES = "prices.csv"
 MOST_BYTES = 1_000_000
@@ -67,11 +68,9 @@ def _prices(path: Path, changed: int, size: int, policy: EgressPolicy) -> Prices
     try:
         if size > MOST_BYTES:
             raise BadInput(f"The price table has more than {MOST_BYTES // 1000:,} KB.", hint="Use patterns.")
-        return Prices(rows=parsed(path.read_text("utf-8-sig")), policy=policy)
+        return Prices(rows=parsed(decode(path.read_bytes())), policy=policy)
     except OpenQueryError as error:
         problem = str(error)
-    except UnicodeDecodeError:
-        problem = "The price table is no UTF-8 text."
     except OSError as error:
         problem = str(disk_failure(error))
     return replace(SHIPPED, policy=policy, problem=f"{PRICES} is not used. {problem}")

@@ -84,6 +84,20 @@ def test_a_byte_order_mark_and_further_columns_do_no_harm(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        TABLE.replace(",", ";").encode(),
+        f"sep=;\r\n{TABLE.replace(',', ';')}".encode("utf-16"),
+        TABLE.replace(",", "\t").replace("model", " Model ", 1).encode("cp1252"),
+    ],
+    ids=["semicolons", "sep= in UTF-16", "tabs"],
+)
+def test_price_table_of_a_spreadsheet_is_read(body: bytes, tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_bytes(body)
+    assert PriceFile(tmp_path, OWN).read() == Prices(rows=parsed(TABLE), policy=OWN)
+
+
+@pytest.mark.parametrize(
     ("body", "reason"),
     [
         (b"", "no column model"),
@@ -93,7 +107,7 @@ def test_a_byte_order_mark_and_further_columns_do_no_harm(tmp_path: Path) -> Non
         (TABLE.encode() + b"x,nan,2,2026-11-03\n", "x has a price that is no number from 0"),
         (TABLE.encode() + b",1,2,2026-11-03\n", "the name of a model has 1 to 200 characters"),
         (TABLE.encode() + b"x,1,2,2026-11-03\n" * MOST_PRICES, "more than 1,000 rows"),
-        (b"\xff\xfe\x00", "no UTF-8 text"),
+        (b"\xff\xfe\x00", "no column model"),
         (b"x" * 1_000_001, "more than 1,000 KB"),
     ],
 )
