@@ -128,6 +128,22 @@ def test_formula_keeps_braces_that_are_not_around_all(tex: str) -> None:
     assert f"length {tex} of" in read(f"<p>The length <script type=math/tex>{tex}</script> of it.</p>").text
 
 
+@pytest.mark.parametrize("name", ["katex", "MathJax", "mwe-math-element"])
+@pytest.mark.parametrize("tag", ["p", "span"])
+def test_article_in_a_class_of_formulas_is_text(name: str, tag: str) -> None:
+    formulas = f"<{tag}>{SENTENCE} {MATH}</{tag}> <{tag}>{PROSE} {MATH}</{tag}>"
+    text = read(f'<div class="{name}">{formulas}</div>').text
+    assert SENTENCE in text
+    assert text.count(TEX) == 2
+
+
+def test_nested_classes_of_formulas_take_linear_time() -> None:
+    def page(depth: int) -> str:
+        return "<div class=katex>" * depth + "<i>x</i>" * 20_000 + "<p>x</p>"
+
+    assert growth(page, rewrite_markup, 10, 200) < LINEAR
+
+
 def test_character_reference_of_thousands_of_digits_is_read() -> None:
     assert SENTENCE in rewrite_markup(f"<p>{SENTENCE}</p><script type=math/tex>&#{'9' * 5_000};</script>")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from html import unescape
@@ -41,17 +42,47 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _MAX_UNSHOWN = 4
 """Words of TeX that are missing in the displayed formula. More words are a sentence that nobody sees."""
 _MAX_CHARACTERS = 10_000
+_BLOCKS = (
+    "p",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "ul",
+    "ol",
+    "dl",
+    "pre",
+    "blockquote",
+    "section",
+    "article",
+)
+"""Elements that no formula has."""
+_SEVERAL = 2
 _MOST_BETWEEN = 4
 """Elements of a formula before its script: previews and displays."""
 
 
 def write_formulas(tree: lxml.html.HtmlElement) -> None:
     """Write each formula once: its TeX, or else its text."""
-    written = set[lxml.html.HtmlElement]()
+    written = _elements_with_text(tree)
     for element in list(tree.iter("span", "div", "script", "img", "math", "mjx-container")):
         if element not in written and (write := _writer(element)) is not None:
             written.update(element.iterdescendants())
             write(element)
+
+
+def _elements_with_text(tree: lxml.html.HtmlElement) -> set[lxml.html.HtmlElement]:
+    """Return the elements around paragraphs or several formulas. These are text, whatever their class is."""
+    inside = Counter[lxml.html.HtmlElement]()
+    for element in tree.iter("math", *_BLOCKS):
+        weight = _SEVERAL if element.tag in _BLOCKS else 1
+        for ancestor in element.iterancestors():
+            if inside[ancestor] >= _SEVERAL:
+                break
+            inside[ancestor] += weight
+    return {element for element, count in inside.items() if count >= _SEVERAL}
 
 
 def _writer(element: lxml.html.HtmlElement) -> Callable[[lxml.html.HtmlElement], None] | None:
