@@ -102,6 +102,24 @@ def test_opendocument_keeps_raised_and_lowered_text_apart(position: str, text: s
     assert read(packed_with(odt(""), {"content.xml": content})).text == text
 
 
+@pytest.mark.parametrize(
+    ("inner", "text"),
+    [
+        ("2<text:line-break/>3", "m²\n³He"),
+        ("2<text:tab/>3", "m² ³He"),
+        ("2<text:span>+<text:span>n</text:span></text:span>1", "m²⁺ⁿ¹He"),
+    ],
+    ids=["line break", "tab", "nested spans"],
+)
+def test_raised_text_of_an_opendocument_keeps_its_order_and_breaks(inner: str, text: str) -> None:
+    style = '<style:style style:name="T1" style:family="text"><style:text-properties style:text-position="super 58%"/></style:style>'
+    content = (
+        f"<office:document-content {ODF}><office:automatic-styles>{style}</office:automatic-styles><office:body><office:text>"
+        f'<text:p>m<text:span text:style-name="T1">{inner}</text:span>He</text:p></office:text></office:body></office:document-content>'
+    )
+    assert read(packed_with(odt(""), {"content.xml": content})).text == text
+
+
 def test_style_of_an_opendocument_inherits_its_level() -> None:
     named = (
         f'<office:document-styles {ODF}><office:styles><style:style style:name="Up"><style:text-properties '

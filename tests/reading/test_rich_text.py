@@ -17,10 +17,34 @@ from tests.reading.test_office import read
         (r"10{\up6 4} and 10{\up0 4}", "10⁴ and 104"),
         (r"a \{brace\} stays, and \u26085?\'fc", "a {brace} stays, and 日ü"),
         (r"{\uc2\u8364xx one{\super \u8722xx2}} more", "€ one⁻² more"),
+        (r"10{\super {\*\bkmkstart note}6{\*\bkmkend note}} cells", "10⁶ cells"),
+        (r"m{\super 2\line 3}He", "m²\n³He"),
+        (r"m{\super 2\tab 3}He", "m² ³He"),
+        (r"10{\super \endash 3} m{\super -}", "10⁻³ m⁻"),
     ],
 )
 def test_rich_text_keeps_raised_and_lowered_text_apart(source: str, text: str) -> None:
     assert read(rf"{{\rtf1\ansi {source}\par}}".encode()).text == text
+
+
+@pytest.mark.parametrize(
+    ("head", "source", "text"),
+    [
+        (r"\ansicpg1251", r"{\super \'e0\'e1\'e2\'e3\'e4}", "абвгд"),
+        (r"\ansicpg1252{\fonttbl{\f1\fnil\fcharset161 Arial Greek;}}", r"e{\f1\super \'f0}", "e^π"),
+        (r"\ansicpg1252\deff1{\fonttbl{\f1\fnil\fcharset161 Arial Greek;}}", r"e{\super \'f0}", "e^π"),
+        (r"\ansicpg932", r"{\uc2{\super \u27880\'92\'8d\'88\'d3\'96\'7b}}", "^(注意本)"),
+        ("", r"{\super \'e9}", "^é"),
+    ],
+    ids=["of the file", "of the font", "of the default font", "of two bytes", "none"],
+)
+def test_raised_text_is_read_by_its_code_page(head: str, source: str, text: str) -> None:
+    assert read(rf"{{\rtf1\ansi{head} x {source}\par}}".encode()).text == f"x {text}"
+
+
+def test_title_is_read_by_its_code_page() -> None:
+    info = r"\ansicpg1251{\info{\title \'cc\'e8\'f0}}"
+    assert read(rf"{{\rtf1\ansi{info} Shown.\par}}".encode()).title == "Мир"
 
 
 def test_rich_text_has_title_author_and_hidden_text() -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any
 
+from lxml import etree
+
 from core.reading.office.safe_xml import attribute, is_inside, local
 from core.text.superscripts import lowered, raised
 
@@ -15,6 +17,8 @@ _PRESERVE = "{http://www.w3.org/XML/1998/namespace}space"
 _OFF = ("0", "false", "off", "none")
 _WRITE: dict[int, Callable[[str], str]] = {1: raised, -1: lowered}
 _SIDE_MATTER = ("annotation", "annotation-end", "tracked-changes", "table-of-content")
+_BREAKS = ("line-break", "tab", "s", "p", "h")
+"""Elements of OpenDocument that end a raised text."""
 _COUNTED = ("vertAlign", "position", "vanish")
 """Properties of a run of a Word document that count here."""
 _HALF_POINTS = 4
@@ -104,7 +108,8 @@ def rewrite_opendocument(root: Any, styles: dict[str, tuple[int, bool]]) -> list
             removed.update(target.iterdescendants())
             _empty(target)
         elif level and name == "span":
-            _rewrite(_opendocument_texts(element), level)
+            for places in _opendocument_texts(element):
+                _rewrite(places, level)
     return hidden
 
 
@@ -251,15 +256,20 @@ def _rewrite(places: list[tuple[Any, str]], level: int) -> None:
             element.set(_PRESERVE, "preserve")
 
 
-def _opendocument_texts(element: Any) -> list[tuple[Any, str]]:
-    """Return the places of the texts in an element, as elements with the name of an attribute."""
-    places = []
-    for inner in element.iter():
-        if inner.text and isinstance(inner.tag, str):
-            places.append((inner, "text"))
-        if inner.tail and inner is not element:
-            places.append((inner, "tail"))
-    return places
+def _opendocument_texts(element: Any) -> list[list[tuple[Any, str]]]:
+    """Return the places of the texts in an element, up to each break or tab.
+
+    A place is an element with the name of an attribute.
+    """
+    parts: list[list[tuple[Any, str]]] = [[]]
+    for event, inner in etree.iterwalk(element, events=("start", "end")):
+        if event == "start" and inner.text:
+            parts[-1].append((inner, "text"))
+        elif event == "end" and local(inner) in _BREAKS:
+            parts.append([])
+        if event == "end" and inner.tail and inner is not element:
+            parts[-1].append((inner, "tail"))
+    return [places for places in parts if places]
 
 
 def _empty(element: Any) -> None:
