@@ -149,6 +149,13 @@ async def test_a_question_is_answered_from_pages_in_another_language(question: s
     )
 
 
+async def test_words_that_look_like_those_of_another_language_do_not_hide_it() -> None:
+    lights = ENGLISH["aurora"].replace("The polar lights", "Such hybrid lights, as the polar ones,", 1)
+    english = ENGLISH | {"aurora": f"It was long unknown. {lights}"}
+    run = await research("Was ist hybride Suche?", KNOBS, ports(en=english))
+    assert run.index is not None and run.index.embedder == USE_IDENTITY
+
+
 async def test_what_is_not_there_is_not_answered_in_another_language_either() -> None:
     run = await research("Wer ist die Präsidentin von Island?", KNOBS, ports(en=ENGLISH))
     assert run.answer is not None and run.answer.kind is AnswerKind.NOT_FOUND

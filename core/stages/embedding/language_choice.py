@@ -19,11 +19,10 @@ from core.ports import Embed, Ports
 from core.run.events import Emit
 from core.stages.embed import embed
 from core.stages.embedding.cascade import First
-from core.stages.ranking.bm25 import bm25_index
 from core.stages.streams import Replayed
 from core.stages.time_budget import TimeBudget
 from core.text.bm25_index import tokens
-from core.text.language import dominant_language, in_latin_script
+from core.text.language import dominant_language, function_words, in_latin_script
 
 LEAST_FOREIGN = 0.1
 """The share of passages in other languages from which the multilingual embedder is used for all passages."""
@@ -182,9 +181,20 @@ def needs_multilingual(
     codes = {_language_of(passage, pages) for passage in foreign}
     if not (in_latin_script(language) and any(map(in_latin_script, codes))):
         return True
-    words = bm25_index(tuple(foreign), pages, keep=False)
-    question_words = set(tokens(question, words.language))
-    return len(question_words & words.vocabulary.keys()) <= most_words * len(question_words)
+    return _shared(question, language, foreign, pages) <= most_words
+
+
+def _shared(question: str, language: str, passages: Sequence[Passage], pages: Mapping[str, Page]) -> float:
+    """Return the share of a question's words in passages, as written and without function words.
+
+    Stems would make words of one language equal to others of another one: the German Suche would be the English such.
+    """
+    words = set(tokens(question, ""))
+    words = words - function_words(language) or words
+    titles = {pages[passage.place.page].title for passage in passages}
+    texts = (*titles, *(passage.text for passage in passages))
+    found = {word for text in texts for word in tokens(text, "")}
+    return len(words & found) / max(1, len(words))
 
 
 def _foreign(
