@@ -1,5 +1,6 @@
 """A run as a response of OpenAI's responses API, with citations as annotations."""
 
+import time
 from datetime import datetime
 from typing import Any, Literal
 
@@ -197,7 +198,7 @@ def response(run: Run, unsaved: str = "", *, links: bool, **echoed: Any) -> Resp
     failed = status_of(run) == "failed"
     return ResponseView(
         id=response_id(run.id),
-        created_at=datetime.fromisoformat(run.started).timestamp() if run.started else 0.0,
+        created_at=datetime.fromisoformat(run.started).timestamp() if run.started else time.time(),
         status=status_of(run),
         error=ResponseFailure(message=str(run.error)) if failed else None,
         incomplete_details=None if run.live or failed else incomplete_reason(run),

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -176,6 +177,7 @@ def test_response_that_is_not_stored_leaves_no_run(api: Api, client: openai.Open
 def test_background_response_is_followed_by_its_id(client: openai.OpenAI) -> None:
     response = client.responses.create(model="openquery", input=QUESTION, background=True)
     assert response.status == "queued"
+    assert abs(response.created_at - time.time()) < PATIENCE
     patience = Patience(PATIENCE)
     while response.status in ("queued", "in_progress"):
         assert patience.lasts()
