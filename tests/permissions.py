@@ -25,6 +25,7 @@ ON_SCREEN = [
     "reader_source_close",
     "copy_*",
     "reset_*",
+    "back_*",
     "reset",
     "label_skip",
     "verdict_open",

@@ -10,6 +10,8 @@ class Control:
 
     step: float = 0.0
     """The step of a number. 0 means 1, or 0.1 for a number with a fraction."""
+    unit: str = ""
+    """The unit of a number, which stands behind it."""
     labels: Mapping[int, str] = field(default_factory=dict, hash=False)
     """Labels of numbers with a special meaning, such as 0 for off."""
     sweep: tuple[float, ...] = ()

@@ -142,10 +142,12 @@ class SearchKnobs:
 class ReadKnobs:
     """Knobs of the read stage."""
 
-    page_timeout: Annotated[float, Field(ge=0.5, le=60, title="Page timeout (s)"), Control(step=0.5)] = 5.0
+    page_timeout: Annotated[
+        float, Field(ge=0.5, le=60, title="Page timeout"), Control(step=0.5, unit="s")
+    ] = 5.0
     """The longest wait for one page, from DNS lookup to last byte."""
     deadline: Annotated[
-        float, Field(ge=0, le=300, title="Phase deadline (s)"), Control(step=1.0, labels={0: "none"})
+        float, Field(ge=0, le=300, title="Phase deadline"), Control(step=1.0, unit="s", labels={0: "none"})
     ] = 20.0
     """The longest wait for all pages together, from the first fetch; 0 means no deadline."""
     early_cut_percent: Annotated[
@@ -153,10 +155,10 @@ class ReadKnobs:
         Field(
             ge=0,
             le=100,
-            title="Early cut: enough pages (%)",
+            title="Early cut: enough pages",
             validation_alias=AliasChoices("early_cut_percent", "enough"),
         ),
-        Control(step=5, labels={0: "never", 100: "never"}),
+        Control(step=5, unit="%", labels={0: "never", 100: "never"}),
     ] = 90
     """Skips the remaining pages when this share is done, at least one was read, and none arrived for the idle time; 0 or 100 means never."""
     early_cut_idle: Annotated[
@@ -164,15 +166,15 @@ class ReadKnobs:
         Field(
             ge=0.05,
             le=10,
-            title="Early cut: idle time (s)",
+            title="Early cut: idle time",
             validation_alias=AliasChoices("early_cut_idle", "quiet"),
         ),
-        Control(step=0.05),
+        Control(step=0.05, unit="s"),
     ] = 0.3
     """The time without a new page before the early cut."""
-    max_megabytes: Annotated[float, Field(ge=0.1, le=50, title="Page size limit (MB)"), Control(step=0.1)] = (
-        8.0
-    )
+    max_megabytes: Annotated[
+        float, Field(ge=0.1, le=50, title="Page size limit"), Control(step=0.1, unit="MB")
+    ] = 8.0
     """Larger pages, compressed or decompressed, are skipped."""
     concurrency: Annotated[int, Field(ge=1, le=128, title="Pages at once")] = 64
     """Concurrent page fetches of this run, at most 3 per host."""
@@ -190,11 +192,11 @@ class ChunkKnobs:
 
     size: Annotated[
         int,
-        Field(ge=100, le=4000, title="Passage size (characters)"),
-        Control(step=50, sweep=(200, 300, 500, 800, 1200)),
+        Field(ge=100, le=4000, title="Passage size"),
+        Control(step=50, unit="characters", sweep=(200, 300, 500, 800, 1200)),
     ] = 500
     """The maximum passage length; small passages are precise, large ones keep context."""
-    overlap: Annotated[int, Field(ge=0, le=50, title="Overlap (%)"), Control(sweep=(0, 10, 25))] = 10
+    overlap: Annotated[int, Field(ge=0, le=50, title="Overlap"), Control(unit="%", sweep=(0, 10, 25))] = 10
     """The share of a passage repeated at the start of the next, so that text at a boundary is in one passage."""
     boundary: Annotated[Boundary, Field(title="Split at")] = Boundary.NATURAL
     """natural splits at paragraphs and sentences with balanced lengths, section also at every heading, sentence fills passages with whole sentences, recursive splits at paragraphs, then lines, sentences and words, fixed at a character count."""
@@ -209,7 +211,7 @@ class ChunkKnobs:
 class EmbedKnobs:
     """Knobs of the embed stage."""
 
-    batch: Annotated[int, Field(ge=1, le=2048, title="Batch size (texts)")] = 300
+    batch: Annotated[int, Field(ge=1, le=2048, title="Batch size"), Control(unit="texts")] = 300
     """The most texts in one request to a remote embedder."""
     in_flight: Annotated[int, Field(ge=1, le=32, title="Calls in flight")] = 4
     """Concurrent requests to a remote embedder."""
@@ -257,8 +259,8 @@ class RankKnobs:
     """A group of near-duplicate pages adds passages of further pages until it has this many in the context; 0 means no limit. Passages of its best page are not limited by it."""
     surroundings: Annotated[
         int,
-        Field(ge=0, le=1500, title="Text around a passage (characters)"),
-        Control(step=100, labels={0: "none"}, sweep=(0, 150, 300)),
+        Field(ge=0, le=1500, title="Text around a passage"),
+        Control(step=100, unit="characters", labels={0: "none"}, sweep=(0, 150, 300)),
     ] = 0
     """The most text of the page that the model is given before each passage and after it, in whole sentences and none twice; 0 means the passage alone. A passage of a collection has none."""
     cosine_weight: Annotated[
@@ -283,7 +285,7 @@ class RankKnobs:
     rerank: Annotated[bool, Field(title="Rerank")] = False
     """Reorders the best passages with the reranking model, where one is connected."""
     min_characters: Annotated[
-        int, Field(ge=0, le=1000, title="Shortest passage (characters)"), Control(labels={0: "off"})
+        int, Field(ge=0, le=1000, title="Shortest passage"), Control(unit="characters", labels={0: "off"})
     ] = 0
     """Shorter passages are excluded from the context; 0 means none are."""
     only_domains: Annotated[str, Field(max_length=SITES_LIMIT, title="Only these sites")] = ""
@@ -320,7 +322,7 @@ class AnswerKnobs:
     temperature: Annotated[float, Field(ge=0, le=2, title="Temperature"), Control(step=0.05)] = 0.2
     """Sampling temperature of the chat model; low values stay closer to the sources."""
     max_tokens: Annotated[
-        int, Field(ge=0, le=MOST_ANSWER_TOKENS, title="Answer limit (tokens)"), Control(step=100)
+        int, Field(ge=0, le=MOST_ANSWER_TOKENS, title="Answer limit"), Control(step=100, unit="tokens")
     ] = 0
     """The most tokens of the answer, reasoning included; 0 means the limit of the answer length."""
     stop: Annotated[

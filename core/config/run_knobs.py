@@ -44,11 +44,13 @@ class RunKnobs:
     max_steps: Annotated[int, Field(ge=1, le=50, title="Steps")] = 12
     """The most calls of tools by an agent before it answers."""
     token_budget: Annotated[
-        int, Field(ge=0, le=2_000_000, title="Token budget"), Control(step=10_000, labels={0: "none"})
+        int,
+        Field(ge=0, le=2_000_000, title="Token budget"),
+        Control(step=10_000, unit="tokens", labels={0: "none"}),
     ] = 60_000
     """The most tokens that chat models may read and write for a run; 0 means no limit. Those of embeddings and reranking count in dollars alone."""
     time_budget: Annotated[
-        int, Field(ge=0, le=3600, title="Time budget (s)"), Control(step=10, labels={0: "none"})
+        int, Field(ge=0, le=3600, title="Time budget"), Control(step=10, unit="s", labels={0: "none"})
     ] = 0
     """The most seconds of a run, which then answers with what it has; 0 means no limit."""
     dollar_budget: Annotated[

@@ -38,6 +38,23 @@ class Parameter:
         return self.control.step or (1 if self.type == "integer" else 0.1)
 
     @property
+    def title_with_unit(self) -> str:
+        """The title of a control that has no room for the unit behind its number."""
+        return f"{self.title} ({self.control.unit})" if self.control.unit else self.title
+
+    def value_text(self, value: Any) -> str:
+        """Return a value as it is shown: its label, or the number with its unit."""
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        if isinstance(value, int | float):
+            if label := self.control.labels.get(int(value)) if value == int(value) else None:
+                return label
+            return f"{value:.10g} {self.control.unit}".strip()
+        if isinstance(value, list | tuple):
+            return ", ".join(map(str, value)) or "none"
+        return str(value) or "any"
+
+    @property
     def path(self) -> str:
         """Group and name of the knob, such as `rank.top_k`."""
         return f"{self.group}.{self.name}"

@@ -292,7 +292,7 @@ class App:
 
     def number_field(self, knob: str) -> Locator:
         self.open_settings()
-        return self.keyed(f"number_knob_{knob}").get_by_role("textbox")
+        return self.page.locator(f'[class*="st-key-number_knob_{knob}"]').get_by_role("textbox")
 
     def type_number(self, knob: str, text: str) -> None:
         """Type into the field of a slider."""

@@ -156,7 +156,7 @@ def test_a_link_shows_the_tuning_to_somebody_else_who_can_copy_it(
     expect(answered.slider("rank_top_k")).to_have_value("3")
     with visiting(chromium, demo_site) as visitor:
         visitor.open(link.removeprefix(demo_site.url))
-        expect(visitor.number_field("chunk_size")).to_have_value("333")
+        expect(visitor.number_field("chunk_size")).to_have_value("333 characters")
         expect(visitor.step("rank").locator(".count")).to_contain_text("3")
         visitor.type_number("rank_top_k", "99")
         expect(visitor.keyed("number_knob_rank_top_k")).to_contain_text("At most 50.")

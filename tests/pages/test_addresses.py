@@ -1,5 +1,7 @@
 """Settings in the address of the Ask page, and numbers that are typed."""
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
@@ -102,13 +104,13 @@ def field(app: AppTest, slider: str) -> TextInput:
 @pytest.mark.parametrize(
     ("typed", "value", "shown", "note"),
     [
-        ("333", 333, "333", ""),
-        (" 1,200 ", 1200, "1200", ""),
-        ("99999", 4000, "4000", "At most 4000."),
-        ("-3", 100, "100", "At least 100."),
-        ("many", 500, "500", "Type a whole number."),
-        ("2.5", 500, "500", "Type a whole number."),
-        ("", 500, "500", "Type a whole number."),
+        ("333", 333, "333 characters", ""),
+        (" 1,200 characters", 1200, "1200 characters", ""),
+        ("99999", 4000, "4000 characters", "At most 4000 characters."),
+        ("-3", 100, "100 characters", "At least 100 characters."),
+        ("many", 500, "500 characters", "Type a whole number."),
+        ("2.5", 500, "500 characters", "Type a whole number."),
+        ("", 500, "500 characters", "Type a whole number."),
     ],
 )
 def test_a_typed_number_moves_the_slider_or_is_answered(
@@ -143,3 +145,47 @@ def test_a_slider_and_its_field_agree_in_every_group(registry: RunRegistry) -> N
         field(app, "knob_rank_per_page").set_value(typed).run()
         assert app.select_slider(key="knob_rank_per_page").value == value
         assert field(app, "knob_rank_per_page").value == shown
+
+
+def changed(app: AppTest) -> str:
+    """Return what the settings say has changed."""
+    return " ".join(
+        re.sub(r"<[^>]+>", "", element.proto.body)
+        for element in app.get("html")
+        if "oq-changed" in element.proto.body
+    )
+
+
+def test_changed_settings_are_named_with_a_way_back(registry: RunRegistry) -> None:
+    run = answered(registry)
+    app = opened(run=run.id)
+    assert changed(app) == ""
+    app.slider(key="knob_chunk_size").set_value(800).run()
+    app.slider(key="knob_plan_queries").set_value(1).run()
+    app = app.run()
+    assert changed(app) == "Search queries 1 was 3 Passage size 800 characters was 500 characters"
+    app.button(key="back_knob_chunk_size").click().run()
+    assert app.slider(key="knob_chunk_size").value == 500
+    assert changed(app.run()) == "Search queries 1 was 3"
+    app.button(key="reset").click().run()
+    assert not app.exception
+    assert changed(app.run()) == ""
+    assert app.slider(key="knob_plan_queries").value == 3
+
+
+def test_a_setting_is_found_by_words_of_its_name_or_help(registry: RunRegistry) -> None:
+    app = opened(run=answered(registry).id)
+    app.text_input(key="find_setting").set_value("near-duplicate").run()
+    assert not app.exception
+    shown = {slider.key for slider in (*app.slider, *app.select_slider)}
+    assert "knob_rank_duplicates" in shown or len(shown) == 1
+    app.text_input(key="find_setting").set_value("passage SIZE").run()
+    assert "knob_chunk_size" in {slider.key for slider in app.slider}
+    assert "knob_rank_top_k" not in {slider.key for slider in app.slider}
+    app.slider(key="knob_chunk_size").set_value(800).run()
+    app.text_input(key="find_setting").set_value("zzz").run()
+    assert "No setting matches." in words(app)
+    assert "Passage size 800 characters was 500 characters" in changed(app)
+    app.button(key="back_knob_chunk_size").click().run()
+    app.text_input(key="find_setting").set_value("").run()
+    assert app.slider(key="knob_chunk_size").value == 500

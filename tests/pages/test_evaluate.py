@@ -211,7 +211,7 @@ def test_values_that_cannot_be_tried_are_said_and_nothing_starts(registry: RunRe
         ("99999", "99999 is out of bounds. Use 100 to 4000."),
     ):
         app.text_input(key="evaluate_chunk_size_other").set_value(written).run()
-        assert plain_words(app.error[0].value) == f"Passage size (characters): {message}"
+        assert plain_words(app.error[0].value) == f"Passage size: {message}"
         assert app.button(key="evaluate_start").disabled
     assert registry.service(Experiments).all() == ()
 

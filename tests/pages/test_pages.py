@@ -145,7 +145,7 @@ def test_the_answer_card_shows_tokens_and_cost_of_the_whole_run(
     assert "$0.0110" in shown
     assert "planning: 120 + 30 in 1 call, $0.0010; " in shown
     assert "free" in shown, "the embedder inside OpenQuery is named"
-    assert "Today \\$0.00. Prices of 1 September 2025." in {caption.value for caption in app.caption}
+    assert not any(caption.value.startswith("Today") for caption in app.caption), "nothing was spent"
     assert app.multiselect(key="knob_answer_stop").options == ["END"]
 
 

@@ -191,9 +191,8 @@ def is_plural(setting: str) -> bool:
 
 @cache
 def column(path: str) -> str:
-    """Return the heading of a knob's column: its control's title in lower case, without its unit."""
-    title = next(parameter.title for parameter in parameters() if parameter.path == path)
-    return title.partition(" (")[0].lower()
+    """Return the heading of a knob's column: its control's title in lower case."""
+    return next(parameter.title for parameter in parameters() if parameter.path == path).lower()
 
 
 def value_text(value: Any) -> str:

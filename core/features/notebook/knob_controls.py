@@ -66,7 +66,7 @@ class KnobControls:
 
 def _control(widgets: Any, knob: Parameter, value: Any) -> Any:
     """Return a control with the bounds and the description of its knob."""
-    shared = {"value": value, "description": knob.title, "tooltip": knob.description}
+    shared = {"value": value, "description": knob.title_with_unit, "tooltip": knob.description}
     shared |= {"style": {"description_width": "210px"}, "layout": {"width": "96%"}}
     if knob.enum:
         return widgets.Dropdown(options=knob.enum, **shared | {"value": str(value)})

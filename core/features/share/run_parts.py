@@ -101,6 +101,7 @@ def _control(knob: Parameter) -> dict[str, Any]:
         "maximum": knob.maximum,
         "step": knob.step,
         "longest": knob.longest,
+        "unit": knob.control.unit,
         "labels": {str(value): label for value, label in knob.control.labels.items()},
         "common": knob.control.common,
         "needs_vectors": knob.control.needs_vectors,

@@ -1,27 +1,30 @@
 """The sidebar: knobs, method, budget, and the visitor's model server. Each knob has one control."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
+from htpy import b, i, p
 
 from core.config.knobs import Knobs, Origin
 from core.config.prices import Cost
 from core.config.run_knobs import Method
 from core.config.schema import Parameter, nested, parameters
 from core.run.state import Run
-from core.text.sanitize import pluralize
+from core.text.sanitize import has_words, pluralize
 from pages.parts import address, browser, document_library, markup, runtime, services, widgets
+from pages.parts.serving import streamlit_patches
 from pages.parts.sidebar.knob_control import control, default, group_of_controls, key
 from pages.parts.sidebar.number_control import forget_typed
 
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
 TUNED = tuple(dict(LIVE))
 """The groups that apply to a finished run."""
+NEXT_QUESTION = "next question"
 LIVE_FRAGMENT, RESET_FRAGMENT = "live_knobs", "reset_live_knobs"
-"""Sidebar fragments: the live knobs, and the button below them. Each control is a fragment too."""
+"""Sidebar fragments: the live knobs, and the changed settings. Each live control is a fragment too."""
 NEXT = (
     ("plan", "Queries", "edit_note"),
     ("search", "Search", "travel_explore"),
@@ -157,35 +160,110 @@ def sidebar(run: Run | None, moved: Callable[[str], object]) -> None:
     for parameter in parameters():
         st.session_state.setdefault(key(parameter), default(parameter))
     with st.sidebar:
-        run_controls()
-        _live_sidebar(run, moved)
-        markup.show(markup.kicker("Next run", "applies when you ask"))
-        for group, title, symbol in NEXT:
-            group_of_controls(group, title, symbol, partial(_of, group))
-        with st.expander("Model and key", icon=":material/key:", key="group_access", type="compact"):
-            access_fields()
+        words = widgets.search_field("Find a setting", "Find a setting", key="find_setting")
+        _changed(run, words, moved)
+        if words:
+            _found(words, run, moved)
+        else:
+            _all_settings(run, moved)
+
+
+def _all_settings(run: Run | None, moved: Callable[[str], object]) -> None:
+    """Draw every control, and the fields of the model server."""
+    run_controls()
+    _live_sidebar(run, moved)
+    markup.show(markup.kicker("More", NEXT_QUESTION))
+    for group, title, symbol in NEXT:
+        group_of_controls(group, title, symbol, partial(_of, group), changed=_draw_changed)
+    with st.expander("Model and key", icon=":material/key:", key="group_access", type="compact"):
+        access_fields()
+
+
+def _found(words: str, run: Run | None, moved: Callable[[str], object]) -> None:
+    """Draw the controls whose name or description has all words."""
+    groups = dict.fromkeys(parameter.group for parameter in parameters())
+    found = [
+        parameter
+        for group in groups
+        for parameter in _of(group)
+        if has_words(f"{parameter.title} {parameter.description}", words)
+    ]
+    if not found:
+        markup.show_empty("No setting matches.", "search_off")
+    for parameter in found:
+        if parameter.group in TUNED:
+            _moving(parameter, run, moved if run else None)
+        else:
+            control(parameter)
+
+
+def _base(run: Run | None, parameter: Parameter) -> Any:
+    """Return the value of a knob in the run, or else its default, as a control's value."""
+    if run is None:
+        return default(parameter)
+    value = getattr(getattr(run.knobs, parameter.group), parameter.name)
+    return list(value) if parameter.items else getattr(value, "value", value)
+
+
+def _draw_changed() -> None:
+    """Draw the list of changed settings again, after the fragment of the control."""
+    streamlit_patches.rerun_fragment(RESET_FRAGMENT)
 
 
 @st.fragment(key=LIVE_FRAGMENT)
 def _live_sidebar(run: Run | None, moved: Callable[[str], object]) -> None:
     tunable = run is not None and not run.live and run.index is not None
     for group, title in LIVE:
-        markup.show(markup.kicker(title, "applies live" if tunable else ""))
-        live(group, title, run, moved=moved if run else None)
-    if tunable and run is not None:
-        with st.container(key="tuned_link", gap="xsmall"):
-            _reset(run, moved)
+        markup.show(markup.kicker(title, "this run" if tunable else NEXT_QUESTION))
+        options: dict[str, Any] = {"moved": moved} if run else {"on_change": _draw_changed}
+        live(group, title, run, **options)
+    if tunable:
+        with st.container(key="tuned_link"):
             browser.copy_link()
 
 
 @st.fragment(key=RESET_FRAGMENT)
-def _reset(run: Run, moved: Callable[[str], object]) -> None:
-    def reset() -> None:
-        set_controls(run.knobs, *TUNED)
-        moved(LIVE_FRAGMENT)
+def _changed(run: Run | None, words: str, moved: Callable[[str], object]) -> None:
+    """Draw the settings that differ from the run, or else from the defaults, each with a way back.
 
-    is_unchanged = live_knobs(run) == run.knobs
-    widgets.button("Reset", "undo", reset, key="reset", disabled=is_unchanged, width="stretch")
+    While `words` are searched, the whole page is drawn after that.
+    """
+    differing = [
+        parameter
+        for parameter in parameters()
+        if parameter.path not in QUESTION_BOX_KNOBS
+        and st.session_state.get(key(parameter)) != _base(run, parameter)
+    ]
+    if not differing:
+        return
+
+    def put_back(some: Sequence[Parameter]) -> None:
+        forget_typed()
+        for parameter in some:
+            st.session_state[key(parameter)] = _base(run, parameter)
+        if run and not words and all(parameter.group in TUNED for parameter in some):
+            moved(LIVE_FRAGMENT)
+        else:
+            st.rerun("app")
+
+    with st.container(key="changed_settings", gap="xxsmall"):
+        markup.show(markup.kicker("Changed", str(len(differing))))
+        for parameter in differing:
+            now, before = st.session_state[key(parameter)], _base(run, parameter)
+            with st.container(horizontal=True, vertical_alignment="center", gap="xxsmall"):
+                markup.show(
+                    p(".oq-changed")[
+                        i,
+                        parameter.title,
+                        " ",
+                        b[parameter.value_text(now)],
+                        f" was {parameter.value_text(before)}",
+                    ]
+                )
+                widgets.button(
+                    "put back", "", put_back, [parameter], key=f"back_{key(parameter)}", type="tertiary"
+                )
+        widgets.button("Reset", "undo", put_back, differing, key="reset", type="tertiary")
 
 
 def live(
@@ -198,17 +276,12 @@ def live(
 ) -> None:
     """Draw the controls of a group for a finished run.
 
-    `options` are passed to the widgets. The less used controls are in an expander. With `moved`, each control
-    is a fragment, and a change calls `moved` with its name.
+    `options` are passed to the widgets. The less used controls are in an expander. `moved` is called after a
+    change, with the name of the control's fragment.
     """
 
     def draw(parameter: Parameter) -> None:
-        name = key(parameter, prefix)
-        if moved:
-            in_fragment = st.fragment(control, key=name)
-            in_fragment(parameter, run=run, prefix=prefix, on_change=partial(moved, name), **options)
-        else:
-            control(parameter, run=run, prefix=prefix, **options)
+        _moving(parameter, run, moved, prefix, **options)
 
     for parameter in _of(group, prefix):
         if parameter.path in ALWAYS_SHOWN:
@@ -216,13 +289,29 @@ def live(
     further = [parameter for parameter in _of(group, prefix) if parameter.path not in ALWAYS_SHOWN]
     if further:
         with st.expander(
-            f"More {title.lower()}",
+            f"More {'chunking' if group == 'chunk' else 'ranking'} settings",
             icon=":material/tune:",
             key=f"more_{group}" if prefix == "knob" else f"more_{prefix}_{group}",
             type="compact",
         ):
             for parameter in further:
                 draw(parameter)
+
+
+def _moving(
+    parameter: Parameter,
+    run: Run | None,
+    moved: Callable[[str], object] | None,
+    prefix: str = "knob",
+    **options: Any,
+) -> None:
+    """Draw the control of a live knob. With `moved` it is a fragment, and a change calls `moved` with its name."""
+    name = key(parameter, prefix)
+    if moved:
+        in_fragment = st.fragment(control, key=name)
+        in_fragment(parameter, run=run, prefix=prefix, on_change=partial(moved, name), **options)
+    else:
+        control(parameter, run=run, prefix=prefix, **options)
 
 
 def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
@@ -269,20 +358,23 @@ def access_fields() -> None:
 def run_controls() -> None:
     """Draw the method, its summary, and the budget."""
     method, steps, *budgets = (parameter for parameter in parameters() if parameter.group == "run")
-    markup.show(markup.kicker("Method", "next question"))
+    markup.show(markup.kicker("Method", NEXT_QUESTION))
     control(method, label_visibility="collapsed")
     selected = Method(st.session_state["knob_run_method"])
     st.caption(selected.summary)
     if selected is Method.AGENT:
         control(steps)
-    group_of_controls("run", "Budget", "payments", lambda: budgets)
-    st.caption(_today())
+    group_of_controls("run", "Budget", "payments", lambda: budgets, changed=_draw_changed)
+    if today := _today():
+        st.caption(today)
 
 
 def _today() -> str:
-    """Return this visitor's cost today, the quota, and the price date."""
+    """Return this visitor's cost today, the quota, and the price date, or "" without any of them."""
     quotas = runtime.runs().quotas
     spent = quotas.spent(runtime.quota_subject())
+    if not (spent.dollars or quotas.dollars_per_day or quotas.tokens_per_day):
+        return ""
     parts = [f"Today {Cost(spent.dollars)}"]
     if quotas.dollars_per_day:
         parts[0] += f" of {Cost(quotas.dollars_per_day)}"

@@ -70,10 +70,17 @@ def control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob
 
 
 @st.fragment
-def group_of_controls(name: str, title: str, symbol: str, knobs: Callable[[], Iterable[Parameter]]) -> None:
-    """Draw the controls of a group for the next run.
+def group_of_controls(
+    name: str,
+    title: str,
+    symbol: str,
+    knobs: Callable[[], Iterable[Parameter]],
+    *,
+    changed: Callable[[], object],
+) -> None:
+    """Draw the controls of a group for the next run, and call `changed` after a change.
 
-    A change redraws only them. A closed group is not sent.
+    A closed group is not sent.
     """
     expander = st.expander(
         title, icon=f":material/{symbol}:", key=f"group_{name}", type="compact", on_change="rerun"
@@ -81,4 +88,4 @@ def group_of_controls(name: str, title: str, symbol: str, knobs: Callable[[], It
     if expander.open:
         with expander:
             for knob in knobs():
-                control(knob)
+                control(knob, on_change=changed)

@@ -10,7 +10,7 @@ import streamlit as st
 from core.config.schema import Parameter
 
 DIGITS = 10
-"""The longest text of a field, in characters."""
+"""The longest number of a field, in characters. Its unit is behind it."""
 SETTLING = 2.0
 """Seconds after typing in which the browser may still send the slider's previous value."""
 MOST_OPTIONS = 100
@@ -18,6 +18,8 @@ MOST_OPTIONS = 100
 
 With more values it is a slider of numbers, named in its field only.
 """
+WIDE_UNIT = 2
+"""Longest unit, in characters, beside which a field needs no more room."""
 _TYPED = "typed_numbers"
 
 
@@ -32,29 +34,29 @@ class _Typed:
 
 
 def number_control(
-    parameter: Parameter, step: float, labels: Mapping[int, str], *, key: str, **common: Any
+    parameter: Parameter, step: float, labels: Mapping[int, str], *, key: str, label: str = "", **common: Any
 ) -> None:
-    """Draw the slider of a knob with bounds, and its field.
+    """Draw the slider of a knob with bounds, and its field, which has the number with its unit.
 
     Args:
         parameter: the knob.
         step: the step of the slider. The field accepts values between steps too.
         labels: numbers with a special meaning, and their labels.
         key: the key of the slider. `field_key` returns the field's key.
+        label: the label of the slider, by default the knob's title.
         common: other arguments of the slider.
     """
     low, high = _bounds(parameter)
+    label, unit = label or parameter.title, parameter.control.unit
     _keep_typed(key)
-    with st.container(key=f"number_{key}", gap=None):
+    with st.container(key=f"number_{key}{'_wide' if len(unit) > WIDE_UNIT else ''}", gap=None):
         if labels and step == 1 and high - low <= MOST_OPTIONS:
             options = range(int(low), int(high) + 1)
-            st.select_slider(
-                parameter.title, options, format_func=lambda option: _text(option, labels), key=key, **common
-            )
+            st.select_slider(label, options, format_func=parameter.value_text, key=key, **common)
         else:
-            st.slider(parameter.title, low, high, step=type(low)(step), key=key, **common)
+            st.slider(label, low, high, step=type(low)(step), key=key, **common)
         value = st.session_state[key]
-        text = _text(value, labels)
+        text = parameter.value_text(value)
         if st.session_state.get(field_key(key), text) != text:
             st.session_state[f"fields_{key}"] = _fields(key) + 1
         st.session_state[f"shown_{key}"] = text
@@ -62,7 +64,7 @@ def number_control(
             f"{parameter.title}: value",
             text,
             key=field_key(key),
-            max_chars=DIGITS,
+            max_chars=DIGITS + len(unit) + 1,
             label_visibility="collapsed",
             autocomplete="off",
             on_change=_take,
@@ -95,7 +97,7 @@ def _take(
     text = st.session_state[field]
     if field != field_key(key) or text == st.session_state[f"shown_{key}"]:
         return  # an interrupted browser repeats a value that nobody typed
-    text = text.strip().casefold()
+    text = text.casefold().removesuffix(parameter.control.unit.casefold()).strip()
     low, high = _bounds(parameter)
     number: float | None = next((value for value, label in labels.items() if label.casefold() == text), None)
     if number is None:
@@ -106,9 +108,9 @@ def _take(
         names = "".join(f", or {label}" for label in labels.values())
         note = f"Type a {'whole ' if parameter.type == 'integer' else ''}number{names}."
     elif number > high:
-        number, note = high, f"At most {_text(high, labels)}."
+        number, note = high, f"At most {parameter.value_text(high)}."
     elif number < low:
-        number, note = low, f"At least {_text(low, labels)}."
+        number, note = low, f"At least {parameter.value_text(low)}."
     st.session_state.setdefault(_TYPED, {})[key] = _Typed(number, st.session_state[key], time.monotonic())
     st.session_state[key] = number
     st.session_state[f"note_{key}"] = (number, note)
@@ -146,7 +148,3 @@ def _finite(number: float) -> float | None:
 def _bounds(parameter: Parameter) -> tuple[Any, Any]:
     kind = int if parameter.type == "integer" else float
     return kind(parameter.minimum or 0), kind(parameter.maximum or 0)
-
-
-def _text(value: float, labels: Mapping[int, str]) -> str:
-    return labels.get(int(value), "") if value in labels else f"{value:.10g}"

@@ -5,7 +5,7 @@
 const STRATEGIES = { cosine: "cosine", bm25: "BM25", fused: "fused" };
 
 /** The value of a number knob, as its description tells it. */
-const told = (knob, value) => knob.labels[value] ?? (knob.type === "integer" ? String(value) : value.toFixed(2));
+const told = (knob, value) => knob.labels[value] ?? `${knob.type === "integer" ? value : value.toFixed(2)} ${knob.unit}`.trim();
 
 /**
  * The knobs as a fieldset. `change` is called with what moved, or with nothing to set all back. `show` draws values and
