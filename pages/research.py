@@ -140,14 +140,13 @@ class RunView:
         status_line.status_line(run, tuning.shown(run), tuning.job, runtime.clock(run))
 
     def answer(self) -> None:
-        """Draw the answer, its losses, sources and notes."""
+        """Draw the answer, its sources and checks."""
         run = self.latest()
         trace_view.steps(run)
         answer_view.answer(run, runtime.clock(run), turns.turn_line(self.conversation, run))
         plan_view.plan(run)
-        answer_sources.losses(run, runtime.runs().store.problem)
+        answer_sources.store_problem(runtime.runs().store.problem)
         answer_sources.sources(run, self.cited)
-        answer_sources.notes(run)
 
     def results(self) -> None:
         """Draw passages, hits, pages, timeline and prompt."""

@@ -122,7 +122,7 @@ def research_with_an_answer(visit: Visit, web_run: WebRun) -> None:
     app.finished()
     app.answer.locator("a").first.click()
     expect(app.keyed("reader_cited").locator("mark")).to_be_visible()
-    app.keyed("notes").locator("summary").click()
+    app.own("checks").locator("summary").click()
     visit.look("Research, passages with the reader")
     app.slider("rank_top_k").press("ArrowLeft")
     expect(app.own("tuned")).to_contain_text("removed")

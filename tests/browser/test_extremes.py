@@ -140,7 +140,7 @@ def test_scripts_from_right_to_left_begin_on_the_right(app: App) -> None:
         app.own("question"),
         app.answer.locator("p").first,
         app.answer.locator("p").last,
-        app.own("source").locator(".s").first,
+        app.page.locator(".oq-source-page .head b").first,
         app.keyed("reader_cited").locator(".oq-article"),
     ):
         expect(part).to_be_visible()

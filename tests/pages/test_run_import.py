@@ -60,7 +60,7 @@ LEFT_OUT = "were left out of the file of this run"
 PLACES: list[tuple[str, str, dict[str, str | list[str]], str]] = [
     *(("research", tab, {}, f"The texts of 5 of 5 pages {LEFT_OUT}.") for tab in TABS),
     *(("research", tab, {}, "The answer quotes what others wrote") for tab in TABS[:1]),
-    ("research", TABS[0], {}, "cited 2× · "),
+    ("research", TABS[0], {}, "cited 2×; cosine "),
     ("research", TABS[0], {}, "No map: the vectors of the passages were left out of the file"),
     ("research", TABS[0], {"set": ["rank.top_k:2"]}, f"{LEFT_OUT}, so nothing can be ranked"),
     ("explain", TABS[0], {"view": "attrition"}, "5 search results"),
@@ -96,7 +96,8 @@ def test_run_without_page_texts_shows_what_it_has(
         query = {**query, "b": [f"run:{registry.history()[-1].id}"]}
     app = opened(page, {"results_tabs": tab}, run=run_id, **query)
     assert not app.exception
-    shown = " ".join([words(app), *(error.value for error in app.error)])
+    markup = [element.proto.body for element in app.get("html")]
+    shown = " ".join([words(app), *(error.value for error in app.error), *markup])
     assert told in re.sub(r"\s+", " ", shown)
     assert FILLING * 3 not in shown
     assert not re.search(r"\d words", shown), "filling characters are no words"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import streamlit as st
-from htpy import Element, b, div, h1, h2, i, p, span, style
+from htpy import Element, div, h1, h2, i, p, span, style
 
 from core.analysis.answers.answer_stats import AnswerStats, answer_stats, partial_version
 from core.analysis.answers.source_cards import (
@@ -80,7 +80,10 @@ def _head(run: Run, now: float) -> None:
             word = _queue_position(run) if run.status is RunStatus.QUEUED else "working"
             st.markdown(f":small[:gray[:shimmer[{word}] {markup.duration(now)}]]")
         if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE:
-            st.badge("Extractive", icon=":material/format_quote:", color="violet", help=EXTRACTIVE_HELP)
+            wanted = "" if quoted_instead(run) else WRITTEN_HELP
+            st.badge(
+                "Extractive", icon=":material/format_quote:", color="violet", help=EXTRACTIVE_HELP + wanted
+            )
         if run.answer and not run.answer.complete and run.status is not RunStatus.STOPPED:
             st.badge("Incomplete", icon=":material/content_cut:", color="orange")
         if run.backend == "demo":
@@ -143,6 +146,7 @@ def _offer_questions(run: Run) -> None:
 SNIPPETS_HELP = "No page could be fetched, so the answer rests on the snippets of the search results."
 BM25_HELP = "The passages have no vectors, so they were ranked by BM25 alone."
 EXTRACTIVE_HELP = "Sentences quoted from the sources, which no chat model wrote."
+WRITTEN_HELP = " For a written answer start Ollama on this machine, or enter a key under “Model and key” in All settings."
 
 
 def _demo_help(run: Run) -> str:
@@ -176,17 +180,6 @@ def _body(run: Run, now: float) -> None:
             _offer_backends(run)
     if not run.live:
         _offer_questions(run)
-    if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE and not quoted_instead(run):
-        markup.show(
-            div(".oq-callout")[
-                markup.icon("lightbulb"),
-                div[
-                    b["This answer is extractive."],
-                    " For a written answer start Ollama on this machine, or enter a key under “Model and key” "
-                    "in the sidebar.",
-                ],
-            ]
-        )
 
 
 def _reasoning(run: Run) -> None:
@@ -205,8 +198,6 @@ def _stats(stats: AnswerStats, run: Run) -> list[Element]:
             f"{stats.sentences_cited}/{stats.sentences}", f"{plural(stats.sentences, 'sentence')} cited"
         ),
     ]
-    if stats.length:
-        parts.append(markup.fact(f"{stats.length.count:,}", stats.length.noun))
     if stats.snippet_citations:
         about = f"{plural(stats.snippet_citations, 'citation')} of a snippet"
         parts.insert(
@@ -214,7 +205,7 @@ def _stats(stats: AnswerStats, run: Run) -> list[Element]:
         )
     if stats.unsupported:
         figures = f"{plural(stats.unsupported, 'number')} not in the cited sources"
-        parts.append(markup.fact(f"{stats.unsupported:,}", figures, "See Explain, Attribution", "bad"))
+        parts.append(markup.fact(f"{stats.unsupported:,}", figures, "See Explain, Evidence", "bad"))
     usage = run_usage(run.model_usage, runtime.prices())
     if tokens := usage.tokens:
         about = "≈" if usage.estimated else ""

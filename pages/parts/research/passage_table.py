@@ -130,7 +130,6 @@ def _head(
     run: Run, table: Sequence[RankedPassage], rows: Sequence[RankedPassage], scores: Sequence[str]
 ) -> str:
     """Draw the table's caption, and return the chosen score."""
-    inside = sum(row.number is not None for row in table)
     unranked_note = (
         f"; {len(run.index.not_embedded)} without a vector are not ranked"
         if run.index and run.index.not_embedded
@@ -139,7 +138,8 @@ def _head(
     # Only for several languages: the caption gets longer by a line, which moves a row off the first screen.
     across = run.index is not None and len(run.index.embedder_languages) > 1
     read_by = f", read by {table[0].embedder}" if across else ""
-    caption = f"{len(rows):,} of {len(table):,} shown, {inside} in the context{unranked_note}{read_by}"
+    caption = f"{len(rows):,} of {len(table):,} shown" if len(rows) < len(table) else ""
+    caption = f"{caption}{unranked_note}{read_by}".removeprefix("; ").removeprefix(", ")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_head"):
         with st.container(key="passage_caption", width="stretch"):
             markup.show(markup.kicker("Passages", caption))

@@ -17,7 +17,7 @@ EXAMPLES = (
 
 
 WRITTEN_ANSWERS = (
-    "For written answers start Ollama on this machine, or enter a key under “Model and key” in the sidebar."
+    "For written answers start Ollama on this machine, or enter a key under “Model and key” in All settings."
 )
 
 

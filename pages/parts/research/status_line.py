@@ -29,8 +29,11 @@ ENDS = {
 }
 
 
+HINT = "Change a setting: a citation that loses its passage is struck."
+
+
 def status_line(run: Run, tuned: Run, job: Job | None, now: float) -> None:
-    """Draw one line, in every state of the page. Nothing below it moves.
+    """Draw one line, in every state of the page. Nothing below it moves, also at rest.
 
     `tuned` is the run as shown below, ranked under the live knobs by `job`. Without a job, it has its own
     ranking.
@@ -50,8 +53,10 @@ def status_line(run: Run, tuned: Run, job: Job | None, now: float) -> None:
             tuned is not run or not (run.sections or _filling(run) or not context_differs(run, tuned))
         ):  # a report's sources are in its sections
             tuning_bar.tuning(run, tuned, diff)
+        elif text := _summary(run):
+            _line("leaderboard", text)
         else:
-            _line("leaderboard", _summary(run))
+            markup.show(div(".oq-status-line.hint")[markup.icon("tune"), span[HINT]])
 
 
 def _line(symbol: str, text: str, tone: str = "") -> None:
@@ -145,20 +150,17 @@ def _offer(run: Run, tuned: Run, offer: AnswerOffer) -> None:
 
 
 def _summary(run: Run) -> str:
-    """The ranking of a run in a few words."""
+    """Return what the stepper does not say of a run's ranking, in a few words, or ""."""
     if run.index is None or run.ranking is None:
         return f"{ENDS.get(run.status, '')} No passages were ranked.".strip()
-    counts = passage_counts(run)
-    merged = f", {counts.merged:,} identical {plural(counts.merged, 'one')} merged" if counts.merged else ""
-    vectors, entered = embedded_so_far(run), ""
-    if vectors:
-        vectors += ", the rest follow" if _filling(run) else ", the rest when needed"
-        diff = context_diff(run, run)
-        entered = f", {len(diff.entered):,} of them new since the answer" if diff and diff.entered else ""
-    return (
-        f"{pluralize(counts.found, 'passage')}{merged}{vectors and f', {vectors}'}; ranked by {_strategy(run.ranking.strategy)}, "
-        f"{len(run.ranking.context):,} in the context{entered}"
+    vectors = embedded_so_far(run)
+    if not vectors:
+        return ""
+    diff = context_diff(run, run)
+    entered = (
+        f"; {len(diff.entered):,} in the context are new since the answer" if diff and diff.entered else ""
     )
+    return f"{vectors}, {'the rest follow' if _filling(run) else 'the rest when needed'}{entered}"
 
 
 def _filling(run: Run) -> bool:
