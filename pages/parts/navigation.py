@@ -32,7 +32,7 @@ def navigation(
         if current is history:  # the whole list: the drawer would be a second one
             st.page_link(history)
         else:
-            widgets.button("History", "history", _open, shown, key="open_history", type="tertiary")
+            widgets.button("History", "history", _open, current.url_path, key="open_history", type="tertiary")
         with st.popover(
             "", icon=":material/help:", type="tertiary", key="nav_more", help="Handbook and System"
         ):
@@ -42,8 +42,9 @@ def navigation(
         history_drawer.drawer(_close, shown[1])
 
 
-def _open(shown: tuple[str, str]) -> None:
-    st.session_state[DRAWER] = shown
+def _open(path: str) -> None:
+    # Read now: a page names its run in the address after the row was drawn.
+    st.session_state[DRAWER] = (path, st.query_params.get("run", ""))
 
 
 def _close() -> None:
