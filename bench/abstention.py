@@ -168,7 +168,9 @@ def without_answers(pages: Mapping[str, Page], asked: Asked) -> dict[str, Page]:
             if not any(answer in page.text[start:end] for answer in answers)
         )
         if text:
-            kept[key] = replace(page, article=replace(page.article or Article("", ""), text=text))
+            kept[key] = replace(
+                page, article=replace(page.article or Article(text="", extractor=""), text=text)
+            )
     return kept
 
 
