@@ -51,6 +51,7 @@ def notices(run: Run) -> tuple[Notice, ...]:
         *map(_of_note, run.notes),
         *_of_search(run),
         *_of_reading(run),
+        *_of_unread_parts(run),
         *_of_kept_blocks(run),
         *left_out_notices(run),
         *_of_embedding(run),
@@ -139,6 +140,19 @@ def _of_reading(run: Run) -> Iterator[Notice]:
         f"not read: {counts}.",
         hint="A longer page timeout may help." if may_succeed else "",
     )
+
+
+def _of_unread_parts(run: Run) -> Iterator[Notice]:
+    """Yield which parts of the answer's sources were not read, such as pictures or the end of a long document."""
+    pages = {source.passage.place.page: run.pages.get(source.passage.place.page) for source in run.sources}
+    unread = [
+        f"“{one_line(page.title or page.url, 80)}” ({one_line(page.article.left_out, 200)})"
+        for page in pages.values()
+        if page and page.article.left_out
+    ]
+    if unread:
+        message = f"Parts of {pluralize(len(unread), 'source')} were not read: {_some(unread, '; ')}."
+        yield Notice(phase=Phase.READ, severity=Severity.INFO, message=message)
 
 
 def _of_kept_blocks(run: Run) -> Iterator[Notice]:

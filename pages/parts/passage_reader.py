@@ -10,6 +10,7 @@ from core.analysis.rankings.ranked_passages import passage_in_context
 from core.model import TEXT_LEFT_OUT, Article, Page, Place, is_left_out
 from core.model.passage_urls import site
 from core.text.markdown.safe_markdown import markdown_label
+from core.text.sanitize import one_line
 from pages.parts import markup, widgets
 
 
@@ -88,6 +89,7 @@ def reader(
                 facts,
                 earlier + later > 0 and markup.count(earlier + later, "character", " around it given too"),
                 also and span[f"the same text on {', '.join(also[:3])}"],
+                page.article.left_out and span[one_line(page.article.left_out, 200)],
             )
         )
 

@@ -11,6 +11,7 @@ from core.run.state import Run
 from core.stages.check import check
 from tests import samples
 from tests.analysis.folded import finished, run_of
+from tests.analysis.sample import run_of as sample_run
 
 QUERIES = tuple(Query(text=text, author=Author.MODEL) for text in ("mills", "tides", "ponds"))
 DOWN = ("SearXNG did not answer.", "Is it running?")
@@ -43,6 +44,17 @@ def test_a_collection_and_the_web_that_did_not_answer_are_named_with_their_reaso
     assert lines(run) == [
         "Warning: Not searched: mills (There is no collection mills); web (It is down. Start it)."
     ]
+
+
+def test_unread_parts_of_a_source_are_told() -> None:
+    run = sample_run(top_k=1)
+    unread = "3 pictures were not read"
+    pages = {
+        key: replace(page, article=replace(page.article, left_out=unread)) for key, page in run.pages.items()
+    }
+    told = [line for line in lines(replace(run, pages=pages)) if unread in line]
+    assert told == [f"Parts of 1 source were not read: “Title of https://a.example/boats” ({unread})."]
+    assert not any("not read" in line for line in lines(run))
 
 
 def test_batches_that_failed_for_one_reason_are_counted_together_in_passages() -> None:
