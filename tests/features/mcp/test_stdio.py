@@ -1,5 +1,8 @@
 """`openquery mcp`: the tools over stdin and stdout."""
 
+import json
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -26,3 +29,29 @@ async def test_client_starts_the_command_and_calls_its_tools(warm_folder: Path) 
     assert document["title"] == "Chunk Overlap"
     assert "question: String should have at most 1000 characters" in refused
     assert [run["question"] for run in listed["runs"]] == ["chunk overlap"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="other systems have other signals")
+def test_signal_ends_the_command_while_it_waits_for_a_message(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "core", "mcp"]
+    client = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "a", "version": "1"},
+    }
+    first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
+    with subprocess.Popen(
+        command,
+        env=environment(tmp_path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdin
+        assert server.stdout
+        server.stdin.write(json.dumps(first) + "\n")
+        server.stdin.flush()
+        assert json.loads(server.stdout.readline())["result"]["serverInfo"]["name"] == "openquery"
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(60) == 130
