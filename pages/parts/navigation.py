@@ -34,7 +34,7 @@ def navigation(
         else:
             widgets.button("History", "history", _open, current.url_path, key="open_history", type="tertiary")
         with st.popover(
-            "", icon=":material/help:", type="tertiary", key="nav_more", help="Handbook and System"
+            "Help", icon=":material/help:", type="tertiary", key="nav_more", help="Handbook and System"
         ):
             for page in more:
                 st.page_link(page)

@@ -224,6 +224,7 @@ def test_open_sidebar_covers_no_page_of_a_phone_after_a_reload(
     app.finished()
     expect(sidebar).to_have_attribute("data-collapsed", "true")
     app.page.set_viewport_size(DESK)  # type: ignore[arg-type]
+    app.open_settings()
     app.page.reload()
     app.finished()
     expect(sidebar).to_have_attribute("data-collapsed", "false")
