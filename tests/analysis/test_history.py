@@ -1,6 +1,18 @@
-"""Which runs of the history match, and what their settings changed."""
+"""Which runs of the history match, how they are listed, and what their settings changed."""
 
-from core.analysis.history import all_tags, are_comparable, changed_settings, common_tags, matching_runs
+from datetime import UTC, date, datetime
+
+from core.analysis.history import (
+    all_tags,
+    are_comparable,
+    changed_settings,
+    common_tags,
+    day_of,
+    highlighted,
+    matching_runs,
+    remarkable,
+    time_of,
+)
 from core.config.knobs import Knobs
 from core.run.state import RunStatus
 from core.storage.run_summaries import RunSummary
@@ -59,3 +71,33 @@ def test_two_runs_that_ended_with_passages_are_comparable() -> None:
     assert not are_comparable([line("1", passages=3)])
     assert not are_comparable([line("1", passages=3), line("2", passages=0)])
     assert not are_comparable([line("1", passages=3), line("2", passages=1, status=RunStatus.RUNNING)])
+
+
+def test_days_of_the_history_are_named_from_today() -> None:
+    today = date(2026, 11, 3)
+    starts = [datetime(year, month, day, 10, 5, tzinfo=UTC) for year, month, day in DAYS]
+    assert [day_of(start, today) for start in starts] == [
+        "Today",
+        "Yesterday",
+        "November",
+        "October",
+        "May 2025",
+    ]
+    assert [time_of(start, today) for start in starts] == ["10:05", "10:05", "1 Nov", "8 Oct", "2 May"]
+    assert (day_of(None, today), time_of(None, today)) == ("Not started", "")
+
+
+DAYS = ((2026, 11, 3), (2026, 11, 2), (2026, 11, 1), (2026, 10, 8), (2025, 5, 2))
+
+
+def test_words_of_a_question_are_highlighted_as_literal_text() -> None:
+    assert highlighted("Which [pumps](x) pump?", "PUMP", 80).count(":orange-background[") == 2
+    assert highlighted("Which pumps?", "", 80) == "Which pumps?"
+
+
+def test_a_run_has_one_remark_in_the_history() -> None:
+    assert remarkable(line("1", "Why?", "draft", status=RunStatus.STOPPED)) == "stopped"
+    assert remarkable(line("1", "Why?", status=RunStatus.RUNNING, elsewhere=True)) == "running elsewhere"
+    assert remarkable(line("1", "Why?", "draft", "later", turns=2)) == "draft, later"
+    assert remarkable(line("1", turns=2)) == "2 questions"
+    assert remarkable(line("1")) == ""

@@ -1,6 +1,5 @@
 """The row of pages, the drawer of the history, and addresses of earlier versions."""
 
-from datetime import UTC, date, datetime
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,7 +10,6 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.history import day_of, highlighted, time_of
 from core.runtime.registry import RunRegistry
 from pages.parts.serving.moved_pages import MovedPages
 from tests.pages.conftest import answered, opened, words
@@ -80,28 +78,6 @@ def test_pages_of_twenty_runs_are_turned(registry: RunRegistry) -> None:
     assert len(app.checkbox) == 20
     app.session_state["drawer_page"] = 2
     assert len(app.run().checkbox) == 1
-
-
-def test_days_of_the_history_are_named_from_today() -> None:
-    today = date(2026, 11, 3)
-    starts = [datetime(year, month, day, 10, 5, tzinfo=UTC) for year, month, day in DAYS]
-    assert [day_of(start, today) for start in starts] == [
-        "Today",
-        "Yesterday",
-        "November",
-        "October",
-        "May 2025",
-    ]
-    assert [time_of(start, today) for start in starts] == ["10:05", "10:05", "1 Nov", "8 Oct", "2 May"]
-    assert (day_of(None, today), time_of(None, today)) == ("Not started", "")
-
-
-DAYS = ((2026, 11, 3), (2026, 11, 2), (2026, 11, 1), (2026, 10, 8), (2025, 5, 2))
-
-
-def test_words_of_a_question_are_highlighted_as_literal_text() -> None:
-    assert highlighted("Which [pumps](x) pump?", "PUMP", 80).count(":orange-background[") == 2
-    assert highlighted("Which pumps?", "", 80) == "Which pumps?"
 
 
 def test_an_address_of_compare_leads_to_what_if() -> None:
