@@ -21,6 +21,7 @@ from pages.parts.research import (
     status_line,
     stepper,
     trace_view,
+    what_if,
 )
 from pages.parts.research.tuning_bar import Tuning
 from pages.parts.sharing import link_list, replay_bar
@@ -73,10 +74,10 @@ class RunView:
             link_list.link_notice(run.id)
             if self.replay is not None:
                 replay_bar.replay_bar(self.replay, paused=self.paused)
-        self.fragment(
-            self.progress,
-            0.3 if gathering or answering or tuning.pending else 1.0 if self.filling else None,
+        self.while_working = (
+            0.3 if gathering or answering or tuning.pending else 1.0 if self.filling else None
         )
+        self.fragment(self.progress, self.while_working)
         left, right = st.columns([1, 1.25], gap="medium")
         with left:
             turns.head(self.conversation)
@@ -87,6 +88,8 @@ class RunView:
                 follow_up.follow_up(run)
         with right, st.container(key="results"):
             self.fragment(self.results, 0.4 if gathering else None)
+        with st.container(key="what_if_strip"):
+            self.fragment(self.what_if, self.while_working)
         browser.citation_clicks(self.cited, lambda number: st.session_state.update(cited=number))
         browser.announcement(spoken_state(run))
 
@@ -105,8 +108,10 @@ class RunView:
         quick = self.stage is RunStage.ENDED and not (self.filling or tuning.pending or self.paused)
         if quick:
             tuning.read(self.run)
-        shown = [control, controls.RESET_FRAGMENT, "progress", *tuning.shown_by]
-        st.rerun(shown if quick and not tuning.pending else "app")
+        # While a setting is searched, the sidebar has the controls that were found alone.
+        quick = quick and not tuning.pending and not st.session_state.get("find_setting")
+        shown = [control, controls.RESET_FRAGMENT, "progress", "what_if", *tuning.shown_by]
+        st.rerun(shown if quick else "app")
 
     def latest(self) -> Run:
         """Return the current state of the run.
@@ -133,11 +138,17 @@ class RunView:
         return run
 
     def progress(self) -> None:
-        """Draw the stepper and the line below it."""
+        """Draw the stepper."""
         run, tuning = self.latest(), self.tuning
         address.keep_settings(address.SETTINGS, run.knobs, tuning.knobs, controls.TUNED)
         stepper.stepper(tuning.shown(run), runtime.clock(run))
+
+    def what_if(self) -> None:
+        """Draw the strip: current work or the effect of tuning, and the settings that matter most."""
+        run, tuning = self.latest(), self.tuning
         status_line.status_line(run, tuning.shown(run), tuning.job, runtime.clock(run))
+        tunable = self.stage is RunStage.ENDED and run.index is not None and not self.paused
+        what_if.settings(run, self.moved, tunable=tunable)
 
     def answer(self) -> None:
         """Draw the answer, its sources and checks."""

@@ -130,7 +130,7 @@ def test_a_click_on_a_cell_opens_its_passage(answered: App) -> None:
     passage = reader.locator("mark").inner_text()
     answered.field("filter_words").fill(max(passage.split(), key=len))
     answered.field("filter_words").press("Enter")
-    expect(answered.keyed("passage_caption")).not_to_contain_text(re.compile(r"(\d+) of \1 shown"))
+    expect(answered.keyed("passage_caption")).to_contain_text("shown")
     agree()
     answered.knob("rank_strategy").get_by_role("radio", name="bm25").click()
     expect(answered.own("tuned")).to_be_visible()
@@ -144,7 +144,7 @@ def test_a_click_on_a_cell_opens_its_passage(answered: App) -> None:
     reader.get_by_role("button", name="Close").click()
     answered.field("filter_words").fill("")
     answered.field("filter_words").press("Enter")
-    expect(answered.keyed("passage_caption")).to_contain_text(re.compile(r"(\d+) of \1 shown"))
+    expect(answered.keyed("passage_caption")).not_to_contain_text("shown")
     answered.at_rest()
     answered.cell(2, 16)
     agree()
@@ -159,7 +159,7 @@ def test_a_slider_move_sends_at_most_60_kilobytes(answered: App) -> None:
 
     Others may draw before and after it: the rest of the page, and fragments that were drawing when it was pressed.
     """
-    expect(answered.keyed("passage_caption")).to_contain_text("61 of 61 shown")
+    expect(answered.step("chunk").locator(".count")).to_contain_text("61")
     answered.at_rest()
     session = answered.page.context.new_cdp_session(answered.page)
     session.send("Network.enable")

@@ -1,4 +1,4 @@
-"""The status line: current work, possible answers, effects of tuning. It is below the stepper."""
+"""The status line: current work, possible answers, effects of tuning. It is in the strip “What if”."""
 
 import streamlit as st
 from htpy import div, span

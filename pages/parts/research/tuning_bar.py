@@ -46,7 +46,7 @@ class Tuning:
 
 
 def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
-    """Draw the difference between the tuned and the answer's context. It is in the line under the stepper."""
+    """Draw the difference between the tuned and the answer's context. It is in the strip “What if”."""
     before = len(run.embedded_for_answer) if tuned is run else 0
     filled = passage_counts(run).embedded - before if before else 0
     told = kept_citations(run, diff)
