@@ -60,7 +60,7 @@ LEFT_OUT = "were left out of the file of this run"
 PLACES: list[tuple[str, str, dict[str, str | list[str]], str]] = [
     *(("research", tab, {}, f"The texts of 5 of 5 pages {LEFT_OUT}.") for tab in TABS),
     *(("research", tab, {}, "The answer quotes what others wrote") for tab in TABS[:1]),
-    ("research", TABS[0], {}, "cited 2×; cosine "),
+    ("research", TABS[0], {}, "Chunk Overlap"),
     ("research", TABS[0], {}, "No map: the vectors of the passages were left out of the file"),
     ("research", TABS[0], {"set": ["rank.top_k:2"]}, f"{LEFT_OUT}, so nothing can be ranked"),
     ("explain", TABS[0], {"view": "attrition"}, "5 search results"),
@@ -83,7 +83,7 @@ PLACES: list[tuple[str, str, dict[str, str | list[str]], str]] = [
         {"view": "what-if", "a": "own", "b": ["rank.top_k:3"]},
         f"{LEFT_OUT}, so nothing can be ranked",
     ),
-    ("explain", TABS[0], {"view": "what-if", "b": ["run:first"]}, "1.00 rank-biased overlap"),
+    ("explain", TABS[0], {"view": "what-if", "b": ["run:itself"]}, "1.00 rank-biased overlap"),
 ]
 
 
@@ -92,8 +92,8 @@ def test_run_without_page_texts_shows_what_it_has(
     registry: RunRegistry, page: str, tab: str, query: dict[str, str | list[str]], told: str
 ) -> None:
     run_id = left_out(registry)
-    if query.get("b") == ["run:first"]:
-        query = {**query, "b": [f"run:{registry.history()[-1].id}"]}
+    if query.get("b") == ["run:itself"]:
+        query = {**query, "b": [f"run:{run_id}"]}
     app = opened(page, {"results_tabs": tab}, run=run_id, **query)
     assert not app.exception
     markup = [element.proto.body for element in app.get("html")]
