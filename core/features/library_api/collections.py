@@ -33,7 +33,7 @@ class CollectionList(BaseModel):
     "/collections", response_model=CollectionList, responses=NOT_MODIFIED | documented(403, 422, 502, 503)
 )
 async def list_collections(request: Request, library: ReadingOf) -> Response:
-    """The collections of the library, by name."""
+    """List the collections of the library by name."""
     described = await library.call(library.library.collections())
     views = [collection_view(name, described[name]) for name in sorted(described)]
     return conditional(request, CollectionList(collections=views).model_dump_json().encode())
@@ -45,14 +45,14 @@ async def list_collections(request: Request, library: ReadingOf) -> Response:
     responses=NOT_MODIFIED | documented(403, 404, 422, 502, 503),
 )
 async def get_collection(name: CollectionName, request: Request, library: ReadingOf) -> Response:
-    """One collection."""
+    """Return a collection."""
     view = collection_view(name, await library.call(library.library.collection(name)))
     return conditional(request, view.model_dump_json().encode())
 
 
 @router.put("/collections/{name}", responses=documented(403, 409, 422, 502, 503))
 async def create_collection(name: CollectionName, library: ChangingOf) -> CollectionView:
-    """Create an empty collection for the embedder in use, unless there is one that fits it."""
+    """Create an empty collection for the current embedder, unless it exists."""
     created = await library.call(library.library.create(name, access=library.access))
     return collection_view(name, created)
 
@@ -68,7 +68,10 @@ async def delete_collection(name: CollectionName, library: ChangingOf) -> None:
     "/collections/{name}/reembed", status_code=202, responses=documented(403, 404, 409, 422, 502, 503)
 )
 async def reembed_collection(name: CollectionName, library: ChangingOf) -> IngestView:
-    """Embed the documents of a collection again with the embedder in use; `GET /ingests/{id}` tells how far it is."""
+    """Embed the documents of a collection again with the current embedder.
+
+    `GET /ingests/{id}` returns the progress.
+    """
     running = await library.change(library.library.ingests.reembed(name, access=library.access))
     return ingest_view(running.progress)
 
@@ -110,7 +113,7 @@ class FoundPassages(BaseModel):
 async def search_collection(
     name: CollectionName, body: CollectionSearch, library: ReadingOf
 ) -> FoundPassages:
-    """The passages of a collection that are most similar to the words, by cosine similarity."""
+    """Search a collection for the passages most similar to a query."""
     where = body.where.model_dump(exclude_none=True) if body.where else None
     searching = library.library.search(
         name, body.query, body.limit, where or None, exact=body.exact, access=library.access

@@ -66,7 +66,7 @@ async def list_documents(
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """The documents of a collection, latest first."""
+    """List the documents of a collection, latest first."""
     await library.call(library.library.collection(name))
     listed = await library.call(library.library.documents(name))
     page = DocumentPage(
@@ -84,9 +84,9 @@ async def list_documents(
 async def put_document(
     name: CollectionName, file: FileName, request: Request, service: ServiceOf, library: ChangingOf
 ) -> IngestView:
-    """Add a file to a collection, which is created if it is missing; `GET /ingests/{id}` tells how far it is.
+    """Add a file to a collection. A missing collection is created.
 
-    A document that the collection has already, by its SHA-256, is skipped.
+    `GET /ingests/{id}` returns the progress. A document is skipped if the collection has its SHA-256.
     """
     incoming = await service.uploads.receive(request.stream(), service.settings().folder)
     with incoming:
@@ -101,16 +101,16 @@ class Addresses(Strict):
     addresses: Annotated[list[WebAddress], Field(default_factory=list, max_length=1000)]
     """Documents on the web."""
     sitemaps: Annotated[list[WebAddress], Field(default_factory=list, max_length=20)]
-    """Sitemaps: every page that they list on their own host is added."""
+    """Sitemaps. Their pages on the same host are added."""
 
 
 @router.post(
     "/collections/{name}/documents", status_code=202, responses=documented(403, 409, 413, 422, 502, 503)
 )
 async def add_addresses(name: CollectionName, body: Addresses, library: ChangingOf) -> IngestView:
-    """Add documents from the web to a collection, which is created if it is missing.
+    """Add documents from the web to a collection. A missing collection is created.
 
-    `GET /ingests/{id}` tells how far it is. Addresses within the operator's network are refused as they are for runs.
+    `GET /ingests/{id}` returns the progress. Private addresses are refused, as in runs.
     """
     return await _added(library, name, [*map(Address, body.addresses), *map(Sitemap, body.sitemaps)])
 
@@ -130,7 +130,7 @@ async def _added(library: LibraryAccess, name: str, sources: list[IngestSource])
     },
 )
 async def get_file(name: CollectionName, digest: Digest, request: Request, library: ReadingOf) -> Response:
-    """The bytes of a document as they were added. They are served as a download, never as a page."""
+    """Download the file of a document. It is never served as a page."""
     document = await _document(library, name, digest)
     if not document.stored:
         raise Refusal(404, "The file of this document is not stored.", "Its passages are in the collection.")
@@ -148,7 +148,7 @@ async def get_file(name: CollectionName, digest: Digest, request: Request, libra
 async def get_document(
     name: CollectionName, document: DocumentId, request: Request, library: ReadingOf
 ) -> Response:
-    """One document of a collection."""
+    """Return a document of a collection."""
     view = document_view(await _document(library, name, document))
     return conditional(request, view.model_dump_json().encode())
 

@@ -20,7 +20,7 @@ from core.serving.problems import Fault, Refusal, documented
 router = APIRouter(route_class=StrictRoute, tags=["OpenAI-compatible"])
 
 MODEL = "openquery"
-"""The name that stands for the embedder in use, whichever that is."""
+"""The name of the current embedder, whichever model it is."""
 MOST_TEXTS = 2048
 """The most texts of a request, as in OpenAI's API."""
 
@@ -38,9 +38,9 @@ class EmbeddingRequest(BaseModel):
     model: Annotated[str, Field(max_length=200)] = MODEL
     """`openquery`, or the name of the embedder in use. Another one is refused."""
     encoding_format: Literal["float", "base64"] = "float"
-    """`base64` is that of float32 in little-endian order."""
+    """`base64` encodes float32 numbers in little-endian order."""
     dimensions: int | None = None
-    """Refused unless it is what the embedder has."""
+    """The number of dimensions. Only the number of the embedder is accepted."""
 
 
 class EmbeddingView(BaseModel):
@@ -72,7 +72,7 @@ class EmbeddingList(BaseModel):
 async def create_embeddings(
     body: EmbeddingRequest, service: ServiceOf, caller: CallerOf, session: SessionOf
 ) -> EmbeddingList:
-    """Embed texts with the embedder in use, so that vectors fit the collections of the library."""
+    """Embed texts with the embedder of the library's collections."""
     caller.require(Action.READ_LIBRARY)
     runs = service.runs
     access = replace(session.access, quota_subject=caller.name)

@@ -34,14 +34,14 @@ async def list_ingests(
     collection: Annotated[str, Query(max_length=100)] = "",
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> IngestList:
-    """The ingests, latest first: those under way, those that were interrupted, and the latest 50 that have ended."""
+    """List the ingests, latest first. The latest 50 ended ingests are kept."""
     ingests = await library.call(library.library.ingests.all(collection))
     return IngestList(ingests=list(map(ingest_view, ingests[:limit])))
 
 
 @router.get("/ingests/{id}", responses=documented(403, 404, 422, 503))
 async def get_ingest(ingest_id: IngestId, library: ReadingOf) -> IngestView:
-    """One ingest, with the state of each document."""
+    """Return an ingest with the state of each document."""
     return ingest_view(await library.ingest(ingest_id))
 
 
@@ -54,7 +54,7 @@ async def get_ingest(ingest_id: IngestId, library: ReadingOf) -> IngestView:
     },
 )
 async def follow_ingest(ingest_id: IngestId, library: ReadingOf) -> StreamingResponse:
-    """Follow an ingest: an event `progress` whenever something has changed, until it has ended."""
+    """Send an event `progress` after each change of an ingest, until its end."""
     first = ingest_view(await library.ingest(ingest_id))
     return StreamingResponse(_progress(library, first), media_type="text/event-stream")
 
@@ -82,9 +82,9 @@ async def _progress(library: LibraryAccess, view: IngestView) -> AsyncIterator[s
 
 @router.post("/ingests/{id}/stop", responses=documented(403, 404, 422, 503))
 async def stop_ingest(ingest_id: IngestId, library: ChangingOf) -> IngestView:
-    """Stop an ingest of this process. Complete documents stay, and partial ones are removed.
+    """Stop an ingest. Complete documents stay, and partial documents are removed.
 
-    One that has ended, or that another process works on, is as it was.
+    An ended ingest, and an ingest of another process, is returned unchanged.
     """
     await library.ingest(ingest_id)
     if running := library.library.ingests.find(ingest_id):
@@ -95,6 +95,6 @@ async def stop_ingest(ingest_id: IngestId, library: ChangingOf) -> IngestView:
 
 @router.post("/ingests/resume", responses=documented(403, 422, 503))
 async def resume_ingests(library: ChangingOf) -> IngestList:
-    """Resume every ingest whose process has ended."""
+    """Resume the interrupted ingests."""
     resumed = await library.call(library.library.ingests.resume(access=library.access))
     return IngestList(ingests=[ingest_view(running.progress) for running in resumed])

@@ -47,10 +47,10 @@ class LibraryAccess:
             raise Refusal(404, error.message, "See GET /collections.") from error
 
     async def change(self, work: Coroutine[object, object, T]) -> T:
-        """Return the result of a coroutine that other work on the collection excludes. Raises as `call`.
+        """Return the result of a coroutine that changes a collection. Raises as `call`.
 
         Raises:
-            Refusal: while that other work goes on.
+            Refusal: while other work on the collection excludes it.
         """
         try:
             return await self.call(work)

@@ -21,9 +21,9 @@ class CollectionView(BaseModel):
     """The number of dimensions of its vectors."""
     distance: str = ""
     embedder: str = ""
-    """The model of its vectors; empty without passages, and for those of other tools."""
+    """The model of its vectors, or "" if unknown."""
     problem: str = ""
-    """Why the collection cannot be opened; empty where it can."""
+    """The reason that the collection cannot be opened, or ""."""
 
 
 def collection_view(name: str, described: Collection | LibraryFailed) -> CollectionView:
@@ -43,7 +43,7 @@ class DocumentView(BaseModel):
     """A document of a collection."""
 
     id: str
-    """Names the document in addresses: its SHA-256, or `source:` and the source for those of other tools."""
+    """The SHA-256 of the bytes, or `source:` and the source if another tool added the document."""
     source: str
     """The name of its file, or the address that it was read from."""
     title: str
@@ -55,11 +55,11 @@ class DocumentView(BaseModel):
     passages: int
     embedder: str
     added_at: str
-    """ISO 8601, UTC; empty where another tool added it."""
+    """The time of adding in ISO 8601, UTC, or ""."""
     left_out: str
-    """What the file has and was not read; empty where nothing was left out."""
+    """The unread parts of the file, or ""."""
     stored: bool
-    """Whether `/file` has its bytes."""
+    """Whether `/file` returns the bytes."""
 
 
 def document_view(document: LibraryDocument) -> DocumentView:
@@ -74,22 +74,22 @@ class TaskView(BaseModel):
     name: str
     state: TaskState
     reason: str
-    """Why it failed or was skipped, or what was left out."""
+    """The reason of a failure or a skip, or the omitted parts."""
     document: str
-    """The `id` of the document; empty before its bytes are known."""
+    """The `id` of the document, or "" before the bytes are known."""
     pages: int
     passages: int
 
 
 class IngestView(BaseModel):
-    """Documents that are being added to a collection, or were."""
+    """An ingest: documents on their way into a collection."""
 
     id: str
     collection: str
     action: IngestAction
     state: IngestState
     message: str
-    """Why it was interrupted, and what to do."""
+    """The reason of an interruption, with a hint."""
     started: str
     seconds: float
     documents: dict[TaskState, int]
@@ -138,9 +138,9 @@ class FoundPassage(BaseModel):
     page: int | None
     """The page of a paged document, from 1."""
     document: str
-    """The `id` of its document; empty where another tool did not write it."""
+    """The `id` of the document, or ""."""
     metadata: dict[str, Any]
-    """What the vector database stores with the passage."""
+    """The stored fields of the passage in the vector database."""
 
 
 def found_passage(neighbour: Neighbour) -> FoundPassage:
