@@ -18,7 +18,7 @@ QUESTION = "How does chunk overlap affect retrieval?"
 def folder(shared_warm_folder: Path) -> Path:
     """A data folder, and in it the file of an exported run with settings of its own."""
     run = openquery(
-        shared_warm_folder, "ask", QUESTION, "--search", "demo", "-c", "3", "-q", "1", "--json"
+        shared_warm_folder, "ask", QUESTION, "--search", "demo", "-c", "6", "-q", "1", "--json"
     ).out
     (shared_warm_folder / "run.json").write_text(run, "utf-8")
     return shared_warm_folder
@@ -32,7 +32,7 @@ def test_question_and_settings_are_those_of_the_run_and_the_new_run_is_stored(fo
     run = store.load(new_id)
     store.close()
     assert run is not None
-    assert (run.question, run.knobs.rank.top_k, run.knobs.search.backend) == (QUESTION, 3, "demo")
+    assert (run.question, run.knobs.rank.top_k, run.knobs.search.backend) == (QUESTION, 6, "demo")
     assert run.knobs.read.fresh and not any(page.from_cache for page in run.pages.values())
     again = openquery(folder, "ask", "--since", new_id, "--json")
     assert json.loads(again.out)["before"]["id"] == new_id
@@ -42,7 +42,7 @@ def test_flags_beside_it_replace_settings_of_the_run_and_change_the_answer(folde
     done = openquery(folder, "ask", "--since", str(folder / "run.json"), "-c", "1")
     lines = done.out.splitlines()
     assert lines[0] == "Sources"
-    assert sum(line.startswith("  - [") for line in lines) == 2
+    assert sum(line.startswith("  - [") for line in lines) == 5
     assert "Answer" in lines
 
 

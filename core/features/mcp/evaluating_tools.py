@@ -20,6 +20,7 @@ from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.statistics.significance import Interval
 from core.features.mcp.calls import Call
 from core.features.mcp.tool import Result, Tool
+from core.text.sanitize import pluralize
 
 POLL_SECONDS = 0.1
 MOST_SETTINGS = 100
@@ -87,7 +88,7 @@ async def evaluate(call: Call, arguments: EvaluateArguments) -> EvaluateResult:
     tried = await asyncio.to_thread(experiments.settings, swept)
     if len(tried) > MOST_SETTINGS:
         raise BadInput(
-            f"These are {len(tried):,} settings; {MOST_SETTINGS} can be measured in one call.",
+            f"These are {pluralize(len(tried), 'setting')}; {MOST_SETTINGS} can be measured in one call.",
             hint="Try fewer values at once.",
         )
     user = call.caller.name if call.service.settings().shared else ""
@@ -114,7 +115,9 @@ async def _ended(call: Call, experiments: Experiments, name: str) -> Experiment:
             return experiment
         if experiment.done > done:
             done = experiment.done
-            await call.report(done, experiment.settings, f"{done:,} of {experiment.settings:,} settings")
+            await call.report(
+                done, experiment.settings, f"{done:,} of {pluralize(experiment.settings, 'setting')}"
+            )
         await asyncio.sleep(POLL_SECONDS)
 
 

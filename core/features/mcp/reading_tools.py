@@ -16,7 +16,7 @@ from core.features.mcp.calls import Call, texts
 from core.features.mcp.documents import document_id, page_of, shown
 from core.features.mcp.tool import Result, Tool
 from core.run.state import Run, RunStatus
-from core.text.sanitize import SEEN, one_line
+from core.text.sanitize import SEEN, one_line, pluralize
 
 MOST_FOUND = 20
 """The most documents that a search returns."""
@@ -95,7 +95,8 @@ async def fetch(call: Call, arguments: FetchArguments) -> FetchResult:
     page = page_of(run, arguments.id)
     article = page.article
     warning = "The text has signs of orders to a model." if page.injection_signs else ""
-    cut = f"The first {DOCUMENT:,} of {len(page.text):,} characters." if len(page.text) > DOCUMENT else ""
+    length = len(page.text)
+    cut = f"The first {DOCUMENT:,} of {pluralize(length, 'character')}." if length > DOCUMENT else ""
     return FetchResult(
         id=arguments.id,
         title=one_line(page.title or page.url),

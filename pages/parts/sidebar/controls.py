@@ -289,7 +289,7 @@ def live(
     further = [parameter for parameter in _of(group, prefix) if parameter.path not in ALWAYS_SHOWN]
     if further:
         with st.expander(
-            f"More {'chunking' if group == 'chunk' else 'ranking'} settings",
+            "More chunking settings" if group == "chunk" else "More ranking settings",
             icon=":material/tune:",
             key=f"more_{group}" if prefix == "knob" else f"more_{prefix}_{group}",
             type="compact",
