@@ -85,20 +85,17 @@ def views(app: App, passages: int) -> None:
     app.open("/explain?run=many&view=attrition")
     expect(page.locator(".oq-attrition")).to_be_visible()
 
-    def view(name: str) -> None:
-        page.locator(".st-key-view").get_by_role("radio", name=name).click()
-
-    view("Attribution")
+    app.explain("Attribution")
     expect(page.locator(".oq-matrix td a").first).to_be_visible()
-    view("Scores")
+    app.explain("Scores")
     expect(page.locator(".st-key-null_distribution .scatterlayer").first).to_be_visible()
-    view("Map")
+    app.explain("Map")
     expect(page.locator(".st-key-embedding_map .scatterlayer").first).to_be_visible()
     expect(page.locator(".st-key-explain_view")).to_contain_text(
         re.compile(rf"[\d,]+ of {passages:,} passages drawn")
     )
-    view("Sources")
+    app.explain("Sources")
     expect(page.locator(".st-key-explain_view .oq-verdict").first).to_contain_text(f"{PAGES} pages")
     expect(page.locator(".st-key-duplicate_limit_head")).to_be_visible()
-    view("Extraction")
+    app.explain("Extraction")
     expect(page.locator(".st-key-explain_view")).to_contain_text("This page is not cached")

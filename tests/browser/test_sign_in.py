@@ -71,11 +71,13 @@ def test_people_sign_in_see_their_own_runs_and_sign_out(visitor: Callable[[], Ap
     berta.open("/runs")
     expect(berta.keyed("history_words")).to_be_visible()
     expect(berta.page.get_by_text("No runs yet")).to_be_visible()
+    anna.keyed("nav_more").get_by_role("button").click()
     anna.page.get_by_role("link", name="Sign out").click()
     at_the_door(anna.page)
     anna.open("/runs")
     at_the_door(anna.page)
     berta.open("/runs")
+    berta.keyed("nav_more").get_by_role("button").click()
     expect(berta.page.get_by_role("link", name="Sign out")).to_be_visible()
 
 
