@@ -12,7 +12,7 @@ from core.storage.run_summaries import RunSummary
 
 _VERSION = 1
 _CHUNK = 500
-"""Runs that are read at once while filters choose among them."""
+"""Runs that are read at once after the first time, when filters left too few."""
 
 
 class ReadRuns(Protocol):
@@ -33,15 +33,15 @@ def run_page(
     Raises:
         Refusal: when the cursor is none of this version.
     """
-    before, found = _read_cursor(cursor), list[RunSummary]()
+    before, page, size = _read_cursor(cursor), list[RunSummary](), limit + 1
     while True:
-        runs = read(_CHUNK, before=before)
-        found += wanted(runs)
-        if len(found) > limit:
-            return found[:limit], _cursor(found[limit - 1])
-        if len(runs) < _CHUNK:
-            return found, ""
-        before = runs[-1].started, runs[-1].id
+        runs = read(size, before=before)
+        page += wanted(runs)
+        if len(page) > limit:
+            return page[:limit], _cursor(page[limit - 1])
+        if len(runs) < size:
+            return page, ""
+        before, size = (runs[-1].started, runs[-1].id), max(size, _CHUNK)
 
 
 def _cursor(run: RunSummary) -> str:
