@@ -74,10 +74,8 @@ class RunView:
             link_list.link_notice(run.id)
             if self.replay is not None:
                 replay_bar.replay_bar(self.replay, paused=self.paused)
-        self.while_working = (
-            0.3 if gathering or answering or tuning.pending else 1.0 if self.filling else None
-        )
-        self.fragment(self.progress, self.while_working)
+        while_working = 0.3 if gathering or answering or tuning.pending else 1.0 if self.filling else None
+        self.fragment(self.progress, while_working)
         left, right = st.columns([1, 1.25], gap="medium")
         with left:
             turns.head(self.conversation)
@@ -89,7 +87,7 @@ class RunView:
         with right, st.container(key="results"):
             self.fragment(self.results, 0.4 if gathering else None)
         with st.container(key="what_if_strip"):
-            self.fragment(self.what_if, self.while_working)
+            self.fragment(self.what_if, while_working)
         browser.citation_clicks(self.cited, lambda number: st.session_state.update(cited=number))
         browser.announcement(spoken_state(run))
 

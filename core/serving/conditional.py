@@ -39,5 +39,5 @@ def conditional(
 
 def _matches(header: str, etag: str) -> bool:
     """Return whether an `If-None-Match` names the tag. The comparison is weak."""
-    named = {part.strip().removeprefix("W/") for part in header.split(",")}
-    return not named.isdisjoint({"*", etag.removeprefix("W/")})
+    tags = {part.strip().removeprefix("W/") for part in header.split(",")}
+    return not tags.isdisjoint({"*", etag.removeprefix("W/")})

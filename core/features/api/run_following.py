@@ -42,7 +42,7 @@ class Conversation:
     exchanges: tuple[Exchange, ...]
     run: str
     digest: str = ""
-    """Of the exchanges, where the client keeps them; empty: the session does."""
+    """The digest of the exchanges that the client keeps, or "" if the session keeps them."""
 
     @classmethod
     def of_session(cls, session: Session) -> Conversation:
