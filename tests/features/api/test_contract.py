@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
+from schemathesis.schemas import BaseSchema
 
 from core.features.api import create_app
 from core.features.api.routes.history import Form
@@ -18,9 +19,15 @@ def _nobody() -> RunRegistry:
     raise AssertionError("the document is made without any runs")
 
 
+@pytest.fixture(scope="module")
+def document() -> BaseSchema:
+    """The published document, which takes seconds to read: not while tests are collected."""
+    return schemathesis.openapi.from_dict(create_app(_nobody).openapi())
+
+
 # Not /connect: it calls the addresses that it is given; and with a key, a question calls that of the key's provider.
-document = (
-    schemathesis.openapi.from_dict(create_app(_nobody).openapi())
+operations = (
+    schemathesis.pytest.from_fixture("document")
     .exclude(path=["/connect", "/{method}/query"])
     .exclude(path="/collections/{name}/documents", method="POST")  # it fetches the addresses that it is given
 )
@@ -39,7 +46,8 @@ def stays_at_home(body: Any) -> Any:
     return body
 
 
-@document.parametrize()
+@pytest.mark.timeout(600)  # all operations are one test
+@operations.parametrize()
 @settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_every_path_keeps_to_the_document(case: Any, api: Api) -> None:
     case.body = stays_at_home(case.body)
@@ -59,7 +67,7 @@ def test_every_path_keeps_to_the_document(case: Any, api: Api) -> None:
 
 
 @pytest.mark.parametrize("form", list(Form))
-def test_a_run_is_what_the_document_says(api: Api, form: str) -> None:
+def test_a_run_is_what_the_document_says(api: Api, document: BaseSchema, form: str) -> None:
     run_id = api.post("/research", json={"question": QUESTION}).json()["id"]
     reply = api.get(f"/runs/{run_id}", params={"form": form})
     document["/runs/{id}"]["GET"].validate_response(schemathesis.Response.from_httpx(reply, verify=False))
