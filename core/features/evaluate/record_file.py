@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -50,13 +51,20 @@ Header = TypeVar("Header", bound=RecordHeader)
 Record = TypeVar("Record", bound="DataclassInstance")
 
 
+@cache
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    """Return the reader and writer of a class, which takes milliseconds to make."""
+    return TypeAdapter(kind)
+
+
 class RecordFile(Generic[Header, Record]):
     """A file with one header and its records, both dataclasses."""
 
     def __init__(self, source: Source, header: type[Header], record: type[Record], hint: str) -> None:
         """`hint` says how to recover from a damaged file."""
         self.source = source
-        self._header, self._record = TypeAdapter(header), TypeAdapter(record)
+        self._header: TypeAdapter[Header] = _adapter(header)
+        self._record: TypeAdapter[Record] = _adapter(record)
         self._hint = hint
         self._written: IO[bytes] | None = None
         """The open file while this process writes, locked for other processes."""
