@@ -96,6 +96,8 @@ def unset_settings(environment: pytest.MonkeyPatch) -> None:
         for name in field.validation_alias.choices:  # type: ignore[union-attr]
             environment.delenv(str(name), raising=False)
     environment.setenv("OLLAMA_HOST", "")
+    # A process that reads pages takes 1.1 CPU seconds to start, so a test that needs several says so.
+    environment.setenv("OPENQUERY_WORKERS", "1")
 
 
 @pytest.fixture(autouse=True)
