@@ -16,7 +16,7 @@ import gzip
 import json
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -219,9 +219,13 @@ async def measure(data: Path, folder: Path | None, *, held_back: bool) -> None:
             print(row(f"XQuAD {language}, one article", outcomes), flush=True)
 
 
-def main() -> None:
+def main(description: str | None, measure: Callable[..., Awaitable[None]]) -> None:
+    """Measure on half of the questions: `--data` is the folder of XQuAD, `--half` the half.
+
+    `measure` is given an empty folder, the folder of XQuAD, and as `held_back` whether the half is the reported one.
+    """
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, help="the folder of XQuAD")
     parser.add_argument("--half", choices=("reported", "choosing"), default="reported")
@@ -231,4 +235,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, measure)

@@ -1,6 +1,6 @@
 """From a key press on a slider to the new ranking on the screen, in Chromium: `python -m bench.tuning --browser`.
 
-What moves of a slider cost a server: `python -m bench.browsing`, which is `bench/movers.py`.
+What moves of a slider cost a server: `python -m bench.movers`.
 """
 
 import tempfile
@@ -176,9 +176,3 @@ def pressed(app: App, control: Locator, key: str, shown: str) -> tuple[float, fl
     control.press(key)
     seen, rest = app.page.evaluate("window.turned")
     return seen, rest
-
-
-if __name__ == "__main__":
-    from bench.movers import main
-
-    main()

@@ -1,4 +1,4 @@
-"""People who move a slider on the Research page: `python -m bench.browsing`.
+"""People who move a slider on the Research page: `python -m bench.movers`.
 
 Without a browser, in Streamlit's own messages over websockets: CPU of the server and bytes of one move, at about 60 and
 3,200 passages, with the groups of the sidebar closed and open; then the seconds of the moves of many people. In Chromium,

@@ -7,21 +7,18 @@ English over their article, whose answer is a string. Rules were chosen on the h
 XQuAD's articles whose checksum is even; the other half is reported.
 """
 
-import argparse
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from bench.abstention import handbook_questions, indexed, is_held_back, xquad
+from bench.abstention import handbook_questions, indexed, is_held_back, main, xquad
 from bench.demo_library import demo_library
 from bench.syndication import answers
 from core.config.knobs import AnswerKnobs, RankKnobs
 from core.model import AnswerKind, Index, Page
 from core.ports import Embed
-from core.runtime.event_loop import run_async
 from core.stages.answer import answer
 from core.stages.rank import rank, sources
 
@@ -98,16 +95,5 @@ async def measure(data: Path, folder: Path | None, *, held_back: bool) -> None:
             print(row("XQuAD en", outcomes))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, help="the folder of XQuAD")
-    parser.add_argument("--half", choices=("reported", "choosing"), default="reported")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        run_async(measure(Path(folder), arguments.data, held_back=arguments.half == "reported"))
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, measure)
