@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from core.cli.printing import print_text
-from core.config.data_folder import data_folder
+from core.config.data_folder import plain_data_folder
 from core.config.version import __version__
 from core.runtime.features import features
 from core.storage.migrations import Schema, version_of
@@ -27,6 +27,19 @@ def version_in_terminal(_options: argparse.Namespace) -> int:
         if (folder / name).exists():
             print_text(f"{folder / name} {_migration(folder / name, schema)}")
     return 0
+
+
+def data_folder() -> Path:
+    """Return `Settings.folder`. The settings are read only if the folder may be in one of their files.
+
+    Raises:
+        BadInput: when the settings are read and wrong.
+    """
+    if folder := plain_data_folder():
+        return folder
+    from core.config.settings import Settings
+
+    return Settings.read().folder
 
 
 def _migration(path: Path, schema: Schema) -> str:

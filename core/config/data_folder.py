@@ -8,21 +8,14 @@ DEFAULT = Path("~/.local/share/openquery")
 ENV_FILE, TOML_FILE = ".env", ".streamlit/secrets.toml"
 
 
-def data_folder() -> Path:
-    """Return `Settings.folder`. The settings are read only if the folder may be in one of their files.
-
-    Raises:
-        BadInput: when the settings are read and wrong.
-    """
+def plain_data_folder() -> Path | None:
+    """Return `Settings.folder`, or None if a file of settings may name it."""
     for name, value in os.environ.items():
         if name.upper() == VARIABLE:
-            return _absolute(Path(value))
-    if Path(ENV_FILE).exists() or Path(TOML_FILE).exists():
-        from core.config.settings import Settings
-
-        return Settings.read().folder
-    return _absolute(DEFAULT)
+            return absolute(Path(value))
+    return None if Path(ENV_FILE).exists() or Path(TOML_FILE).exists() else absolute(DEFAULT)
 
 
-def _absolute(folder: Path) -> Path:
+def absolute(folder: Path) -> Path:
+    """Return the folder without `~`, from the root."""
     return folder.expanduser().absolute()

@@ -17,7 +17,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from core.config.data_folder import DEFAULT, ENV_FILE, TOML_FILE, VARIABLE
+from core.config.data_folder import DEFAULT, ENV_FILE, TOML_FILE, VARIABLE, absolute
 from core.config.knobs import MOST_COLLECTIONS, Backend, Origin
 from core.config.operator_keys import variables, withdraw, withdrawn
 from core.config.setting_names import refuse_unknown_names
@@ -246,7 +246,7 @@ class Settings(BaseSettings):
     @property
     def folder(self) -> Path:
         """The data folder, absolute."""
-        return self.data.expanduser().absolute()
+        return absolute(self.data)
 
     @classmethod
     def settings_customise_sources(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.config.data_folder import data_folder
+from core.cli.version import data_folder
 from core.config.settings import Settings
 
 
