@@ -21,6 +21,7 @@ from core.pipeline import research
 from core.ports import Ports
 from core.run import events as e
 from core.run.codec import run_to_json
+from core.run.fold import folded_run
 from core.run.importer import run_from_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run, RunStatus
@@ -94,9 +95,9 @@ def contexts(run: Run) -> list[str]:
 def test_the_context_does_not_wait_for_passages_that_cannot_enter_it(answered: Answered) -> None:
     run, records = answered.run, answered.records
     assert run.status is RunStatus.DONE and run.index is not None and run.ranking is not None
-    settling = Run.from_records(records[: 1 + [type(r.event) for r in records].index(e.Indexed)])
+    settling = folded_run(records[: 1 + [type(r.event) for r in records].index(e.Indexed)])
     assert current_activity(settling, settling.seconds).startswith("Embedding ")
-    at_answer = Run.from_records(records[: 1 + [type(r.event) for r in records].index(e.SourcesChosen)])
+    at_answer = folded_run(records[: 1 + [type(r.event) for r in records].index(e.SourcesChosen)])
     assert at_answer.index is not None
     waiting = len(at_answer.index.waiting)
     assert waiting > 0

@@ -23,6 +23,7 @@ from core.followups import answer_again, read_more, retune
 from core.model import AnswerKind, Author, Phase
 from core.pipeline import research, retrieve
 from core.run import events as e
+from core.run.fold import folded_run
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from tests.services.loopback import Gate
@@ -74,7 +75,7 @@ async def test_without_key_or_server_a_question_becomes_a_cited_extractive_answe
     for sentence in run.check.sentences:
         assert sentence.cites, "each quoted sentence names its source"
     assert told.phases() == set(Phase)
-    assert Run.from_records(told.records).text == run.text, "the events alone tell the whole run"
+    assert folded_run(told.records).text == run.text, "the events alone tell the whole run"
 
 
 async def test_queries_of_the_caller_are_searched_in_place_of_a_models(

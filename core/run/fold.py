@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from core.model import Phase
 from core.run import events as e
 from core.run.growing import Growing
-from core.run.hit_merging import merge_hits
-from core.run.model_calls import folded_calls
-from core.run.transitions import UsageKey, add_usage, usage_of
+from core.run.state import Run
+from core.run.transitions import UsageKey, add_usage, folded_calls, usage_of, with_merged_hits
 
 if TYPE_CHECKING:
     from core.model import Index, Query
-    from core.run.state import Run
 
 _GROWING = ("replies", "search_faults", "pages", "skips", "live_cosine")
 _APPENDED = ("queries", "fetching", "notes", "passages", "embed_faults")
@@ -115,7 +114,12 @@ class Fold:
         self._run = self._run.apply(record)
 
 
-def with_merged_hits(run: Run) -> Run:
-    """Return the run with its replies' hits merged. The replies are taken in the order of the queries."""
-    planned = [(query, run.replies[query]) for query in run.queries if query in run.replies]
-    return replace(run, hits=merge_hits(planned, run.knobs.search))
+def folded_run(records: Iterable[e.Record], base: Run | None = None) -> Run:
+    """Fold records into a run, starting from `base`.
+
+    Without `base`, the run starts empty. A run that no record ends is interrupted.
+    """
+    fold = Fold(base or Run())
+    for record in records:
+        fold.apply(record)
+    return fold.run.interrupted()

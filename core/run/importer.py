@@ -33,6 +33,7 @@ from core.model import (
 from core.run import events as e
 from core.run.codec import DERIVED, FORMAT, NOT_EXPORTED, READABLE_VERSIONS, where_wrong
 from core.run.events import QueryFailed
+from core.run.fold import folded_run
 from core.run.reports.sections import SectionState
 from core.run.state import Run, RunStatus
 from core.run.upgrades import upgrade
@@ -101,7 +102,7 @@ def run_from_json(data: bytes, context: Mapping[str, Any] | None = None) -> Run:
     document.pop(DERIVED, None)
     run = Run(**{name: _read(name, value, context) for name, value in upgrade(document).items()})
     check_consistency(run)
-    return Run.from_records((), run)
+    return folded_run((), run)
 
 
 def check_consistency(run: Run) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from core.model import Label
 from core.run.events import Record, RunStarted
+from core.run.fold import folded_run
 from core.run.state import Run
 
 
@@ -28,7 +29,7 @@ class RecordedRun:
     ) -> RecordedRun:
         """Return the run that these records make of `base`."""
         records = tuple(records)
-        return cls(run=Run.from_records(records, base), records=records, base=base, labels=tuple(labels))
+        return cls(run=folded_run(records, base), records=records, base=base, labels=tuple(labels))
 
     def with_id(self, run_id: str) -> RecordedRun:
         """Return the same run under another id."""

@@ -1,50 +1,26 @@
-"""The state of a run, folded from its events. Pages, stores, comparisons and exports read it."""
+"""The state of a run, folded from its events."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
-from core.config.knobs import Knobs
-from core.model import (
-    Answer,
-    CitationCheck,
-    ClientRequest,
-    Hit,
-    Index,
-    Message,
-    Notice,
-    Page,
-    Passage,
-    Phase,
-    Query,
-    Ranking,
-    SearchReply,
-    Skip,
-    Source,
-    Turn,
-    Usage,
-    context_numbers,
-)
-from core.model.passage_urls import collection_at_url
+from core.model import Notice, Phase
 from core.run import events as e
-from core.run.fold import Fold, with_merged_hits
 from core.run.growing import Growing, with_items, without_item
-from core.run.model_calls import ModelCall, folded_calls
 from core.run.notices import notices
 from core.run.reports import plan_events as p
 from core.run.reports.sections import IN_BRIEF, Section
-from core.run.step_events import ModelDecided, Step, StepEnded, StepStarted, folded_steps
-from core.run.timeline import Timeline
+from core.run.run_values import AnswerVersion, RunStatus, RunValues
+from core.run.step_events import ModelDecided, StepEnded, StepStarted, folded_steps
 from core.run.transitions import (
-    RunStatus,
     UsageKey,
     add_usage,
-    ended_early,
+    folded_calls,
     usage_of,
     whole_index,
     with_batch,
+    with_merged_hits,
     with_section,
     without_results_of,
 )
@@ -52,193 +28,29 @@ from core.run.transitions import (
 __all__ = ["AnswerVersion", "Run", "RunStatus"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerVersion:
-    """An answer with its sources and the check of its citations."""
-
-    answer: Answer
-    sources: tuple[Source, ...]
-    check: CitationCheck
+_RANKING_PHASES = frozenset({Phase.CHUNK, Phase.EMBED, Phase.RANK})
+_RANKING_FIELDS = (
+    *("knobs", "passages", "live_cosine", "vectors_reused", "vectors_computed"),
+    *("embed_faults", "index", "ranking"),
+)
+_ANSWER_FIELDS = ("sources", "embedded_for_answer", "prompt", "text", "answer", "check", "earlier_answers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Run:
+class Run(RunValues):
     """The immutable state of a run after some of its events. `apply` returns the next state."""
-
-    id: str = ""
-    question: str = ""
-    knobs: Knobs = field(default_factory=Knobs)
-    started: str = ""
-    """The start time in ISO 8601, UTC."""
-    turn: Turn | None = None
-    """The position in a conversation, or None for a first question."""
-    client: ClientRequest | None = None
-    """The request data of a chat client, or None if the question came from another interface."""
-    status: RunStatus = RunStatus.RUNNING
-    seconds: float = 0.0
-    """Seconds from the start of the run to its latest event."""
-    queries: tuple[Query, ...] = ()
-    replies: Mapping[Query, SearchReply] = field(default_factory=dict)
-    """The search results of each query."""
-    search_faults: Mapping[Query, e.QueryFailed] = field(default_factory=dict)
-    hits: tuple[Hit, ...] = ()
-    """The results of all replies by reciprocal rank fusion, best first."""
-    fetching: tuple[str, ...] = ()
-    """Keys of the hits whose fetch has begun."""
-    pages: Mapping[str, Page] = field(default_factory=dict)
-    """Pages by the key of their hit, in order of arrival."""
-    skips: Mapping[str, Skip] = field(default_factory=dict)
-    """Reasons why hits were not read, by key. These hits have no page, or a snippet replaces it."""
-    passages: tuple[Passage, ...] = ()
-    """Passages in order of arrival. `index.passages` has them sorted and without duplicates."""
-    live_cosine: Mapping[str, float] = field(default_factory=dict)
-    """Cosine similarity to the question by passage id. Each embedding batch adds to it."""
-    index: Index | None = None
-    ranking: Ranking | None = None
-    sources: tuple[Source, ...] = ()
-    """The numbered sources of `answer`. A later ranking does not change them."""
-    embedded_for_answer: tuple[str, ...] = ()
-    """Ids of the passages that had a vector when `sources` were chosen. Empty if none waited for a vector."""
-    prompt: tuple[Message, ...] = ()
-    text: str = ""
-    """The answer text written until now."""
-    answer: Answer | None = None
-    check: CitationCheck = field(default_factory=CitationCheck)
-    earlier_answers: tuple[AnswerVersion, ...] = ()
-    """Answers given before `answer`, oldest first."""
-    notes: tuple[e.Note, ...] = ()
-    """Notes of the stages. `notices` adds everything else that a person should know."""
-    model_usage: tuple[e.ModelUsed, ...] = ()
-    """Token sums by phase and model, earlier answers included.
-
-    Calls whose provider states a cost have a separate sum.
-    """
-    calls: tuple[ModelCall, ...] = ()
-    """The chat model calls in order. Runs of earlier versions have none."""
-    embed_faults: tuple[e.BatchFailed, ...] = ()
-    decisions: tuple[ModelDecided, ...] = ()
-    """The replies of an agent's chat model. Their tool calls, in order, are `steps`."""
-    steps: tuple[Step, ...] = ()
-    plan: p.PlanProposed | None = None
-    """The plan of a deep run, whether approved or not."""
-    sections: tuple[Section, ...] = ()
-    """The report sections of a deep run with an approved plan."""
-    part: str = ""
-    """The heading of the section that is being ranked, or ""."""
-    error: e.RunFailed | None = None
-    vectors_reused: int = 0
-    vectors_computed: int = 0
-    timeline: Timeline = field(default_factory=Timeline)
-    before: Run | None = None
-    """The run before the current follow-up, or None. It is not exported."""
-
-    @property
-    def live(self) -> bool:
-        """Whether the run is queued or running."""
-        return self.status in (RunStatus.QUEUED, RunStatus.RUNNING)
-
-    @property
-    def waits_for_approval(self) -> bool:
-        """Whether the run has a plan that is not approved."""
-        return self.plan is not None and not self.sections
-
-    @property
-    def last_complete(self) -> Run:
-        """The latest run with a ranking. Until a follow-up has a new ranking, this is the run before it."""
-        if self.before is None or (self.ranking is not None and self.ranking is not self.before.ranking):
-            return self
-        return self.before
-
-    @property
-    def usage(self) -> Usage | None:
-        """Tokens and cost of the run on model servers. None if no server was asked."""
-        billed = [used.usage.tokens for used in self.model_usage if not used.usage.local]
-        return sum(billed[1:], billed[0]) if billed else None
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Return the notices of the run in phase order."""
         return notices(self)
 
-    @property
-    def backend(self) -> str:
-        """The search backend that answered, such as searxng, or ""."""
-        return next((reply.backend for reply in self.replies.values()), "")
-
-    @property
-    def reasoning(self) -> str:
-        """The reasoning before the latest answer, or ""."""
-        answers = (call for call in reversed(self.calls) if call.purpose is e.Purpose.ANSWER)
-        return next((call.reasoning for call in answers), "")
-
-    @property
-    def origins(self) -> frozenset[str]:
-        """The collections of its pages. Pages of no collection add `core.config.egress.PAGES`."""
-        return frozenset(map(collection_at_url, self.pages))
-
-    @property
-    def conversation(self) -> str:
-        """The id of the conversation's first run, or the run's own id."""
-        return (self.turn and self.turn.conversation) or self.id
-
-    @property
-    def written(self) -> str:
-        """The question as the person wrote it. `question` is the rewritten form of a follow-up."""
-        return self.turn.written if self.turn else self.question
-
-    @property
-    def numbers(self) -> Mapping[str, int]:
-        """Taken source numbers by passage id. Earlier turns and report sections took them."""
-        taken = dict(self.turn.numbers) if self.turn else {}
-        return taken | {source.passage.id: source.number for part in self.sections for source in part.sources}
-
-    @property
-    def context_numbers(self) -> Mapping[int, int]:
-        """Source numbers of the context's passages by index row. Empty before the ranking."""
-        if self.index is None or self.ranking is None:
-            return {}
-        return context_numbers(self.ranking, self.index, self.numbers)
-
-    @property
-    def ranked_pages(self) -> tuple[Page, ...]:
-        """Pages with text, in the order of their hits."""
-        return tuple(page for hit in self.hits if (page := self.pages.get(hit.key)) and not page.lacks_text)
-
-    @property
-    def lacks_texts(self) -> bool:
-        """Whether texts of its passages are missing.
-
-        They were left out of a file. Before it has passages, its pages count.
-        """
-        keys = {passage.place.page for passage in self.passages} or self.pages.keys()
-        return any(page.lacks_text for key in keys if (page := self.pages.get(key)))
-
-    @property
-    def full_pages(self) -> int:
-        """The number of pages read, without snippets that replace pages."""
-        return sum(not page.snippet_only for page in self.pages.values())
-
-    def has_full_page(self, key: str) -> bool:
-        """Whether the page was read, and not only its snippet."""
-        return key in self.pages and not self.pages[key].snippet_only
-
-    @classmethod
-    def from_records(cls, records: Iterable[e.Record], base: Run | None = None) -> Run:
-        """Fold records into a run, starting from `base`.
-
-        Without `base`, the run starts empty. A run that no record ends is interrupted.
-        """
-        fold = Fold(base or cls())
-        for record in records:
-            fold.apply(record)
-        return fold.run.interrupted()
-
     def interrupted(self) -> Run:
         """Return an unended run as interrupted, others unchanged."""
         if not self.live:
             return self
         closed = replace(self, timeline=self.timeline.closed(self.seconds))
-        return ended_early(closed, RunStatus.INTERRUPTED)
+        return _ended_early(closed, RunStatus.INTERRUPTED)
 
     def apply(self, record: e.Record) -> Run:
         """Return the state after `record`."""
@@ -250,7 +62,7 @@ class Run:
                 run = replace(run, client=start.client, model_usage=usage_of(start))
                 return replace(run, started=start.at, status=RunStatus.RUNNING)
             case e.RunResumed(knobs=knobs):
-                before = ended_early(self, RunStatus.INTERRUPTED) if self.before else self
+                before = _ended_early(self, RunStatus.INTERRUPTED) if self.before else self
                 return replace(run, knobs=knobs, status=RunStatus.RUNNING, error=None, before=before, part="")
             case e.PhaseStarted(phase=phase):
                 return without_results_of(run, phase)
@@ -319,9 +131,9 @@ class Run:
                 status = RunStatus.PLANNED if run.waits_for_approval else RunStatus.DONE
                 return replace(run, status=status, before=None, part="")
             case e.RunStopped():
-                return ended_early(run, RunStatus.STOPPED)
+                return _ended_early(run, RunStatus.STOPPED)
             case e.RunFailed() as error:
-                return replace(ended_early(run, RunStatus.FAILED), error=error)
+                return replace(_ended_early(run, RunStatus.FAILED), error=error)
             case (
                 e.PhaseEnded()
                 | e.ModelRetry()
@@ -347,3 +159,42 @@ class Run:
         if self.before is None or self.sections:
             return self
         return replace(self, notes=tuple(note for note in self.notes if note.phase is not Phase.ANSWER))
+
+
+def _with_ranking_of(run: Run, other: Run) -> Run:
+    """Return the run with the ranking of `other`.
+
+    The passages, knobs and phase spans behind the ranking are taken too.
+    """
+    spans = {p: s for p, s in run.timeline.phases.items() if p not in _RANKING_PHASES}
+    spans |= {p: s for p, s in other.timeline.phases.items() if p in _RANKING_PHASES}
+    return replace(_with_fields_of(run, other, _RANKING_FIELDS), timeline=replace(run.timeline, phases=spans))
+
+
+def _with_answer_of(run: Run, other: Run) -> Run:
+    """Return the run with the answers of `other`."""
+    return _with_fields_of(run, other, _ANSWER_FIELDS)
+
+
+def _ended_early(run: Run, status: RunStatus) -> Run:
+    """Return the run after work that was cut short.
+
+    A follow-up without a new ranking restores the earlier passages and ranking. If it has written nothing, it restores
+    the earlier answer. A stopped follow-up that changes neither restores the earlier status too.
+    """
+    before, run = run.before, replace(run, status=status, before=None)
+    if before is None:
+        return run
+    unranked = run.ranking is None or run.ranking is before.ranking
+    if unranked:
+        run = _with_ranking_of(run, before)
+    if run.answer is None and not run.text:
+        run = _with_answer_of(run, before)
+    unchanged = unranked and run.answer is before.answer and run.text == before.text
+    if status is RunStatus.STOPPED and unchanged and not before.live:
+        run = replace(run, status=before.status, error=before.error)
+    return run
+
+
+def _with_fields_of(run: Run, other: Run, names: tuple[str, ...]) -> Run:
+    return replace(run, **{name: getattr(other, name) for name in names})

@@ -1,44 +1,24 @@
-"""Run statuses, and state transitions shared by several events."""
+"""State transitions of a run, and the calls of its chat model, folded from its events."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
-from core.model import CitationCheck, Index, Phase
-from core.run.events import Embedded, Indexed, ModelUsed, RunStarted
+from core.model import Author, CitationCheck, Index, Phase
+from core.run import events as e
 from core.run.growing import Growing, with_items
-from core.run.reports.plan_events import SectionLeftOut, SectionStarted, SectionWritten
+from core.run.hit_merging import merge_hits
+from core.run.reports import plan_events as p
 from core.run.reports.sections import folded_sections, heading, report
+from core.run.run_values import ModelCall, RunValues
+from core.run.step_events import ModelDecided
 
-if TYPE_CHECKING:
-    from core.run.state import Run
-
-
-class RunStatus(StrEnum):
-    """The progress or outcome of a run."""
-
-    QUEUED = "queued"  # waits for a free slot
-    RUNNING = "running"
-    PLANNED = "planned"  # a deep run: its plan waits for approval
-    DONE = "done"
-    STOPPED = "stopped"
-    FAILED = "failed"
-    INTERRUPTED = "interrupted"
-    """The process ended before the run did."""
+R = TypeVar("R", bound=RunValues)
 
 
-_RANKING_PHASES = frozenset({Phase.CHUNK, Phase.EMBED, Phase.RANK})
-_RANKING_FIELDS = (
-    *("knobs", "passages", "live_cosine", "vectors_reused", "vectors_computed"),
-    *("embed_faults", "index", "ranking"),
-)
-_ANSWER_FIELDS = ("sources", "embedded_for_answer", "prompt", "text", "answer", "check", "earlier_answers")
-
-
-def without_results_of(run: Run, phase: Phase) -> Run:
+def without_results_of(run: R, phase: Phase) -> R:
     """Return the run without results of an earlier pass.
 
     `phase` chooses the results. Pages stay, because they are only added to.
@@ -56,45 +36,10 @@ def without_results_of(run: Run, phase: Phase) -> Run:
             return run
 
 
-def with_ranking_of(run: Run, other: Run) -> Run:
-    """Return the run with the ranking of `other`.
-
-    The passages, knobs and phase spans behind the ranking are taken too.
-    """
-    spans = {p: s for p, s in run.timeline.phases.items() if p not in _RANKING_PHASES}
-    spans |= {p: s for p, s in other.timeline.phases.items() if p in _RANKING_PHASES}
-    return replace(_with_fields_of(run, other, _RANKING_FIELDS), timeline=replace(run.timeline, phases=spans))
-
-
-def with_answer_of(run: Run, other: Run) -> Run:
-    """Return the run with the answers of `other`."""
-    return _with_fields_of(run, other, _ANSWER_FIELDS)
-
-
-def ended_early(run: Run, status: RunStatus) -> Run:
-    """Return the run after work that was cut short.
-
-    A follow-up without a new ranking restores the earlier passages and ranking. If it has written nothing, it restores
-    the earlier answer. A stopped follow-up that changes neither restores the earlier status too.
-    """
-    before, run = run.before, replace(run, status=status, before=None)
-    if before is None:
-        return run
-    unranked = run.ranking is None or run.ranking is before.ranking
-    if unranked:
-        run = with_ranking_of(run, before)
-    if run.answer is None and not run.text:
-        run = with_answer_of(run, before)
-    unchanged = unranked and run.answer is before.answer and run.text == before.text
-    if status is RunStatus.STOPPED and unchanged and not before.live:
-        run = replace(run, status=before.status, error=before.error)
-    return run
-
-
-def with_section(run: Run, event: SectionStarted | SectionWritten | SectionLeftOut, seconds: float) -> Run:
+def with_section(run: R, event: p.SectionStarted | p.SectionWritten | p.SectionLeftOut, seconds: float) -> R:
     """Return the run after an event of a report section. Its text is the report of the current sections."""
     sections = folded_sections(run.sections, event, seconds)
-    if isinstance(event, SectionStarted):
+    if isinstance(event, p.SectionStarted):
         return replace(run, sections=sections, part=sections[event.number - 1].question)
     return replace(run, sections=sections, text=report(sections))
 
@@ -103,18 +48,18 @@ _MOST_BYTES = 500_000_000
 """The most bytes of an index's vectors, far above any real run."""
 
 
-def index_event(index: Index) -> Indexed:
+def index_event(index: Index) -> e.Indexed:
     """Return the event for an index and its vectors. `whole_index` restores the index from it."""
     import numpy as np
 
     waiting = index.waiting
     if index.vectors is None or not len(waiting):
-        return Indexed(index)
+        return e.Indexed(index)
     rows = np.setdiff1d(np.arange(len(index.passages)), waiting)
-    return Indexed(replace(index, vectors=index.vectors[rows]), rows)
+    return e.Indexed(replace(index, vectors=index.vectors[rows]), rows)
 
 
-def whole_index(event: Indexed) -> Index:
+def whole_index(event: e.Indexed) -> Index:
     """Return the index of the event, with NaN rows for waiting passages.
 
     Raises:
@@ -132,7 +77,7 @@ def whole_index(event: Indexed) -> Index:
     return empty.with_vectors(rows, index.vectors)
 
 
-def with_batch(run: Run, batch: Embedded) -> Run:
+def with_batch(run: R, batch: e.Embedded) -> R:
     """Return the run after a batch of embeddings. Raises the errors of `Index.with_vectors`."""
     if run.index is not None and batch.rows is not None and batch.vectors is not None:
         run = replace(run, index=run.index.with_vectors(batch.rows, batch.vectors))
@@ -147,18 +92,97 @@ def with_batch(run: Run, batch: Embedded) -> Run:
 UsageKey = tuple[Phase, str, bool, bool]
 
 
-def add_usage(sums: dict[UsageKey, ModelUsed], used: ModelUsed) -> None:
+def add_usage(sums: dict[UsageKey, e.ModelUsed], used: e.ModelUsed) -> None:
     """Add a call to the sum of its phase and model. Calls whose provider states a cost have a separate sum."""
     usage = used.usage
     key = (used.phase, usage.model, usage.local, usage.tokens.cost is None)
     sums[key] = replace(used, usage=sums[key].usage + usage) if key in sums else used
 
 
-def usage_of(start: RunStarted) -> tuple[ModelUsed, ...]:
+def usage_of(start: e.RunStarted) -> tuple[e.ModelUsed, ...]:
     """Return model usage from before the run began, counted as planning."""
     used = (*(start.turn.usage if start.turn else ()), *(start.client.usage if start.client else ()))
-    return tuple(ModelUsed(Phase.PLAN, usage) for usage in used)
+    return tuple(e.ModelUsed(Phase.PLAN, usage) for usage in used)
 
 
-def _with_fields_of(run: Run, other: Run, names: tuple[str, ...]) -> Run:
-    return replace(run, **{name: getattr(other, name) for name in names})
+def with_merged_hits(run: R) -> R:
+    """Return the run with its replies' hits merged. The replies are taken in the order of the queries."""
+    planned = [(query, run.replies[query]) for query in run.queries if query in run.replies]
+    return replace(run, hits=merge_hits(planned, run.knobs.search))
+
+
+_NEAR = 8
+"""The number of latest calls to search for an event's call. Few calls run at once."""
+
+
+def folded_calls(run: RunValues, record: e.Record) -> tuple[ModelCall, ...]:
+    """Return the calls after an event of a run. `run` is the state before it."""
+    match record.event:
+        case e.ModelAsked(phase=phase, model=model, purpose=purpose):
+            call = ModelCall(
+                phase=phase,
+                model=model,
+                purpose=purpose,
+                start=record.at,
+                part=run.part,
+                written_from=len(run.text),
+            )
+            return (*_with_answer(run), call)
+        case e.ModelUsed(phase=phase, usage=usage):
+            return _changed(
+                run.calls,
+                lambda call: call.phase is phase and call.model == usage.model and call.end is None,
+                lambda call: replace(call, end=record.at, tokens=usage.tokens, estimated=usage.estimated),
+            )
+        case e.ModelThought(phase=phase, text=text):
+            return _changed(
+                run.calls,
+                lambda call: call.phase is phase and call.end is None,
+                lambda call: replace(call, reasoning=call.reasoning + text),
+            )
+        case e.QueryPlanned(query=query) if query.author is Author.MODEL:
+            return _changed(
+                run.calls,
+                lambda call: call.purpose is e.Purpose.PLAN,
+                lambda call: replace(call, text=f"{call.text}\n{query.text}".lstrip()),
+            )
+        case p.PlanProposed(sub_questions=questions, author=author) if author:
+            return _changed(
+                run.calls,
+                lambda call: call.purpose is e.Purpose.PLAN,
+                lambda call: replace(call, text="\n".join(questions)),
+            )
+        case ModelDecided(text=text):
+            number = len(run.decisions)
+            return _changed(
+                run.calls,
+                lambda call: call.purpose is e.Purpose.DECIDE and call.end is not None,
+                lambda call: replace(call, text=text, decision=number),
+            )
+        case e.PhaseStarted(phase=Phase.ANSWER) | e.Answered() | p.SectionWritten() | p.SectionLeftOut():
+            return _with_answer(run)
+        case e.Note(phase=Phase.ANSWER):  # the next answer replaces this draft
+            return _with_answer(run)
+        case _:
+            return run.calls
+
+
+def _with_answer(run: RunValues) -> tuple[ModelCall, ...]:
+    """Add the written text to the latest answer call."""
+    return _changed(
+        run.calls,
+        lambda call: call.purpose is e.Purpose.ANSWER and not call.text and call is run.calls[-1],
+        lambda call: replace(call, text=run.text[call.written_from :]),
+    )
+
+
+def _changed(
+    calls: tuple[ModelCall, ...],
+    is_meant: Callable[[ModelCall], bool],
+    change: Callable[[ModelCall], ModelCall],
+) -> tuple[ModelCall, ...]:
+    """Change the latest call that `is_meant` accepts among the last few."""
+    for place in range(len(calls) - 1, max(len(calls) - 1 - _NEAR, -1), -1):
+        if is_meant(calls[place]):
+            return (*calls[:place], change(calls[place]), *calls[place + 1 :])
+    return calls

@@ -17,6 +17,7 @@ from cachetools import LRUCache
 
 from core.errors import StoreFailed
 from core.run.events import Record
+from core.run.fold import folded_run
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from core.storage import migrations, run_records, run_schema, run_summaries
@@ -158,7 +159,7 @@ class RunStore:
         if process and processes.is_elsewhere(process[0]):
             return processes.follow(run_id, base, records)
         processes.forget(run_id)
-        return Run.from_records(records, base)
+        return folded_run(records, base)
 
     def recorded(self, run_id: str) -> RecordedRun | None:
         """Return a stored run with its written events, or None.

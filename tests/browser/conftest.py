@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from core.config.knobs import Knobs
 from core.run.events import Record
+from core.run.fold import folded_run
 from core.run.state import Run
 from core.storage.run_store import RunStore
 from tests.browser.page_objects import PATIENCE, QUESTION, App
@@ -233,7 +234,7 @@ def web_run(new_folder: NewFolder) -> Iterator[WebRun]:
     with SmallWeb() as web, FakeOpenAI() as author:
         folder = new_folder("web_run")
         records = record_small_web(folder, web, author)
-        run = Run.from_records(records)
+        run = folded_run(records)
         settings = {
             "SEARXNG_URL": web.url,
             "OPENQUERY_ALLOW": f"127.0.0.1:{web.port}",

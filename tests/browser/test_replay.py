@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core.run.events import Record
-from core.run.state import Run
+from core.run.fold import folded_run
 from tests.browser.axe import findings
 from tests.browser.page_objects import App
 from tests.seeding import store_copy
@@ -29,7 +29,7 @@ def _slow_run(app: App, records: tuple[Record, ...]) -> str:
 def test_a_run_is_replayed_paused_sped_up_and_halts_where_a_phase_begins(
     app: App, demo_records: tuple[Record, ...]
 ) -> None:
-    run_id, final = _slow_run(app, demo_records), Run.from_records(demo_records)
+    run_id, final = _slow_run(app, demo_records), folded_run(demo_records)
     bar = app.keyed("replay")
     app.open(f"/?run={run_id}")
     app.finished()

@@ -17,6 +17,7 @@ from core.features.evaluate.labels.qrels import from_qrels
 from core.features.share.html_export import check_file, html_export
 from core.model import AnswerFrom, Grade, Turn
 from core.run import events as e
+from core.run.fold import folded_run
 from core.run.state import Run
 from core.stages.rank import rank
 from tests.browser.axe import findings
@@ -198,7 +199,7 @@ def test_a_page_is_excluded_where_it_is_read_and_comes_back(opened: Open) -> Non
 
 
 def test_steps_of_an_agent_and_sections_of_a_report_are_told(opened: Open) -> None:
-    run = Run.from_records(records(*EVENTS[:-2]))
+    run = folded_run(records(*EVENTS[:-2]))
     page = opened(html_export(run))
     page.get_by_text("1 step of the agent").click()
     page.get_by_text("find overlap").click()
@@ -345,7 +346,7 @@ TURN = Turn(conversation="run-0", follows="run-0", number=2, written="And now?",
     ids=["begun", "read", "failed", "stopped", "answered", "follow-up"],
 )
 def test_a_run_in_any_state_can_be_looked_at(opened: Open, events: tuple[e.Event, ...], seen: str) -> None:
-    page = opened(html_export(Run.from_records(records(*events))))
+    page = opened(html_export(folded_run(records(*events))))
     expect(page.get_by_role("main")).to_contain_text(seen)
     assert findings(page, seen) == ()
 

@@ -13,8 +13,8 @@ from core.errors import StoreFailed
 from core.model import ClientRequest, ClientTaskKind, Exchange, Index, ModelUsage, Usage
 from core.run import events as e
 from core.run.codec import event_from_json, event_to_json, run_to_json
+from core.run.fold import folded_run
 from core.run.importer import run_from_json
-from core.run.state import Run
 from tests.run.test_importer import DONE
 from tests.samples import EVENTS, FIRST, records, until
 
@@ -71,7 +71,7 @@ def test_request_of_a_chat_client_comes_back_with_its_run() -> None:
     )
     start = replace(next(event for event in EVENTS if isinstance(event, e.RunStarted)), client=client)
     assert event_from_json(event_to_json(start)) == start
-    run = Run.from_records(records(start, *EVENTS[1:]))
+    run = folded_run(records(start, *EVENTS[1:]))
     assert run.client == client
     assert any("A note." in str(notice) for notice in run.notices)
     assert usage in [used.usage for used in run.model_usage]
@@ -80,7 +80,7 @@ def test_request_of_a_chat_client_comes_back_with_its_run() -> None:
 
 
 def test_run_without_a_chat_client_is_read_by_earlier_versions() -> None:
-    assert "client" not in json.loads(run_to_json(Run.from_records(records(*EVENTS))))
+    assert "client" not in json.loads(run_to_json(folded_run(records(*EVENTS))))
 
 
 def test_vectors_come_back_bit_for_bit_and_read_only() -> None:
@@ -110,7 +110,7 @@ def test_what_the_writer_could_not_have_written_is_refused(data: bytes) -> None:
 
 
 def test_an_exported_run_is_one_json_document_without_vectors_unless_asked() -> None:
-    run = Run.from_records(records(*until(e.RunDone)))
+    run = folded_run(records(*until(e.RunDone)))
     plain = json.loads(run_to_json(run))
     assert plain["question"] == "What is overlap?"
     assert plain["replies"][0]["reply"]["backend"] == "searxng"

@@ -18,6 +18,7 @@ from core.errors import BadInput
 from core.model import Article, Page
 from core.run import events as e
 from core.run.codec import run_to_json
+from core.run.fold import folded_run
 from core.run.importer import LIMIT, run_from_json
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
@@ -27,7 +28,7 @@ from tests.seeding import until_ended
 # The samples fold a second place into a passage; give it a page to stand on.
 TWIN = Page(key=SLOW, url=SLOW, title="Slow", article=Article(text="0  Delta.…", extractor="fast"))
 TOLD = (*until(e.PageRead), e.PageRead(TWIN), *until(e.RunDone)[len(until(e.PageRead)) :])
-DONE = Run.from_records(records(*TOLD))
+DONE = folded_run(records(*TOLD))
 
 
 def document(**changes: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from core.config.knobs import ChunkKnobs, Knobs
 from core.config.prices import Prices, parsed
 from core.model import FunctionCall, ModelUsage, Phase, ToolCall, Usage
 from core.run import events as e
+from core.run.fold import folded_run
 from core.run.state import Run, RunStatus
 from core.run.step_events import ModelDecided, StepEnded, StepStarted
 from tests.samples import (
@@ -43,7 +44,7 @@ def folded(*events: e.Event) -> Run:
 
 
 def test_a_finished_run_holds_every_event() -> None:
-    run = Run.from_records(records(*DONE))
+    run = folded_run(records(*DONE))
     assert run.status is RunStatus.DONE
     assert run.question == "What is overlap?"
     assert [hit.key for hit in run.hits] == [KEY, DEAD, SLOW]
@@ -62,7 +63,7 @@ def test_a_finished_run_holds_every_event() -> None:
 
 
 def test_a_run_without_an_end_is_interrupted_and_keeps_what_it_had() -> None:
-    run = Run.from_records(records(*until(e.TokensWritten)))
+    run = folded_run(records(*until(e.TokensWritten)))
     assert run.status is RunStatus.INTERRUPTED
     assert run.text == "Delta holds [1]. "
     assert not [a for a in run.timeline.activities.values() if a.span.end is None]
@@ -89,13 +90,13 @@ def test_a_phase_that_begins_again_starts_from_nothing_and_keeps_the_pages() -> 
 
 def test_a_page_fetched_later_is_no_longer_skipped() -> None:
     late = replace(PAGE, key=DEAD)
-    run = Run.from_records(records(*DONE, e.RunResumed(Knobs()), e.PageRead(late), e.RunDone()))
+    run = folded_run(records(*DONE, e.RunResumed(Knobs()), e.PageRead(late), e.RunDone()))
     assert run.skips == {}
     assert set(run.pages) == {KEY, DEAD}
 
 
 def test_the_timeline_shows_each_search_fetch_extraction_and_batch() -> None:
-    run = Run.from_records(records(*DONE))
+    run = folded_run(records(*DONE))
     bars = {(a.kind, a.label): a for a in run.timeline.activities.values()}
     assert bars["search", QUERY.text].failed is False
     assert bars["search", OTHER.text].failed is True
@@ -142,7 +143,7 @@ def test_tokens_of_a_run_are_summed_by_phase_and_model_and_local_ones_are_in_no_
         usage = Usage(prompt_tokens=counts[0], completion_tokens=counts[1], cost=cost)
         return e.ModelUsed(phase, ModelUsage(model=model, tokens=usage, **more))
 
-    run = Run.from_records(
+    run = folded_run(
         records(
             used(Phase.PLAN, "m@h", 100, 20),
             used(Phase.EMBED, "e@h", 1000, 0),
@@ -205,7 +206,7 @@ def test_a_follow_up_that_is_cut_short_leaves_what_there_was(end: e.Event | None
         e.PhaseStarted(Phase.ANSWER),
     )
     happened = records(*DONE, *begun, *([end] if end else []))
-    run, done = Run.from_records(happened), folded(*DONE)
+    run, done = folded_run(happened), folded(*DONE)
     assert (run.passages, run.index, run.ranking) == (done.passages, done.index, done.ranking)
     assert (run.text, run.answer, run.sources) == (done.text, done.answer, done.sources)
     assert (run.knobs, run.earlier_answers, run.before) == (done.knobs, (), None)
@@ -215,7 +216,7 @@ def test_a_follow_up_that_is_cut_short_leaves_what_there_was(end: e.Event | None
 
 def test_a_stopped_follow_up_that_has_written_keeps_both_answers() -> None:
     begun = (e.RunResumed(Knobs()), e.SourcesChosen((SOURCE,)), e.PhaseStarted(Phase.ANSWER))
-    run = Run.from_records(records(*DONE, *begun, e.TokensWritten("Half"), e.RunStopped()))
+    run = folded_run(records(*DONE, *begun, e.TokensWritten("Half"), e.RunStopped()))
     assert (run.status, run.text, run.answer) == (RunStatus.STOPPED, "Half", None)
     assert [version.answer for version in run.earlier_answers] == [ANSWER]
 

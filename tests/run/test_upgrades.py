@@ -10,8 +10,9 @@ import pytest
 from core.config.knobs import PromptLayout
 from core.run import events as e
 from core.run.codec import event_from_json, event_to_json, run_to_json
+from core.run.fold import folded_run
 from core.run.importer import run_from_json
-from core.run.state import Run, RunStatus
+from core.run.state import RunStatus
 from core.run.upgrades import RENAMED_FIELDS
 from core.storage.run_store import RunStore
 from tests.run.earlier_version import FOLDER, RUN_ID, stored_events, write_store
@@ -32,7 +33,7 @@ def test_every_renamed_field_is_in_the_files() -> None:
 
 
 def test_fields_of_version_4_are_read_under_their_current_names() -> None:
-    for run in (Run.from_records(stored_records()), run_from_json((FOLDER / "run.json").read_bytes())):
+    for run in (folded_run(stored_records()), run_from_json((FOLDER / "run.json").read_bytes())):
         assert [used.usage.tokens for used in run.model_usage] == [USAGE + USAGE]
         assert run.usage == USAGE + USAGE
         (reply,) = run.replies.values()
@@ -81,7 +82,7 @@ def test_an_event_is_written_under_todays_names_and_read_unchanged() -> None:
 
 def test_an_exported_run_is_the_run_of_its_events() -> None:
     exported = run_from_json((FOLDER / "run.json").read_bytes())
-    folded = Run.from_records(stored_records())
+    folded = folded_run(stored_records())
     assert (exported.knobs, exported.pages, exported.hits) == (folded.knobs, folded.pages, folded.hits)
     assert (exported.sources, exported.earlier_answers) == (folded.sources, folded.earlier_answers)
     assert exported.ranking is not None and folded.ranking is not None
@@ -100,7 +101,7 @@ def test_a_store_of_an_earlier_version_holds_the_run_and_takes_more_of_it(tmp_pa
     assert [(line.id, line.status) for line in store.history(10)] == [(RUN_ID, RunStatus.DONE)]
     run = store.load(RUN_ID)
     assert run is not None
-    assert run_to_json(run) == run_to_json(Run.from_records(stored_records()))
+    assert run_to_json(run) == run_to_json(folded_run(stored_records()))
     record = e.Record(at=run.seconds + 1, event=e.RunResumed(run.knobs))
     store.append(run.apply(record), record)
     assert (again := store.load(RUN_ID)) is not None

@@ -6,6 +6,7 @@ from core.config.knobs import AnswerKnobs, PlanKnobs
 from core.errors import ChatFailed
 from core.model import Answer, AnswerKind, Severity, StreamChunk, Usage
 from core.run import events as e
+from core.run.fold import folded_run
 from core.run.state import Run
 from core.stages.answer import answer
 from core.stages.plan import plan
@@ -20,7 +21,7 @@ QUESTION = "When do tide mills turn?"
 async def answered(chat: ScriptedChat) -> tuple[Answer, Run]:
     told: list[e.Event] = []
     result = await answer(QUESTION, SOURCES, AnswerKnobs(), chat, NoEmbed(), told.append)
-    return result, Run.from_records(records(*told))
+    return result, folded_run(records(*told))
 
 
 async def test_reasoning_is_kept_beside_the_answer() -> None:
@@ -40,7 +41,7 @@ async def test_reasoning_without_an_answer_is_said_and_kept() -> None:
     chat = ScriptedChat(StreamChunk(reasoning_delta="I ponder."))
     with pytest.raises(ChatFailed, match="thought and wrote no answer"):
         await answer(QUESTION, SOURCES, AnswerKnobs(), chat, NoEmbed(), told.append)
-    assert Run.from_records(records(*told)).reasoning == "I ponder."
+    assert folded_run(records(*told)).reasoning == "I ponder."
 
 
 async def test_limit_spent_on_reasoning_is_said() -> None:

@@ -20,7 +20,7 @@ from core.features.evaluate.labels.question_drafts import (
 )
 from core.model import Article, InjectionKind, InjectionSign, LibraryPassage, Page, Passage, Place
 from core.run import events as e
-from core.run.state import Run
+from core.run.fold import folded_run
 from tests.samples import records, until
 
 KETTLE = (
@@ -123,7 +123,7 @@ def test_approved_drafts_are_a_data_set_that_can_be_measured(material: Material,
 
 
 def test_runs_give_their_passages_once_and_pages_with_orders_to_models_none() -> None:
-    run = Run.from_records(records(*until(e.RunDone)))
+    run = folded_run(records(*until(e.RunDone)))
     pages, passages = run_material([run, run])
     assert run.index is not None
     assert {one.id for one in passages} == {one.id for one in run.index.passages}
@@ -133,5 +133,5 @@ def test_runs_give_their_passages_once_and_pages_with_orders_to_models_none() ->
     page = run.pages[key]
     article = Article(text=page.text, extractor="", injection_signs=(order,))
     signed = Page(key=key, url=page.url, title=page.title, article=article)
-    other = Run.from_records(records(e.PageRead(signed)))
+    other = folded_run(records(e.PageRead(signed)))
     assert run_material([other])[0] == {}

@@ -11,8 +11,9 @@ from core.features.evaluate.metrics.retrieval_metrics import measure_ranking
 from core.features.evaluate.question_runs import QuestionRuns, explanation, neighbours, relevant_texts
 from core.features.evaluate.results import Results
 from core.features.evaluate.sweep import knobs_of
+from core.run.fold import folded_run
 from core.run.importer import check_consistency
-from core.run.state import Run, RunStatus
+from core.run.state import RunStatus
 from tests.features.evaluate.test_experiments import LetterEmbedder, data_set, run
 
 SETTINGS = (
@@ -39,7 +40,7 @@ async def test_a_question_as_a_run_has_the_ranking_that_the_experiment_measured(
             assert ranked.index is not None and ranked.ranking is not None
             question = questions.questions[name]
             assert measure_ranking(question, ranked.index, ranked.ranking, ranked.pages, knobs.rank) == values
-            assert Run.from_records(recorded.records).sources == ranked.sources
+            assert folded_run(recorded.records).sources == ranked.sources
 
 
 async def test_documents_are_read_and_embedded_once_for_each_way_of_chunking() -> None:

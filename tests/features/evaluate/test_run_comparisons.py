@@ -11,6 +11,7 @@ from core.features.evaluate.labels.passage_labels import label
 from core.features.evaluate.services.run_comparisons import RunComparisons, latest_runs
 from core.model import Grade
 from core.run import events as e
+from core.run.fold import folded_run
 from core.run.state import Run, RunStatus
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RunStore
@@ -47,7 +48,7 @@ def test_the_latest_run_of_each_question_counts_if_it_has_passages() -> None:
 class TestSampleRun:
     @pytest.fixture
     def run(self) -> Run:
-        return Run.from_records(records(*until(e.RunDone)))
+        return folded_run(records(*until(e.RunDone)))
 
     def test_a_new_label_reads_its_own_run_only(self, run: Run, labels: LabelStore) -> None:
         loaded: list[str] = []

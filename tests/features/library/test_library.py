@@ -25,7 +25,7 @@ from core.features.library.ingests import (
 )
 from core.model import Collection, LibraryPassage
 from core.run import events as e
-from core.run.state import Run
+from core.run.fold import folded_run
 from tests.features.library.conftest import OpenLibrary
 from tests.features.library.sample_library import (
     Counting,
@@ -250,7 +250,7 @@ async def test_what_cannot_be_read_in_a_folder_is_reported_and_the_rest_is_added
 
 async def test_a_runs_pages_are_added_as_they_were_read(books: SampleLibrary) -> None:
     snippet = replace(PAGE, key="k", snippet_only=True)
-    run = Run.from_records(records(*EVENTS, e.PageRead(snippet)))
+    run = folded_run(records(*EVENTS, e.PageRead(snippet)))
     finished = await books.add(RunPages(run))
     assert outcomes(finished) == {PAGE.url: "done"}
     (document,) = await books.documents("books")

@@ -24,6 +24,7 @@ from core.model import (
 )
 from core.model.passage_urls import passage_url
 from core.run import events as e
+from core.run.fold import folded_run
 from core.run.state import Run
 from core.run.transitions import index_event
 from core.stages.check import check
@@ -65,7 +66,7 @@ def synthetic_run(
         Result(url=page.url, title=page.title, snippet="", rank=rank_of)
         for rank_of, page in enumerate(pages, 1)
     )
-    return Run.from_records(
+    return folded_run(
         records(
             e.RunStarted(f"run-{passages}", QUESTION, every_knob, "2026-01-02T03:04:05+00:00"),
             e.PhaseStarted(Phase.PLAN),

@@ -18,8 +18,8 @@ from core.analysis.rankings.ranked_passages import ranked_passages
 from core.errors import BadInput
 from core.features.share.formats import FORMATS, ending_of, export
 from core.run.codec import run_to_json
+from core.run.fold import folded_run
 from core.run.recorded_run import RecordedRun
-from core.run.state import Run
 from tests.features.share.large_run import large_run
 from tests.run.test_importer import DONE
 from tests.samples import KEY, SLOW
@@ -120,7 +120,7 @@ def test_a_name_without_a_known_ending_is_refused_with_the_endings(name: str) ->
     "ending", [".csv", ".parquet", ".hits.parquet", ".pages.parquet", ".bib", ".ris", ".csl.json"]
 )
 def test_a_run_that_has_nothing_of_a_kind_says_so(ending: str) -> None:
-    empty = Run.from_records(RECORDED.records[:5])
+    empty = folded_run(RECORDED.records[:5])
     with pytest.raises(BadInput) as refused:
         export(RecordedRun(run=empty), ending)
     assert refused.value.hint

@@ -10,7 +10,7 @@ from core.analysis.steps import StepRow, step_rows
 from core.features.api.responses.answers import answer_of, note_fields
 from core.model import Answer, Author, Phase, Usage
 from core.run.events import Purpose
-from core.run.model_calls import ModelCall
+from core.run.run_values import ModelCall
 from core.run.state import Run
 from core.text.sanitize import pluralize
 

@@ -11,7 +11,8 @@ import pytest
 from core.features.api.sessions import METHOD_DEFAULTS, Endpoint
 from core.run.codec import event_from_json
 from core.run.events import Record
-from core.run.state import Run, RunStatus
+from core.run.fold import folded_run
+from core.run.state import RunStatus
 from tests.features.api.conftest import DEMO, PATIENCE, QUESTION, Api, Serve, Visitor
 from tests.services.loopback import Cut, Gate, Loopback, Reply, Request, json_reply
 from tests.services.openai_server import FakeOpenAI, streamed
@@ -214,7 +215,7 @@ def test_the_event_stream_folds_to_the_run_that_it_ends_with(api: Api) -> None:
     name, result = events.pop()
     assert name == "result"
     assert all(data["event"]["event"] == name for name, data in events)
-    run = Run.from_records(
+    run = folded_run(
         Record(at=data["at"], event=event_from_json(json.dumps(data["event"]).encode())) for _, data in events
     )
     assert (run.id, run.text, run.status) == (result["id"], result["answer"], RunStatus.DONE)
