@@ -14,14 +14,14 @@ from core.analysis.extractor_comparison import why_not_extracted
 from core.analysis.rankings.context_membership import context_sources, ranked
 from core.analysis.retrieval.trace import Trace, why_not
 from core.analysis.run_changes import RunChanges, run_changes
-from core.config.knob_changes import with_values
+from core.config.knob_changes import knob_values, with_values
 from core.config.knobs import Knobs
-from core.errors import BadInput
+from core.config.schema import Parameter, parameters
+from core.errors import BadInput, OpenQueryError
 from core.features.evaluate.labels.graded_ranking import GradedRanking, graded
 from core.features.evaluate.labels.passage_labels import label, place_labels
-from core.features.notebook import plots, run_display, session
-from core.features.notebook.display import Display
-from core.features.notebook.knob_controls import KnobControls
+from core.features.notebook import plots, process, run_display
+from core.features.notebook.display import Display, empty
 from core.features.share.formats import ending_of, export
 from core.features.share.tables import hit_columns, page_columns, passage_columns
 from core.model import Grade, Label, Ranking, Source
@@ -201,7 +201,7 @@ class NotebookRun:
             BadInput: when the run has no such page, or it is not cached.
             Unreadable: when no reader finds the reason.
         """
-        knobs, reader = self.run.knobs, session.registry().engine.workers.why_not
+        knobs, reader = self.run.knobs, process.registry().engine.workers.why_not
         reason = partial(why_not_extracted, self.run, self._page(page), text, knobs.read.extractor)
         absence = self._with_ports(knobs, lambda ports: reason(ports=ports, why_not=reader))
         if absence is None:
@@ -277,7 +277,7 @@ class NotebookRun:
 
     def _with_ports(self, knobs: Knobs, work: Callable[[Ports], Coroutine[Any, Any, T]]) -> T:
         """Wait for embedding and ranking with the models of the environment's settings. Nothing is written."""
-        runs = session.registry()
+        runs = process.registry()
 
         async def bound() -> T:
             return await work(await runs.engine.ports(knobs, run=self.run, writes=False))
@@ -295,6 +295,67 @@ class NotebookRun:
         if self.run.index is None or self.run.ranking is None:
             raise BadInput("This run has no ranked passages.", hint="Ask the question again.")
         return self.run.index, self.run.ranking
+
+
+class KnobControls:
+    """A control for each ranking knob, above the ranking and its changes.
+
+    `run` is the run under the present settings. The original run does not change.
+    """
+
+    def __init__(self, original: NotebookRun) -> None:
+        """Raises BadInput: when ipywidgets is not installed, or the run has no ranking."""
+        try:
+            import ipywidgets
+        except ImportError as error:
+            raise BadInput("Sliders need the package ipywidgets.", hint="pip install ipywidgets") from error
+        original.metrics()  # which refuses a run without a ranking
+        self.original = self.run = original
+        values = knob_values(original.knobs)
+        self.controls: Mapping[str, Any] = {
+            knob.name: _slider(ipywidgets, knob, values[knob.path])
+            for knob in parameters()
+            if knob.group == "rank" and (knob.enum or knob.minimum is not None)
+        }
+        self._output = ipywidgets.HTML()
+        for control in self.controls.values():
+            control.observe(self._changed, names="value")
+        layout = ipywidgets.Layout(grid_template_columns="repeat(auto-fit, minmax(420px, 1fr))")
+        grid = ipywidgets.GridBox([*self.controls.values()], layout=layout)
+        self.widget = ipywidgets.VBox([grid, self._output])
+        self._show()
+
+    @property
+    def html(self) -> str:
+        """The HTML below the controls."""
+        return str(self._output.value)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return self.widget._repr_mimebundle_(include=include, exclude=exclude)
+
+    def _changed(self, _change: object) -> None:
+        values = {name: control.value for name, control in self.controls.items()}
+        try:
+            self.run = self.original.retune(**values)
+        except OpenQueryError as error:
+            self._output.value = empty(None, str(error))._repr_html_()
+        else:
+            self._show()
+
+    def _show(self) -> None:
+        compared = self.original.compare(self.run)
+        self._output.value = compared._repr_html_() + self.run.ranking._repr_html_()
+
+
+def _slider(widgets: Any, knob: Parameter, value: Any) -> Any:
+    """Return a control with the bounds and the description of its knob."""
+    shared = {"value": value, "description": knob.title_with_unit, "tooltip": knob.description}
+    shared |= {"style": {"description_width": "210px"}, "layout": {"width": "96%"}}
+    if knob.enum:
+        return widgets.Dropdown(options=knob.enum, **shared | {"value": str(value)})
+    if knob.type == "integer":
+        return widgets.IntSlider(min=int(knob.minimum or 0), max=int(knob.maximum or 0), **shared)
+    return widgets.FloatSlider(min=knob.minimum, max=knob.maximum, step=0.01, **shared)
 
 
 def _frame(columns: Mapping[str, Sequence[Any]]) -> DataFrame:

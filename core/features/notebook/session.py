@@ -1,14 +1,13 @@
-"""Questions and opened runs in a notebook, and the registry of its process."""
+"""Questions and opened runs in a notebook."""
 
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures.thread  # noqa: F401 - so that its own end is registered before ours
-import threading
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
+
+from core.features.notebook import process
 
 if TYPE_CHECKING:  # everything else is imported on use: a cell that imports OpenQuery returns at once
     from core.config.knobs import Knobs
@@ -16,7 +15,6 @@ if TYPE_CHECKING:  # everything else is imported on use: a cell that imports Ope
     from core.ports import Ports
     from core.run.recorder import Listener
     from core.run.state import Run
-    from core.runtime.registry import RunRegistry
 
 
 @overload
@@ -64,7 +62,7 @@ async def research(
     if ports is not None:
         return await pipeline.research(question, knobs or Knobs(), ports, listen, queries=queries, **values)
     knobs, progress = with_values(knobs or Knobs(), values), LiveProgress()
-    runs = await asyncio.to_thread(registry)
+    runs = await asyncio.to_thread(process.registry)
     run_id = runs.start(question, knobs, queries=queries, observer=progress.observe)
     try:
         await progress.show()
@@ -108,7 +106,7 @@ def open_run(reference: str | Path) -> NotebookRun:
         return NotebookRun(
             min(runs, key=lambda recorded: any(page.lacks_text for page in recorded.run.pages.values()))
         )
-    if path.suffix in {".zip", ".json"} or not registry().get(str(reference)):
+    if path.suffix in {".zip", ".json"} or not process.registry().get(str(reference)):
         name = one_line(str(reference), 100)
         raise BadInput(
             f"There is no run {name}: no such file, no bundle of it in this folder, and none in the history.",
@@ -122,32 +120,8 @@ def _stored_run(run_id: str) -> NotebookRun:
     from core.errors import BadInput
     from core.features.notebook.notebook_run import NotebookRun
 
-    runs = registry()
+    runs = process.registry()
     recorded = runs.recorded(run_id)
     if recorded is None:
         raise BadInput("This run was deleted meanwhile.", hint="Ask the question again.")
     return NotebookRun(recorded, store=lambda label: runs.labels.add(recorded.run.question, run_id, label))
-
-
-_LOCK = threading.Lock()
-
-
-def registry() -> RunRegistry:
-    """Return the registry of this process.
-
-    Its work runs on its own loop, so that synchronous cells can wait for it. Any thread may call.
-    """
-    with _LOCK:  # concurrent first questions share it
-        return _registry()
-
-
-@cache
-def _registry() -> RunRegistry:
-    from core.config.settings import Settings
-    from core.runtime.registry import RunRegistry
-
-    runs = RunRegistry(Settings.read())
-    # `atexit` runs after the end of the thread pools, which closing needs: they would refuse work. The last registered
-    # function runs first.
-    threading._register_atexit(runs.close)  # type: ignore[attr-defined]
-    return runs

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from core.config.settings import Settings
-from core.features.notebook import session
+from core.features.notebook import process
 from core.runtime.registry import RunRegistry
 
 
 @pytest.fixture
 def registry(warm_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunRegistry]:
     runs = RunRegistry(Settings(data=warm_folder, ollama_url=""))
-    monkeypatch.setattr(session, "registry", lambda: runs)
+    monkeypatch.setattr(process, "registry", lambda: runs)
     yield runs
     runs.close()
