@@ -17,6 +17,7 @@ from core.methods.deep import approved_sub_questions, research_sections
 from core.methods.filling import fill
 from core.methods.phases import answer_and_check, index_and_rank, rank_index
 from core.methods.plan import propose_plan
+from core.methods.run_context import RunContext
 from core.model import AnswerFrom, Article, Author, Document, Extractor, Hit, Phase, Query, Severity
 from core.pipeline import run_outcome
 from core.ports import Ports
@@ -36,12 +37,14 @@ NOT_KEPT = "The text was not kept: the page, as it was fetched, has no block of 
 
 
 @asynccontextmanager
-async def _resumed(run: Run, listen: Listener | None, knobs: Knobs | None = None) -> AsyncGenerator[Recorder]:
-    """The recorder of work that continues an ended run, under its own knobs or others, and that ends with the work."""
+async def _resumed(
+    run: Run, ports: Ports, listen: Listener | None, knobs: Knobs | None = None
+) -> AsyncGenerator[RunContext]:
+    """Continue an ended run, under its own knobs or others, until the end of the work."""
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed(knobs or run.knobs))
     async with run_outcome(recorder):
-        yield recorder
+        yield RunContext(question=run.question, knobs=knobs or run.knobs, ports=ports, recorder=recorder)
 
 
 async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:
@@ -49,21 +52,21 @@ async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None =
 
     Chunking and embedding run again only when the chunk knobs differ, and only new texts reach the embedder.
     """
-    async with _resumed(run, listen, knobs) as recorder:
+    async with _resumed(run, ports, listen, knobs) as context:
         require_texts(run.passages, run.pages)
         if run.index is not None and knobs.chunk == run.knobs.chunk and not run.part:
-            await rank_index(run.question, None, knobs, ports, recorder, previous=run.ranking)
+            await rank_index(context, previous=run.ranking)
         else:
-            await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
-    return recorder.run
+            await index_and_rank(context, stream(run.ranked_pages))
+    return context.run
 
 
 async def reembed(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:
     """Chunk, embed and rank the run's pages again, such as by another embedder."""
-    async with _resumed(run, listen, knobs) as recorder:
+    async with _resumed(run, ports, listen, knobs) as context:
         require_texts(run.passages, run.pages)
-        await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
-    return recorder.run
+        await index_and_rank(context, stream(run.ranked_pages))
+    return context.run
 
 
 async def complete(run: Run, ports: Ports, listen: Listener | None = None) -> Run:
@@ -90,9 +93,9 @@ async def read_more(run: Run, keys: Iterable[str], ports: Ports, listen: Listene
     """
     wanted_keys = set(keys)
     hits = [hit for hit in run.hits if hit.key in wanted_keys and not run.has_full_page(hit.key)]
-    async with _resumed(run, listen) as recorder:
-        await _read_and_rank(recorder, hits, run.knobs.read, ports)
-    return recorder.run
+    async with _resumed(run, ports, listen) as context:
+        await _read_and_rank(context, hits, run.knobs.read)
+    return context.run
 
 
 async def search_more(run: Run, text: str, ports: Ports, listen: Listener | None = None) -> Run:
@@ -105,20 +108,20 @@ async def search_more(run: Run, text: str, ports: Ports, listen: Listener | None
         BadInput: as `added_query` does.
     """
     query = added_query(run, text)
-    async with _resumed(run, listen) as recorder:
-        emit = recorder.emit
+    async with _resumed(run, ports, listen) as context:
+        emit = context.emit
         emit(e.QueryPlanned(query))
         try:
             hits = await collected(search(stream([query]), run.knobs.search, ports.search, emit))
         except SearchFailed as error:
-            if query not in recorder.run.search_faults:  # those are notices of the run already
+            if query not in context.run.search_faults:  # those are notices of the run already
                 emit(e.Note(Phase.SEARCH, f"“{query.text}”: {error.message}", error.hint))
         else:
             new = [hit for hit in hits if all(hit.key != earlier_hit.key for earlier_hit in run.hits)]
             if not new:
                 emit(e.Note(Phase.SEARCH, f"“{query.text}” found no new page."))
-            await _read_and_rank(recorder, new, run.knobs.read, ports)
-    return recorder.run
+            await _read_and_rank(context, new, run.knobs.read)
+    return context.run
 
 
 async def read_as(
@@ -143,12 +146,12 @@ async def read_as(
     async def extract(document: Document, extractor: Extractor) -> Article:
         return await ports.extract(replace(document, kept=wanted), extractor)
 
-    async with _resumed(run, listen) as recorder:
-        await _read_and_rank(recorder, hits, knobs, replace(ports, extract=extract))
-        is_read = recorder.run.pages.get(key) is not run.pages.get(key)
-        if is_read and len(wanted) > len(known) >= len(kept_texts(recorder.run, key)):
-            recorder.emit(e.Note(Phase.READ, NOT_KEPT, severity=Severity.WARNING))
-    return recorder.run
+    async with _resumed(run, replace(ports, extract=extract), listen) as context:
+        await _read_and_rank(context, hits, knobs)
+        is_read = context.run.pages.get(key) is not run.pages.get(key)
+        if is_read and len(wanted) > len(known) >= len(kept_texts(context.run, key)):
+            context.emit(e.Note(Phase.READ, NOT_KEPT, severity=Severity.WARNING))
+    return context.run
 
 
 def kept_texts(run: Run, key: str) -> tuple[str, ...]:
@@ -181,18 +184,17 @@ async def answer_again(
     `quoted`: sentences of the sources are quoted, and no chat model is asked. A run that ended before its passages were ranked is answered from the pages that it has.
     """
     knobs = (retuned or run).knobs
-    async with _resumed(run, listen, knobs) as recorder:
+    async with _resumed(run, ports, listen, knobs) as context:
         if retuned is not None and retuned.index is not None and retuned.ranking is not None:
-            recorder.emit(index_event(retuned.index))
-            recorder.emit(e.Ranked(retuned.ranking))
-        if (run.part or recorder.run.ranking is None) and run.pages:
-            await index_and_rank(run.question, stream(run.ranked_pages), knobs, ports, recorder)
+            context.emit(index_event(retuned.index))
+            context.emit(e.Ranked(retuned.ranking))
+        if (run.part or context.run.ranking is None) and run.pages:
+            await index_and_rank(context, stream(run.ranked_pages))
         if quoted:
-            quoting = replace(ports, chat=None)
-            await answer_and_check(run.question, knobs, quoting, recorder, note=QUOTED_BY_CHOICE)
+            await answer_and_check(replace(context, ports=replace(ports, chat=None)), note=QUOTED_BY_CHOICE)
         else:
-            await answer_and_check(run.question, knobs, ports, recorder)
-    return recorder.run
+            await answer_and_check(context)
+    return context.run
 
 
 def require_pages(run: Run) -> None:
@@ -213,7 +215,9 @@ async def research_plan(
     recorder = Recorder(listen, run)
     recorder.emit(PlanApproved(approved))
     async with run_outcome(recorder):
-        await research_sections(ports, recorder)
+        await research_sections(
+            RunContext(question=run.question, knobs=run.knobs, ports=ports, recorder=recorder)
+        )
     return recorder.run
 
 
@@ -246,33 +250,33 @@ async def go_on(run: Run, ports: Ports, listen: Listener | None = None) -> Run:
         BadInput: as `require_unfinished` does.
     """
     require_unfinished(run)
-    async with _resumed(run, listen) as recorder:
+    async with _resumed(run, ports, listen) as context:
         if run.sections:
-            await research_sections(ports, recorder)
+            await research_sections(context)
         elif run.knobs.run.method is Method.DEEP:
-            await propose_plan(run.question, run.knobs, ports, recorder)
+            await propose_plan(context)
         else:
-            await find_passages_by_steps(run.question, run.knobs, ports, recorder)
-            await answer_and_check(run.question, run.knobs, ports, recorder)
-    return recorder.run
+            await find_passages_by_steps(context)
+            await answer_and_check(context)
+    return context.run
 
 
-async def _read_and_rank(recorder: Recorder, hits: Iterable[Hit], knobs: ReadKnobs, ports: Ports) -> None:
+async def _read_and_rank(context: RunContext, hits: Iterable[Hit], knobs: ReadKnobs) -> None:
     """Read pages for a run that has ended, and rank them with those that were read.
 
     A run without any page falls back to snippets, and fails when nothing can be read. In any other run a note
     says that nothing could be read, and nothing is ranked.
     """
-    run = recorder.run
+    run, ports, emit = context.run, context.ports, context.emit
     read_before = run.pages
     pages_to_read = [replace(hit, snippet="") if read_before else hit for hit in hits]
     if not pages_to_read:
         return
     try:
-        await collected(read(stream(pages_to_read), knobs, ports.web, ports.extract, recorder.emit))
+        await collected(read(stream(pages_to_read), knobs, ports.web, ports.extract, emit))
     except ReadFailed as error:
         if not read_before:
             raise
-        recorder.emit(e.Note(Phase.READ, error.message, error.hint, Severity.WARNING))
+        emit(e.Note(Phase.READ, error.message, error.hint, Severity.WARNING))
     else:
-        await index_and_rank(run.question, stream(recorder.run.ranked_pages), run.knobs, ports, recorder)
+        await index_and_rank(context, stream(context.run.ranked_pages))

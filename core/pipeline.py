@@ -14,6 +14,7 @@ from core.methods.agent import find_passages_by_steps
 from core.methods.client_task import answer_task
 from core.methods.phases import answer_and_check, embedded_ids, find_passages
 from core.methods.plan import propose_plan
+from core.methods.run_context import RunContext
 from core.model import AnswerFrom, ClientRequest, Turn
 from core.ports import Ports
 from core.run import events as e
@@ -72,9 +73,10 @@ async def research(
         budget = min(budget, TimeBudget(knobs.run.time_budget), key=lambda limit: limit.left)
     recorder = Recorder(listen)
     recorder.emit(_run_started(question, knobs, run_id, turn, client))
+    context = RunContext(question=question, knobs=knobs, ports=ports, recorder=recorder, budget=budget)
     async with run_outcome(recorder):
         if client and client.task:
-            await answer_task(client, knobs, ports, recorder, budget)
+            await answer_task(context, client)
             return recorder.run
         method = knobs.run.method
         if queries and method is not Method.PIPELINE:
@@ -84,13 +86,13 @@ async def research(
         if turn and earlier and turn.answer_from is not AnswerFrom.SEARCH:
             add_known_pages(earlier, recorder)
         if method is Method.DEEP:
-            await propose_plan(question, knobs, ports, recorder, earlier_runs)
+            await propose_plan(context, earlier_runs)
             return recorder.run
         if method is Method.AGENT and not (turn and turn.answer_from is AnswerFrom.PAGES):
-            await find_passages_by_steps(question, knobs, ports, recorder, budget)
+            await find_passages_by_steps(context)
         else:
-            await find_passages(question, knobs, ports, recorder, budget, queries)
-        await answer_and_check(question, knobs, ports, recorder, budget)
+            await find_passages(context, queries)
+        await answer_and_check(context)
     return recorder.run
 
 
@@ -111,7 +113,8 @@ async def retrieve(
     recorder = Recorder(listen)
     recorder.emit(_run_started(question, knobs, run_id))
     async with run_outcome(recorder):
-        await find_passages(question, knobs, ports, recorder, queries=queries)
+        context = RunContext(question=question, knobs=knobs, ports=ports, recorder=recorder)
+        await find_passages(context, queries)
         run = recorder.run
         if run.index and run.ranking:
             chosen = sources(run.ranking, run.index, run.pages, knobs.rank)

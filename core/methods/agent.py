@@ -14,9 +14,10 @@ from core.config.questions import QUERY_LIMIT
 from core.errors import ChatFailed, NotConnected, ToolsRefused
 from core.methods.agent_messages import messages
 from core.methods.phases import find_passages
+from core.methods.run_context import RunContext
 from core.methods.tools import Toolbox, ToolResult
 from core.model import FunctionCall, Message, Phase, ReplyText, Severity, ToolCall, ToolDefinition
-from core.ports import Chat, Ports
+from core.ports import Chat
 from core.run import events as e
 from core.run.recorder import Recorder
 from core.run.state import Run
@@ -24,7 +25,7 @@ from core.run.step_events import ModelDecided, Step, StepEnded, StepStarted
 from core.stages.answering.wordless_reply import wordless
 from core.stages.metered_models import MeteredChat
 from core.stages.spending import Spending
-from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
+from core.stages.time_budget import timeout_of
 from core.text.sanitize import (
     one_line,
     pluralize,
@@ -45,9 +46,7 @@ _NAMED = 3
 """The number of undone calls that the note names."""
 
 
-async def find_passages_by_steps(
-    question: str, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
-) -> None:
+async def find_passages_by_steps(context: RunContext) -> None:
     """Let the chat model call tools, and rank passages.
 
     The loop ends when the model stops calling tools or a limit is reached. A run with steps resumes after them: no step
@@ -60,38 +59,37 @@ async def find_passages_by_steps(
         SearchFailed: when nothing was opened and nothing is found for the question.
         ReadFailed: when nothing was opened and nothing can be read.
     """
-    emit = recorder.emit
-    if ports.chat is None:
+    emit, chat = context.emit, context.ports.chat
+    if chat is None:
         raise NotConnected(
             "The method agent needs a chat model, and none is connected.", hint=CHOOSE_PIPELINE
         )
-    tools = Toolbox(question, knobs, ports, recorder, budget)
+    tools = Toolbox(context)
     emit(e.PhaseStarted(Phase.PLAN))
-    if recorder.run.pages:
+    if context.run.pages:
         await tools.index_pages()
-    if limit := await _take_steps(tools, ports.chat, knobs, ports, recorder, budget):
-        emit(_undone(recorder.run, limit))
+    if limit := await _take_steps(context, tools, chat):
+        emit(_undone(context.run, limit))
     emit(e.PhaseEnded(Phase.PLAN))
-    if not recorder.run.pages:
-        await _read_what_was_found(question, tools, knobs, ports, recorder, budget)
+    if not context.run.pages:
+        await _read_what_was_found(context, tools)
 
 
-async def _take_steps(  # noqa: PLR0917
-    tools: Toolbox, chat: Chat, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget
-) -> str:
+async def _take_steps(context: RunContext, tools: Toolbox, chat: Chat) -> str:
     """Make steps until done, or return the reached limit."""
+    knobs, ports, recorder = context.knobs, context.ports, context.recorder
     while True:
         for call in _pending(recorder.run):
-            if limit := _limit(recorder.run, knobs, ports, budget):
+            if limit := _limit(context):
                 return limit
             await _take_step(call.function, tools, recorder)
             await ports.stored()
         run = recorder.run
         if run.decisions and not run.decisions[-1].calls:
             return ""
-        if limit := _limit(run, knobs, ports, budget):
+        if limit := _limit(context):
             return limit
-        waiting = asyncio.timeout(timeout_of(budget.steps_left))
+        waiting = asyncio.timeout(timeout_of(context.budget.steps_left))
         try:
             async with waiting:
                 decision, wordless_reply = await _decide(
@@ -120,8 +118,9 @@ def _steps_made(run: Run) -> int:
     return sum(step.end is not None for step in run.steps)
 
 
-def _limit(run: Run, knobs: Knobs, ports: Ports, budget: TimeBudget) -> str:
+def _limit(context: RunContext) -> str:
     """Return the reached limit as a sentence, or ""."""
+    run, knobs, budget = context.run, context.knobs, context.budget
     if _steps_made(run) >= knobs.run.max_steps:
         return f"The limit of {pluralize(knobs.run.max_steps, 'step')} is reached."
     if budget.steps_left <= 0:
@@ -129,7 +128,7 @@ def _limit(run: Run, knobs: Knobs, ports: Ports, budget: TimeBudget) -> str:
     repeated = [_same_call(run, step.number, step.tool, step.arguments) for step in run.steps]
     if len(repeated) >= REPETITIONS and all(repeated[-REPETITIONS:]):
         return f"Its last {REPETITIONS} calls repeated earlier ones."
-    return Spending(knobs=knobs.run, prices=ports.prices, run=run).exhausted()
+    return Spending(knobs=knobs.run, prices=context.ports.prices, run=run).exhausted()
 
 
 def _undone(run: Run, limit: str) -> e.Note:
@@ -143,17 +142,15 @@ def _undone(run: Run, limit: str) -> e.Note:
     )
 
 
-async def _read_what_was_found(  # noqa: PLR0917
-    question: str, tools: Toolbox, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget
-) -> None:
+async def _read_what_was_found(context: RunContext, tools: Toolbox) -> None:
     """Read the agent's hits, or search the question."""
-    hits = recorder.run.hits
+    hits = context.run.hits
     fallback = "those that its searches found were read" if hits else "the question itself was searched"
-    recorder.emit(e.Note(Phase.READ, f"The agent had opened no page, so {fallback}."))
+    context.emit(e.Note(Phase.READ, f"The agent had opened no page, so {fallback}."))
     if hits:
         await tools.read(hits)
     else:
-        await find_passages(question, knobs, ports, recorder, budget, [one_line(question, QUERY_LIMIT)])
+        await find_passages(context, [one_line(context.question, QUERY_LIMIT)])
 
 
 # --- one step ---------------------------------------------------------------------------------------------

@@ -3,17 +3,15 @@
 from collections.abc import Iterator
 
 from core.config.egress import OWN_MODEL
-from core.config.knobs import Knobs
 from core.errors import ChatFailed, NotConnected
+from core.methods.run_context import RunContext
 from core.model import Answer, AnswerKind, ClientRequest, ClientTaskKind, Message, Phase
 from core.ports import Chat, Ports
 from core.run import events as e
-from core.run.recorder import Recorder
 from core.stages.answer import AnswerBrokeOff, covered, streamed_answer
 from core.stages.conversation.history import recent
 from core.stages.metered_models import MeteredChat
 from core.stages.spending import Spending
-from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.text.sanitize import sanitize
 
 HISTORY_TOKENS = 3000
@@ -39,9 +37,7 @@ _RULES = (
 _CUT_INSTEAD = "The reply was cut from the conversation."
 
 
-async def answer_task(
-    client: ClientRequest, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
-) -> None:
+async def answer_task(context: RunContext, client: ClientRequest) -> None:
     """Answer a chat client's task without a search.
 
     Without a chat model, or if it fails, the reply is cut from the conversation, if possible.
@@ -51,15 +47,15 @@ async def answer_task(
         ChatFailed: when the model fails, and nothing could be cut.
         BadInput: when the egress policy refuses the model.
     """
-    emit = recorder.emit
+    emit = context.emit
     emit(e.PhaseStarted(Phase.ANSWER))
     name = NAMES[client.task or ClientTaskKind.OTHER]
     emit(e.Note(Phase.ANSWER, f"This is a task of a chat client ({name}): nothing was searched or read."))
-    chat, reason = _admitted_chat(client, ports)
+    chat, reason = _admitted_chat(client, context.ports)
     answer = None
     if chat:
         try:
-            answer = await _written(client, knobs, chat, ports, recorder, budget)
+            answer = await _written(context, client, chat)
         except AnswerBrokeOff:
             raise
         except ChatFailed as error:
@@ -91,13 +87,11 @@ def _admitted_chat(client: ClientRequest, ports: Ports) -> tuple[Chat | None, st
     return ports.chat, ""
 
 
-async def _written(  # noqa: PLR0917
-    client: ClientRequest, knobs: Knobs, chat: Chat, ports: Ports, recorder: Recorder, budget: TimeBudget
-) -> Answer | None:
+async def _written(context: RunContext, client: ClientRequest, chat: Chat) -> Answer | None:
     """Return the chat model's reply, or None without time or budget."""
-    emit, run = recorder.emit, recorder.run
+    knobs, emit, run, budget = context.knobs, context.emit, context.run, context.budget
     messages = tuple(_messages(client))
-    spending = Spending(knobs=knobs.run, prices=ports.prices, run=run, since=run.before)
+    spending = Spending(knobs=knobs.run, prices=context.ports.prices, run=run, since=run.before)
     if budget.writing_left <= 0 or not covered(spending, messages, knobs.answer, chat, emit):
         return None
     emit(e.Prompted(messages, chat.identity))

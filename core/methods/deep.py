@@ -17,10 +17,10 @@ from core.methods.phases import (
     index_and_rank,
     numbered_sources,
 )
+from core.methods.run_context import RunContext
 from core.model import Answer, AnswerKind, Phase, Severity, Source
 from core.ports import Ports
 from core.run.events import Note, SourcesChosen
-from core.run.recorder import Recorder
 from core.run.reports.plan_events import BriefStarted, SectionLeftOut, SectionStarted, SectionWritten
 from core.run.reports.sections import report
 from core.run.state import Run
@@ -47,7 +47,7 @@ def approved_sub_questions(run: Run, sub_questions: Sequence[str]) -> tuple[str,
     return checked_sub_questions(sub_questions)
 
 
-async def research_sections(ports: Ports, recorder: Recorder) -> None:
+async def research_sections(context: RunContext) -> None:
     """Research each unwritten section, and then write the report.
 
     A section that fails or exceeds the budget stays in the report as a heading with the reason. A cancelled run keeps
@@ -56,20 +56,21 @@ async def research_sections(ports: Ports, recorder: Recorder) -> None:
     Raises:
         OpenQueryError: the first failure, when no section could be written.
     """
+    ports, recorder = context.ports, context.recorder
     faults: list[OpenQueryError] = []
     try:
         for number, section in enumerate(recorder.run.sections, 1):
             if section.answer is None:
                 await ports.stored()
                 try:
-                    await _research_section(number, section.question, ports, recorder)
+                    await _research_section(replace(context, question=section.question), number)
                 except OpenQueryError as error:
                     recorder.emit(SectionLeftOut(number, error.message))
                     faults.append(error)
         if faults and not any(section.answer for section in recorder.run.sections):
             raise faults[0]
         await ports.stored()
-        await _write_report(ports, recorder)
+        await _write_report(context)
     except asyncio.CancelledError:
         run = recorder.run
         if run.answer is None and (partial := written_so_far(run, ports.chat)):
@@ -77,41 +78,40 @@ async def research_sections(ports: Ports, recorder: Recorder) -> None:
         raise
 
 
-async def _research_section(number: int, question: str, ports: Ports, recorder: Recorder) -> None:
-    emit, knobs = recorder.emit, recorder.run.knobs
+async def _research_section(context: RunContext, number: int) -> None:
+    emit, ports, recorder = context.emit, context.ports, context.recorder
     spending = _spending(ports, recorder.run)
     if reason := spending.exhausted():
         emit(SectionLeftOut(number, reason))
         return
-    budget = TimeBudget(spending.seconds_left)
+    context = replace(context, budget=TimeBudget(spending.seconds_left))
     emit(SectionStarted(number))
-    await find_passages(question, knobs, ports, recorder, budget)
+    await find_passages(context)
     numbered = numbered_sources(recorder.run)
     emit(SourcesChosen(_shared(recorder.run, numbered)))
     try:
-        answer = await answer_from(numbered, question, knobs, ports, recorder, budget)
+        answer = await answer_from(context, numbered)
     except AnswerBrokeOff as error:
-        emit(Note(Phase.ANSWER, f"“{question}”: {error.message}", error.hint, Severity.WARNING))
+        emit(Note(Phase.ANSWER, f"“{context.question}”: {error.message}", error.hint, Severity.WARNING))
         answer = error.partial
     tokens = _spending(ports, recorder.run).tokens - spending.tokens
     emit(SectionWritten(number, answer, numbered, tokens))
 
 
-async def _write_report(ports: Ports, recorder: Recorder) -> None:
+async def _write_report(context: RunContext) -> None:
     """Write the report: a short answer, then the sections.
 
     All pages are ranked for the question. The short answer uses the best sources of the sections.
     """
-    emit, knobs = recorder.emit, recorder.run.knobs
+    emit, knobs, recorder = context.emit, context.knobs, context.recorder
     brief: Answer | None = None
     emit(BriefStarted())
     if recorder.run.pages:
-        question = recorder.run.question
-        await index_and_rank(question, stream(recorder.run.ranked_pages), knobs, ports, recorder)
+        await index_and_rank(context, stream(recorder.run.ranked_pages))
         emit(SourcesChosen(_shared(recorder.run)))
         short = replace(knobs, answer=replace(knobs.answer, length=Length.SHORT))
         try:
-            brief = await answer_from(_best_sources(recorder.run), question, short, ports, recorder)
+            brief = await answer_from(replace(context, knobs=short), _best_sources(recorder.run))
         except AnswerBrokeOff as error:
             brief = error.partial
         except OpenQueryError as error:

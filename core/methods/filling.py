@@ -3,8 +3,8 @@
 import asyncio
 from functools import partial
 
-from core.config.knobs import RankKnobs
 from core.errors import EmbedFailed
+from core.methods.run_context import RunContext
 from core.model import Index, Phase, Ranking, Severity
 from core.ports import Ports
 from core.run.events import Note, PhaseEnded, Ranked
@@ -14,20 +14,18 @@ from core.run.transitions import with_batch
 from core.stages.embedding.cascade import candidate_rows
 from core.stages.embedding.embedding_calls import embed_rows
 from core.stages.rank import rank
-from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.text.sanitize import plural, pluralize
 
 PART = 256
 """Passages embedded between rankings. Each ranking updates the map, the table and the scores."""
 
 
-async def settle(
-    question: str, knobs: RankKnobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
-) -> None:
+async def settle(context: RunContext) -> None:
     """Embed all passages that can plausibly enter the context.
 
     A failed call ends the embedding, with a note.
     """
+    question, knobs, ports, recorder = context.question, context.knobs.rank, context.ports, context.recorder
     while index := waiting_index(recorder.run, ports):
         pages = recorder.run.pages
         ranking = await asyncio.to_thread(rank, question, index, knobs, pages)
@@ -35,7 +33,9 @@ async def settle(
         if not len(rows):
             return
         try:
-            recorder.emit(await embed_rows(index, rows, ports.embedder_of(index), recorder.emit, budget))
+            recorder.emit(
+                await embed_rows(index, rows, ports.embedder_of(index), recorder.emit, context.budget)
+            )
         except EmbedFailed as error:
             message = f"Not every passage that could enter the context has a vector: {error.message}"
             recorder.emit(Note(Phase.EMBED, message, error.hint, Severity.WARNING))

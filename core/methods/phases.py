@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 
-from core.config.knobs import Knobs, Strategy
+from core.config.knobs import Strategy
 from core.methods.filling import settle
+from core.methods.run_context import RunContext
 from core.model import (
     NO_CLIENT,
     Answer,
@@ -18,7 +20,6 @@ from core.model import (
     Source,
     source_numbers,
 )
-from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Recorder
 from core.run.state import Run
@@ -38,65 +39,51 @@ from core.stages.rerank import rank_and_rerank
 from core.stages.search import search
 from core.stages.spending import Spending
 from core.stages.streams import stream
-from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.stages.time_budget import UNLIMITED
 
 
-async def find_passages(  # noqa: PLR0917  # what a run is made of, in one order
-    question: str,
-    knobs: Knobs,
-    ports: Ports,
-    recorder: Recorder,
-    budget: TimeBudget = UNLIMITED,
-    queries: Sequence[str] = (),
-) -> None:
+async def find_passages(context: RunContext, queries: Sequence[str] = ()) -> None:
     """Search, read the pages, and rank their passages.
 
     Queries are written unless `queries` are given. Known pages are not fetched again, and are ranked with the new
     pages. A note reports if no new page can be read. A follow-up answered from known pages searches nothing.
     """
-    emit, turn = recorder.emit, recorder.run.turn
-    if turn and turn.answer_from is AnswerFrom.PAGES:
-        in_hand = stream(recorder.run.ranked_pages)
-        await index_and_rank(question, in_hand, knobs, ports, recorder, budget)
+    knobs, ports, emit, run = context.knobs, context.ports, context.emit, context.run
+    if run.turn and run.turn.answer_from is AnswerFrom.PAGES:
+        await index_and_rank(context, stream(run.ranked_pages))
         return
-    planned = plan(question, knobs.plan, ports.chat, emit, queries)
+    planned = plan(context.question, knobs.plan, ports.chat, emit, queries)
     hits = search(planned, knobs.search, ports.search, emit)
-    pages = read(unread(hits, recorder.run), knobs.read, ports.web, ports.extract, emit, budget)
-    await index_and_rank(question, with_known_pages(recorder, pages), knobs, ports, recorder, budget)
+    pages = read(unread(hits, run), knobs.read, ports.web, ports.extract, emit, context.budget)
+    await index_and_rank(context, with_known_pages(context.recorder, pages))
 
 
-async def index_and_rank(  # noqa: PLR0917
-    question: str,
-    pages: AsyncGenerator[Page],
-    knobs: Knobs,
-    ports: Ports,
-    recorder: Recorder,
-    budget: TimeBudget = UNLIMITED,
-) -> None:
+async def index_and_rank(context: RunContext, pages: AsyncGenerator[Page]) -> None:
     """Chunk the pages, embed and rank their passages.
 
     If the run had an index and BM25 alone ranks, this does not wait for vectors: passages are ranked after chunking,
     and again with their vectors. A cancelled run without an index keeps an index of the passages embedded so far. Any
     other run keeps its index.
     """
+    knobs, ports, recorder = context.knobs, context.ports, context.recorder
     run, emit = recorder.run, recorder.emit
     in_parts = cascades(knobs.embed, knobs.rank, ports.embed)
 
     async def rank_without_vectors(index: Index) -> None:
         emit(e.Indexed(index))
-        await rank_index(question, None, knobs, ports, recorder)
+        await rank_index(replace(context, budget=UNLIMITED))
 
     passages = chunk(embeddable_pages(pages, ports), knobs.chunk, ports.embed, emit)
     index = await embed_in_one_space(
-        question,
+        context.question,
         passages,
         knobs.embed,
         ports,
         emit,
         pages=lambda: recorder.run.pages,
         page_order=recorder.page_order,
-        first=_first_embedded(question, recorder) if in_parts else None,
-        budget=budget,
+        first=_first_embedded(context.question, recorder) if in_parts else None,
+        budget=context.budget,
         on_arrival=rank_without_vectors
         if run.index and knobs.rank.strategy is Strategy.BM25 and not in_parts
         else None,
@@ -104,9 +91,9 @@ async def index_and_rank(  # noqa: PLR0917
     )
     if recorder.run.index is run.index:
         emit(index_event(index))
-        await rank_index(question, None, knobs, ports, recorder, budget=budget)
+        await rank_index(context)
     else:
-        await rank_index(question, index, knobs, ports, recorder, previous=recorder.run.ranking)
+        await rank_index(context, index, recorder.run.ranking)
 
 
 def _first_embedded(question: str, recorder: Recorder) -> First:
@@ -118,67 +105,55 @@ def _first_embedded(question: str, recorder: Recorder) -> First:
     return First(rows, lambda: early_budget(recorder.run))
 
 
-async def rank_index(  # noqa: PLR0917
-    question: str,
-    other: Index | None,
-    knobs: Knobs,
-    ports: Ports,
-    recorder: Recorder,
-    previous: Ranking | None = None,
-    budget: TimeBudget = UNLIMITED,
+async def rank_index(
+    context: RunContext, other: Index | None = None, previous: Ranking | None = None
 ) -> None:
     """Rank the run's index, or an index replacing it.
 
     Waiting passages of the run's index that can enter the context are embedded first. Reranking scores of `previous`,
     an earlier ranking of the same passages, are reused.
     """
-    emit = recorder.emit
+    ports, emit = context.ports, context.emit
     if other is None:
-        await settle(question, knobs.rank, ports, recorder, budget)
-    run = recorder.run
+        await settle(context)
+    run = context.run
     index = other or run.index
     assert index is not None  # noqa: S101  # the run has an index, or receives it
     emit(e.PhaseStarted(Phase.RANK))
-    admitted = admitted_reranking(knobs.rank, index, ports, run.notes, emit)
-    ranking = await rank_and_rerank(question, index, admitted, run.pages, ports.rerank, emit, previous)
+    admitted = admitted_reranking(context.knobs.rank, index, ports, run.notes, emit)
+    ranking = await rank_and_rerank(
+        context.question, index, admitted, run.pages, ports.rerank, emit, previous
+    )
     if other is not None:
         emit(e.Indexed(other))
     emit(e.Ranked(ranking))
     emit(e.PhaseEnded(Phase.RANK))
 
 
-async def answer_and_check(
-    question: str,
-    knobs: Knobs,
-    ports: Ports,
-    recorder: Recorder,
-    budget: TimeBudget = UNLIMITED,
-    *,
-    note: str = "",
-) -> None:
+async def answer_and_check(context: RunContext, *, note: str = "") -> None:
     """Number the sources, write the answer, and check citations.
 
     A `note` on the answer is recorded before its first word.
     """
-    emit = recorder.emit
-    if recorder.run.ranking is None:
+    emit = context.emit
+    if context.run.ranking is None:
         return
-    numbered = numbered_sources(recorder.run)
-    emit(e.SourcesChosen(numbered, embedded_ids(recorder.run)))
+    numbered = numbered_sources(context.run)
+    emit(e.SourcesChosen(numbered, embedded_ids(context.run)))
     if note:
         emit(e.Note(Phase.ANSWER, note))
     try:
-        text = await answer_from(numbered, question, knobs, ports, recorder, budget)
+        text = await answer_from(context, numbered)
     except AnswerBrokeOff as error:
         emit(e.Answered(error.partial))
         emit(e.Checked(check(error.partial.text, source_numbers(numbered))))
         raise
     except asyncio.CancelledError:
-        if partial := written_so_far(recorder.run, ports.chat):
+        if partial := written_so_far(context.run, context.ports.chat):
             emit(e.Answered(partial))
             emit(e.Checked(check(partial.text, source_numbers(numbered))))
         raise
-    answered_and_checked(text, numbered, recorder)
+    answered_and_checked(text, numbered, context.recorder)
 
 
 def embedded_ids(run: Run) -> tuple[str, ...]:
@@ -200,22 +175,15 @@ def numbered_sources(run: Run) -> tuple[Source, ...]:
     return sources(run.ranking, run.index, run.pages, run.knobs.rank, run.numbers)
 
 
-async def answer_from(  # noqa: PLR0917
-    numbered: Sequence[Source],
-    question: str,
-    knobs: Knobs,
-    ports: Ports,
-    recorder: Recorder,
-    budget: TimeBudget = UNLIMITED,
-) -> Answer:
+async def answer_from(context: RunContext, numbered: Sequence[Source]) -> Answer:
     """Answer from allowed sources, within the run's budget.
 
     Raises the errors of `core.stages.answer.answer`.
     """
-    run, emit = recorder.run, recorder.emit
+    knobs, ports, run, emit = context.knobs, context.ports, context.run, context.emit
     admitted, chat = admitted_sources(numbered, ports, emit)
     return await answer(
-        question,
+        context.question,
         admitted,
         knobs.answer,
         chat,
@@ -224,7 +192,7 @@ async def answer_from(  # noqa: PLR0917
         history=admitted_history(run.turn.history, chat, ports, emit) if run.turn else (),
         client=run.client or NO_CLIENT,
         answers=ports.answers,
-        budget=budget,
+        budget=context.budget,
         spending=Spending(knobs=knobs.run, prices=ports.prices, run=run, since=run.before),
         quote=ports.quote,
     )

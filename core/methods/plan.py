@@ -9,10 +9,10 @@ from core.config.prices import Prices
 from core.config.questions import MOST_SUB_QUESTIONS, SUB_QUESTION_LIMIT
 from core.config.run_knobs import Method
 from core.errors import ChatFailed, NotConnected
+from core.methods.run_context import RunContext
 from core.model import Message, Phase, Severity, Usage
-from core.ports import Chat, Ports
+from core.ports import Chat
 from core.run.events import Note, PhaseEnded, PhaseStarted
-from core.run.recorder import Recorder
 from core.run.reports.plan_events import Estimate, PlanProposed
 from core.run.state import RunStatus
 from core.stages.answering.answer_prompt import SOURCE_TOKENS
@@ -39,9 +39,7 @@ _WRITING_SECONDS = 15.0
 """Assumed seconds for two chat replies, without earlier runs."""
 
 
-async def propose_plan(
-    question: str, knobs: Knobs, ports: Ports, recorder: Recorder, earlier_runs: Sequence[RunSummary] = ()
-) -> None:
+async def propose_plan(context: RunContext, earlier_runs: Sequence[RunSummary] = ()) -> None:
     """Ask the chat model for sub-questions.
 
     The first part of the run ends with them. If the model writes none, or fails, the question itself is the only
@@ -50,7 +48,7 @@ async def propose_plan(
     Raises:
         NotConnected: when no chat model is connected.
     """
-    emit, chat = recorder.emit, ports.chat
+    question, emit, chat = context.question, context.emit, context.ports.chat
     if chat is None:
         raise NotConnected(
             "The method deep needs a chat model, and none is connected.",
@@ -74,7 +72,7 @@ async def propose_plan(
     emit(
         PlanProposed(
             sub_questions=sub_questions[:MOST_SUB_QUESTIONS] or (one_line(question, len(question)),),
-            estimate=estimate(knobs, ports.prices, chat.identity, earlier_runs),
+            estimate=estimate(context.knobs, context.ports.prices, chat.identity, earlier_runs),
             author=chat.identity if sub_questions else "",
         )
     )

@@ -9,10 +9,11 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from core.config.knobs import Knobs, Origin
+from core.config.knobs import Origin
 from core.config.questions import checked_query
 from core.errors import BadInput, EmbedFailed, ReadFailed, SearchFailed
 from core.methods.phases import index_and_rank
+from core.methods.run_context import RunContext
 from core.methods.tool_definitions import FIND, LIBRARY, OPEN, SEARCH, Tool
 from core.model import (
     Author,
@@ -28,17 +29,15 @@ from core.model import (
     ToolDefinition,
 )
 from core.model.passage_urls import collection_at_url, passage_at_url
-from core.ports import Ports, Search
+from core.ports import Search
 from core.run import events as e
 from core.run.hit_merging import merge_hits
-from core.run.recorder import Recorder
 from core.run.state import Run
 from core.stages.metered_models import MeteredEmbed
 from core.stages.rank import rank
 from core.stages.read import read
 from core.stages.search import search
 from core.stages.streams import collected, stream
-from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.text.bm25_index import tokens
 from core.text.domains import listed_domains, site_filter
 from core.text.language import dominant_language
@@ -80,16 +79,14 @@ class ToolResult(NamedTuple):
 class Toolbox:
     """The tools over the ports of a run. Found hits, pages and passages become part of the run."""
 
-    def __init__(  # what a run is made of
-        self, question: str, knobs: Knobs, ports: Ports, recorder: Recorder, budget: TimeBudget = UNLIMITED
-    ) -> None:
-        self._question, self._knobs, self._ports = question, knobs, ports
-        self._recorder, self._budget = recorder, budget
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._knobs, self._ports, self._recorder = context.knobs, context.ports, context.recorder
         self._calls: Mapping[Tool, Callable[[str], Awaitable[ToolResult]]] = {
             SEARCH: self._search,
             OPEN: self._open,
             FIND: self._find,
-            **({LIBRARY: partial(self._library, ports.library)} if ports.library else {}),
+            **({LIBRARY: partial(self._library, self._ports.library)} if self._ports.library else {}),
         }
 
     @property
@@ -116,10 +113,7 @@ class Toolbox:
         run = self._recorder.run
         indexed = {place.page for passage in _passages(run) for place in _places(passage)}
         if run.ranking is None or not indexed.issuperset(run.pages):
-            pages = stream(run.ranked_pages)
-            await index_and_rank(
-                self._question, pages, self._knobs, self._ports, self._recorder, self._budget
-            )
+            await index_and_rank(self._context, stream(run.ranked_pages))
 
     async def read(self, hits: Iterable[Hit]) -> None:
         """Read the pages of hits, and rank all pages. Snippets replace unreadable pages.
@@ -134,7 +128,7 @@ class Toolbox:
         if not admitted:
             raise BadInput(PRIVATE)
         ports, emit = self._ports, self._recorder.emit
-        pages = read(stream(admitted), self._knobs.read, ports.web, ports.extract, emit, self._budget)
+        pages = read(stream(admitted), self._knobs.read, ports.web, ports.extract, emit, self._context.budget)
         await collected(pages)
         await self.index_pages()
 

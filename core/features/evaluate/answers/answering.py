@@ -23,6 +23,7 @@ from core.features.evaluate.metrics.metric_help import (
     TOKEN_F1,
 )
 from core.methods.phases import answer_and_check, rank_index
+from core.methods.run_context import RunContext
 from core.model import AnswerKind
 from core.ports import Embed, Ports
 from core.run.recorder import Recorder
@@ -171,8 +172,9 @@ async def _answered(question: Question, run: Run, corpus: Corpus, ports: Ports) 
     recorder = Recorder(run=run)
     try:
         vector = (await ports.embed([question.text])).vectors[0]
-        await rank_index(run.question, corpus.index(vector), run.knobs, ports, recorder)
-        await answer_and_check(run.question, run.knobs, ports, recorder)
+        context = RunContext(question=run.question, knobs=run.knobs, ports=ports, recorder=recorder)
+        await rank_index(context, corpus.index(vector))
+        await answer_and_check(context)
         return await _measured(question, recorder.run, ports.embed)
     except OpenQueryError as error:
         return replace(_result(question, recorder.run), failed=str(error))
