@@ -9,7 +9,8 @@ from htpy import Element, Node, b, div, em, p, span, time
 
 from core.config.permissions import Action
 from core.config.prices import COLUMNS, LONGEST_NAME, MOST_DOLLARS, Price, checked_price
-from core.runtime.health import Probe, ProbeState, probes
+from core.runtime.engine_parts import ProbeState
+from core.runtime.health import Probe, probes
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets

@@ -6,7 +6,8 @@ from contextlib import closing
 from core.cli.printing import print_text
 from core.cli.shared_arguments import settings_of
 from core.runtime.engine import Engine
-from core.runtime.health import ProbeState, probes
+from core.runtime.engine_parts import ProbeState
+from core.runtime.health import probes
 from core.storage.run_schema import RUNS
 from core.storage.run_store import RunStore
 

@@ -1,7 +1,9 @@
-"""What features add to an engine."""
+"""What features add to an engine: connections, and probes of them."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -36,3 +38,18 @@ class EnginePart(Protocol):
 
     async def aclose(self) -> None:
         """Close connections and processes."""
+
+
+class ProbeState(StrEnum):
+    """The state of a service."""
+
+    WORKS = "works"
+    PARTLY = "partly"
+    """The service works, but not all that is set up."""
+    OFF = "off"
+    BROKEN = "broken"
+
+
+ProbeReport = tuple[ProbeState, str, str]
+Check = Callable[[], Awaitable[ProbeReport]]
+"""A probe: it returns the state, the detail and a hint, or raises OpenQueryError."""

@@ -18,12 +18,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.routing import BaseRoute
 
-    from core.config.access import Access
-    from core.config.settings import Settings
-    from core.runtime.engine import Engine
-    from core.runtime.engine_parts import EnginePart
-    from core.runtime.health import Check
-    from core.runtime.registry import RunRegistry
+    from core.runtime.engine_parts import Check, EnginePart
     from core.storage.migrations import Schema
 
 
@@ -80,7 +75,8 @@ class Page:
 class Feature:
     """A part of OpenQuery that the spine works without.
 
-    Its functions import what they need when they are called, because every command imports the features.
+    Its functions import what they need when they are called, because every command imports the features. The types of
+    their arguments are those of whoever calls them, which this module does not import.
     """
 
     name: str
@@ -89,16 +85,16 @@ class Feature:
     """The features that it imports."""
     commands: Mapping[str, Command] = field(default_factory=dict)
     """Commands of the command line, by name."""
-    services: Callable[[RunRegistry], Iterable[object]] | None = None
-    """Makes the services that `RunRegistry.service` returns. Each has a class of its own."""
-    connect: Callable[[Engine], EnginePart] | None = None
-    """Makes what `Engine.part` returns: connections, and the sources of a run beside the web."""
-    probes: Callable[[Engine, Access, Sequence[str]], Iterable[tuple[str, Check]]] | None = None
-    """Makes health probes by part, for a visitor and the default collections."""
+    services: Callable[..., Iterable[object]] | None = None
+    """Makes, from a `RunRegistry`, the services that `RunRegistry.service` returns. Each has a class of its own."""
+    connect: Callable[..., EnginePart] | None = None
+    """Makes, from an `Engine`, what `Engine.part` returns: connections, and the sources of a run beside the web."""
+    probes: Callable[..., Iterable[tuple[str, Check]]] | None = None
+    """Makes health probes by part, from an `Engine`, a visitor's `Access` and the default collections."""
     databases: Callable[[], Mapping[str, Schema]] | None = None
     """Returns the schemas of its files in the data folder, by name."""
-    mount: Callable[[Callable[[], Settings], Callable[[], RunRegistry]], Mounted] | None = None
-    """Makes what is served beside the pages, from functions that return their settings and their registry.
+    mount: Callable[..., Mounted] | None = None
+    """Makes what is served beside the pages, from functions that return their `Settings` and their `RunRegistry`.
 
     The first call of the second one opens files, which takes a second.
     """

@@ -3,9 +3,8 @@
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ from core.config.knobs import Backend, SearchKnobs
 from core.errors import ChatFailed, OpenQueryError
 from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
+from core.runtime.engine_parts import Check, ProbeReport, ProbeState
 from core.runtime.features import features
 from core.runtime.hardening import protection
 from core.runtime.static_files import REINSTALL, altered_files
@@ -38,16 +38,6 @@ _SAMPLE = Document(
     + b"One sentence after another makes an article that an extractor should find. " * 8
     + b"</p></article>",
 )
-
-
-class ProbeState(StrEnum):
-    """The state of a service."""
-
-    WORKS = "works"
-    PARTLY = "partly"
-    """The service works, but not all that is set up."""
-    OFF = "off"
-    BROKEN = "broken"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +96,6 @@ async def chat_works(engine: Engine, access: Access = NO_ACCESS) -> bool:
     """Whether a chat model is connected and answers in time. The limit is `PROBE_SECONDS`."""
     probe = await _probe("Chat model", lambda: _chat(engine, access))
     return probe.state is ProbeState.WORKS
-
-
-ProbeReport = tuple[ProbeState, str, str]
-Check = Callable[[], Awaitable[ProbeReport]]
-"""A probe: it returns the state, the detail and a hint, or raises OpenQueryError."""
 
 
 async def _probe(part: str, question: Check) -> Probe:

@@ -12,7 +12,8 @@ from core.config.settings import Settings
 from core.errors import ChatFailed
 from core.model import Message
 from core.runtime.engine import Engine
-from core.runtime.health import ProbeState, probes
+from core.runtime.engine_parts import ProbeState
+from core.runtime.health import probes
 from tests.services.small_model import prepare
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]

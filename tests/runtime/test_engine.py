@@ -17,7 +17,8 @@ from core.features.library.services.connections import LibraryConnections
 from core.runtime.choices.model_servers import ModelServer
 from core.runtime.choices.models import CHAT_CLIENTS, EMBEDDERS, SharedChat
 from core.runtime.engine import Engine
-from core.runtime.health import ProbeState, probes
+from core.runtime.engine_parts import ProbeState
+from core.runtime.health import probes
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,8 @@ from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import ChatFailed
 from core.runtime.engine import Engine
-from core.runtime.health import ProbeState, chat_works, probes
+from core.runtime.engine_parts import ProbeState
+from core.runtime.health import chat_works, probes
 from tests.services.openai_server import MODEL, FakeOpenAI
 
 OFFERED = ("llama3.2:latest", "Qwen3-8B", "acme/mill-7b", "gpt-mini", "other/gpt-mini", "mistral:7b")

@@ -18,7 +18,8 @@ from core.pipeline import research
 from core.ports import RERANK_DEPTH
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
-from core.runtime.health import ProbeState, probes
+from core.runtime.engine_parts import ProbeState
+from core.runtime.health import probes
 from tests.services.reranker import Judge
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,7 @@ from core.runtime.features import Feature, Page
 if TYPE_CHECKING:
     from core.config.access import Access
     from core.runtime.engine import Engine
-    from core.runtime.engine_parts import EnginePart
-    from core.runtime.health import Check
+    from core.runtime.engine_parts import Check, EnginePart
     from core.storage.migrations import Schema
 
 

@@ -11,7 +11,7 @@ from core.features.library.qdrant.server_collections import ServerCollections
 from core.features.library.search_ports import LibrarySearch
 from core.features.library.services.connections import LibraryConnections
 from core.runtime.engine import Engine
-from core.runtime.health import Check, ProbeReport, ProbeState
+from core.runtime.engine_parts import Check, ProbeReport, ProbeState
 
 
 def library_probes(engine: Engine, access: Access, chosen: Sequence[str]) -> Iterable[tuple[str, Check]]:

@@ -12,7 +12,8 @@ from pydantic import BaseModel
 from core.config.knobs import Backend, Origin, SearchKnobs
 from core.features.api import metrics
 from core.features.api.service import Service, ServiceOf
-from core.runtime.health import EGRESS, Probe, ProbeState, probes
+from core.runtime.engine_parts import ProbeState
+from core.runtime.health import EGRESS, Probe, probes
 from core.serving.problems import documented
 
 router = APIRouter(tags=["operation"])

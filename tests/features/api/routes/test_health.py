@@ -16,7 +16,8 @@ from core.config.knobs import Backend, Origin, SearchKnobs
 from core.features.api import create_app
 from core.features.api.routes.health import HealthStatus, health_response
 from core.features.library.services.connections import LibraryConnections
-from core.runtime.health import Probe, ProbeState
+from core.runtime.engine_parts import ProbeState
+from core.runtime.health import Probe
 from core.runtime.health import probes as probes_of
 from core.runtime.registry import RunRegistry
 from tests.features.api.conftest import DEMO, QUESTION, Api, Serve, health, serving, settings

@@ -10,7 +10,8 @@ from core.config.settings import Settings
 from core.errors import BadInput
 from core.features.library.services.connections import LibraryConnections
 from core.runtime.engine import Engine
-from core.runtime.health import Probe, ProbeState, probes
+from core.runtime.engine_parts import ProbeState
+from core.runtime.health import Probe, probes
 from tests.services.qdrant import FakeQdrant
 
 
