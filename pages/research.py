@@ -18,7 +18,6 @@ from pages.parts.research import (
     plan_view,
     question_box,
     results_pane,
-    status_line,
     stepper,
     trace_view,
     what_if,
@@ -144,9 +143,8 @@ class RunView:
     def what_if(self) -> None:
         """Draw the strip: current work or the effect of tuning, and the settings that matter most."""
         run, tuning = self.latest(), self.tuning
-        status_line.status_line(run, tuning.shown(run), tuning.job, runtime.clock(run))
         tunable = self.stage is RunStage.ENDED and run.index is not None and not self.paused
-        what_if.settings(run, self.moved, tunable=tunable)
+        what_if.strip(run, tuning.shown(run), tuning.job, runtime.clock(run), self.moved, tunable=tunable)
 
     def answer(self) -> None:
         """Draw the answer, its sources and checks."""

@@ -41,6 +41,7 @@ ON_SCREEN = [
     "stop_retuning",
     "reset_stopped",
     "as_it_was",
+    "strip_toggle",
     "evaluate_use",
     "evaluate_add_questions",
     "evaluate_*_question",

@@ -65,3 +65,12 @@ def connections(backend: str, origin: str) -> Connections:
         embedder=embedder_name(mine.embedding_model or registry.settings.embedding_model),
         egress=egress,
     )
+
+
+def writes_answers() -> bool:
+    """Return whether a chat model would write the next answer. No server is asked."""
+    registry = runtime.runs()
+    with suppress(OpenQueryError):  # the answer itself reports what is wrong
+        asking = registry.engine.models.servers.chat_server(runtime.access(), ask=False)
+        return registry.call(asking, timeout=3) is not None
+    return False

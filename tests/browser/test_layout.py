@@ -179,6 +179,27 @@ def web_run_question(app: App) -> str:
     return app.keyed("history_table").locator("tbody tr").last.locator("td").first.inner_text()
 
 
+def test_the_strip_is_one_row_on_a_desk_and_one_line_on_a_phone(seen: App) -> None:
+    page, settings = seen.page, seen.keyed("what_if_settings")
+    settings.get_by_role("slider", name="Passages in the context").press("Home")
+    settings.get_by_role("radio", name="bm25").click()
+    again = seen.button("answer_again")
+    expect(again).to_have_text("Answer again in quotations")
+    seen.at_rest()
+    row = [settings, seen.own("tuned"), seen.keyed("status_line").get_by_role("link", name="why?"), again]
+    middles = [box["y"] + box["height"] / 2 for part in row if (box := part.bounding_box())]
+    assert len(middles) == len(row) and max(middles) - min(middles) < 3
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    expect(settings).to_be_hidden()
+    strip = seen.keyed("what_if")
+    expect(strip).to_contain_text("No citation keeps its passage.")
+    assert strip.evaluate("strip => strip.clientHeight < 60 && strip.scrollWidth <= strip.clientWidth + 1")
+    seen.button("strip_toggle").click()
+    expect(settings.get_by_role("slider", name="Passage size")).to_be_in_viewport()
+    expect(again).to_be_in_viewport()
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") == PHONE["width"]
+
+
 def test_the_toolbar_of_passages_covers_no_choice_of_score(seen: App) -> None:
     table = seen.keyed("passages").get_by_test_id("stDataFrame")
     table.click(position={"x": 150, "y": 60})

@@ -14,7 +14,7 @@ PLACES = (
     ".st-key-question input",
     ".st-key-places",
     ".oq-steps",
-    ".st-key-what_if_settings",
+    ".st-key-what_if",
     ".st-key-answer_card",
     ".oq-question",
     ".st-key-results",

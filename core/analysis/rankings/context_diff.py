@@ -40,11 +40,15 @@ class ContextDiff:
 
 
 def kept_citations(answered: Run, diff: ContextDiff) -> str:
-    """Return how many citations of the answer keep their passage, as a sentence, or "" without citations."""
+    """Return how many citations of the answer keep their passage, as a sentence. Without citations, it is of sources."""
     counts = answered.check.citation_counts
     total, lost = counts.total(), sum(counts[number] for number in diff.left)
+    if not total and diff.left:
+        return f"{len(diff.left):,} of {pluralize(len(answered.sources), 'source')} left the context."
+    if not total and not diff.entered:
+        return "Every source keeps its place." if diff.same_context else "Every source stays in the context."
     if not total:
-        return ""
+        return f"{pluralize(len(diff.entered), 'passage')} {plural(len(diff.entered), 'is', 'are')} new in the context."
     if lost == total:
         return "No citation keeps its passage."
     if lost:

@@ -5,10 +5,11 @@ from htpy import Node, details, div, span, strong, summary
 
 from core.analysis.rankings.context_diff import ContextDiff, context_differs, kept_citations
 from core.analysis.run_activity import passage_counts
+from core.config.knob_changes import changes
 from core.run.run_ids import is_link
 from core.run.state import Run
 from core.text.sanitize import plural
-from pages.parts import browser, markup, runtime, widgets
+from pages.parts import browser, markup, page_frame, runtime, services, widgets
 from pages.parts.sidebar import controls
 
 
@@ -46,21 +47,26 @@ class Tuning:
 
 
 def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
-    """Draw the difference between the tuned and the answer's context. It is in the strip “What if”."""
+    """Draw what the tuned context changes, and the ways on. It is in the strip “What if”."""
     before = len(run.embedded_for_answer) if tuned is run else 0
     filled = passage_counts(run).embedded - before if before else 0
-    told = kept_citations(run, diff)
-    figures = details[summary["Figures"], _facts(diff, filled)] if told else _facts(diff, filled)
-    markup.show(div(".oq-tuned")[markup.icon("tune"), told and strong[told], figures])
+    figures = summary(aria_label="Figures", title="Figures")[markup.icon("info")]
+    markup.show(
+        div(".oq-tuned")[strong[kept_citations(run, diff)], details[figures, div[_facts(diff, filled)]]]
+    )
     browser.strike_citations(diff.left)
     if tuned is not run:
-        widgets.button(
-            "As it was", "undo", controls.set_controls, run.knobs, *controls.TUNED, key="as_it_was"
-        )
+        if any(run.check.citation_counts[number] for number in diff.left):
+            variant = changes(run.knobs, tuned.knobs)
+            st.page_link(
+                page_frame.EXPLAIN,
+                label="why?",
+                query_params={"run": run.id, **page_frame.WHAT_IF, "b": variant},
+            )
+        widgets.button("As it was", "", controls.set_controls, run.knobs, *controls.TUNED, key="as_it_was")
     if context_differs(run, tuned) and not is_link(run.id):
-        widgets.button(
-            "Answer again", "refresh", answer_again, run.id, tuned, key="answer_again", type="primary"
-        )
+        label = "Answer again" if services.writes_answers() else "Answer again in quotations"
+        widgets.button(label, "", answer_again, run.id, tuned, key="answer_again", type="primary")
 
 
 def answer_again(run_id: str, tuned: Run | None) -> None:
@@ -85,7 +91,7 @@ def _facts(diff: ContextDiff, filled: int) -> Node:
 
     `filled` is the number of passages embedded since the answer.
     """
-    context: Node = span["Context unchanged from this answer."]
+    context: Node = None
     if not diff.same_context:
         moved = ", ".join(f"{before}→{after}" for before, after in diff.moved[:6])
         added = "Passages that are not sources of the answer"

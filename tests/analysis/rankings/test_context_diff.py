@@ -69,7 +69,9 @@ def test_changes_name_who_entered_left_and_moved() -> None:
         ([(2,)], (0, 2, 3), "No citation keeps its passage."),
         ([(1,)], (0, 3, 4), "Every citation keeps its passage, 2 passages are new."),
         ([(1,)], (0,), "Every citation keeps its passage."),
-        ([()], (3, 4, 5), ""),
+        ([()], (0, 3, 4), "2 of 3 sources left the context."),
+        ([()], (0, 1, 2, 4), "1 passage is new in the context."),
+        ([()], (2, 1, 0), "Every source stays in the context."),
     ],
 )
 def test_citations_that_lose_their_passage_are_counted(
