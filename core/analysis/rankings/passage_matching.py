@@ -1,11 +1,10 @@
 """Matching of passages between two chunkings, or two states of the same pages."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from operator import attrgetter
 
-from core.model import Passage
+from core.model import Passage, is_left_out
 from core.text.sanitize import single_spaced
 from core.text.tokenization import words
 
@@ -23,22 +22,13 @@ def match_passages(before: Sequence[Passage], after: Sequence[Passage]) -> dict[
     """Match the rows of two indexes, `before` to `after`, each at most once.
 
     Equal texts at the same range match first, then equal texts, so runs over other addresses compare too. Then, page by
-    page, the pairs with the largest overlap match, then the pairs with the most similar wording.
+    page, the pairs with the largest overlap match, then the pairs with the most similar wording. A passage whose text
+    was left out of a file matches by its range alone.
     """
     if before is after:
         return {row: row for row in range(len(before))}
     pairs: dict[int, int] = {}
-    names: tuple[Callable[[Passage], object], ...] = (
-        attrgetter("id", "text"),
-        lambda passage: single_spaced(passage.text),
-    )
-    for name in names:
-        matched = set(pairs.values())
-        free = {name(passage): row for row, passage in enumerate(after) if row not in matched}
-        for row, passage in enumerate(before):
-            if row not in pairs and (other := free.pop(name(passage), None)) is not None:
-                pairs[row] = other
-    for shared in (_overlaps, _similarities):
+    for shared in (_same_ranges, _same_texts, _overlaps, _similarities):
         _add_best(pairs, shared(*_unmatched(before, after, pairs)))
     return pairs
 
@@ -63,6 +53,30 @@ def _add_best(pairs: dict[int, int], shared: Sequence[tuple[float, int, int]]) -
         if row not in pairs and other not in used:
             pairs[row] = other
             used.add(other)
+
+
+def _same_ranges(before: Rows, after: Rows) -> list[tuple[float, int, int]]:
+    """Return the pairs at the same range of a page with equal texts, or with one left out."""
+    others = {passage.id: (row, passage) for row, passage in after.items()}
+    return [
+        (1, row, others[passage.id][0])
+        for row, passage in before.items()
+        if passage.id in others and _equal(passage.text, others[passage.id][1].text)
+    ]
+
+
+def _equal(text: str, other: str) -> bool:
+    return text == other or is_left_out(text) or is_left_out(other)
+
+
+def _same_texts(before: Rows, after: Rows) -> list[tuple[float, int, int]]:
+    """Return the pairs with equal texts at any place."""
+    others = {single_spaced(passage.text): row for row, passage in after.items()}
+    return [
+        (1, row, others[text])
+        for row, passage in before.items()
+        if (text := single_spaced(passage.text)) in others and not is_left_out(text)
+    ]
 
 
 def _overlaps(before: Rows, after: Rows) -> list[tuple[float, int, int]]:
@@ -97,8 +111,8 @@ def _overlaps_of_page(
                 break
             start, end = max(place.start, theirs.place.start), min(place.end, theirs.place.end)
             shorter = min(place.end - place.start, theirs.place.end - theirs.place.start)
-            if end - start >= MIN_OVERLAP * shorter and _slice(passage, start, end) == _slice(
-                theirs, start, end
+            if end - start >= MIN_OVERLAP * shorter and _equal(
+                _slice(passage, start, end), _slice(theirs, start, end)
             ):
                 overlaps.append((end - start, row, other))
     return overlaps
@@ -111,6 +125,7 @@ def _slice(passage: Passage, start: int, end: int) -> str:
 
 def _similarities(before: Rows, after: Rows) -> list[tuple[float, int, int]]:
     """Return (similarity, row, other row) for pairs of a page with similar wording."""
+    before = {row: passage for row, passage in before.items() if not is_left_out(passage.text)}
     if not before or not after:
         return []
     holders: dict[tuple[str, WordPair], list[int]] = defaultdict(list)

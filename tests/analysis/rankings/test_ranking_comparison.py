@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from core.analysis.rankings.passage_matching import match_passages
 from core.analysis.rankings.ranking_comparison import compare_rankings, jaccard, rank_biased_overlap
 from core.config.knobs import ChunkKnobs, RankKnobs, Strategy
+from core.features.share.without_texts import filling
 from core.model import Article, Index, Page, Passage, Place
 from core.run.state import Run
 from core.stages.chunk import folded, passages_of
@@ -90,6 +91,17 @@ def test_in_a_page_that_changed_passages_are_matched_by_their_words_and_not_by_t
     assert match_passages(before, after) == {0: 2, 1: 1}
     unlike = _passages("Nothing of this was there before, and it is about lamps alone.")
     assert match_passages(before[:1], unlike) == {}
+
+
+def test_a_run_without_texts_is_compared_by_the_places_of_its_passages() -> None:
+    knobs = [ChunkKnobs(size=size, overlap=0) for size in (300, 340)]
+    small, large = (folded(passages_of(page("https://a.example/", TEXT), one)) for one in knobs)
+    emptied = [replace(one, text=filling(one.place.start, one.place.end)) for one in small]
+    own = {row: row for row in range(len(small))}
+    assert match_passages(emptied, small) == match_passages(small, emptied) == own
+    assert match_passages(emptied, large) == match_passages(small, large)
+    elsewhere = [replace(one, place=replace(one.place, page="https://b.example/")) for one in emptied]
+    assert match_passages(emptied, elsewhere) == {}
 
 
 def _passages(*texts: str) -> list[Passage]:
