@@ -49,6 +49,19 @@ def test_a_comparison_is_a_link_and_can_be_swapped(registry: RunRegistry, web_ru
     assert "1.00 rank-biased overlap" in words(ranked(app))
 
 
+def test_a_link_replaces_the_settings_that_were_compared_before(registry: RunRegistry, web_run: Run) -> None:
+    app = compared(web_run)
+    app.slider(key="side_b_rank_top_k").set_value(2).run()
+    app.query_params["a"], app.query_params["b"] = "own", "rank.strategy:bm25"
+    app.run()
+    assert app.segmented_control(key="side_b_rank_strategy").value == "bm25"
+    assert app.query_params["b"] == "rank.strategy:bm25"
+    for side in "ab":
+        del app.query_params[side]
+    app.run()
+    assert app.query_params["b"] == "rank.strategy:bm25", "an address without settings keeps them"
+
+
 def test_settings_that_do_not_exist_are_named(registry: RunRegistry, web_run: Run) -> None:
     app = compared(web_run, b=["rank.top_k:9999", "rank.nothing:1"])
     assert "rank.top_k:9999 (must be 0 to 50)" in words(app)

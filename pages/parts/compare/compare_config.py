@@ -1,6 +1,8 @@
 """One side of a comparison: run, knobs, embedder, chat model. Only passage and ranking knobs can differ."""
 
+import time
 from dataclasses import dataclass, replace
+from math import inf
 
 import streamlit as st
 
@@ -16,6 +18,11 @@ SIDES = {"a": "A", "b": "B"}
 GROUPS = dict(controls.LIVE)
 RUN_AND_MODELS = ("run", "embedder", "model")
 """Address parameters of a side besides its knobs."""
+DRAWN = "compared_address"
+"""Session key of what the address last said."""
+OUTDATED = 2.0
+"""Seconds in which the browser may still send an address that was replaced."""
+Sides = tuple[tuple[str, ...], ...]
 UNCHANGED = "own"
 """Address value for a side with its run's settings."""
 
@@ -45,6 +52,20 @@ class CompareConfig:
         return replace(access, chat_model=self.model or access.chat_model, embedding_model=self.embedder)
 
 
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """The compared run, both sides as they were written into the address, and when each earlier pair was replaced."""
+
+    run: str
+    sides: Sides
+    replaced: dict[Sides, float]
+
+    def has_written(self, sides: Sides) -> bool:
+        """Whether these sides come from this page, and not from a link."""
+        age = time.monotonic() - self.replaced.get(sides, -inf)
+        return sides == self.sides or age < OUTDATED
+
+
 def prefix(side: str) -> str:
     """The prefix of the keys of a side's knobs."""
     return f"side_{side}"
@@ -56,12 +77,20 @@ def key(side: str, field: str) -> str:
 
 
 def adopt(run: Run) -> None:
-    """Set the controls of a newly shown run from the address."""
-    if st.session_state.get("compared_run") == run.id and not runtime.came_by_history():
+    """Set the controls of a newly shown run, or of a new address, from the address.
+
+    An address without settings leaves those of the run as they are.
+    """
+    sides, drawn = _sides(), st.session_state.get(DRAWN)
+    is_own = not any(sides) or (drawn is not None and drawn.has_written(sides))
+    if drawn is not None and drawn.run == run.id and is_own and not runtime.came_by_history():
         return
-    st.session_state["compared_run"] = run.id
     for side in SIDES:
         copy_to(side, _in_address(run, side)[0])
+
+
+def _sides() -> Sides:
+    return tuple(tuple(st.query_params.get_all(side)) for side in SIDES)
 
 
 def _in_address(run: Run, side: str) -> tuple[CompareConfig, tuple[str, ...]]:
@@ -118,16 +147,24 @@ def config_of(run: Run, side: str) -> CompareConfig:
     )
 
 
-def keep_in_address(run: Run, config: CompareConfig) -> None:
-    """Write a side into the address, for sharing.
+def keep_in_address(run: Run, *configs: CompareConfig) -> None:
+    """Write both sides into the address, for sharing.
 
-    If the address already means this side, show which parts are ignored.
+    If the address already means a side, show which parts are ignored.
     """
-    address_config, ignored = _in_address(run, config.side)
-    if _written(run, address_config) == _written(run, config):
-        address.show_ignored(ignored, f"the address of {config.label}")
-    else:
-        st.query_params[config.side] = _written(run, config)
+    for config in configs:
+        address_config, ignored = _in_address(run, config.side)
+        if _written(run, address_config) == _written(run, config):
+            address.show_ignored(ignored, f"the address of {config.label}")
+        else:
+            st.query_params[config.side] = _written(run, config)
+    drawn, sides, now = st.session_state.get(DRAWN), _sides(), time.monotonic()
+    replaced: dict[Sides, float] = {}
+    if drawn is not None and drawn.run == run.id:
+        replaced = {pair: at for pair, at in drawn.replaced.items() if now - at < OUTDATED}
+        if drawn.sides != sides:
+            replaced[drawn.sides] = now
+    st.session_state[DRAWN] = _Drawn(run.id, sides, replaced)
 
 
 def leave_address() -> None:

@@ -29,8 +29,7 @@ def view(run: Run) -> None:
             with column:
                 compare_controls.panel(run, side)
     both = {side: compare_config.config_of(run, side) for side in SIDES}
-    for config in both.values():
-        compare_config.keep_in_address(run, config)
+    compare_config.keep_in_address(run, *both.values())
     first, second = (compare_controls.ranked(config) for config in both.values())
     difference = compare_rankings(first, second) if first and second else None
     if first is None or second is None or difference is None:
