@@ -97,7 +97,7 @@ PARTS = {
     "what-if": Part(
         "What if",
         compare_view.view,
-        "Each line is a passage: a steep line is a large rank change; green entered the context, red left it.",
+        "Each line is a source: a steep line is a large rank change. A filled number is that of the source, an outlined one the rank of a passage outside the context.",
         "hybrid-search",
     ),
 }
@@ -143,7 +143,7 @@ def draw() -> None:
     part = chosen_part()
     if part is not PARTS["what-if"]:
         compare_config.leave_address()
-    page_frame.how_to_read(part.how_to_read, part.article)
+        page_frame.how_to_read(part.how_to_read, part.article)
     with st.container(key="explain_view"):
         if part.needs_texts and run.lacks_texts:
             markup.show_empty(
@@ -152,6 +152,8 @@ def draw() -> None:
             )
         else:
             part.draw(run)
+    if part is PARTS["what-if"]:  # below what it explains, so that both answers are on the first screen
+        page_frame.how_to_read(part.how_to_read, part.article)
     browser.chart_clicks(
         {
             "flow": attrition_view.pick,

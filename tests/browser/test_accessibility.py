@@ -179,13 +179,14 @@ def explain(visit: Visit, web_run: WebRun) -> None:
 def compare(visit: Visit, web_run: WebRun) -> None:
     app = visit.app
     app.open(f"/explain?view=what-if&run={web_run.run}&a=own&b=own")
-    expect(app.keyed("bump").locator(".scatterlayer .trace").first).to_be_visible()
+    app.keyed("measures").locator("summary").click()
+    expect(app.keyed("rank_changes")).to_be_visible()
     app.keyed("version_body_a").locator("a").first.click()
     expect(app.keyed("reader_source").locator("mark")).to_be_visible()
     visit.look("Compare, two answers")
     app.open(f"/explain?view=what-if&run={web_run.run}&a=own&b=rank.top_k:2")
     expect(app.keyed("version_card_b")).to_contain_text("press “Answer both”")
-    visit.look_at_part("Compare, two settings", ".st-key-panels", ".st-key-answer_pair")
+    visit.look_at_part("Compare, two settings", ".st-key-compared", ".st-key-answer_pair")
 
 
 def evaluate(visit: Visit, web_run: WebRun) -> None:

@@ -72,7 +72,8 @@ def test_every_view_draws_ten_thousand_passages_or_says_how_many(passages: int, 
     assert passages >= 10_000
     views(app, passages)
     app.open("/explain?view=what-if&run=many&a=own&b=rank.strategy:bm25")
-    expect(app.keyed("bump").locator(".scatterlayer .trace").first).to_be_visible()
+    expect(app.own("ranks")).to_be_visible()
+    app.keyed("measures").locator("summary").click()
     shown = app.page.locator('[data-testid="stMainBlockContainer"]')
     expect(shown).to_contain_text(f"{passages:,} passages, 6 in the context; the first 1,000 are listed")
     expect(app.keyed("rank_changes_pages")).to_contain_text(f"1–100 of {passages:,} rows")

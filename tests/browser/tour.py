@@ -207,16 +207,13 @@ class Tour:
     def compare(self) -> None:
         app = self.app
         app.explain("What if")
-        chart = app.keyed("bump")
-        chart.locator(".scatterlayer").wait_for()
-        expect(app.keyed("side_a_rank_strategy").get_by_role("radio", name="fused")).to_be_checked()
+        expect(app.keyed("varied_b_strategy")).to_contain_text("Ranking fused →")
         expect(app.keyed("side_b_rank_strategy").get_by_role("radio", name="cosine")).to_be_checked()
         for change in ("entered", "left"):
-            expect(chart.locator(".legend")).to_contain_text(change)
-        self.show("compare", "bump_frame")
+            expect(app.keyed("rank_lines").locator(".oq-legend")).to_contain_text(change)
         app.button("answer_both").click()
         app.keyed("answer_pair").locator(".oq-figures").wait_for()
-        self.show("answers", "answer_pair")
+        self.show("compare", "")
 
     def versions(self) -> None:
         app = self.app

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 def compared(run: Run, **query: str | list[str]) -> AppTest:
     """Open the page on the run, and wait for both rankings."""
-    app = opened("explain", view="what-if", run=run.id, **query)
+    app = opened("explain", {"measures": True}, view="what-if", run=run.id, **query)
     assert not app.exception
     return ranked(app)
 
@@ -27,13 +27,28 @@ def ranked(app: AppTest) -> AppTest:
 
 def test_two_settings_are_ranked_side_by_side(registry: RunRegistry, web_run: Run) -> None:
     app = compared(web_run)
-    strategies = [app.segmented_control(key=f"side_{side}_rank_strategy").value for side in "ab"]
-    assert strategies == ["fused", "cosine"]
+    assert controls(app) == {"side_b_rank_strategy": "cosine"}, "only what differs has a control"
+    assert "Ranking fused →" in words(app)
     assert len(app.dataframe) >= 3, "a ranking for each side, and the changes"
-    app.slider(key="side_b_rank_top_k").set_value(2).run()
+    vary(app, "b", "rank.top_k").slider(key="side_b_rank_top_k").set_value(2).run()
     assert re.search(r"−[45] left", words(ranked(app)))
-    app.slider(key="side_b_chunk_size").set_value(100).run()
+    vary(app, "b", "chunk.size").slider(key="side_b_chunk_size").set_value(100).run()
     assert re.search(r"(\d+) → (?!\1\b)\d+ passages", words(ranked(app)))
+    for name in ("rank_strategy", "rank_top_k", "chunk_size"):
+        app.button(key=f"back_side_b_{name}").click().run()
+    assert "1.00 rank-biased overlap" in words(ranked(app))
+    assert controls(app) == {} and app.query_params["b"] == "own"
+
+
+def controls(app: AppTest) -> dict[str, object]:
+    """The values of the knobs that have a control, by key."""
+    widgets = [*app.segmented_control, *app.slider, *app.select_slider, *app.toggle]
+    return {str(one.key): one.value for one in widgets if str(one.key).startswith("side_")}
+
+
+def vary(app: AppTest, side: str, path: str) -> AppTest:
+    """Choose a knob from the menu of a side."""
+    return app.menu_button(key=f"side_{side}_add").click(path).run()
 
 
 def test_a_comparison_is_a_link_and_can_be_swapped(registry: RunRegistry, web_run: Run) -> None:
@@ -51,7 +66,7 @@ def test_a_comparison_is_a_link_and_can_be_swapped(registry: RunRegistry, web_ru
 
 def test_a_link_replaces_the_settings_that_were_compared_before(registry: RunRegistry, web_run: Run) -> None:
     app = compared(web_run)
-    app.slider(key="side_b_rank_top_k").set_value(2).run()
+    vary(app, "b", "rank.top_k").slider(key="side_b_rank_top_k").set_value(2).run()
     app.query_params["a"], app.query_params["b"] = "own", "rank.strategy:bm25"
     app.run()
     assert app.segmented_control(key="side_b_rank_strategy").value == "bm25"

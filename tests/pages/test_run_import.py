@@ -83,7 +83,7 @@ PLACES: list[tuple[str, str, dict[str, str | list[str]], str]] = [
         {"view": "what-if", "a": "own", "b": ["rank.top_k:3"]},
         f"{LEFT_OUT}, so nothing can be ranked",
     ),
-    ("explain", TABS[0], {"view": "what-if", "b": ["run:itself"]}, "1.00 rank-biased overlap"),
+    ("explain", TABS[0], {"view": "what-if", "b": ["run:itself"]}, "6 of 6 sources in both"),
 ]
 
 

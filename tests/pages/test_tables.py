@@ -91,7 +91,7 @@ def test_a_row_is_opened_closed_and_opened_again(registry: RunRegistry) -> None:
 
 
 def test_the_open_rank_change_stays_checked_when_the_sides_are_swapped(registry: RunRegistry) -> None:
-    app = opened("explain", view="what-if", run=answered(registry).id)
+    app = opened("explain", {"measures": True}, view="what-if", run=answered(registry).id)
     click(app, "rank_changes", 3, "passage")
     assert not app.exception
     text = passages(app, "rank_changes").iloc[3]["passage"]

@@ -1,6 +1,6 @@
 """Comparison of two answers: common sentences and sources, and counts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
@@ -8,7 +8,7 @@ from operator import attrgetter
 from core.analysis.answers.answer_stats import AnswerStats, answer_stats
 from core.analysis.rankings.passage_matching import match_passages
 from core.analysis.text_diff import DiffKind, DiffPiece, aligned
-from core.model import Usage
+from core.model import Source, Usage
 from core.run.state import AnswerVersion
 from core.text.text_length import TextLength
 
@@ -45,28 +45,31 @@ class AnswerComparison:
         common = self.count(DiffKind.COMMON)
         return 2 * common / (len(self.pieces) + common) if self.pieces else 1.0
 
-    @property
-    def source_labels(self) -> tuple[dict[int, str], dict[int, str]]:
-        """Labels of the differing sources, for each answer."""
-        moved = {first: second for first, second in self.same_sources.items() if first != second}
-        return (
-            {
-                **{first: f"now {second}" for first, second in moved.items()},
-                **dict.fromkeys(self.removed_sources, "removed"),
-            },
-            {
-                **{second: f"was {first}" for first, second in moved.items()},
-                **dict.fromkeys(self.added_sources, "new"),
-            },
-        )
+
+def shared_sources(before: Sequence[Source], after: Sequence[Source]) -> dict[int, int]:
+    """Return the numbers of the sources with the same passage, first to second."""
+    pairs = match_passages([source.passage for source in before], [source.passage for source in after])
+    return {before[row].number: after[other].number for row, other in pairs.items()}
+
+
+def source_labels(
+    before: Sequence[Source], after: Sequence[Source], names: tuple[str, str]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Return labels of the sources that differ, for each answer, by number. `names` are those of the answers."""
+    same = shared_sources(before, after)
+    labels: tuple[dict[int, str], dict[int, str]] = ({}, {})
+    for first, second in same.items():
+        if first != second:
+            labels[0][first], labels[1][second] = f"now {second}", f"was {first}"
+    both = ({*same}, {*same.values()})
+    for own, shared, sources, name in zip(labels, both, (before, after), names, strict=True):
+        own |= {source.number: f"only in {name}" for source in sources if source.number not in shared}
+    return labels
 
 
 def compare_answers(before: AnswerVersion, after: AnswerVersion) -> AnswerComparison:
     """Diff two answers sentence by sentence. Letter case, white space, Markdown and citations are ignored."""
-    pairs = match_passages(
-        [source.passage for source in before.sources], [source.passage for source in after.sources]
-    )
-    same = {before.sources[row].number: after.sources[other].number for row, other in pairs.items()}
+    same = shared_sources(before.sources, after.sources)
     pieces, citations_changed = _diff(before, after, same)
     return AnswerComparison(
         pieces=pieces,

@@ -1,7 +1,7 @@
 """Two answers with their sources, metrics and a sentence diff."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -15,6 +15,7 @@ from core.analysis.answers.answer_comparison import (
     Unit,
     answer_metrics,
     compare_answers,
+    source_labels,
 )
 from core.analysis.answers.answer_stats import (
     answer_author,
@@ -22,6 +23,7 @@ from core.analysis.answers.answer_stats import (
     current_version,
     partial_version,
 )
+from core.analysis.rankings.context_membership import context_sources
 from core.analysis.run_activity import current_activity
 from core.analysis.text_diff import DiffKind, DiffPiece
 from core.model import Source, readable, snippet_numbers, source_numbers
@@ -58,6 +60,11 @@ class AnswerSide:
     missing: str = ""
     """Text shown without an answer."""
 
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources of the answer, or those that an answer from this ranking would have."""
+        return self.version.sources if self.version else context_sources(self.run)
+
     @classmethod
     def of_run(cls, name: str, title: str, run: Run, missing: str) -> Self:
         """The complete answer of a run."""
@@ -81,15 +88,21 @@ def pick(name: str) -> None:
         st.session_state[SELECTED] = (side, int(number))
 
 
-def side_by_side(first: AnswerSide, second: AnswerSide) -> None:
-    """Draw both answers, the selected source and the differences."""
+def side_by_side(
+    first: AnswerSide, second: AnswerSide, *, between: Callable[[], object] | None = None
+) -> None:
+    """Draw both answers, what is `between` them, the selected source and the differences."""
     comparison = None
     if first.version and second.version and not (first.live or second.live):
         comparison = compare_answers(first.version, second.version)
-    labels = comparison.source_labels if comparison else ({}, {})
-    for column, side, own in zip(st.columns(2, gap="medium"), (first, second), labels, strict=True):
+    labels = source_labels(first.sources, second.sources, (first.label, second.label))
+    columns = st.columns([1, 0.52, 1] if between else 2, gap="medium")
+    for column, side, own in zip((columns[0], columns[-1]), (first, second), labels, strict=True):
         with column:
             _card(side, own)
+    if between:
+        with columns[1]:
+            between()
     _selected_passage(first, second)
     if comparison:
         _differences(comparison, first, second)
@@ -101,26 +114,32 @@ def _card(side: AnswerSide, labels: Mapping[int, str]) -> None:
         markup.show(div(".oq-version-head")[_badge(side), b[side.title], span[author]])
         if side.error:
             st.error(markdown_label(side.error, 400), icon=":material/error:")
-        if side.version is None:
+        if side.version is not None:
+            _body(side, side.version)
+        else:
             seconds = runtime.clock(side.run, side.name)
             words = f"{current_activity(side.run, seconds)} …" if side.live else side.missing
             if words:
                 markup.show_empty(words, "hourglass_empty" if side.live else "edit_note")
-            return
-        with st.container(key=f"version_body_{side.name}"):
-            written = readable(side.version.answer.text)
-            written = closed_markdown(written) if side.live else written
-            text = safe_markdown.safe_markdown(
-                written, source_numbers(side.version.sources), snippet_numbers(side.version.sources)
-            )
-            text = _CITATION.sub(f"](#pick-source/{side.name}/", text)
-            st.markdown(text + (CURSOR if side.live else ""), anchors=False)
-        cited = side.version.check.cited
-        rows = (
+        cited = side.version.check.cited if side.version else ()
+        rows = [
             _source(side, source, used=source.number in cited, label=labels.get(source.number, ""))
-            for source in side.version.sources
+            for source in side.sources
+        ]
+        if rows:
+            markup.show(div(".oq-version", role="group", aria_label="Sources")[rows])
+
+
+def _body(side: AnswerSide, version: AnswerVersion) -> None:
+    """Draw the text of an answer, with links from its citations to its own sources."""
+    with st.container(key=f"version_body_{side.name}"):
+        written = readable(version.answer.text)
+        written = closed_markdown(written) if side.live else written
+        text = safe_markdown.safe_markdown(
+            written, source_numbers(version.sources), snippet_numbers(version.sources)
         )
-        markup.show(div(".oq-version", role="group", aria_label="Sources")[rows])
+        text = _CITATION.sub(f"](#pick-source/{side.name}/", text)
+        st.markdown(text + (CURSOR if side.live else ""), anchors=False)
 
 
 def _source(side: AnswerSide, source: Source, *, used: bool, label: str) -> Element:
@@ -142,9 +161,9 @@ def _source(side: AnswerSide, source: Source, *, used: bool, label: str) -> Elem
 def _selected_passage(*sides: AnswerSide) -> None:
     name, number = st.session_state.get(SELECTED) or ("", 0)
     for side in sides:
-        if side.name != name or side.version is None:
+        if side.name != name:
             continue
-        source = next((candidate for candidate in side.version.sources if candidate.number == number), None)
+        source = next((candidate for candidate in side.sources if candidate.number == number), None)
         if source is None:
             return
         place, passage_place = source.passage.place, source.place

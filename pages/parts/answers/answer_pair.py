@@ -3,7 +3,7 @@
 Each side has a separate ranking and model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import streamlit as st
@@ -14,7 +14,7 @@ from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
 from core.text.display import embedder_name
 from core.text.sanitize import pluralize
-from pages.parts import markup, page_frame, runtime, widgets
+from pages.parts import page_frame, runtime, widgets
 from pages.parts.answers.answer_diff import AnswerSide, side_by_side
 from pages.parts.compare.compare_config import CompareConfig
 
@@ -22,28 +22,50 @@ ANSWERS = "answer_pair"
 """Session key: the name of the answer that each side shows."""
 
 
-def answer_pair(configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run]) -> None:
-    """Draw both answers. “Answer both” streams new ones."""
-    names, begun = st.session_state.get(ANSWERS, {}), runtime.runs().side_answers
-    jobs = {side: begun.get(names[side]) if names.get(side) else None for side in configs}
-    live = any(job is not None and job.live for job in jobs.values())
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="answer_pair_head"):
-        markup.show(
-            markup.kicker("Answers", "each from its own ranking; the run's answer is unchanged"),
-            width="stretch",
+class AnswerPair:
+    """The answers of both sides, as far as they are written."""
+
+    def __init__(self, configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run]) -> None:
+        names, begun = st.session_state.get(ANSWERS, {}), runtime.runs().side_answers
+        self.configs, self.ranked = configs, ranked
+        self.jobs = {side: begun.get(names[side]) if names.get(side) else None for side in configs}
+
+    @property
+    def live(self) -> bool:
+        """Whether an answer is being written."""
+        return any(job is not None and job.live for job in self.jobs.values())
+
+    def sides(self) -> tuple[AnswerSide, AnswerSide]:
+        """Return both answers as they are now."""
+        first, second = (
+            _side(self.configs[side], self.ranked[side], self.jobs[side]) for side in self.configs
         )
-        if live:
+        return first, second
+
+    def draw_button(self) -> None:
+        """Draw the button that writes new answers, or stops them."""
+        if self.live:
             widgets.button("Stop both", "stop", _stop, key="stop_both")
         else:
             widgets.button(
-                "Answer both", "edit_note", _begin, configs, ranked, key="answer_both", type="primary"
+                "Answer both",
+                "edit_note",
+                _begin,
+                self.configs,
+                self.ranked,
+                key="answer_both",
+                type="primary",
+                help="Writes an answer from each ranking. The run's answer stays as it is.",
             )
-    page_frame.until(
-        lambda: not any(job is not None and job.live for job in jobs.values()),
-        lambda: side_by_side(*(_side(configs[side], ranked[side], jobs[side]) for side in configs)),
-        key="answer_pair_answers",
-        every=0.3 if live else None,
-    )
+
+    def draw(self, between: Callable[[], object]) -> None:
+        """Draw both answers, and what is `between` them. New ones stream."""
+        page_frame.until(
+            lambda: not self.live,
+            lambda: side_by_side(*self.sides(), between=between),
+            key="answer_pair_answers",
+            every=0.3 if self.live else None,
+        )
 
 
 def _side(config: CompareConfig, ranked: Run, job: Job | None) -> AnswerSide:

@@ -86,6 +86,7 @@ def adopt(run: Run) -> None:
     if drawn is not None and drawn.run == run.id and is_own and not runtime.came_by_history():
         return
     for side in SIDES:
+        added(side).clear()
         copy_to(side, _in_address(run, side)[0])
 
 
@@ -133,6 +134,12 @@ def variant(knobs: Knobs) -> Knobs:
     """Return knobs with another ranking strategy. The default comparison then shows a difference."""
     other = Strategy.COSINE if knobs.rank.strategy is Strategy.FUSED else Strategy.FUSED
     return replace(knobs, rank=replace(knobs.rank, strategy=other))
+
+
+def added(side: str) -> list[str]:
+    """Return the paths of the knobs that were chosen from the menu of a side."""
+    paths: list[str] = st.session_state.setdefault(key(side, "added"), [])
+    return paths
 
 
 def config_of(run: Run, side: str) -> CompareConfig:

@@ -1,76 +1,133 @@
 """What if: two settings, models or runs. Nothing is fetched. Only new passages are embedded."""
 
+from collections.abc import Mapping
 from operator import attrgetter
 
 import streamlit as st
+from htpy import Element, b, div, span
 
 from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passages
 from core.analysis.rankings.ranking_comparison import RankingDiff, compare_rankings
+from core.config.knob_changes import changes
 from core.run.state import Run
-from core.text.sanitize import pluralize
-from pages.parts import charts, markup, page_frame, widgets
-from pages.parts.answers import answer_pair
+from core.text.sanitize import plural, pluralize
+from pages.parts import address, markup, page_frame, runtime, widgets
+from pages.parts.answers.answer_pair import AnswerPair
 from pages.parts.compare import compare_config, compare_controls, rank_changes
-from pages.parts.compare.compare_config import SIDES
+from pages.parts.compare.compare_config import SIDES, CompareConfig
+from pages.parts.compare.rank_lines import rank_lines
 from pages.parts.compare.what_is_new import what_is_new
 
-DEPTHS = (10, 20, 40)
 MAX_ROWS = 1000
 
 
 def view(run: Run) -> None:
-    """Draw two settings beside each other: their knobs, answers and ranks."""
+    """Draw two settings beside each other: what differs, and the ranks between both answers."""
     if run.index is None or run.ranking is None:
         markup.show_empty("This run has no ranking: it ended before its passages were ranked.", "leaderboard")
         return
     compare_config.adopt(run)
-    with st.container(key="panels"):
-        for column, side in zip(st.columns(2, gap="medium"), SIDES, strict=True):
-            with column:
-                compare_controls.panel(run, side)
+    with st.container(key="compared"):
+        settings, results = st.columns([1.7, 1], gap="medium", vertical_alignment="center")
+        with settings:
+            for side in SIDES:
+                compare_controls.side_controls(run, side)
     both = {side: compare_config.config_of(run, side) for side in SIDES}
     compare_config.keep_in_address(run, *both.values())
     first, second = (compare_controls.ranked(config) for config in both.values())
     difference = compare_rankings(first, second) if first and second else None
     if first is None or second is None or difference is None:
         return
-    with st.container(key="compared"):
-        markup.show(rank_changes.comparison_facts(difference))
-    what_is_new(both["a"].run, both["b"].run)
+    answers = AnswerPair(both, {"a": first, "b": second})
+    with results:
+        markup.show(_figures(difference, answers))
+        with st.container(
+            horizontal=True,
+            horizontal_alignment="right",
+            vertical_alignment="center",
+            gap="small",
+            key="compared_actions",
+        ):
+            widgets.button("Swap", "swap_horiz", compare_config.swap, run, key="swap", type="tertiary")
+            _use(run, both["b"])
+            answers.draw_button()
     with st.container(key="answer_pair"):
-        answer_pair.answer_pair(both, {"a": first, "b": second})
-    _rank_changes(run, difference)
-    for column, (side, ranked) in zip(
-        st.columns(2, gap="medium"), (("a", first), ("b", second)), strict=True
-    ):
-        with column:
-            _ranking(ranked, side)
-    markup.show(markup.kicker("All rank changes", "select a row to see the passage in its article"))
-    rank_changes.change_table(difference, first, second, "rank_changes", ("A", "B"))
+        answers.draw(lambda: _ranks(difference))
+    what_is_new(both["a"].run, both["b"].run)
+    _measures(difference, {"a": first, "b": second})
 
 
-def _rank_changes(run: Run, difference: RankingDiff) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        markup.show(
-            markup.kicker("Rank changes", "numbers in brackets are positions in the context"), width="stretch"
+def _figures(difference: RankingDiff, answers: AnswerPair) -> Element:
+    """Return what differs in figures. What is the same in both is one number, or nothing."""
+    before, after = difference.before, difference.after
+    numbers = [
+        sum(bool(number) for number in side)
+        for side in zip(*((c.before_number, c.after_number) for c in difference.changes), strict=True)
+    ]
+    shared = sum(bool(change.before_number and change.after_number) for change in difference.changes)
+    sources = max(numbers, default=0)
+    seconds = [side.seconds for side in answers.sides()]
+    return div(".oq-compared")[
+        _figure(f"{shared} of {sources}", f"{plural(sources, 'source')} in both"),
+        _figure(_both(before.context_tokens, after.context_tokens), "tokens of context", TOKENS),
+        before.passages != after.passages and _figure(_both(before.passages, after.passages), "passages"),
+        all(seconds)
+        and _figure(" → ".join(map(markup.duration, filter(None, seconds))), "to write the answer"),
+    ]
+
+
+TOKENS = "Estimated: four characters a token"
+
+
+def _figure(value: str, label: str, hint: str = "") -> Element:
+    return span(title=hint or None)[b[value], label]
+
+
+def _both(before: int, after: int) -> str:
+    return f"{before:,}" if before == after else f"{before:,} → {after:,}"
+
+
+def _use(run: Run, config: CompareConfig) -> None:
+    """Draw a link to the run with the knobs of B, if it is of this run with its own models."""
+    changed = changes(run.knobs, config.knobs)
+    if config.run.id == run.id and changed and not (config.embedder or config.model):
+        query = {"run": run.id, address.SETTINGS: list(changed)}
+        st.page_link(
+            runtime.RESEARCH, label="Use B in this run", icon=":material/arrow_forward:", query_params=query
         )
-        widgets.button("Swap", "swap_horiz", compare_config.swap, run, key="swap")
-        depth = widgets.choice(
-            "First ranks", DEPTHS, key="bump_depth", default=20, format_func=lambda number: f"first {number}"
-        )
-    with st.container(key="bump_frame"):
-        depth = min(depth or DEPTHS[0], max(difference.before.passages, difference.after.passages, 1))
-        widgets.chart(
-            charts.bump_chart(
-                difference.bump_rows(depth),
-                depth,
-                ("A", "B"),
-                dark=page_frame.dark(),
-                label_length=charts.label_length(),
-            ),
-            key="bump",
-            alt="Ranks of the passages under A and under B, joined by lines",
-        )
+
+
+def _ranks(difference: RankingDiff) -> None:
+    """Draw the ranks of the sources, from A to B."""
+    marks = (("both", "in both"), ("left", "left"), ("entered", "entered"))
+    with st.container(key="rank_lines"):
+        markup.show(markup.kicker("Rank of each source"), rank_lines(difference.changes))
+        kinds = {
+            "both": any(change.before_number and change.after_number for change in difference.changes),
+            "left": any(change.left for change in difference.changes),
+            "entered": any(change.entered for change in difference.changes),
+        }
+        markup.show(markup.legend(*((name, words) for name, words in marks if kinds[name])))
+
+
+def _measures(difference: RankingDiff, ranked: Mapping[str, Run]) -> None:
+    """Draw the measures of both rankings, all rank changes and both tables, once opened."""
+    measures = st.expander(
+        "Measures: overlap of the rankings, all rank changes, both rankings",
+        icon=":material/table_chart:",
+        key="measures",
+        type="compact",
+        on_change="rerun",
+    )
+    if not measures.open:
+        return
+    with measures:
+        markup.show(rank_changes.comparison_facts(difference))
+        markup.show(markup.kicker("All rank changes", "select a row to see the passage in its article"))
+        rank_changes.change_table(difference, ranked["a"], ranked["b"], "rank_changes", ("A", "B"))
+        for column, (side, run) in zip(st.columns(2, gap="medium"), ranked.items(), strict=True):
+            with column:
+                _ranking(run, side)
 
 
 def _ranking(run: Run, side: str) -> None:

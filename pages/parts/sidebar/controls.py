@@ -270,7 +270,6 @@ def live(
     group: str,
     title: str,
     run: Run | None,
-    prefix: str = "knob",
     moved: Callable[[str], object] | None = None,
     **options: Any,
 ) -> None:
@@ -281,17 +280,17 @@ def live(
     """
 
     def draw(parameter: Parameter) -> None:
-        _moving(parameter, run, moved, prefix, **options)
+        _moving(parameter, run, moved, **options)
 
-    for parameter in _of(group, prefix):
+    for parameter in _of(group):
         if parameter.path in ALWAYS_SHOWN:
             draw(parameter)
-    further = [parameter for parameter in _of(group, prefix) if parameter.path not in ALWAYS_SHOWN]
+    further = [parameter for parameter in _of(group) if parameter.path not in ALWAYS_SHOWN]
     if further:
         with st.expander(
             "More chunking settings" if group == "chunk" else "More ranking settings",
             icon=":material/tune:",
-            key=f"more_{group}" if prefix == "knob" else f"more_{prefix}_{group}",
+            key=f"more_{group}",
             type="compact",
         ):
             for parameter in further:
@@ -302,19 +301,18 @@ def _moving(
     parameter: Parameter,
     run: Run | None,
     moved: Callable[[str], object] | None,
-    prefix: str = "knob",
     **options: Any,
 ) -> None:
     """Draw the control of a live knob. With `moved` it is a fragment, and a change calls `moved` with its name."""
-    name = key(parameter, prefix)
+    name = key(parameter)
     if moved:
         in_fragment = st.fragment(control, key=name)
-        in_fragment(parameter, run=run, prefix=prefix, on_change=partial(moved, name), **options)
+        in_fragment(parameter, run=run, on_change=partial(moved, name), **options)
     else:
-        control(parameter, run=run, prefix=prefix, **options)
+        control(parameter, run=run, **options)
 
 
-def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
+def _of(group: str) -> tuple[Parameter, ...]:
     """Return the group's knobs that have a control.
 
     A list has a control if it has items, which are added elsewhere.
@@ -324,7 +322,7 @@ def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
         for parameter in parameters()
         if parameter.group == group
         and parameter.path not in QUESTION_BOX_KNOBS
-        and (not parameter.items or st.session_state.get(key(parameter, prefix)))
+        and (not parameter.items or st.session_state.get(key(parameter)))
     )
 
 
