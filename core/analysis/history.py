@@ -25,16 +25,20 @@ _UNFINISHED = {
 
 
 def matching_runs(
-    runs: Iterable[RunSummary], words: str = "", statuses: Collection[str] = (), tags: Collection[str] = ()
+    runs: Iterable[RunSummary],
+    words: str = "",
+    statuses: Collection[str] = (),
+    tags: Collection[str] = (),
+    mentioned: Collection[str] = (),
 ) -> tuple[RunSummary, ...]:
-    """Return the runs whose question contains every word.
+    """Return the runs whose question contains every word, and those `mentioned` by id.
 
     A run needs one of the statuses and one of the tags. Empty means any.
     """
     return tuple(
         run
         for run in runs
-        if has_words(run.question, words)
+        if (run.id in mentioned or has_words(run.question, words))
         and (not statuses or run.status in statuses)
         and (not tags or not set(tags).isdisjoint(run.tags))
     )
@@ -93,8 +97,13 @@ def time_of(started: datetime | None, today: date) -> str:
     return f"{started:%H:%M}" if started.date() >= today - timedelta(days=1) else f"{started:%-d %b}"
 
 
-def remarkable(run: RunSummary) -> str:
-    """Return what sets a run apart in the history, in a few words, or ""."""
+def remarkable(run: RunSummary, words: str = "") -> str:
+    """Return what sets a run apart in the history, in a few words, or "".
+
+    Of a run that was found by `words`, it is that they are not in its question.
+    """
+    if not has_words(run.question, words):
+        return "found in its answer or sources"
     if run.status in _UNFINISHED:
         return _UNFINISHED[run.status] + (" elsewhere" if run.elsewhere else "")
     if run.tags:

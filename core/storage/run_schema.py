@@ -6,8 +6,9 @@ RUNS = "runs.sqlite"
 """The name of the file in the data folder."""
 
 # runs: `conversation` is the id of the first run of a conversation, and `follows` the id of the previous run. Both are
-# empty in rows of version 5. `model_usage` is JSON, and NULL in rows of versions 5 and 6. run_users: the user whose
-# history has a run. run_processes: the process of a live run. imported_runs: the exported JSON that a run begins with.
+# empty in rows of version 5. `model_usage` is JSON, and NULL in rows of versions 5 and 6. `searched` has the question,
+# the answer and the titles of the sources in lower case, and is NULL for a live run and in rows of versions 5 to 8.
+# run_users: the user whose history has a run. run_processes: the process of a live run. imported_runs: the exported JSON that a run begins with.
 # presets and labels: `user` is a digest, empty for everybody. labels: the relevance of a text range to a question.
 # `run` has the page as it was labelled, `digest` identifies the page's text. run_links: `digest` identifies a link to
 # the run.
@@ -48,6 +49,7 @@ SCHEMA = Schema(
         "ALTER TABLE runs ADD COLUMN model_usage TEXT",
         """CREATE TABLE run_links (digest TEXT PRIMARY KEY, run TEXT NOT NULL, made TEXT NOT NULL) STRICT, WITHOUT ROWID;
         CREATE INDEX run_links_by_run ON run_links (run)""",
+        "ALTER TABLE runs ADD COLUMN searched TEXT",
     ),
 )
 

@@ -217,6 +217,18 @@ class RunStore:
             ).fetchall()
         return tuple(processes.current(run_summaries.summary(columns), process) for *columns, process in rows)
 
+    def mentioning(self, words: str) -> frozenset[str]:
+        """Return the ids of the ended runs that have all words in their question, answer or titles of sources.
+
+        Raises:
+            StoreFailed: when the file cannot be read.
+        """
+        if self._database is None:
+            return frozenset()
+        self.flush()
+        with self._reading() as db:
+            return run_summaries.mentioning(db, words)
+
     def tag(self, run_ids: Iterable[str], tag: str, *, remove: bool = False) -> None:
         """Add a tag to these runs, or remove it.
 

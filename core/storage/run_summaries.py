@@ -16,6 +16,8 @@ from core.run.events import ModelUsed
 from core.run.state import Run, RunStatus
 from core.text.sanitize import encodable
 
+MOST_WORDS = 50
+"""The most words that are searched for."""
 TAG_LIMIT = 30
 """The longest tag, in characters."""
 
@@ -111,6 +113,14 @@ def summary(row: Sequence[Any]) -> RunSummary:
     )
 
 
+def mentioning(db: sqlite3.Connection, words: str) -> frozenset[str]:
+    """Return the ids of the ended runs that have all words in their question, answer or titles of sources."""
+    sought = encodable(words).casefold().split()[:MOST_WORDS]
+    conditions = " AND ".join(["instr(searched, ?)"] * len(sought)) or "searched IS NOT NULL"
+    rows = db.execute(f"SELECT id FROM runs WHERE {conditions}", sought)  # noqa: S608 - no text of others
+    return frozenset(run_id for (run_id,) in rows)
+
+
 def _status(text: str) -> RunStatus:
     """Return the status in a row. An unknown word of another version means interrupted."""
     try:
@@ -164,7 +174,15 @@ def _row(run: Run) -> dict[str, str | int | float | None]:
         "completion_tokens": usage.completion_tokens if usage else None,
         "cost": usage.cost if usage else None,
         "model_usage": _model_usage_json(run.model_usage),
+        "searched": None if run.live else _searched(run),
     }
+
+
+def _searched(run: Run) -> str:
+    """Return the text in which the history searches: the question, the answer and the titles of the sources."""
+    return encodable(
+        "\n".join((run.question, run.text, *(source.title for source in run.sources)))
+    ).casefold()
 
 
 @functools.lru_cache(256)

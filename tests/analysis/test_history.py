@@ -45,6 +45,11 @@ def test_every_word_must_match_in_any_case_and_order() -> None:
     )
 
 
+def test_a_run_that_mentions_the_words_elsewhere_matches() -> None:
+    assert ids("bm25", [], [], ["1"]) == "13"
+    assert ids("bm25", ["failed"], [], ["1"]) == "3"
+
+
 def test_one_of_the_statuses_and_one_of_the_tags_is_enough() -> None:
     assert ids("", ["failed", "stopped"]) == "3"
     assert ids("", [], ["Zeta", "nothing"]) == "2"
@@ -100,4 +105,5 @@ def test_a_run_has_one_remark_in_the_history() -> None:
     assert remarkable(line("1", "Why?", status=RunStatus.RUNNING, elsewhere=True)) == "running elsewhere"
     assert remarkable(line("1", "Why?", "draft", "later", turns=2)) == "draft, later"
     assert remarkable(line("1", turns=2)) == "2 questions"
-    assert remarkable(line("1")) == ""
+    assert remarkable(line("1")) == remarkable(line("1"), "why") == ""
+    assert remarkable(line("1", "Why?", "draft"), "pump") == "found in its answer or sources"

@@ -53,6 +53,18 @@ def test_a_follow_up_changes_the_summary(store: RunStore) -> None:
     assert (line.status, line.seconds) == (RunStatus.RUNNING, 9.0)
 
 
+def test_an_ended_run_is_found_by_its_question_answer_and_titles_of_sources(store: RunStore) -> None:
+    run = _stored(store, *until(e.SourcesChosen))
+    assert store.mentioning("one") == frozenset(), "a live run is found by its question alone"
+    run = _stored(store, *until(e.RunDone))
+    answer, title = run.text.split()[0], run.sources[0].title
+    assert store.mentioning(f"{title.upper()} {answer} {run.question.split()[0]}") == {run.id}
+    assert store.mentioning(f"{title} zeppelin") == frozenset()
+    assert store.mentioning("%") == frozenset(), "no pattern"
+    store.delete(run.id)
+    assert store.mentioning(title) == frozenset()
+
+
 def test_knobs_that_this_version_does_not_know_are_left_out(store: RunStore, tmp_path: Path) -> None:
     _stored(store, *until(e.RunDone))
     store.flush()

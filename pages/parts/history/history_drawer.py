@@ -61,7 +61,7 @@ def _rows(runs: Sequence[RunSummary], words: str, opened: str) -> tuple[RunSumma
     for day, of_day in groupby(runs, lambda run: day_of(browser.local(run.started), today)):
         markup.show(markup.kicker(day))
         for run in of_day:
-            note = "open now" if run.id == opened else remarkable(run)
+            note = "open now" if run.id == opened else remarkable(run, words)
             if _row(run, words, (time_of(browser.local(run.started), today), note)):
                 ticked.append(run)
     return tuple(ticked)

@@ -44,7 +44,7 @@ def filters(runs: Sequence[RunSummary]) -> tuple[str, tuple[RunSummary, ...]]:
     with st.container(horizontal=True, vertical_alignment="center", key="history_filters"):
         words = widgets.search_field(
             "Search the history",
-            "Filter questions …",
+            "Questions, answers, sources …",
             key="history_words",
             persist_state="session",
             width=340,
@@ -68,7 +68,8 @@ def filters(runs: Sequence[RunSummary]) -> tuple[str, tuple[RunSummary, ...]]:
                 on_change=_import_run,
                 width=420,
             )
-    return words, latest_turns(matching_runs(runs, words, statuses, tags))
+    mentioned = runtime.runs().store.mentioning(words) if words else ()
+    return words, latest_turns(matching_runs(runs, words, statuses, tags, mentioned))
 
 
 def _import_run() -> None:
