@@ -61,6 +61,29 @@ def test_passages_of_all_questions_are_labelled_one_after_the_other(registry: Ru
     assert "A minus B, DCG@10 of passages: " in html(app)
 
 
+def test_the_passages_of_a_question_are_labelled_on_one_screen(registry: RunRegistry) -> None:
+    runs = [answered(registry, question) for question in QUESTIONS[:2]]
+    app = comparing(label_several=True)
+
+    def grades() -> list[str]:
+        return [str(one.key) for one in app.button_group if str(one.key).startswith("grade_of_")]
+
+    def labels() -> list[int]:
+        return [len(registry.labels.of(run.question)) for run in runs]
+
+    count = len(grades())
+    assert count > 1 and "label_skip" in {one.key for one in app.button}
+    for number, key in enumerate(grades()[:-1], 1):
+        app.segmented_control(key=key).set_value("partly").run()
+        assert not app.exception
+        assert sorted(labels()) == [0, number], "the question stays while a passage of it is open"
+    app.segmented_control(key="grade_of_0").set_value(None).run()
+    assert sorted(labels()) == [0, count - 2]
+    press(app, "label_undo")
+    press(app, "label_skip")
+    assert "Question 2 of 2" in html(app)
+
+
 def test_labels_are_undone_one_by_one_and_their_passages_open_again(registry: RunRegistry) -> None:
     run = answered(registry)
     app = comparing()

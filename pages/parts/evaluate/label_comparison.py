@@ -1,5 +1,6 @@
 """Two rankings compared by labels: next passage, totals and verdict."""
 
+from functools import partial
 from typing import NamedTuple, cast
 
 import streamlit as st
@@ -15,7 +16,7 @@ from core.model import Passage, Place
 from core.run.state import Run
 from core.storage.label_store import PERSON
 from core.storage.run_summaries import RunSummary
-from core.text.sanitize import pluralize
+from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, widgets
 from pages.parts.evaluate import label_figures
 from pages.parts.passage_reader import reader
@@ -30,6 +31,8 @@ RUNS = 500
 """Number of latest runs with compared questions."""
 _MADE, _SKIPPED, _OPEN = "labels_made", "labels_skipped", "label_open"
 """Session keys: labels that can be undone, skipped passages, and the open passage."""
+_VIEW = "label_several"
+"""Session key: whether all passages of a question are shown."""
 
 
 class MadeLabel(NamedTuple):
@@ -71,14 +74,20 @@ def section() -> None:
         if run and sampled and proposal and (passage := _passage(run, proposal.passage)):
             order = [sample.question for sample in in_random_order(sampled.sample for sampled in runs)]
             number = f"Question {order.index(proposal.question) + 1:,} of {len(order):,}"
-            _label_passage(run, sampled, passage, proposal, number)
+            with st.container(horizontal=True, vertical_alignment="bottom", key="label_question"):
+                markup.show(div(".oq-to-label")[span[number], h2[run.question]])
+                several = _choice_of_view()
+            if several:
+                _label_passages(run, sampled)
+            else:
+                _label_passage(run, sampled, passage, proposal)
         else:
             markup.show_empty("Every passage that tells the two apart is labelled.", "done_all")
             widgets.undo_button(_MADE, _undo, key="label_undo")
         _people()
     with right, st.container(key="verdict_part", gap="small"):
         _figures(comparison, by_question, proposal)
-        if run and sampled and proposal:
+        if run and sampled and proposal and not st.session_state[_VIEW]:
             markup.show(_passages(run, sampled, proposal))
 
 
@@ -103,8 +112,55 @@ def _figures(comparison: LabelVerdict, by_question: dict[str, SampledRun], propo
         st.markdown(comparison.summary)
 
 
-def _label_passage(run: Run, sampled: SampledRun, passage: Passage, proposal: Proposal, number: str) -> None:
-    """Draw the question, its passage in the article, and the grade buttons."""
+def _choice_of_view() -> bool:
+    """Draw the choice between one passage and all of the question. Returns whether all are shown."""
+    titles = {False: ":material/article: One passage", True: ":material/view_list: All of the question"}
+    return widgets.choice(
+        "Passages to label",
+        list(titles),
+        key=_VIEW,
+        default=None if _VIEW in st.session_state else False,
+        format_func=titles.__getitem__,
+        persist_state="session",
+    )
+
+
+def _label_passages(run: Run, sampled: SampledRun) -> None:
+    """Draw every passage of the question with a choice of its grade, in no ranking's order."""
+    labels = label_view.run_labels(run, run)
+    label_view.problems(labels)
+    with st.container(key="label_passages", gap="small"):
+        for number, name in enumerate(sampled.sample.factors):
+            if (passage := _passage(run, name)) is None:
+                continue
+            proposal = Proposal(question=sampled.sample.question, passage=name)
+            label = MadeLabel(proposal, run.question, passage.place, label_view.labeller())
+            with st.container(border=True, gap="xxsmall", key=f"label_passage_{number}"):
+                with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                    markup.show(b[_title(run, passage)])
+                    label_view.grade_choice(
+                        labels, run, passage, partial(_given_labels().append, label), key=f"grade_of_{number}"
+                    )
+                markup.show(p(".oq-clamp", dir="auto", title=one_line(passage.text, 2000))[passage.text])
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="label_keys"):
+        proposals = [
+            Proposal(question=sampled.sample.question, passage=name) for name in sampled.sample.factors
+        ]
+        widgets.button(
+            "Next question",
+            "skip_next",
+            _skip,
+            *proposals,
+            key="label_skip",
+            shortcut="s",
+            type="tertiary",
+            help="Leaves out the passages of this question that have no label",
+        )
+        widgets.undo_button(_MADE, _undo, key="label_undo")
+
+
+def _label_passage(run: Run, sampled: SampledRun, passage: Passage, proposal: Proposal) -> None:
+    """Draw the passage in its article, and the grade buttons."""
     labels = label_view.run_labels(run, run)
     label_view.problems(labels)
     order = list(sampled.sample.factors)
@@ -118,7 +174,6 @@ def _label_passage(run: Run, sampled: SampledRun, passage: Passage, proposal: Pr
             widgets.undo_button(_MADE, _undo, key="label_undo")
 
     label = MadeLabel(proposal, run.question, passage.place, label_view.labeller())
-    markup.show(div(".oq-to-label")[span[number], h2[run.question]])
     reader(
         run.pages[passage.place.page],
         passage.place,
@@ -148,8 +203,8 @@ def _proposal(comparison: LabelVerdict) -> Proposal | None:
     return next((proposal for proposal in comparison.open if proposal not in skipped), comparison.next)
 
 
-def _skip(proposal: Proposal) -> None:
-    st.session_state.setdefault(_SKIPPED, set()).add(proposal)
+def _skip(*proposals: Proposal) -> None:
+    st.session_state.setdefault(_SKIPPED, set()).update(proposals)
     st.session_state[_OPEN] = None
 
 
@@ -259,17 +314,17 @@ def _passage(run: Run, name: str) -> Passage | None:
     return next((passage for passage in passages if passage.id == name), None)
 
 
+def _title(run: Run, passage: Passage) -> str:
+    """Return the section of a passage, or else the title or address of its page."""
+    page = run.pages[passage.place.page]
+    return page.article.section_at(passage.place.start) or page.title or page.url
+
+
 def _passages(run: Run, sampled: SampledRun, proposal: Proposal) -> Element:
     """Return the question's passages to label, by section."""
     grades = label_view.run_labels(run, run).names
     rows = []
     for name in sampled.sample.factors:
         passage = _passage(run, name)
-        page = run.pages[passage.place.page] if passage else None
-        title = (
-            (page.article.section_at(passage.place.start) or page.title or page.url)
-            if page and passage
-            else name
-        )
-        rows.append((title, grades.get(name, "")))
+        rows.append((_title(run, passage) if passage else name, grades.get(name, "")))
     return label_figures.passages(rows, list(sampled.sample.factors).index(proposal.passage))

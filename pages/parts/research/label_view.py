@@ -181,6 +181,28 @@ def grade_buttons(
             )
 
 
+def grade_choice(
+    labels: RunLabels, run: Run, passage: Passage, then: Callable[[], object], *, key: str
+) -> None:
+    """Draw the grades of one of several passages as a choice. Choosing the current grade removes the label."""
+    titles = {NAMES[grade]: title for grade, title, _, _ in _BUTTONS}
+    current = st.session_state[key] = labels.names.get(passage.id)
+
+    def chosen() -> None:
+        name = st.session_state[key] or current
+        _label(labels, run, passage, next(grade for grade in NAMES if NAMES[grade] == name), then)
+
+    st.segmented_control(
+        "Grade",
+        list(titles),
+        format_func=titles.__getitem__,
+        key=key,
+        on_change=chosen,
+        label_visibility="collapsed",
+        disabled=is_link(run.id),
+    )
+
+
 @_reported
 def _label(
     labels: RunLabels, run: Run, passage: Passage, grade: Grade, then: Callable[[], object] | None
