@@ -13,6 +13,9 @@ from tests.pages.test_explain_and_compare import plain_words
 
 pytestmark = pytest.mark.slow
 
+BY_WORDS = Knobs.parse({"search": {"backend": "demo"}, "rank": {"strategy": "bm25"}})
+"""A ranking that embeds nothing when the passage size changes."""
+
 
 def written(app: AppTest) -> list[str]:
     """The changes in the address: one is a string, several are a list."""
@@ -21,7 +24,7 @@ def written(app: AppTest) -> list[str]:
 
 
 def test_a_link_shows_its_tuning_and_the_controls_change_it(registry: RunRegistry) -> None:
-    run = answered(registry)
+    run = answered(registry, knobs=BY_WORDS)
     app = opened(run=run.id, set=["rank.top_k:3", "chunk.size:800"])
     assert not app.exception
     assert app.slider(key="knob_rank_top_k").value == 3
@@ -53,7 +56,7 @@ def test_what_the_run_itself_has_is_not_written(registry: RunRegistry) -> None:
 def test_settings_of_a_link_that_cannot_be_used_are_named_and_the_others_apply(
     registry: RunRegistry, bad: str, message: str
 ) -> None:
-    app = opened(run=answered(registry).id, set=[bad, "chunk.size:800"])
+    app = opened(run=answered(registry, knobs=BY_WORDS).id, set=[bad, "chunk.size:800"])
     assert not app.exception
     (told,) = app.warning
     assert message in plain_words(told.value)
@@ -157,7 +160,7 @@ def changed(app: AppTest) -> str:
 
 
 def test_changed_settings_are_named_with_a_way_back(registry: RunRegistry) -> None:
-    run = answered(registry)
+    run = answered(registry, knobs=BY_WORDS)
     app = opened(run=run.id)
     assert changed(app) == ""
     app.slider(key="knob_chunk_size").set_value(800).run()
@@ -174,7 +177,7 @@ def test_changed_settings_are_named_with_a_way_back(registry: RunRegistry) -> No
 
 
 def test_a_setting_is_found_by_words_of_its_name_or_help(registry: RunRegistry) -> None:
-    app = opened(run=answered(registry).id)
+    app = opened(run=answered(registry, knobs=BY_WORDS).id)
     app.text_input(key="find_setting").set_value("near-duplicate").run()
     assert not app.exception
     shown = {slider.key for slider in (*app.slider, *app.select_slider) if slider.key.startswith("knob_")}
