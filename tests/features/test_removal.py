@@ -17,8 +17,7 @@ QUESTION = "How does chunk overlap affect retrieval?"
 def without(feature: str, folder: Path) -> None:
     """Copy the product, without the feature and those that use it."""
     removed = {feature, *(other.name for other in features() if feature in other.uses)}
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "core", folder / "core", ignore=ignored)
+    shutil.copytree(ROOT / "core", folder / "core")  # with what is compiled, which takes seconds to make
     for name in ("app.py", "server.py", "pages", "static", "docs", ".streamlit"):
         (folder / name).symlink_to(ROOT / name)
     listing = folder / "core" / "runtime" / "features.py"
@@ -29,9 +28,9 @@ def without(feature: str, folder: Path) -> None:
     listing.write_text(source, "utf-8")
 
 
-def run(folder: Path, *arguments: str) -> str:
+def run(folder: Path, data: Path, *arguments: str) -> str:
     """Run Python in the copy, and return its output."""
-    environment = {**os.environ, "OPENQUERY_DATA": str(folder / "data"), "PYTHONPATH": str(folder)}
+    environment = {**os.environ, "OPENQUERY_DATA": str(data), "PYTHONPATH": str(folder)}
     done = subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -39,28 +38,29 @@ def run(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("feature", FEATURES)
-def test_a_question_is_answered_without_the_feature(feature: str, tmp_path: Path) -> None:
-    without(feature, tmp_path)
-    answer = run(tmp_path, "-m", "core", "ask", QUESTION, "--search", "demo", "--strategy", "bm25")
+def test_a_question_is_answered_without_the_feature(
+    feature: str, tmp_path_factory: pytest.TempPathFactory, warm_folder: Path
+) -> None:
+    folder = tmp_path_factory.mktemp("product")
+    without(feature, folder)
+    answer = run(folder, warm_folder, "-m", "core", "ask", QUESTION, "--search", "demo", "--strategy", "bm25")
     assert "[1]" in answer
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("feature", ["api", "notebook", "watch"])
 def test_the_pages_start_without_the_feature(feature: str, tmp_path: Path) -> None:
     without(feature, tmp_path)
-    run(tmp_path, "-c", "import server; [mounted.start() for mounted in server.mounts]")
+    run(tmp_path, tmp_path / "data", "-c", "import server; [mounted.start() for mounted in server.mounts]")
 
 
 @pytest.mark.slow
-def test_a_question_imports_no_service_of_a_feature(tmp_path: Path) -> None:
-    (tmp_path / "core").symlink_to(ROOT / "core")
-    (tmp_path / "docs").symlink_to(ROOT / "docs")
+def test_a_question_imports_no_service_of_a_feature(warm_folder: Path) -> None:
     asked = f"main(['ask', {QUESTION!r}, '--search', 'demo', '--strategy', 'bm25'])"
     imported = "print(*(name for name in sys.modules if '.evaluate.services' in name or '.api.' in name))"
-    said = run(tmp_path, "-c", f"import sys; from core.cli.main import main; {asked}; {imported}")
+    said = run(ROOT, warm_folder, "-c", f"import sys; from core.cli.main import main; {asked}; {imported}")
     assert "[1]" in said
     assert "core.features.evaluate.services" not in said
     assert "core.features.api.application" not in said
