@@ -73,7 +73,7 @@ def model(fake_openai: FakeOpenAI) -> dict[str, str]:
 def test_help_is_quick_because_it_loads_no_heavy_library(folder: Path) -> None:
     program = (
         "import sys, core.cli.main as m; print(m.parser().format_help()); "
-        "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'trafilatura', 'openai', 'httpx', 'pandas', "
+        "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'sentencepiece', 'trafilatura', 'openai', 'httpx', 'pandas', "
         "'streamlit', 'plotly'}; print(sorted(heavy & set(sys.modules)))"
     )
     process = subprocess.run(

