@@ -1,14 +1,16 @@
 """Tools that find and read documents and runs: search, fetch, runs."""
 
 import asyncio
+from dataclasses import asdict
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from core.analysis.history import matching_runs
 from core.analysis.rankings.ranked_passages import ranked_passages
 from core.config.egress import searched_origins
 from core.config.questions import QUERY_LIMIT
+from core.features.api.routes.history import RunLine
 from core.features.api.run_following import refusal_of
 from core.features.api.sessions import Endpoint
 from core.features.api.strict_json import Strict
@@ -131,20 +133,12 @@ class RunsArguments(Strict):
     limit: Annotated[int, Field(ge=1, le=100)] = 20
 
 
-class RunLine(BaseModel):
-    """A run of the history."""
+class LinkedRun(RunLine):
+    """A run of the history with the address of its page."""
 
-    model_config = ConfigDict(from_attributes=True)
-
-    id: str
-    question: str
-    started: str
-    status: RunStatus
-    seconds: float
     pages: int
     passages: int
     sources: int
-    conversation: str
     follows: str
     link: str
 
@@ -152,7 +146,7 @@ class RunLine(BaseModel):
 class RunsResult(Result):
     """Runs of the history, newest first."""
 
-    runs: list[RunLine]
+    runs: list[LinkedRun]
     total: int
     """How many of the newest runs match."""
 
@@ -164,19 +158,7 @@ async def runs(call: Call, arguments: RunsArguments) -> RunsResult:
     matching = matching_runs(lines, arguments.words, [str(status) for status in arguments.statuses])
     return RunsResult(
         runs=[
-            RunLine(
-                id=line.id,
-                question=line.question,
-                started=line.started,
-                status=line.status,
-                seconds=line.seconds,
-                pages=line.pages,
-                passages=line.passages,
-                sources=line.sources,
-                conversation=line.conversation,
-                follows=line.follows,
-                link=call.link("", run=line.id),
-            )
+            LinkedRun.model_validate(asdict(line) | {"link": call.link("", run=line.id)})
             for line in matching[: arguments.limit]
         ],
         total=len(matching),

@@ -16,6 +16,7 @@ from core.features.api.openai.requests import (
     check_model,
     check_request,
     last_user,
+    refuse_unsupported,
 )
 from core.features.api.openai.search_sites import SearchFilters, WebSearchOptions
 from core.features.api.strict_json import Strict
@@ -101,15 +102,7 @@ def read_request(request: ResponseRequest, *, accepts_instructions: bool) -> Rea
         Refusal: when it asks for what an answer cannot be here, or its messages cannot be read. It names the field.
     """
     check_model(request.model)
-    if faults := [*_unsupported(request)]:
-        fields = ", ".join(fault.field for fault in faults)
-        raise Refusal(
-            400,
-            f"OpenQuery answers with one text and its citations; this asks for something else: {fields}.",
-            "Leave it out.",
-            errors=faults,
-            code="unsupported_parameter",
-        )
+    refuse_unsupported([*_unsupported(request)])
     items = (
         [InputItem(role="user", content=request.input)] if isinstance(request.input, str) else request.input
     )

@@ -1,6 +1,6 @@
 """Requests of OpenAI's chat completions API: what is read of them, and what is refused."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -145,7 +145,12 @@ def check_request(request: ChatRequest) -> None:
         Refusal: when the model is not OpenQuery, or a parameter or part cannot be honoured; it names the field.
     """
     check_model(request.model)
-    if faults := [*_unsupported_parameters(request), *_unsupported_parts(request)]:
+    refuse_unsupported([*_unsupported_parameters(request), *_unsupported_parts(request)])
+
+
+def refuse_unsupported(faults: Sequence[Fault]) -> None:
+    """Raise a `Refusal` with the fields of these faults, if there are any."""
+    if faults:
         fields = ", ".join(fault.field for fault in faults)
         raise Refusal(
             400,
