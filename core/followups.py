@@ -1,7 +1,7 @@
 """Follow-ups of a run that has ended: retune, re-embed, read more pages, search once more, answer again.
 
-Each takes the run and returns its new state. Errors are in the returned run, not raised. One that fails or is
-cancelled leaves the ranking and the answer that the run had, where it has made no new ones.
+Each takes the run and returns its new state. Errors are in the returned run, not raised. A failed or cancelled
+follow-up keeps the earlier ranking and answer unless it has made new ones.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -33,7 +33,7 @@ from core.stages.search import search
 from core.stages.streams import collected, stream
 
 NOT_KEPT = "The text was not kept: the page, as it was fetched, has no block of text with it."
-"""What a run says that could not keep a text in an article."""
+"""The note of a run that could not keep a text in an article."""
 
 
 @asynccontextmanager
@@ -70,10 +70,9 @@ async def reembed(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None 
 
 
 async def complete(run: Run, ports: Ports, listen: Listener | None = None) -> Run:
-    """Embed the passages of an ended run that wait for their vectors, and rank it by them. Its status, its answer and its
-    time stay.
+    """Embed the waiting passages of an ended run, and rank by their vectors.
 
-    Cancelled, it leaves the run with the vectors that are there.
+    Status, answer and time of the run stay. If this is cancelled, the run keeps the vectors so far.
     """
     recorder = Recorder(listen, run, timeless=True)
     await fill(ports, recorder)
@@ -83,12 +82,12 @@ async def complete(run: Run, ports: Ports, listen: Listener | None = None) -> Ru
 async def read_more(run: Run, keys: Iterable[str], ports: Ports, listen: Listener | None = None) -> Run:
     """Fetch hits that were skipped, and rank them with the pages that were read.
 
-    When none of them can be read, a note says so and the ranking does not change.
+    If no hit can be read, a note reports this and the ranking does not change.
 
     Args:
         run: the ended run.
-        keys: of the hits. Those whose page was read are left out.
-        ports: the world.
+        keys: the keys of the hits. Hits with a page are left out.
+        ports: search, web, extraction and models.
         listen: called with every event.
     """
     wanted_keys = set(keys)
@@ -101,11 +100,11 @@ async def read_more(run: Run, keys: Iterable[str], ports: Ports, listen: Listene
 async def search_more(run: Run, text: str, ports: Ports, listen: Listener | None = None) -> Run:
     """Search one more query, written by a person, and rank its new pages with those that were read.
 
-    No other query is searched and no page is fetched twice. When the search fails or none of the new pages
-    can be read, a note says so and the ranking does not change.
+    No other query is searched and no page is fetched twice. If the search fails or no new page can be read, a note
+    reports this and the ranking does not change.
 
     Raises:
-        BadInput: as `added_query` does.
+        BadInput: when `added_query` refuses the text.
     """
     query = added_query(run, text)
     async with _resumed(run, ports, listen) as context:
@@ -135,8 +134,8 @@ async def read_as(
 ) -> Run:
     """Read one page by another extractor, or with other blocks kept, and rank it with the other pages.
 
-    It is fetched again only when it is not cached. When that fails, a note says so and its text stays. Blocks with the
-    texts of `kept` are in its article whatever the extractor takes: those that it has already when None.
+    The page is fetched again only when it is not cached. If that fails, a note reports this and its text stays. Blocks
+    with the texts of `kept` are always in its article. By default these are its present kept texts.
     """
     hits = [hit for hit in run.hits if hit.key == key]
     knobs = replace(run.knobs.read, extractor=extractor, fresh=False)
@@ -155,15 +154,15 @@ async def read_as(
 
 
 def kept_texts(run: Run, key: str) -> tuple[str, ...]:
-    """The texts that a person has kept in the article of a page; none where the page was not read."""
+    """Return the texts that a person has kept in the article of a page. An unread page has none."""
     return run.pages[key].article.kept_texts if key in run.pages else ()
 
 
 def added_query(run: Run, text: str) -> Query:
-    """A query that a person adds to a run.
+    """Return the query that a person adds to a run.
 
     Raises:
-        BadInput: when it is empty, too long, or was searched already.
+        BadInput: when the query is empty, too long, or was searched already.
     """
     query = Query(text=checked_query(text), author=Author.PERSON)
     if any(query.text.casefold() == earlier_query.text.casefold() for earlier_query in run.queries):
@@ -179,9 +178,10 @@ async def answer_again(
     retuned: Run | None = None,
     quoted: bool = False,
 ) -> Run:
-    """Answer again, from the ranking of `retuned` when one is given. The previous answer joins `earlier_answers`.
+    """Answer again, from the ranking of `retuned` if given. The previous answer joins `earlier_answers`.
 
-    `quoted`: sentences of the sources are quoted, and no chat model is asked. A run that ended before its passages were ranked is answered from the pages that it has.
+    With `quoted`, sentences of the sources are quoted and no chat model is asked. A run that ended before its ranking is
+    answered from its pages.
     """
     knobs = (retuned or run).knobs
     async with _resumed(run, ports, listen, knobs) as context:
@@ -209,7 +209,7 @@ async def research_plan(
     """Research the sub-questions that a person has approved for a planned run, and write one report.
 
     Raises:
-        BadInput: as `approved_sub_questions` does.
+        BadInput: when `approved_sub_questions` refuses them.
     """
     approved = approved_sub_questions(run, sub_questions)
     recorder = Recorder(listen, run)
@@ -222,7 +222,7 @@ async def research_plan(
 
 
 def is_unfinished(run: Run) -> bool:
-    """Whether `go_on` has something to do: the run is steered by steps or sections, and not all of them are done."""
+    """Whether `go_on` has work to do: not all steps or sections of the run are done."""
     from_pages = run.turn is not None and run.turn.answer_from is AnswerFrom.PAGES
     match run.knobs.run.method:
         case Method.AGENT if not from_pages:
@@ -235,19 +235,19 @@ def is_unfinished(run: Run) -> bool:
 
 
 def require_unfinished(run: Run) -> None:
-    """Raise `BadInput` when there is nothing to go on with in a run."""
+    """Raise `BadInput` for a run without unfinished steps or sections."""
     if not is_unfinished(run):
         raise BadInput("There is nothing to go on with in this run.", hint="Ask the question again.")
 
 
 async def go_on(run: Run, ports: Ports, listen: Listener | None = None) -> Run:
-    """Go on with an unfinished run of the method agent or deep at its step. What it has is not asked for again.
+    """Continue an unfinished run of the method agent or deep at its step. Present results are not requested again.
 
-    The limits of an agent are those of its whole run. Sections that are not written are researched, with the budget
-    anew, and the report is written once more.
+    The limits of an agent hold for its whole run. Unwritten sections are researched with a new budget, and the report
+    is written again.
 
     Raises:
-        BadInput: as `require_unfinished` does.
+        BadInput: when `require_unfinished` refuses the run.
     """
     require_unfinished(run)
     async with _resumed(run, ports, listen) as context:
@@ -264,8 +264,8 @@ async def go_on(run: Run, ports: Ports, listen: Listener | None = None) -> Run:
 async def _read_and_rank(context: RunContext, hits: Iterable[Hit], knobs: ReadKnobs) -> None:
     """Read pages for a run that has ended, and rank them with those that were read.
 
-    A run without any page falls back to snippets, and fails when nothing can be read. In any other run a note
-    says that nothing could be read, and nothing is ranked.
+    A run without any page falls back to snippets, and fails when nothing can be read. Any other run gets a note if
+    nothing could be read, and is not ranked again.
     """
     run, ports, emit = context.run, context.ports, context.emit
     read_before = run.pages

@@ -51,19 +51,19 @@ async def research(
         knobs: the settings of the run.
         ports: search, web, extraction, models.
         listen: called with every event and the run after it.
-        queries: what to search for, up to 10 texts, in place of queries of the chat model.
-        run_id: the id of the run; a random one when None.
-        budget: the time after which the run answers with what it has.
-        turn: of a follow-up question: its place in a conversation.
-        client: what a chat client sent with the question.
-        earlier: the run before it, whose pages are in hand.
-        earlier_runs: of this installation, which the estimate of a plan goes by.
+        queries: up to 10 search queries, in place of queries of the chat model.
+        run_id: the id of the run, by default a random id.
+        budget: the time after which the run answers from its present results.
+        turn: the position of a follow-up question in its conversation.
+        client: the other data that a chat client sent with the question.
+        earlier: the run before a follow-up, whose pages can be used.
+        earlier_runs: earlier runs of this installation, the basis of the estimate of a plan.
 
     Returns:
-        The run with status done or failed; planned, where its method is deep: `core.followups.research_plan` goes on
-        with it once its plan is approved. Errors are in it, not raised. A cancelled run has status stopped:
-        what it has embedded so far is ranked, and what it has written is a partial answer. All of its events
-        have gone to `listen`.
+        The run with status done or failed. A run of the method deep has status planned, and
+        `core.followups.research_plan` continues it after its plan is approved. Errors are in the run, not raised. A
+        cancelled run has status stopped: its embedded passages are ranked, and its text is a partial answer. All
+        events have gone to `listen`.
 
     Raises:
         BadInput: when the question or a query is empty or too long, or there are too many queries.
@@ -105,9 +105,9 @@ async def retrieve(
     queries: Sequence[str] = (),
     run_id: str | None = None,
 ) -> Run:
-    """Find the sources for a question, and write no answer. The chat model writes queries only, and none where some are given.
+    """Find the sources for a question, and write no answer. The chat model writes only the queries, unless they are given.
 
-    Takes, returns and raises what `research` does.
+    `research` describes the arguments, the result and the errors.
     """
     question, queries = checked_question(question), checked_queries(queries)
     recorder = Recorder(listen)
@@ -134,7 +134,7 @@ def _run_started(
 
 
 def failure(error: BaseException) -> e.RunFailed:
-    """The event for an error. The details of an unexpected one go to the log only."""
+    """Return the event for an error. The details of an unexpected error go to the log only."""
     if isinstance(error, OpenQueryError):
         return e.RunFailed(error.part, error.message, error.hint, error.exit_code)
     log.error("a run failed", exc_info=error)
@@ -143,7 +143,7 @@ def failure(error: BaseException) -> e.RunFailed:
 
 @asynccontextmanager
 async def run_outcome(recorder: Recorder) -> AsyncIterator[None]:
-    """Emit how the run ended: done, stopped or failed. What a stopped run has embedded is ranked first."""
+    """Emit the end of the run: done, stopped or failed. The embedded passages of a stopped run are ranked first."""
     try:
         yield
     except asyncio.CancelledError:

@@ -39,7 +39,7 @@ class Access:
 
     @property
     def provided(self) -> list[str]:
-        """The names of what is the visitor's own. Not the keys, names and addresses themselves."""
+        """Return the names of the visitor's own services, without keys and addresses."""
         own = {
             "api_key": self.api_key,
             "base_url": self.base_url,

@@ -54,7 +54,7 @@ class EgressPolicy:
         )
 
     def destination(self, host: str) -> Destination:
-        """Where the host of a model is: `host` is a name or address, with its port if it has one."""
+        """Return where the host of a model is. `host` is a name or address, with or without a port."""
         if host == IN_PROCESS:
             return Destination.MACHINE
         name, _ = host_and_port(host)
@@ -63,14 +63,14 @@ class EgressPolicy:
         return Destination.OWN if {host, name} & self.own_hosts else Destination.HOSTED
 
     def private_origins(self, origins: Iterable[str]) -> frozenset[str]:
-        """Return the private ones of the origins, wherever their text goes."""
+        """Return the private origins among these, wherever their text goes."""
         return frozenset(origin for origin in origins if self._is_private(origin))
 
     def withheld(self, host: str, origins: Iterable[str]) -> frozenset[str]:
-        """Those of the origins whose text must not reach the model at this host.
+        """Return the origins whose text must not reach the model at this host.
 
         Raises:
-            BadInput: when there are any, and the policy refuses.
+            BadInput: when the result is not empty, and the policy refuses.
         """
         if not self.private or self.destination(host) is not Destination.HOSTED:
             return frozenset()
@@ -83,10 +83,10 @@ class EgressPolicy:
         return withheld
 
     def require(self, model: str, host: str, origins: Iterable[str]) -> None:
-        """Refuse work that is of no use unless the model at this host is given every one of these texts.
+        """Refuse work that needs every text of these origins at this host.
 
         Raises:
-            BadInput: when one must not reach it.
+            BadInput: when a text must not reach the host.
         """
         if withheld := self.withheld(host, origins):
             raise BadInput(f"{described(withheld)} is not sent to {model}, which is hosted.", hint=OWN_MODEL)
@@ -101,7 +101,7 @@ UNRESTRICTED = EgressPolicy()
 
 
 def searched_origins(knobs: SearchKnobs) -> frozenset[str]:
-    """Where the texts come from that a search with these knobs finds; `EVERY_COLLECTION` where none is named."""
+    """Return the origins of texts that a search with these knobs finds. Without names that is `EVERY_COLLECTION`."""
     pages = {PAGES} if knobs.origin is not Origin.LIBRARY else set[str]()
     collections = (knobs.collections or (EVERY_COLLECTION,)) if knobs.origin is not Origin.WEB else ()
     return frozenset(pages | set(collections))

@@ -22,7 +22,7 @@ class AppliedChanges:
 
 
 def changes(original: Knobs, changed: Knobs) -> tuple[str, ...]:
-    """Every knob that differs from the original's. A list is one change for each item; an empty one has no value."""
+    """Return every knob that differs from the original's. A list is one change per item, and an empty list has no value."""
     change_texts: list[str] = []
     for parameter in parameters():
         value = _value(changed, parameter)
@@ -33,7 +33,7 @@ def changes(original: Knobs, changed: Knobs) -> tuple[str, ...]:
 
 
 def apply_changes(original: Knobs, written_changes: Iterable[str], groups: Collection[str]) -> AppliedChanges:
-    """The original with changes written as by `changes`, of these groups only. A bad one does not affect the others."""
+    """Return the original with changes in the form of `changes`, of these groups only. A bad change does not affect others."""
     parameters_by_path = {parameter.path: parameter for parameter in parameters()}
     ignored: list[str] = []
     values: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def with_values(knobs: Knobs, values: Mapping[str, Any], groups: Collection[str]
     """The knobs with other values, each by the knob's name or path: `top_k` or `rank.top_k`.
 
     Raises:
-        BadInput: when there is no such knob, it is of none of these groups where any are given, or out of bounds.
+        BadInput: for an unknown knob, a knob of another group, or a value out of bounds.
     """
     by_name = {name: parameter for parameter in parameters() for name in (parameter.name, parameter.path)}
     for name in values:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _UNKNOWN = 4_000_000_000
-"""Bytes that are assumed where the system does not tell."""
+"""Bytes to assume if the system does not report them."""
 WORKER_BOUNDS = 200, 1_000
 """Megabytes of address space of a worker: at least what an ordinary page needs, at most what any document may."""
 _SESSION_FILES = 500_000_000
@@ -30,10 +30,10 @@ def memory_budget(megabytes: int, workers: int, machine: int | None = None) -> M
     """Share out memory: three quarters to at most `workers` workers, the rest to users' files.
 
     Args:
-        megabytes: what they may use together; 0: half of the machine's, since the other half is for models, caches,
+        megabytes: the memory of all together, or 0 for half of the machine's. The other half is for models, caches,
             the embedded library and other programs.
-        workers: the number that is wanted; fewer are started where each would have too little.
-        machine: bytes of memory of the machine; None: `machine_memory()`.
+        workers: the most workers. Fewer are started if each would have too little.
+        machine: bytes of memory of the machine, by default `machine_memory()`.
     """
     total = megabytes * 1_000_000 or (machine_memory() if machine is None else machine) // 2
     least, most = WORKER_BOUNDS
@@ -47,9 +47,9 @@ def memory_budget(megabytes: int, workers: int, machine: int | None = None) -> M
 
 
 def machine_memory(root: Path = Path("/")) -> int:
-    """Bytes of memory that this process may use: the machine's, or less where control groups limit it.
+    """Return the bytes of memory that this process may use. Control groups may limit it.
 
-    `root` is where `proc` and `sys` are.
+    `root` is the folder of `proc` and `sys`.
     """
     try:
         installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

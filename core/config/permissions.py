@@ -96,16 +96,16 @@ class Caller:
 
     @classmethod
     def of(cls, role: Role, name: str, *, shared: bool) -> Caller:
-        """A caller of the pages or the API; their role counts where the server is shared."""
+        """Return a caller of the pages or the API. The role counts only on a shared server."""
         return cls(role if shared else Role.OPERATOR, name)
 
     @property
     def owner_to_list(self) -> str | None:
-        """Whose runs the caller may list; None: everybody's."""
+        """Return the user whose runs the caller may list, or None for everybody's."""
         return None if right(self.role, Action.LIST_RUNS) is Right.ALL else self.name
 
     def may(self, action: Action, owner: str | None = None) -> bool:
-        """Whether the caller may do it: with what belongs to `owner`, or, where that is None, at all."""
+        """Whether the caller may do this to things of `owner`, or with None at all."""
         match right(self.role, action):
             case Right.ALL:
                 return True

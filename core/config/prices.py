@@ -59,7 +59,7 @@ class Price:
     as_of: date
 
     def of(self, tokens: Usage) -> Cost:
-        """What these tokens cost."""
+        """Return the cost of these tokens."""
         dollars = self.prompt * tokens.prompt_tokens
         dollars += self.completion * (tokens.total_tokens - tokens.prompt_tokens)  # reasoning is written, too
         return Cost(dollars / 1e6, estimated=dollars > 0)
@@ -81,7 +81,7 @@ class Prices:
 
     @property
     def as_of(self) -> date | None:
-        """The date of the oldest price; None of an empty table."""
+        """Return the date of the oldest price, or None for an empty table."""
         return min((row.as_of for row in self.rows), default=None)
 
     @property
@@ -90,7 +90,7 @@ class Prices:
         return f"Prices of {self.as_of.day} {self.as_of:%B %Y}" if self.as_of else "No prices"
 
     def price(self, identity: str) -> Price | None:
-        """The price of a model by its identity, `model@host`; None when it is unknown.
+        """Return the price of a model by its identity, `model@host`, or None.
 
         The first row counts that matches its name, else its name without provider, else that without the date of a
         version: `openai/gpt-4o-2024-08-06`, `gpt-4o-2024-08-06`, `gpt-4o`.
@@ -106,7 +106,7 @@ class Prices:
         )
 
     def cost(self, usage: ModelUsage) -> Cost | None:
-        """What calls of a model cost: as the provider states, else by the table; None when that is unknown."""
+        """Return the cost of a model's calls, or None if unknown. A stated cost comes before the table's."""
         if usage.local:
             return Cost(0)
         if usage.tokens.cost is not None:
@@ -150,7 +150,7 @@ def _price(line: int, cells: Mapping[int, str], places: Mapping[str, int]) -> Pr
 
 
 def checked_price(model: str, prompt: object, completion: object, as_of: object) -> Price:
-    """A row of a price table from what somebody typed.
+    """Return a row of a price table from typed values.
 
     Raises:
         BadInput: when a value is missing or out of bounds.

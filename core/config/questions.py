@@ -25,10 +25,10 @@ MOST_SUB_QUESTIONS, SUB_QUESTION_LIMIT = 12, 300
 
 
 def checked_question(question: str) -> str:
-    """The question without surrounding white space.
+    """Return the question without surrounding white space.
 
     Raises:
-        BadInput: when it is empty or longer than `QUESTION_LIMIT` characters.
+        BadInput: when the question is empty or longer than `QUESTION_LIMIT` characters.
     """
     question = question.strip()
     if not sanitize(question):  # characters that nobody sees ask nothing
@@ -42,10 +42,10 @@ def checked_question(question: str) -> str:
 
 
 def checked_queries(texts: Sequence[str]) -> tuple[str, ...]:
-    """Search queries that a caller gives in place of a model's, each once.
+    """Return the distinct search queries of a caller.
 
     Raises:
-        BadInput: when there are more than `MOST_QUERIES`, or one of them is empty or too long.
+        BadInput: for more than `MOST_QUERIES`, or an empty or too long query.
     """
     if len(texts) > MOST_QUERIES:
         raise BadInput(
@@ -58,7 +58,7 @@ def checked_queries(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def checked_query(text: str) -> str:
-    """A search query that a person wrote, on one line.
+    """Return a person's search query on one line.
 
     Raises:
         BadInput: when it is empty or longer than `QUERY_LIMIT` characters.
@@ -75,10 +75,10 @@ def checked_query(text: str) -> str:
 
 
 def checked_sub_questions(texts: Sequence[str]) -> tuple[str, ...]:
-    """The sub-questions that a person approves, each once and on one line; empty ones are left out.
+    """Return the distinct sub-questions that a person approves, each on one line. Empty lines are left out.
 
     Raises:
-        BadInput: when there is none, there are more than `MOST_SUB_QUESTIONS`, or one of them is too long.
+        BadInput: for no sub-question, more than `MOST_SUB_QUESTIONS`, or a too long sub-question.
     """
     unique: dict[str, str] = {}
     for text in texts:

@@ -21,7 +21,7 @@ SLOWEST_BODY = 50_000
 
 
 def size_refusal(scope: Scope, limit: int) -> Refusal | None:
-    """The refusal of a body whose declared size is too large, or None. Without one, bytes are counted on arrival."""
+    """Return the refusal of a body whose declared size is too large, or None. Undeclared bytes are counted on arrival."""
     size = _declared_size(scope)
     if size is not None and size > limit:
         return Refusal(413, f"The body has {size:,} bytes; the limit is {limit:,}.")
@@ -34,7 +34,7 @@ def _declared_size(scope: Scope) -> int | None:
 
 
 def limited_body(scope: Scope, receive: Receive, limit: int, seconds: float) -> Receive:
-    """The same body. Raises HTTPException: 413 when it exceeds the limit, 408 when it is not here in time.
+    """Yield the same body. Raises HTTPException: 413 for a too large body, 408 for a late body.
 
     `seconds` is the time for a body of no bytes.
     """

@@ -122,7 +122,7 @@ def reply(refusal: Refusal, path: str) -> JSONResponse:
 
 
 def openai_error(refusal: Refusal) -> dict[str, Any]:
-    """What OpenAI's own API says in place of a problem."""
+    """Return the problem in the form of OpenAI's own API."""
     return {
         "message": " ".join(
             (refusal.message, *(f"{f.field}: {f.message}" for f in refusal.errors), refusal.hint)
@@ -134,7 +134,7 @@ def openai_error(refusal: Refusal) -> dict[str, Any]:
 
 
 def faults(errors: Sequence[Mapping[str, Any]], body: Any = None) -> list[Fault]:
-    """Return pydantic's errors by field, without values: one may be a key.
+    """Return pydantic's errors by field, without values, which may be keys.
 
     With the `body` that was sent, fields have the names in it. A field that may have several types has one fault, for
     the type that comes closest.
@@ -206,7 +206,7 @@ def _of_framework(request: Request, error: HTTPException) -> Refusal:
 
 
 def _allowed(request: Request) -> str:
-    """Every method of a path. The framework itself names those of the first route that has the path."""
+    """Return every method of a path. The framework itself names only the first route's."""
     routes = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
     return ", ".join(sorted({method for route in routes for method in getattr(route, "methods", None) or ()}))
 

@@ -65,7 +65,7 @@ class SingleWorker:
             os.kill(supervisor, signal.SIGALRM)  # one that it does not handle
 
     def _is_only_one(self) -> bool:
-        """Lock a file that the workers of this server share. True also where there are no such locks."""
+        """Lock a file that the workers of this server share. Returns True on systems without such locks."""
         if not LOCKS:
             return True
         try:

@@ -45,12 +45,12 @@ class OwnServers:
 async def checked_servers(
     engine: Engine, access: Access, service: UnidentifiedServer | None = None
 ) -> OwnServers:
-    """The servers, once each has done what it is there for. `service` is used for all that it can do.
+    """Return the servers after a test request to each. `service` is used for all that it can do.
 
     Raises:
         BadInput: when an address may not be called.
-        ChatFailed, SearchFailed, LibraryFailed: when a server does not do what it is there for.
-        Refusal: when `service` is no kind of server that is known here.
+        ChatFailed, SearchFailed, LibraryFailed: when a server fails its test request.
+        Refusal: when `service` is an unknown kind of server.
     """
     if service is not None:
         access = await _with_service(engine, access, service)
@@ -70,7 +70,7 @@ async def checked_servers(
 
 
 async def _with_service(engine: Engine, access: Access, service: UnidentifiedServer) -> Access:
-    """The access with the service in every place that is free and that it answers in."""
+    """Fill each unset service of the access that this server can provide."""
     places = [place for place in _places(service) if place.is_free(access)]
     alone = Access(chat_model=access.chat_model)
     faults = await asyncio.gather(
@@ -118,7 +118,7 @@ def _places(service: UnidentifiedServer) -> tuple[_Place, ...]:
 
 
 async def _fault(call: Awaitable[object]) -> OpenQueryError | None:
-    """Why a server does not do what it was asked for; None when it does."""
+    """Return why a server failed its test request, or None."""
     try:
         await call
     except (BadInput, ChatFailed, SearchFailed, LibraryFailed) as error:
@@ -155,7 +155,7 @@ async def _check_qdrant(engine: Engine, access: Access) -> tuple[str, ...]:
 
 
 async def _check_model_server(engine: Engine, access: Access) -> CheckedModel | None:
-    """The model that will write, once it is known to answer.
+    """Return the model that will write, after a test request.
 
     Raises:
         BadInput: when the address may not be called.

@@ -36,7 +36,7 @@ from core.text.sanitize import one_line
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The exchanges before a question, oldest first, and the latest run that gave one; empty: this server gave none."""
+    """The exchanges before a question, oldest first, and the latest run of this server among them, or ""."""
 
     session: Session
     exchanges: tuple[Exchange, ...]
@@ -46,7 +46,7 @@ class Conversation:
 
     @classmethod
     def of_session(cls, session: Session) -> Conversation:
-        """What the session remembers."""
+        """Return the conversation that the session remembers."""
         history = session.history
         return cls(
             session, tuple(earlier.exchange for earlier in history), history[-1].run if history else ""
@@ -54,7 +54,7 @@ class Conversation:
 
     @classmethod
     def of_messages(cls, exchanges: Sequence[Exchange], session: Session, owner: str) -> Conversation:
-        """What a client of this owner says that was said. Exchanges with the same ones before them are known again."""
+        """Return the conversation that a client of this owner sent. Exchanges after the same history are recognised."""
         digests = list(_digests(owner, exchanges))
         known = [session.replies.get(digest) for digest in digests]
         return cls(
@@ -69,17 +69,17 @@ class Conversation:
 
     @property
     def origins(self) -> frozenset[str]:
-        """Where the texts come from that any message of the session may quote."""
+        """Return the origins of texts that a message of the session may quote."""
         exchanges = (*self.session.replies.values(), *self.session.history)
         return frozenset[str]().union(*(earlier.exchange.origins for earlier in exchanges))
 
     def is_continued_by(self, question: str) -> bool:
-        """Whether a question follows the exchanges. One that stood alone in this session, and is asked again, does not."""
+        """Whether a question follows the exchanges. A repeated first question of this session does not."""
         is_repeated = not self.digest and any(exchange.question == question for exchange in self.exchanges)
         return bool(self.exchanges) and not is_repeated
 
     def add(self, question: str, run: Run, sent: str) -> None:
-        """Remember that a run answered a question, for those that follow it; `sent` is the answer as the client got it."""
+        """Remember that a run answered a question, for later questions. `sent` is the answer in the client's form."""
         exchange = RunExchange(Exchange(question=run.question, answer=run.text, origins=run.origins), run.id)
         self.session.add_exchange(exchange)
         if self.digest:
@@ -97,7 +97,7 @@ def asked_in(message: str) -> str:
 
 
 def _digests(owner: str, exchanges: Sequence[Exchange]) -> Iterator[str]:
-    """A digest of each exchange with those before it."""
+    """Return a digest of each exchange with its history."""
     digest = text_digest(f"of {owner}")
     for exchange in exchanges:
         yield (digest := _next_digest(digest, exchange.question, exchange.answer))
@@ -157,15 +157,15 @@ class RunFollower:
     ) -> AsyncGenerator[RunStep]:
         """Start a run, and yield its steps. The first has no event; the last has the finished run.
 
-        Closing this before the end stops the run. `queries`, `answers` and `budget` are as in `RunRegistry.start`.
-        A question that follows others is rewritten first: `said` are those that the client sent with it; None: the
-        session remembers them; `sent` gives the answer of a run as the client gets it, and `client` is what else
-        it sent. A task of a client is no question of the conversation. It is answered from what `answer_from` says; None: as its coverage suggests.
+        Closing this before the end stops the run. `RunRegistry.start` describes `queries`, `answers` and `budget`. A
+        follow-up is rewritten first. `said` are the exchanges that the client sent with it, or None for those of the
+        session. `sent` gives the answer of a run in the client's form, and `client` is the other data of the request. A
+        task of a client is no question of the conversation. Without `answer_from` the coverage decides.
 
         Raises:
             BadInput: when the question cannot be asked.
             LimitReached: when a quota of the caller is used up.
-            Refusal: when it asks for an answer from pages in hand, and the session has none.
+            Refusal: when the answer must come from known pages, and the session has none.
         """
         conversation = (
             Conversation.of_session(self.session)
@@ -281,7 +281,7 @@ class RunFollower:
                 loop.run_in_executor(None, runs.stop, run_id)
 
     async def condensed(self, client: ClientRequest, knobs: Knobs) -> tuple[str, ClientRequest]:
-        """The question of a client's message that asks none, and the request with what it took.
+        """Return the question of a client's message that asks none, and the request with its token usage.
 
         Raises:
             LimitReached: when a quota of the caller is used up.
@@ -292,7 +292,7 @@ class RunFollower:
     async def _draft(
         self, conversation: Conversation, question: str, knobs: Knobs, budget: TimeBudget
     ) -> FollowUpDraft:
-        """The question as a follow-up of its conversation."""
+        """Return the question as a follow-up of its conversation."""
         drafting = await asyncio.to_thread(
             self.service.runs.conversations.draft_after,
             conversation.exchanges,
@@ -313,7 +313,7 @@ class RunFollower:
         """The finished run of the steps.
 
         Raises:
-            BadInput, LimitReached: as `steps`.
+            BadInput, LimitReached: when `steps` raises them.
             Refusal: when the run failed before any text of an answer, or was stopped.
         """
         run = await self.ended(steps)
@@ -325,7 +325,7 @@ class RunFollower:
         """The run at the last of its steps, done or failed.
 
         Raises:
-            Refusal: when it was stopped, also because the client went away.
+            Refusal: when the run was stopped, also because the client went away.
         """
         work = asyncio.ensure_future(_last_run(steps))
         disconnected = asyncio.ensure_future(self._disconnected())
@@ -342,13 +342,13 @@ class RunFollower:
         return run
 
     def alternatives(self, run: Run) -> tuple[Backend, ...]:
-        """Backends to offer to the caller of a run whose search failed; none where something else failed."""
+        """Return search backends to offer after a failed search, else none."""
         if run.error is None or run.error.part != "search":
             return ()
         return self.service.runs.engine.searches.alternative_backends(run, self.session.access)
 
     async def unsaved(self, run: Run) -> str:
-        """Why the run is not stored; empty where it is."""
+        """Return why the run is not stored, or ""."""
         return await self.service.unsaved(run.id)
 
 
@@ -366,7 +366,7 @@ QUOTE_HINT = "POST /runs/{id}/quote answers with sentences of its sources."
 
 
 def refusal_of(run: Run, backends: Sequence[Backend] = ()) -> Refusal | None:
-    """The refusal for an ended run without any answer, or None when it has at least a part of one.
+    """Return the refusal for an ended run without any answer, or None for a partial answer.
 
     `backends` are offered to the caller, to be searched instead.
     """
@@ -384,7 +384,7 @@ def _stopped(run: Run) -> Refusal:
 
 
 async def streamed(steps: AsyncGenerator[RunStep], body: AsyncGenerator[bytes]) -> EventSourceResponse:
-    """A response that streams `body`, which follows the steps. Raises what forbids the run before it begins."""
+    """Stream `body`, which follows the steps. Raises the errors that forbid the run before it begins."""
     await anext(steps)
     return EventSourceResponse(body, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 

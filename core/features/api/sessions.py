@@ -65,7 +65,7 @@ METHOD_DEFAULTS: Mapping[Endpoint, Mapping[str, Mapping[str, Any]]] = {
 
 
 def method_knobs(knobs: Knobs, method: Endpoint | None) -> Knobs:
-    """The knobs with what the method's contract sets, where they have their default value."""
+    """Return the knobs with the values of the method's contract in place of defaults."""
     chosen, usual = plain(knobs), plain(DEFAULTS)
     contract = METHOD_DEFAULTS.get(method, {}) if method else {}
     return with_knobs(
@@ -123,7 +123,7 @@ class Session:
     """Recent answers of chat models to questions of this session, which no other session sees."""
 
     def recent_answers(self, seconds: float) -> MutableMapping[str, Answer] | None:
-        """The answers of the last so many seconds, to be used again and added to; None when `seconds` is 0."""
+        """Return the reusable answers of the last `seconds`, or None for 0."""
         if self.answers is None and seconds:
             self.answers = TTLCache(ANSWERS, seconds)
         return self.answers
@@ -137,7 +137,7 @@ class Session:
     def knobs_for(self, method: Endpoint) -> Knobs:
         """The knobs that a method uses in this session.
 
-        Of the knobs that were set for all methods, one that has its default value leaves each method its own default.
+        A knob set to its default value for all methods keeps each method's own default.
         """
         return self.methods.get(method) or method_knobs(self.knobs, method)
 
@@ -168,14 +168,14 @@ class Sessions(TTLCache[str, Session]):
         return token
 
     def use(self, token: str) -> Session | None:
-        """The session, whose idle time begins again; None when there is none, or it was idle too long."""
+        """Return the session, and restart its idle time. An unknown or expired session is None."""
         self.expire()
         if (session := self.get(token)) is not None:
             self[token] = session
         return session
 
     def close(self, token: str) -> None:
-        """End the session; nothing happens when there is none."""
+        """End the session if it exists."""
         if session := self.pop(token, None):
             session.end()
 
