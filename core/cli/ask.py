@@ -20,14 +20,15 @@ from core.analysis.answers.source_cards import (
 from core.analysis.progress import phase_progress
 from core.analysis.run_activity import SilentModel, can_quote
 from core.analysis.run_usage import RunUsage, run_usage
-from core.cli.plan_approval import approved, require_terminal
 from core.cli.printing import print_json_line, print_note, print_text
 from core.cli.progress_lines import PhaseLines, counts, detail, phase_times
 from core.cli.silent_model import SilenceWatch
 from core.config.knobs import Backend, Knobs, within_typed_sites
-from core.config.prices import Prices
+from core.config.prices import Cost, Prices
+from core.config.questions import checked_sub_questions
 from core.config.run_knobs import Method
 from core.config.settings import Settings
+from core.errors import BadInput
 from core.followups import research_plan
 from core.model import (
     CAVEAT,
@@ -44,7 +45,7 @@ from core.model.passage_urls import passage_at_url
 from core.pipeline import research, retrieve
 from core.run import events as e
 from core.run.codec import run_to_json
-from core.run.reports.plan_events import SectionLeftOut
+from core.run.reports.plan_events import PlanProposed, SectionLeftOut
 from core.run.reports.sections import heading
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
@@ -352,3 +353,41 @@ def _where(source: Source) -> str:
     """Return the address to open, or the collection and file of a passage."""
     collection_and_id = passage_at_url(source.url)
     return f"{source.site} in the collection {collection_and_id[0]}" if collection_and_id else source.url
+
+
+def require_terminal() -> None:
+    """Raise `BadInput` without a terminal for approval."""
+    if not sys.stdin.isatty():
+        raise BadInput(
+            "A plan has to be approved, and there is no terminal to ask on.",
+            hint="Approve it in advance with --yes.",
+        )
+
+
+def approved(plan: PlanProposed, *, ask: bool) -> tuple[str, ...]:
+    """Print a plan, and return the approved sub-questions.
+
+    Without `ask` all are approved. Without approval the result is empty.
+    """
+    estimate, count = plan.estimate, len(plan.sub_questions)
+    for number, text in enumerate(plan.sub_questions, 1):
+        print_note(f"{number:3}. {text}")
+    cost = f", {Cost(count * estimate.dollars, estimated=True)}" if estimate.dollars else ""
+    print_note(
+        f"By an estimate {pluralize(count * estimate.tokens, 'token')}{cost}, {count * estimate.seconds:.0f} s."
+    )
+    while ask:
+        print_note("Research these sub-questions? [y]es, [n]o, [e]dit:")
+        match sys.stdin.readline().strip().casefold()[:1]:
+            case "y":
+                break
+            case "e":
+                print_note("Type the sub-questions, one a line, and then an empty line:")
+                try:
+                    return checked_sub_questions([*iter(lambda: sys.stdin.readline().strip(), "")])
+                except BadInput as error:
+                    print_note(str(error))
+            case _:
+                print_note("The plan was not approved, so nothing was searched.")
+                return ()
+    return plan.sub_questions

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -11,6 +14,8 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
+    DotEnvSettingsSource,
+    EnvSettingsSource,
     InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
@@ -19,10 +24,9 @@ from pydantic_settings import (
 
 from core.config.data_folder import DEFAULT, ENV_FILE, TOML_FILE, VARIABLE, absolute
 from core.config.knobs import MOST_COLLECTIONS, Backend, Origin
-from core.config.operator_keys import variables, withdraw, withdrawn
-from core.config.setting_names import refuse_unknown_names
 from core.errors import BadInput
 from core.model.library import checked_name
+from core.sandbox.process import erase_variable
 from core.text.http_headers import host_and_port
 
 ROOT = Path(__file__).parents[2]
@@ -296,3 +300,83 @@ class Settings(BaseSettings):
                 f"{fault['loc'][0]}: {fault['msg']}" for fault in error.errors(include_url=False)
             )
             raise BadInput(f"Settings cannot be used: {wrong}.", hint="See docs/settings.md.") from error
+
+
+_withdrawn: dict[str, str] = {}
+
+
+def withdraw(names: Iterable[str]) -> None:
+    """Take these variables out of this process's environment. `withdrawn` has them from then on."""
+    for name in names:
+        for variable in variables(name):
+            _withdrawn[name] = os.environ[variable]
+            erase_variable(variable)
+
+
+def variables(name: str) -> list[str]:
+    """The variables of the environment that a setting of this name is read from, without regard to case."""
+    return [variable for variable in os.environ if variable.upper() == name.upper()]
+
+
+def withdrawn() -> dict[str, str]:
+    """The variables that were withdrawn, with their values."""
+    return dict(_withdrawn)
+
+
+PREFIX = "OPENQUERY_"
+FORMER_NAMES = {"OPENQUERY_OLLAMA_URL": "OLLAMA_HOST"}
+"""Variables of earlier versions, with the name that replaced each."""
+RETIRED_NAMES = frozenset({"OPENQUERY_SIGNING_KEY", "OPENQUERY_TRUSTED_KEYS"})
+"""Variables of earlier versions that have no effect. Whoever still sets one can start."""
+
+_OF_OTHERS = re.compile(
+    # Kubernetes describes every Service of the namespace to a container, here those called openquery or openquery-….
+    r"OPENQUERY_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
+    # compose.yaml reads it, from the environment or from the same `.env`.
+    r"|OPENQUERY_CONTAINER_MEMORY"
+)
+
+
+def refuse_unknown_names(settings: type[BaseSettings]) -> None:
+    """Check that every `OPENQUERY_*` variable is a setting.
+
+    The environment, `.env` and `.streamlit/secrets.toml` are read, in any case of letters. No value is repeated.
+
+    Raises:
+        BadInput: naming every other variable, where it was found, and the nearest setting.
+    """
+    known = {
+        str(name)
+        for field in settings.model_fields.values()
+        if isinstance(names := field.validation_alias, AliasChoices)
+        for name in names.choices
+    }
+    places = {
+        "the environment": EnvSettingsSource(settings).env_vars,
+        ".env": DotEnvSettingsSource(settings).env_vars,
+        ".streamlit/secrets.toml": TomlConfigSettingsSource(settings).toml_data,
+    }
+    unknown = dict(_unknown(places, known))
+    if unknown:
+        wrong = ", ".join(f"{name} (in {place})" for name, place in unknown.items())
+        hints = " ".join(filter(None, (_hint(name, known) for name in unknown)))
+        raise BadInput(
+            f"No such setting: {wrong}.", hint=f"{hints} docs/settings.md lists all settings.".lstrip()
+        )
+
+
+def _unknown(places: Mapping[str, Mapping[str, object]], known: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Names that are no settings, in upper case, each with the place where it was found."""
+    names = {name.upper() for name in known} | RETIRED_NAMES
+    for place, variables in places.items():
+        for variable in map(str.upper, variables):
+            if variable.startswith(PREFIX) and variable not in names and not _OF_OTHERS.fullmatch(variable):
+                yield variable, place
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    """What was probably meant by a name, or ""."""
+    if name in FORMER_NAMES:
+        return f"{name} is called {FORMER_NAMES[name]} now."
+    near = get_close_matches(name, sorted(known), 1)
+    return f"Did you mean {near[0]} instead of {name}?" if near else ""

@@ -12,8 +12,7 @@ from core.adapters.cache.embedding_cache import CachedEmbed
 from core.config.access import Access
 from core.config.knobs import Knobs
 from core.config.settings import Settings
-from core.features.library.services.collections import QDRANT_CLIENTS
-from core.features.library.services.connections import LibraryConnections
+from core.features.library.services.connections import QDRANT_CLIENTS, LibraryConnections
 from core.runtime.choices.model_servers import ModelServer
 from core.runtime.choices.models import CHAT_CLIENTS, EMBEDDERS, SharedChat
 from core.runtime.engine import Engine

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from core.features.api.arguments import COMMANDS
-from core.runtime.features import Feature, Mounted
+from core.cli.shared_arguments import add_address
+from core.runtime.features import Command, Feature, Mounted
 
 if TYPE_CHECKING:
     from core.config.settings import Settings
     from core.runtime.registry import RunRegistry
+
+
+COMMANDS: Mapping[str, Command] = {
+    "serve": Command(
+        "features.api.command.serve_api",
+        "serve the HTTP API alone, without the pages",
+        lambda serve: add_address(serve, "8000"),
+    ),
+}
 
 
 def _mounted(settings: Callable[[], Settings], runs: Callable[[], RunRegistry]) -> Mounted:

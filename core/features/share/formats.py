@@ -1,15 +1,21 @@
 """The export formats of a run by file ending. Command line, pages and HTTP API use this table."""
 
-from collections.abc import Callable, Iterable, Mapping
+import html
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import orjson
+from markdown_it import MarkdownIt
 
 from core.config.prices import SHIPPED, Prices
 from core.errors import BadInput
-from core.features.share.answer_export import answer_document
-from core.features.share.answer_page import answer_page
+from core.features.share.answer_export import answer_document, heading_anchor
 from core.features.share.bibliography import bibtex, csl_json, ris
 from core.features.share.html_export import html_export
-from core.features.share.notebook_file import notebook_file
 from core.features.share.references import Reference, references
 from core.features.share.tables import hits_parquet, pages_parquet, passages_csv, passages_parquet
 from core.features.share.without_texts import without_texts
@@ -17,7 +23,103 @@ from core.run.codec import run_to_json
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from core.storage.bundle import to_bundle
-from core.text.sanitize import encodable
+from core.text.sanitize import encodable, one_line
+
+_NOT_WORD = re.compile(r"[^\w ]")
+
+
+def notebook_file(run: Run) -> bytes:
+    """Return the notebook, without outputs.
+
+    It has version 4.5 of the format, and no cells for missing parts of the run.
+    """
+    cells: list[dict[str, Any]] = [
+        {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": source}
+        | ({"outputs": [], "execution_count": None} if kind == "code" else {})
+        for number, (kind, source) in enumerate(_cells(run), 1)
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    document = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2)
+
+
+def _cells(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield kind and source of each cell."""
+    yield (
+        "markdown",
+        f"# {_literal(run.question)}\n\nA run of OpenQuery. The first cell opens it from its bundle, a `.zip` in the "
+        "folder of this notebook, or from the history of this machine. Nothing is searched or fetched. It needs "
+        "OpenQuery (`docs/notebook.md` says how to install it).",
+    )
+    yield "code", f"from openquery import open_run\n\nrun = open_run({run.id!r})\nrun"
+    yield "markdown", "## Phases\n\nWhat was done, how much came of it, and how long it took."
+    yield "code", "run.phases"
+    if run.hits:
+        yield "markdown", "## Search and pages\n\nThe hits with their outcome, then the pages that were read."
+        yield "code", "run.hits"
+        yield "code", 'run.pages.drop(columns="text")'
+        yield "markdown", "## Losses\n\nFrom search results to citations: what was lost after each step."
+        yield "code", "run.attrition"
+    if run.ranking is not None and len(run.ranking.order):
+        yield "markdown", "## Ranking\n\nThe best passages, scores by rank, and a map of the passages."
+        yield from (("code", f"run.{name}") for name in ("ranking", "scores", "map"))
+    if run.sources:
+        yield (
+            "markdown",
+            "## Sources\n\nThe first source in its page, then each sentence of the answer against all.",
+        )
+        yield "code", "run.sources[0]"
+        yield "code", "run.attribution"
+    if run.ranking is not None and len(run.ranking.order):
+        yield (
+            "markdown",
+            "## Tune\n\nThe same passages under other settings. The run stays as it is. `run.controls()` has sliders.",
+        )
+        yield "code", 'tuned = run.retune(top_k=3, strategy="bm25")\ntuned.ranking'
+        yield "code", "run.compare(tuned)"
+        yield (
+            "code",
+            'contexts = {\n    strategy: run.retune(strategy=strategy).passages.dropna(subset="source")["text"]\n'
+            '    for strategy in ("cosine", "bm25", "fused")\n}\n'
+            "{strategy: len(set(texts) & set(contexts[run.knobs.rank.strategy])) for strategy, texts in "
+            "contexts.items()}",
+        )
+        yield "markdown", "Why is a passage not in the context? Here the last one of the ranking."
+        yield "code", 'run.why_not(run.passages["text"].iloc[-1])'
+
+
+def _literal(text: str) -> str:
+    """Escape a text to one line without Markdown, HTML or mathematics."""
+    return _NOT_WORD.sub(lambda mark: f"&#{ord(mark[0])};", one_line(encodable(text), 1000)).replace(
+        "_", "&#95;"
+    )
+
+
+_STYLE = (
+    "body{max-width:44rem;margin:2rem auto;padding:0 1rem;font:1rem/1.6 system-ui,sans-serif;color:#1c1c1c}"
+    "blockquote{margin:0;padding-left:1rem;border-left:3px solid #ccc;color:#444}pre{overflow:auto}"
+    "@media print{body{margin:0;max-width:none}a{color:inherit}h3{break-after:avoid}}"
+)
+
+
+def answer_page(run: Run, prices: Prices) -> bytes:
+    """Return `answer_document` as HTML with linked citations."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
+    tokens = parser.parse(answer_document(run, prices))
+    counts: Counter[str] = Counter()
+    for opening, heading in pairwise(tokens):
+        if opening.type == "heading_open":
+            anchor = heading_anchor(heading.content)
+            opening.attrSet("id", f"{anchor}-{counts[anchor]}" if counts[anchor] else anchor)
+            counts[anchor] += 1
+    body = parser.renderer.render(tokens, parser.options, {})
+    title = html.escape(one_line(run.question, 1000))
+    return (
+        '<!doctype html>\n<html><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body>\n{body}</body></html>\n"
+    ).encode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.features.share.formats import export
-from core.features.share.notebook_file import notebook_file
+from core.features.share.formats import export, notebook_file
 from tests.features.notebook.notebooks import ROOT, TOUR, executed, outputs, parsed
 from tests.storage.test_bundle import RECORDED
 

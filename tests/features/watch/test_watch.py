@@ -14,9 +14,8 @@ import pytest
 from core.config.knobs import Knobs, PlanKnobs, RankKnobs, ReadKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.errors import BadInput
-from core.features.watch.command import Report, Watch, asker, follow
+from core.features.watch.command import Report, Watch, asker, follow, read_questions
 from core.features.watch.watch_state import WatchedQuestion, read_states
-from core.features.watch.watched_questions import read_questions
 from core.runtime.engine import Engine
 from core.storage.run_schema import RUNS
 from core.storage.run_store import RunStore

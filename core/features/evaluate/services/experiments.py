@@ -3,7 +3,7 @@
 import asyncio
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,12 +16,13 @@ from urllib.parse import unquote, urlsplit
 from core.config.knobs import Knobs, ReadKnobs
 from core.errors import BadInput
 from core.features.evaluate.data_sets.available import AvailableDataSets
+from core.features.evaluate.data_sets.data_set import Question
 from core.features.evaluate.experiment import run_experiment
 from core.features.evaluate.experiment_state import Experiment, ExperimentStatus, SweepProgress
 from core.features.evaluate.failing_ports import require_reranker
+from core.features.evaluate.question_runs import QuestionRuns
 from core.features.evaluate.results import Results
 from core.features.evaluate.results_folder import FILE, ResultsFolder, read_results
-from core.features.evaluate.services.experiment_questions import ExperimentQuestions
 from core.features.evaluate.services.sweep_workers import (
     data_embedder,
     sweep_embedder,
@@ -33,6 +34,7 @@ from core.features.evaluate.services.task_store import PLAN, TaskStore, Work
 from core.features.evaluate.sweep import name_of, settings
 from core.features.evaluate.sweep_cost import DataSetSummary, SweepCost, sweep_cost
 from core.model import Unreadable
+from core.run.recorded_run import RecordedRun
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.storage.atomic_write import atomic_write
@@ -264,3 +266,51 @@ def _results(path: Path, size: int) -> Results:
 @lru_cache(maxsize=256)
 def _lines(path: Path, size: int) -> int:
     return path.read_bytes().count(b"\n")
+
+
+class ExperimentQuestions:
+    """Ranks questions again under settings of their experiment. Any thread may call.
+
+    The data set of the latest experiment is kept, with its passages and vectors.
+    """
+
+    def __init__(
+        self,
+        loop: BackgroundLoop,
+        engine: Engine,
+        get: Callable[[str], Experiment | None],
+        data: AvailableDataSets,
+    ) -> None:
+        self._loop, self._engine = loop, engine
+        self._get, self._data = get, data
+        self._latest: tuple[str, QuestionRuns] | None = None
+
+    def runs(
+        self, experiment: str, question: str, settings: Sequence[str]
+    ) -> tuple[Question, tuple[RecordedRun, ...]]:
+        """Return a question of an experiment, and its run under each setting.
+
+        `experiment` and `question` are ids, and `settings` are names.
+
+        Raises:
+            BadInput: when the data set is gone, lacks the question, cannot be used, or is too large.
+            EmbedFailed: when a text has no vector.
+        """
+        return self._loop.call(self._ranked(experiment, question, settings))
+
+    async def _ranked(
+        self, experiment: str, question: str, settings: Sequence[str]
+    ) -> tuple[Question, tuple[RecordedRun, ...]]:
+        latest = self._latest
+        if latest is None or latest[0] != experiment:
+            latest = self._latest = experiment, await self._opened(experiment)
+        runs = await latest[1].runs(question, settings)
+        return latest[1].questions[question], runs
+
+    async def _opened(self, experiment: str) -> QuestionRuns:
+        plan = self._get(experiment)
+        if plan is None:
+            raise BadInput("There is no such experiment any more.", hint="Choose another one.")
+        data = await asyncio.to_thread(self._data.loader(plan.data, plan.user))
+        embed = await data_embedder(self._engine, data)
+        return QuestionRuns(data, embed, self._engine.models.reranker())

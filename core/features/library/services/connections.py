@@ -11,24 +11,27 @@ from typing import TYPE_CHECKING
 
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.models.embed_on_workers import embed_on
+from core.adapters.models.model_http import plain_key
 from core.adapters.workers.jobs import Workers
-from core.config.access import NO_ACCESS, Access
+from core.config.access import NO_ACCESS, Access, AccessPolicy
 from core.config.clusters import CLUSTER
 from core.config.knobs import Knobs, Origin
 from core.config.run_knobs import Method
+from core.config.settings import Settings
 from core.errors import BadInput, LibraryFailed
 from core.features.library.passage_documents import CollectionExtract, CollectionFetcher
 from core.features.library.qdrant.edge_collections import EdgeCollections
 from core.features.library.qdrant.server_collections import ServerCollections
 from core.features.library.search_ports import LibrarySearch, SearchableCollections, WebAndLibrary
-from core.features.library.services.collections import CollectionChoice
-from core.features.library.session_files import SessionFilesPool
+from core.features.library.session_files import SessionFiles, SessionFilesPool
 from core.ports import Embed, Ports, Search
+from core.runtime.choices.client_pool import ClientPool
 from core.runtime.logs import redact
 
 if TYPE_CHECKING:
     from core.features.library.library import Library
     from core.runtime.engine import Engine
+
 
 _CONNECTIONS = ("searchable", "database", "library")
 """The parts that hold connections or processes, users after the parts they use. They are closed in reverse."""
@@ -148,3 +151,56 @@ class LibraryConnections:
             for name in _CONNECTIONS:
                 if name in vars(self):
                     closing.push_async_callback(getattr(self, name).aclose)
+
+
+QDRANT_CLIENTS = 64
+"""The most pooled clients of visitors' own Qdrant servers."""
+
+
+class VisitorCollections(SearchableCollections):
+    """Searchable collections of a pooled client, on a visitor's own Qdrant server."""
+
+    def __init__(self, client: ServerCollections) -> None:
+        super().__init__(client)
+        self.client = client
+
+
+class CollectionChoice:
+    """The collections of the operator's database, visitors' servers and session files."""
+
+    def __init__(
+        self, settings: Settings, admission: AccessPolicy, database: EdgeCollections | ServerCollections
+    ) -> None:
+        self._settings, self._admission = settings, admission
+        self.operators = SearchableCollections(database)
+        self._visitors = ClientPool[VisitorCollections](QDRANT_CLIENTS)
+
+    def for_visitor(self, access: Access) -> SearchableCollections:
+        """Return the collections that a visitor's questions search.
+
+        They are the session's files, and the collections of the visitor's own Qdrant server or the operator's database.
+
+        Raises:
+            BadInput: when the visitor's address may not be called, or address or key cannot be one.
+        """
+        searchable = self.on_own_server(access) if access.qdrant_url else self.operators
+        return (
+            files.combined_with(searchable) if isinstance(files := access.files, SessionFiles) else searchable
+        )
+
+    def on_own_server(self, access: Access) -> VisitorCollections:
+        """Return the collections of the visitor's own Qdrant server.
+
+        Its client is pooled. Raises the errors of `for_visitor`.
+        """
+        self._admission.check_service(access.qdrant_url, self._settings.qdrant_url, "Qdrant", "QDRANT_URL")
+
+        def connect() -> tuple[VisitorCollections, ServerCollections]:
+            client = ServerCollections(access.qdrant_url, access.qdrant_api_key)
+            return VisitorCollections(client), client
+
+        return self._visitors.get((access.qdrant_url, plain_key(access.qdrant_api_key)), connect)
+
+    async def aclose(self) -> None:
+        """Close the clients of visitors' own servers."""
+        await self._visitors.aclose()
