@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from core.errors import LibraryFailed
-from core.features.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskState
+from core.features.library.ingests import Ingest, IngestAction, IngestState, TaskState
 from core.features.library.search_ports import shown_text, title_of
 from core.model import Collection, LibraryDocument, Neighbour
 
@@ -115,13 +115,8 @@ def ingest_view(ingest: Ingest) -> IngestView:
         seconds=round(ingest.seconds, 3),
         documents=dict(ingest.counts),
         passages=ingest.passages,
-        tasks=list(map(_task_view, ingest.tasks)),
+        tasks=[TaskView.model_validate(task, from_attributes=True) for task in ingest.tasks],
     )
-
-
-def _task_view(task: IngestTask) -> TaskView:
-    names = TaskView.model_fields.keys()
-    return TaskView(**{name: getattr(task, name) for name in names})
 
 
 class FoundPassage(BaseModel):
