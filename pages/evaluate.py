@@ -10,10 +10,11 @@ import streamlit as st
 
 from core.config.permissions import Action, Caller
 from core.errors import BadInput, OpenQueryError
-from core.features.evaluate.experiment_state import Experiment, ExperimentStatus
+from core.features.evaluate.experiment_state import Experiment
 from core.features.evaluate.results import Results
 from core.features.evaluate.results_folder import joined
 from core.features.evaluate.services.experiments import NAME_LIMIT, NOTE_LIMIT, Experiments
+from core.runtime.event_loop import TaskStatus
 from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
@@ -67,7 +68,7 @@ def actions(experiments: Experiments, experiment: Experiment) -> None:
     if experiment.live:
         widgets.button("Stop", "stop", experiments.stop, experiment.id, key="evaluate_stop")
         return
-    if experiment.status is not ExperimentStatus.DONE:
+    if experiment.status is not TaskStatus.DONE:
         widgets.button("Continue", "play_arrow", experiments.resume, experiment.id, key="evaluate_continue")
     widgets.delete_button(
         experiments,

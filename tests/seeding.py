@@ -10,11 +10,11 @@ from typing import Any
 
 from bench import demo_library
 from core.config.knobs import Knobs
-from core.features.evaluate.experiment_state import ExperimentStatus
 from core.features.evaluate.services.experiments import Experiments
 from core.run import events as e
 from core.run.events import Event, Record, RunStarted
 from core.run.state import Run, RunStatus
+from core.runtime.event_loop import TaskStatus
 from core.runtime.registry import RunRegistry
 from core.storage.run_store import RunStore
 from tests.features.api.conftest import settings
@@ -62,7 +62,7 @@ def embed_demo_library(folder: Path) -> None:
         while (experiment := runs.service(Experiments).get(name)) and experiment.live:
             assert patience.lasts(experiment), "the passages of the handbook were not embedded"
             time.sleep(0.02)
-        assert experiment and experiment.status is ExperimentStatus.DONE
+        assert experiment and experiment.status is TaskStatus.DONE
     finally:
         runs.close()
 

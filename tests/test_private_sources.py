@@ -12,7 +12,6 @@ from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
-from core.features.evaluate.experiment_state import ExperimentStatus
 from core.features.evaluate.labels.passage_labels import LABELS_NAME
 from core.features.evaluate.labels.question_drafts import TEMPLATE
 from core.features.evaluate.services.experiments import Experiments
@@ -23,6 +22,7 @@ from core.followups import reembed, retune
 from core.model import AnswerKind, Severity
 from core.model.labels import Grade, Label
 from core.run.state import Run, RunStatus
+from core.runtime.event_loop import TaskStatus
 from core.runtime.health import egress_report
 from core.runtime.registry import RunRegistry
 from core.text.digest import text_digest
@@ -256,7 +256,7 @@ def test_labelled_passages_of_a_private_collection_are_measured_by_the_local_emb
             here.runs.service(Experiments).results(name),
         )
         assert experiment is not None
-        assert experiment.status is ExperimentStatus.DONE, experiment.error
+        assert experiment.status is TaskStatus.DONE, experiment.error
         assert results is not None
         assert results.embedder.startswith("minilm")
         assert not here.was_sent(SECRET)

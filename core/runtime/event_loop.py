@@ -7,9 +7,10 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
+from enum import StrEnum
 from typing import Any, TypeVar
 
-from core.errors import TookTooLong
+from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, OpenQueryError, TookTooLong, disk_failure
 from core.text.sanitize import pluralize
 
 T = TypeVar("T")
@@ -19,7 +20,7 @@ if sys.platform == "win32":  # uvloop does not support Windows
 else:
     from uvloop import new_event_loop as new_loop
 
-__all__ = ["BackgroundLoop", "BackgroundTask", "new_loop", "run_async"]
+__all__ = ["BackgroundLoop", "Task", "TaskStatus", "new_loop", "run_async"]
 
 POLL_SECONDS = 0.1
 """Seconds between two calls of `meanwhile`, while a caller waits for a result."""
@@ -31,27 +32,86 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
         return runner.run(work)
 
 
-class BackgroundTask:
-    """A task on a `BackgroundLoop`, which any thread may cancel."""
+class TaskStatus(StrEnum):
+    """The state of work in the background."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    STOPPED = "stopped"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class Task:
+    """Work on a `BackgroundLoop`: its state, its failure, and how to stop it. Any thread may call.
+
+    Work that waits for its turn calls `begin` when that has come.
+    """
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        work: Coroutine[Any, Any, None],
-        ended: Callable[[asyncio.Task[None]], None],
+        work: Callable[["Task"], Coroutine[Any, Any, None]],
+        ended: Callable[["Task"], None],
     ) -> None:
+        """`ended` is called on the loop after the work has ended."""
+        self.status = TaskStatus.QUEUED
+        self.failure: BaseException | None = None
+        """The exception of failed work."""
+        self._began = 0.0
+        self._done_before: int | None = None
         self._loop = loop
         self._task: asyncio.Task[None] | None = None
+        self._ended = threading.Event()
+
+        def end(task: asyncio.Task[None]) -> None:
+            self.failure = None if task.cancelled() else task.exception()
+            ended_well = TaskStatus.STOPPED if task.cancelled() else TaskStatus.DONE
+            self.status = TaskStatus.FAILED if self.failure else ended_well
+            ended(self)
+            self._ended.set()
 
         def start() -> None:
-            self._task = loop.create_task(work)
-            self._task.add_done_callback(ended)
+            self._task = loop.create_task(work(self))
+            self._task.add_done_callback(end)
 
         loop.call_soon_threadsafe(start)
 
-    def cancel(self) -> None:
-        """Cancel the task without waiting for its end. `ended` is called after the task has stopped."""
+    @property
+    def error(self) -> str:
+        """The reason of a failure, for a person, or ""."""
+        if self.failure is None:
+            return ""
+        failure = disk_failure(self.failure) if isinstance(self.failure, OSError) else self.failure
+        is_known = isinstance(failure, OpenQueryError)
+        return str(failure) if is_known else f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}"
+
+    def begin(self, done: int | None = None) -> None:
+        """Mark the work as running. With `done`, its steps begin now, after so many earlier ones."""
+        self.status, self._began, self._done_before = TaskStatus.RUNNING, time.monotonic(), done
+
+    def seconds_left(self, done: int, steps: int) -> float | None:
+        """Estimate the remaining seconds after `done` of `steps`. None if no step has ended since the start."""
+        since = 0 if self._done_before is None else done - self._done_before
+        if self.status is not TaskStatus.RUNNING or since < 1:
+            return None
+        return (time.monotonic() - self._began) / since * (steps - done)
+
+    @property
+    def live(self) -> bool:
+        """Whether the work is queued or running."""
+        return self.status in (TaskStatus.QUEUED, TaskStatus.RUNNING)
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait for the end of the work, at most `seconds`, and raise its failure."""
+        self._ended.wait(seconds)
+        if self.failure:
+            raise self.failure
+
+    def cancel(self, wait: float = 0.0) -> None:
+        """Cancel the work, and wait at most `wait` seconds for its end."""
         self._loop.call_soon_threadsafe(lambda: self._task and self._task.cancel())
+        self._ended.wait(wait)
 
 
 class BackgroundLoop:
@@ -63,10 +123,12 @@ class BackgroundLoop:
         self._thread.start()
 
     def start(
-        self, work: Coroutine[Any, Any, None], ended: Callable[[asyncio.Task[None]], None]
-    ) -> BackgroundTask:
-        """Start `work` without waiting for its end. `ended` is called on the loop with the finished task."""
-        return BackgroundTask(self._loop, work, ended)
+        self,
+        work: Callable[[Task], Coroutine[Any, Any, None]],
+        ended: Callable[[Task], None] = lambda _task: None,
+    ) -> Task:
+        """Start `work` with its task, without waiting for its end. `ended` is called on the loop afterwards."""
+        return Task(self._loop, work, ended)
 
     def call_soon(self, function: Callable[[], object]) -> None:
         """Call a function on the loop, without waiting."""

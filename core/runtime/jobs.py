@@ -17,7 +17,7 @@ from core.run import events as e
 from core.run.events import Record
 from core.run.recorder import Listener, Recorder
 from core.run.state import Run, RunStatus
-from core.runtime.event_loop import BackgroundLoop, BackgroundTask
+from core.runtime.event_loop import BackgroundLoop, Task, TaskStatus
 
 NO_QUEUE = nullcontext()
 """The queue for work that starts at once."""
@@ -30,7 +30,11 @@ RunObserver = Callable[[Record | None, Run], None]
 
 
 class Job:
-    """Work on one run. `run` is replaced, never changed, so any thread may read it without a lock."""
+    """Work on one run. `run` is replaced, never changed, so any thread may read it without a lock.
+
+    A job has at most one task at a time, and outlives it: the run has its result before the task ends, so a job is
+    claimed, and can be `pending`, apart from its task.
+    """
 
     def __init__(self, run: Run, access: Access = NO_ACCESS, *, base: Run | None = None) -> None:
         self.run = run
@@ -54,7 +58,7 @@ class Job:
         self._given = run
         self._told = time.monotonic()
         """When `run` last changed."""
-        self._task: BackgroundTask | None = None
+        self._task: Task | None = None
         self._claimed = False
         self._changed = threading.Condition()
         """Notified about changes of `run` and of the claim."""
@@ -127,26 +131,26 @@ class Job:
     ) -> None:
         """Start `work` on a claimed job, after entering `queue`."""
 
-        async def queued() -> None:
+        async def queued(_task: Task) -> None:
             async with queue:
                 await work()
 
-        self._task = loop.start(queued(), self._ended)
+        self._task = loop.start(queued, self._ended)
 
     def cancel(self) -> None:
         """Cancel the running work without waiting for its end. The run keeps its results."""
         if self._task and self.live:
             self._task.cancel()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        error = None if task.cancelled() else task.exception()
+    def _ended(self, task: Task) -> None:
+        error = task.failure
         if self.run.live:
             self._end_early(e.RunStopped() if error is None else pipeline.failure(error))
         elif error:
             self.run = replace(self.run, status=RunStatus.FAILED, error=pipeline.failure(error))
         before, after = self._given.index, self.run.index
         none_embedded = before is not None and after is not None and len(before.waiting) == len(after.waiting)
-        self.made_no_progress = self.fills and not task.cancelled() and none_embedded
+        self.made_no_progress = self.fills and task.status is not TaskStatus.STOPPED and none_embedded
         self.release()
         for observe in self.observers:
             observe(None, self.run)

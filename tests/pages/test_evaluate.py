@@ -10,11 +10,12 @@ from streamlit.testing.v1 import AppTest
 
 from core.config.knobs import Strategy
 from core.errors import BadInput
-from core.features.evaluate.experiment_state import Experiment, ExperimentStatus
+from core.features.evaluate.experiment_state import Experiment
 from core.features.evaluate.labels.passage_labels import LABELS_NAME, label
 from core.features.evaluate.services.experiments import Experiments
 from core.model import Grade
 from core.run.state import Run, RunStatus
+from core.runtime.event_loop import TaskStatus
 from core.runtime.registry import RunRegistry
 from tests.pages.conftest import PATIENCE, answered, opened
 from tests.pages.test_explain_and_compare import plain_words
@@ -54,7 +55,7 @@ def test_an_experiment_is_run_from_the_form_and_its_best_setting_used(registry: 
     app.button(key="evaluate_start").click().run()
     assert not app.exception
     (experiment,) = registry.service(Experiments).all()
-    assert ended(registry, experiment.id).status is ExperimentStatus.DONE
+    assert ended(registry, experiment.id).status is TaskStatus.DONE
     assert (app.query_params["view"], app.query_params["experiment"]) == ("results", experiment.id)
     app.run()
     assert not app.exception
@@ -225,7 +226,7 @@ def test_an_experiment_that_was_stopped_goes_on_with_what_is_left(registry: RunR
     lines.write_text(first + second + '{"setting": "cut by the end of a pro')
     experiments.resume(name)
     one = ended(registry, name)
-    assert (one.status, one.done, one.settings) == (ExperimentStatus.DONE, 2, 2)
+    assert (one.status, one.done, one.settings) == (TaskStatus.DONE, 2, 2)
     assert lines.read_text().startswith(first + second), "what was done is not done again"
     found = experiments.results(name)
     assert found is not None
@@ -243,7 +244,7 @@ def test_a_deleted_experiment_can_be_restored_until_another_one_is_deleted(regis
     experiments.restore(first)
     one = experiments.get(first)
     assert one is not None
-    assert (one.done, one.status) == (2, ExperimentStatus.DONE)
+    assert (one.done, one.status) == (2, TaskStatus.DONE)
     experiments.delete(first)
     experiments.delete(second)
     assert not experiments.is_restorable(first)
@@ -262,8 +263,8 @@ def test_a_stopped_experiment_stays_stopped_and_another_one_gets_its_turn(regist
     experiments.stop(first)
     stopped = experiments.get(first)
     assert stopped is not None
-    assert stopped.status is ExperimentStatus.STOPPED
-    assert ended(registry, second).status is ExperimentStatus.DONE
+    assert stopped.status is TaskStatus.STOPPED
+    assert ended(registry, second).status is TaskStatus.DONE
 
 
 def test_data_that_cannot_be_used_is_a_message_on_the_page(registry: RunRegistry) -> None:
@@ -272,7 +273,7 @@ def test_data_that_cannot_be_used_is_a_message_on_the_page(registry: RunRegistry
     (folder / "bad.json").write_text(json.dumps({"data": []}))
     name = registry.service(Experiments).start("bad.json", BY_WORDS)
     one = ended(registry, name)
-    assert one.status is ExperimentStatus.FAILED
+    assert one.status is TaskStatus.FAILED
     app = opened("evaluate", experiment=name)
     assert not app.exception
     assert "bad.json" in app.error[0].value or "no questions" in app.error[0].value
@@ -306,7 +307,7 @@ def test_a_person_of_a_shared_server_has_one_experiment_at_a_time(registry: RunR
         experiments.start(name, BY_WORDS, "anna")
     second = experiments.start(name, BY_WORDS, "berta")
     assert {ended(registry, one).user for one in (first, second)} == {"anna", "berta"}
-    assert ended(registry, experiments.start(name, BY_WORDS, "anna")).status is ExperimentStatus.DONE
+    assert ended(registry, experiments.start(name, BY_WORDS, "anna")).status is TaskStatus.DONE
 
 
 def test_labelled_passages_are_a_data_set_over_the_pages_of_their_runs(registry: RunRegistry) -> None:
@@ -349,6 +350,6 @@ def test_an_experiment_on_a_full_disk_says_so(registry: RunRegistry) -> None:
         experiment = ended(registry, registry.service(Experiments).start(name, BY_WORDS))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert experiment.status is ExperimentStatus.FAILED
+    assert experiment.status is TaskStatus.FAILED
     assert "File too large" in experiment.error
     assert "Check the space" in experiment.error

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from core.features.evaluate.experiment_state import ExperimentStatus
 from core.features.evaluate.services.experiments import Experiments
+from core.runtime.event_loop import TaskStatus
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 from tests.pages.conftest import opened, words
@@ -57,6 +57,6 @@ def test_an_experiment_of_a_killed_server_is_shown_and_continued(registry: RunRe
     app.button(key="evaluate_continue").click().run()
     assert not app.exception
     experiment = ended(runtime.runs(), name)
-    assert (experiment.status, experiment.done) == (ExperimentStatus.DONE, 2)
+    assert (experiment.status, experiment.done) == (TaskStatus.DONE, 2)
     app = opened("evaluate", experiment=name)
     assert "no verdict" not in words(app)

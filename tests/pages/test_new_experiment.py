@@ -7,10 +7,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.errors import BadInput
-from core.features.evaluate.experiment_state import ExperimentStatus
 from core.features.evaluate.labels.passage_labels import label
 from core.features.evaluate.services.experiments import Experiments
 from core.model import Grade
+from core.runtime.event_loop import TaskStatus
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 from tests.loopback import LoopbackWeb, Reply
@@ -129,7 +129,7 @@ def test_an_experiment_runs_on_a_dask_cluster_that_the_operator_names(
         assert not app.exception
         (experiment,) = registry.service(Experiments).all()
         done = ended(registry, experiment.id)
-        assert (done.status, done.error) == (ExperimentStatus.DONE, "")
+        assert (done.status, done.error) == (TaskStatus.DONE, "")
         there = registry.service(Experiments).results(experiment.id)
     here = registry.service(Experiments).results(
         ended(registry, registry.service(Experiments).start("handbook", experiment.swept, processes=1)).id
@@ -145,7 +145,7 @@ def test_a_scheduler_that_is_not_there_is_said_and_the_experiment_can_be_continu
 ) -> None:
     name = registry.service(Experiments).start("handbook", {}, scheduler="nonsense://x")
     failed = ended(registry, name)
-    assert failed.status is ExperimentStatus.FAILED
+    assert failed.status is TaskStatus.FAILED
     assert "is no address of a scheduler" in failed.error
     app = opened("evaluate", experiment=name)
     assert not app.exception

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
-from core.features.evaluate.experiment_state import Experiment, ExperimentStatus
+from core.features.evaluate.experiment_state import Experiment
 from core.features.evaluate.metrics.metric_help import with_unit
 from core.features.evaluate.results import POWER, Confirmation, Results, SettingTest
 from core.features.evaluate.setting_table import SettingRow, setting_table
 from core.features.evaluate.statistics.significance import SIGNIFICANT, least_questions, p_text
 from core.features.evaluate.sweep import is_plural, words
+from core.runtime.event_loop import TaskStatus
 from core.text.display import metric_text
 from core.text.sanitize import pluralize
 
@@ -48,7 +49,7 @@ def part_conclusion(experiment: Experiment, baseline: str) -> Conclusion | None:
 
     A p-value that is read after each setting is not a p-value, and a missing setting may be the best one.
     """
-    if experiment.status is ExperimentStatus.DONE:
+    if experiment.status is TaskStatus.DONE:
         return None
     measured, planned = f"{experiment.done:,}", f"{experiment.settings:,}"
     if experiment.live:

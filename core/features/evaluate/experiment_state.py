@@ -8,6 +8,7 @@ from typing import Any
 
 from core.features.evaluate.sweep import DEFAULTS, column
 from core.model import Retry
+from core.runtime.event_loop import TaskStatus
 
 
 class SweepPhase(StrEnum):
@@ -100,30 +101,20 @@ class SweepProgress:
         self.waiting = f"{retry.server}: {retry.reason}, asked again after {retry.seconds:.0f} s"
 
 
-class ExperimentStatus(StrEnum):
-    """The state of an experiment."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    STOPPED = "stopped"
-    DONE = "done"
-    FAILED = "failed"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredTask:
     """Background work with its own folder, and its state."""
 
     id: str
     started: str
-    status: ExperimentStatus
+    status: TaskStatus
     error: str = ""
     """The reason of a failure, for a person."""
 
     @property
     def live(self) -> bool:
         """Whether the work is queued or running."""
-        return self.status in (ExperimentStatus.QUEUED, ExperimentStatus.RUNNING)
+        return self.status in (TaskStatus.QUEUED, TaskStatus.RUNNING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from core.errors import BadInput, OpenQueryError
 from core.features.api.strict_json import Strict
 from core.features.evaluate.data_sets.available import HANDBOOK_NAME
 from core.features.evaluate.experiment import Result as MeasuredResult
-from core.features.evaluate.experiment_state import Experiment, ExperimentStatus
+from core.features.evaluate.experiment_state import Experiment
 from core.features.evaluate.labels.passage_labels import LABELS_NAME
 from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS, DOCUMENT_METRICS
 from core.features.evaluate.results import Results
@@ -20,6 +20,7 @@ from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.statistics.significance import Interval
 from core.features.mcp.calls import Call
 from core.features.mcp.tool import Result, Tool
+from core.runtime.event_loop import TaskStatus
 from core.text.sanitize import pluralize
 
 POLL_SECONDS = 0.1
@@ -100,7 +101,7 @@ async def evaluate(call: Call, arguments: EvaluateArguments) -> EvaluateResult:
             await asyncio.shield(asyncio.to_thread(experiments.stop, name))
         raise
     results = await asyncio.to_thread(experiments.results, name)
-    if results is None or experiment.status is not ExperimentStatus.DONE:
+    if results is None or experiment.status is not TaskStatus.DONE:
         raise BadInput(experiment.error or "The experiment was stopped.", hint="Call the tool again.")
     return await asyncio.to_thread(_measured, call, name, results, arguments.metric)
 

@@ -10,12 +10,13 @@ from htpy import Element, b, div, p, span, td, tr
 
 from core.errors import BadInput
 from core.features.evaluate.conclusion import conclude
-from core.features.evaluate.experiment_state import Experiment, ExperimentStatus
+from core.features.evaluate.experiment_state import Experiment
 from core.features.evaluate.metrics.metric_help import with_unit
 from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.features.evaluate.results import Results
 from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.sweep import DEFAULTS, words
+from core.runtime.event_loop import TaskStatus
 from core.text.display import duration, embedder_name, metric_text
 from core.text.sanitize import pluralize
 from pages.parts import browser, markup, runtime
@@ -58,7 +59,7 @@ def experiments_table(
 def _row(
     experiments: Experiments, experiment: Experiment, opened: Sequence[str], *, concluded: bool
 ) -> Element:
-    results, is_done = None, experiment.status is ExperimentStatus.DONE
+    results, is_done = None, experiment.status is TaskStatus.DONE
     try:
         results = experiments.results(experiment.id) if concluded and is_done else None
         best, metric, difference, held_out = _found(results)
@@ -120,14 +121,14 @@ def progress(
 
     # A stopped experiment may be continued in another tab.
     every = 0.5 if experiment.live else 2.0
-    is_done = experiment.status is ExperimentStatus.DONE
+    is_done = experiment.status is TaskStatus.DONE
 
     @st.fragment(run_every=None if is_done else runtime.refresh_every(every), key="evaluate_progress")
     def draw() -> None:
         current = experiments.get(experiment.id)
         if current is None or current.status != experiment.status:
             st.rerun()
-        if current.status is not ExperimentStatus.DONE:
+        if current.status is not TaskStatus.DONE:
             markup.show(_bar(current))
         if current.error:
             problem(BadInput(current.error))

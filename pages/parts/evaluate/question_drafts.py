@@ -26,13 +26,13 @@ def section() -> None:
     if running:
         count = len(drafts.by_passage)
         page_frame.waiting(
-            lambda: drafts.work is None or drafts.work.done() or len(drafts.by_passage) > count,
+            lambda: drafts.task is None or not drafts.task.live or len(drafts.by_passage) > count,
             "edit_note",
             f"Drafting … {pluralize(count, 'question')} so far",
             key="drafts_waiting",
         )
-    elif drafts.work and (error := drafts.work.exception()):
-        drafts.work = None
+    elif drafts.task and (error := drafts.task.failure):
+        drafts.task = None
         with shown:
             raise error
     source: str = st.session_state["drafts_source"]
@@ -72,7 +72,7 @@ def _head() -> tuple[Drafts, bool]:
             "Questions", 1, 200, 20, key="drafts_count", width=120, persist_state="session"
         )
         drafts = drafting.of(source)
-        running = drafts.work is not None and not drafts.work.done()
+        running = drafts.task is not None and drafts.task.live
         widgets.button(
             f"Draft {count}",
             "edit_note",

@@ -13,8 +13,8 @@ from core.config.settings import Settings
 from core.errors import BadInput
 from core.features.evaluate.answers.answers_folder import AnswerEvaluation
 from core.features.evaluate.answers.judged_answers import claims_to_label, read_labels
-from core.features.evaluate.experiment_state import ExperimentStatus
 from core.features.evaluate.services.answer_evaluations import AnswerEvaluations
+from core.runtime.event_loop import TaskStatus
 from core.runtime.registry import RunRegistry
 from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, failure, streamed
@@ -81,7 +81,7 @@ def test_a_model_that_fails_on_every_tenth_call_loses_nothing(
     name = registry.service(AnswerEvaluations).start("tides.csv")
     evaluation = ended(registry, name)
     assert (evaluation.status, evaluation.done, len(evaluation.failed)) == (
-        ExperimentStatus.DONE,
+        TaskStatus.DONE,
         QUESTIONS,
         2,
     )
@@ -106,18 +106,18 @@ def test_one_that_is_stopped_goes_on_in_another_process(
         assert time.monotonic() < end
         time.sleep(0.02)
     registry.service(AnswerEvaluations).stop(name)
-    assert ended(registry, name).status is ExperimentStatus.STOPPED
+    assert ended(registry, name).status is TaskStatus.STOPPED
     for gate in gates:
         gate.open()
     registry = begin()
     evaluation = registry.service(AnswerEvaluations).get(name)
-    assert evaluation and (evaluation.status, evaluation.done) == (ExperimentStatus.STOPPED, 6)
+    assert evaluation and (evaluation.status, evaluation.done) == (TaskStatus.STOPPED, 6)
     model.chats.clear()
     asked = len(model.chat_requests)
     registry.service(AnswerEvaluations).resume(name)
-    assert ended(registry, name).status is ExperimentStatus.DONE
+    assert ended(registry, name).status is TaskStatus.DONE
     assert len(model.chat_requests) - asked == QUESTIONS - 6
-    assert begin().service(AnswerEvaluations).all()[0].status is ExperimentStatus.DONE
+    assert begin().service(AnswerEvaluations).all()[0].status is TaskStatus.DONE
 
 
 def test_a_judge_has_its_agreement_and_its_own_variance(
@@ -193,7 +193,7 @@ def test_a_real_model_answers_and_judges_itself(tmp_path: Path, small_model: Sma
             )
         finally:
             registry.close()
-    assert (evaluation.status, evaluation.failed) == (ExperimentStatus.DONE, ())
+    assert (evaluation.status, evaluation.failed) == (TaskStatus.DONE, ())
     assert evaluation.answers and evaluation.answers.answers[0].answer
     assert evaluation.answers.answers[0].tokens > 0
     assert evaluation.judged == evaluation.to_judge

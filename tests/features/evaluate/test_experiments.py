@@ -19,7 +19,7 @@ from core.errors import BadInput, EmbedFailed, RerankFailed
 from core.features.evaluate.data_sets.corpus import document_pages, document_passages
 from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.features.evaluate.experiment import Result, run_experiment
-from core.features.evaluate.experiment_state import ExperimentStatus, SweepPhase, SweepProgress
+from core.features.evaluate.experiment_state import SweepPhase, SweepProgress
 from core.features.evaluate.metrics.retrieval_metrics import measure_ranking
 from core.features.evaluate.record_file import is_being_written
 from core.features.evaluate.results import Change
@@ -29,6 +29,7 @@ from core.features.evaluate.statistics.significance import Verdict
 from core.features.evaluate.sweep import name_of, settings
 from core.model import Index, RerankScores
 from core.ports import RERANK_DEPTH, Embed, Rerank
+from core.runtime.event_loop import TaskStatus
 from core.runtime.registry import RunRegistry
 from core.stages.rank import rank
 from tests.services.openai_server import FakeOpenAI, failure
@@ -176,7 +177,7 @@ def test_experiment_that_another_process_measures_is_refused_and_unchanged(tmp_p
     assert ResultsFolder(tmp_path, data_set(), "letters").results.results == ()
 
 
-def status_of(runs: RunRegistry, name: str) -> ExperimentStatus:
+def status_of(runs: RunRegistry, name: str) -> TaskStatus:
     experiment = runs.service(Experiments).get(name)
     assert experiment
     return experiment.status
@@ -187,14 +188,14 @@ def test_experiment_of_another_process_is_running_and_cannot_be_stopped_here(run
     folder.mkdir(parents=True)
     plan = {"data": "materials", "swept": {}, "settings": 3, "started": "2026-01-02T03:04:05+00:00"}
     (folder / "plan.json").write_text(json.dumps(plan))
-    assert status_of(runs, "theirs") is ExperimentStatus.STOPPED
+    assert status_of(runs, "theirs") is TaskStatus.STOPPED
     theirs = ResultsFolder(folder, data_set(), "letters")
-    assert status_of(runs, "theirs") is ExperimentStatus.RUNNING
+    assert status_of(runs, "theirs") is TaskStatus.RUNNING
     runs.service(Experiments).resume("theirs")
     with pytest.raises(BadInput, match="another OpenQuery"):
         runs.service(Experiments).delete("theirs")
     theirs.close()
-    assert status_of(runs, "theirs") is ExperimentStatus.STOPPED
+    assert status_of(runs, "theirs") is TaskStatus.STOPPED
 
 
 def test_an_experiment_that_was_killed_in_its_first_line_begins_anew(tmp_path: Path) -> None:

@@ -35,11 +35,11 @@ def test_drafts_of_stored_runs_are_approved_and_become_a_data_set(
 ) -> None:
     drafting = runs.service(QuestionDrafting)
     with pytest.raises(BadInput, match="no further passage"):
-        drafting.start("", [], 3).result(60)
+        drafting.start("", [], 3).wait(60)
     fake_openai.chats.append(streamed("Overlap helps [1]."))
     run = finished(runs, runs.start("How does chunk overlap affect retrieval?", DEMO))
     fake_openai.chats += [streamed("Why would neighbours share text?"), streamed("- - -")]
-    drafting.start("", [run.id], 2).result(60)
+    drafting.start("", [run.id], 2).wait(60)
     drafts = drafting.of("")
     assert len(drafts.by_passage) == 2
     assert {draft.author == TEMPLATE for draft in drafts.by_passage.values()} == {True, False}
@@ -50,13 +50,13 @@ def test_drafts_of_stored_runs_are_approved_and_become_a_data_set(
 
     fake_openai.chats += [failure(401)] * 3
     with pytest.raises(ChatFailed):
-        drafting.start("", [run.id], 3).result(60)
+        drafting.start("", [run.id], 3).wait(60)
     assert drafts.by_passage[written.passage.id] == written, "what is there stays when the model fails"
 
     assert len(drafts.all) == 2
     fake_openai.chats += [failure(401), streamed("Why?"), streamed("When?")]
     with pytest.raises(ChatFailed):
-        drafting.start("", [run.id], 3).result(60)
+        drafting.start("", [run.id], 3).wait(60)
     assert len(drafts.all) == 4, "one call that fails does not end the others"
 
     drafting.edit("", written.passage.id, "What is overlap for?")
@@ -69,6 +69,6 @@ def test_drafts_of_stored_runs_are_approved_and_become_a_data_set(
 
     runs.delete(run.id)
     with pytest.raises(BadInput, match="no further passage"):
-        drafting.start("", [run.id], 1).result(60)
+        drafting.start("", [run.id], 1).wait(60)
     assert drafts.all == [], "drafts go with the passages that they were made from"
     drafting.decide("", written.passage.id, None)

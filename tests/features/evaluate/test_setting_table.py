@@ -11,7 +11,7 @@ import pytest
 from core.errors import BadInput
 from core.features.evaluate.conclusion import conclude, part_conclusion
 from core.features.evaluate.experiment import Result
-from core.features.evaluate.experiment_state import Experiment, ExperimentStatus
+from core.features.evaluate.experiment_state import Experiment
 from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.features.evaluate.results import Results
 from core.features.evaluate.results_folder import joined
@@ -19,6 +19,7 @@ from core.features.evaluate.setting_table import knob_effects, setting_table
 from core.features.evaluate.statistics.significance import Interval, difference_interval, randomization_test
 from core.features.evaluate.sweep import words
 from core.features.evaluate.table_export import table_file
+from core.runtime.event_loop import TaskStatus
 
 METRIC = "nDCG@10"
 QUESTIONS = 60
@@ -219,19 +220,19 @@ def test_experiments_with_other_embedders_keep_their_names_and_those_over_other_
 @pytest.mark.parametrize(
     ("status", "sentence"),
     [
-        (ExperimentStatus.RUNNING, "18 of 60 measured, no verdict yet. 42 settings may still be better."),
+        (TaskStatus.RUNNING, "18 of 60 measured, no verdict yet. 42 settings may still be better."),
         (
-            ExperimentStatus.STOPPED,
+            TaskStatus.STOPPED,
             "Stopped at 18 of 60: no verdict. 42 settings may still be better. Continue to measure what is missing.",
         ),
     ],
 )
-def test_unfinished_experiment_has_no_verdict(status: ExperimentStatus, sentence: str) -> None:
+def test_unfinished_experiment_has_no_verdict(status: TaskStatus, sentence: str) -> None:
     experiment = Experiment(id="a", started="", status=status, data="", swept={}, settings=60, done=18)
     conclusion = part_conclusion(experiment, "defaults")
     assert conclusion is not None
     assert (str(conclusion), conclusion.is_verdict, conclusion.whole) == (sentence, False, None)
-    assert part_conclusion(replace(experiment, status=ExperimentStatus.DONE), "defaults") is None
+    assert part_conclusion(replace(experiment, status=TaskStatus.DONE), "defaults") is None
 
 
 FAILED = Result(setting="rank.top_k:9", values={}, failed={"q0": "The model is gone."}, seconds=1.0)

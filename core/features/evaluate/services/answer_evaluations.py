@@ -3,7 +3,6 @@
 import asyncio
 import json
 import secrets
-import time
 from contextlib import aclosing, closing
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -30,16 +29,14 @@ from core.features.evaluate.answers.judged_answers import read_labels
 from core.features.evaluate.data_sets.available import AvailableDataSets
 from core.features.evaluate.data_sets.corpus import reads_data_across
 from core.features.evaluate.data_sets.data_set import DataSet
-from core.features.evaluate.experiment_state import ExperimentStatus
 from core.features.evaluate.services.sweep_workers import sweep_reranker
-from core.features.evaluate.services.task_store import PLAN, TaskStore, Work
+from core.features.evaluate.services.task_store import PLAN, TaskStore
 from core.features.evaluate.sweep import name_of
 from core.model import Phase
 from core.ports import Ports
 from core.runtime.engine import Engine
-from core.runtime.event_loop import BackgroundLoop
-from core.runtime.quotas import Quotas
-from core.runtime.quotas import Work as Spending
+from core.runtime.event_loop import BackgroundLoop, Task, TaskStatus
+from core.runtime.quotas import Quotas, Work
 from core.stages.metered_models import MeteredChat
 from core.storage.atomic_write import atomic_write
 
@@ -116,7 +113,7 @@ class AnswerEvaluations(TaskStore[AnswerEvaluation]):
         evaluation = self.get(name)
         if evaluation and not evaluation.live:
             self._quotas.require_budget(access.quota_subject)
-            self._launch(name, lambda work: self._run(work, self._folder / name, evaluation.plan, access))
+            self._launch(name, lambda task: self._run(task, self._folder / name, evaluation.plan, access))
 
     def get(self, name: str) -> AnswerEvaluation | None:
         """Return the evaluation of this id, or None.
@@ -126,7 +123,7 @@ class AnswerEvaluations(TaskStore[AnswerEvaluation]):
         """
         work = self._work.get(name)
         # Read the status before the answers, which the work may still extend.
-        status = work.status if work else self._status_elsewhere(name, FILE) or ExperimentStatus.STOPPED
+        status = work.status if work else self._status_elsewhere(name, FILE) or TaskStatus.STOPPED
         stored, file = self.path(name), self.path(name, FILE)
         answers = _latest(file.parent) if file else None
         if stored:
@@ -149,23 +146,23 @@ class AnswerEvaluations(TaskStore[AnswerEvaluation]):
         )
         all_answered = evaluation.done >= plan.questions
         if (
-            status is ExperimentStatus.STOPPED
+            status is TaskStatus.STOPPED
             and work is None
             and all_answered
             and (not plan.repeats or evaluation.judged >= evaluation.to_judge)
         ):
-            return replace(evaluation, status=ExperimentStatus.DONE)
+            return replace(evaluation, status=TaskStatus.DONE)
         return evaluation
 
-    async def _run(self, work: Work, path: Path, plan: AnswerPlan, access: Access) -> None:
+    async def _run(self, task: Task, path: Path, plan: AnswerPlan, access: Access) -> None:
         async with self._turn:
             with self._quotas.work(access.quota_subject) as spending:
-                await self._answered(work, path, plan, access, spending)
+                await self._answered(task, path, plan, access, spending)
 
     async def _answered(
-        self, work: Work, path: Path, plan: AnswerPlan, access: Access, spending: Spending
+        self, task: Task, path: Path, plan: AnswerPlan, access: Access, spending: Work
     ) -> None:
-        work.status = ExperimentStatus.RUNNING
+        task.begin()
         data = await asyncio.to_thread(self._data.loader(plan.data))
         ports = await answering_ports(self._engine, plan.knobs, data, access)
         chat = ports.chat
@@ -174,7 +171,7 @@ class AnswerEvaluations(TaskStore[AnswerEvaluation]):
         ports = replace(ports, chat=chat)
         with closing(await asyncio.to_thread(answers_folder, path, data, plan.knobs, ports)) as folder:
             done = {answer.id for answer in folder.answers.answered}
-            work.began, work.done_before = time.monotonic(), len(folder.answers.answers)
+            task.begin(len(folder.answers.answers))
             async with aclosing(answer_questions(data, plan.knobs, ports, done=done)) as answers:
                 async for answer in answers:
                     await asyncio.to_thread(folder.add, answer)

@@ -18,7 +18,7 @@ from core.errors import BadInput
 from core.features.evaluate.data_sets.available import AvailableDataSets
 from core.features.evaluate.data_sets.data_set import Question
 from core.features.evaluate.experiment import run_experiment
-from core.features.evaluate.experiment_state import Experiment, ExperimentStatus, SweepProgress
+from core.features.evaluate.experiment_state import Experiment, SweepProgress
 from core.features.evaluate.failing_ports import require_reranker
 from core.features.evaluate.question_runs import QuestionRuns
 from core.features.evaluate.results import Results
@@ -30,13 +30,13 @@ from core.features.evaluate.services.sweep_workers import (
     sweep_reranker,
     sweep_workers,
 )
-from core.features.evaluate.services.task_store import PLAN, TaskStore, Work
+from core.features.evaluate.services.task_store import PLAN, TaskStore
 from core.features.evaluate.sweep import name_of, settings
 from core.features.evaluate.sweep_cost import DataSetSummary, SweepCost, sweep_cost
 from core.model import Unreadable
 from core.run.recorded_run import RecordedRun
 from core.runtime.engine import Engine
-from core.runtime.event_loop import BackgroundLoop
+from core.runtime.event_loop import BackgroundLoop, Task, TaskStatus
 from core.storage.atomic_write import atomic_write
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RunStore
@@ -208,7 +208,7 @@ class Experiments(TaskStore[Experiment]):
             status = work.status if work else self._status_elsewhere(path.parent.name, FILE)
             results = path.parent / FILE
             done = _lines(results, results.stat().st_size) - 1 if results.exists() else 0
-            ended = ExperimentStatus.DONE if done >= plan["settings"] else ExperimentStatus.STOPPED
+            ended = TaskStatus.DONE if done >= plan["settings"] else TaskStatus.STOPPED
             return Experiment(
                 id=path.parent.name,
                 data=str(plan["data"]),
@@ -221,15 +221,15 @@ class Experiments(TaskStore[Experiment]):
                 user=str(plan.get("user", "")),
                 given_name=str(plan.get("name", "")),
                 note=str(plan.get("note", "")),
-                progress=replace(progress) if progress and status is ExperimentStatus.RUNNING else None,
+                progress=replace(progress) if progress and status is TaskStatus.RUNNING else None,
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    async def _run(self, work: Work, name: str, plan: Mapping[str, Any]) -> None:
+    async def _run(self, task: Task, name: str, plan: Mapping[str, Any]) -> None:
         data, swept, user = plan["data"], plan["swept"], plan["user"]
         async with self._turn:
-            work.status = ExperimentStatus.RUNNING
+            task.begin()
             loaded = await asyncio.to_thread(self.data.loader(data, user))
             tried = await asyncio.to_thread(
                 self.settings, swept, plan.get("sample", 0), plan.get("grid", False)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,7 +25,7 @@ from core.model import LibraryPassage, Passage
 from core.model.passage_urls import collection_at_url
 from core.run.conversation import GetRun
 from core.runtime.engine import Engine
-from core.runtime.event_loop import BackgroundLoop
+from core.runtime.event_loop import BackgroundLoop, Task
 from core.runtime.quotas import Quotas
 from core.stages.streams import map_concurrently, stream
 
@@ -44,7 +43,7 @@ class Drafts:
     material: Material = field(default_factory=lambda: ({}, ()))
     by_passage: dict[str, Draft] = field(default_factory=dict)
     """Drafts by passage id, in order of arrival."""
-    work: Future[None] | None = None
+    task: Task | None = None
 
     @property
     def approved(self) -> int:
@@ -76,20 +75,18 @@ class QuestionDrafting:
         """Return the drafts of a source. They grow while questions are being drafted."""
         return self._drafts.setdefault(source, Drafts())
 
-    def start(
-        self, source: str, run_ids: Sequence[str], count: int, access: Access = NO_ACCESS
-    ) -> Future[None]:
+    def start(self, source: str, run_ids: Sequence[str], count: int, access: Access = NO_ACCESS) -> Task:
         """Draft `count` more questions, adding each when it is written.
 
         Raises LimitReached when the quota subject has no tokens left.
 
-        The future raises BadInput if the source has no material or the egress policy refuses, LibraryFailed, and
+        The task fails with BadInput if the source has no material or the egress policy refuses, LibraryFailed, and
         ChatFailed if the model failed for a passage, at the end or after `FAILURES` failures. If `source` is empty, the
         runs are the source.
         """
         drafts = self.of(source)
 
-        async def work() -> None:
+        async def work(_task: Task) -> None:
             material = await self._material(source, run_ids)
             present = set(material[1])  # a run may have been deleted meanwhile
             drafts.by_passage = {
@@ -125,10 +122,10 @@ class QuestionDrafting:
             if failures:
                 raise failures[0]
 
-        if drafts.work is None or drafts.work.done():
+        if drafts.task is None or not drafts.task.live:
             self._quotas.require_budget(access.quota_subject)
-            drafts.work = self._loop.submit(work())
-        return drafts.work
+            drafts.task = self._loop.start(work)
+        return drafts.task
 
     def decide(self, source: str, passage: str, approved: bool | None) -> None:
         """Approve the draft of a passage, reject it, or undo that (None). Does nothing without a draft."""

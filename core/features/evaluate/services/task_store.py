@@ -4,46 +4,21 @@ import asyncio
 import logging
 import re
 import shutil
-import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError, disk_failure
-from core.features.evaluate.experiment_state import ExperimentStatus, StoredTask
+from core.errors import BadInput, OpenQueryError
+from core.features.evaluate.experiment_state import StoredTask
 from core.features.evaluate.record_file import is_being_written
-from core.runtime.event_loop import BackgroundLoop, BackgroundTask
+from core.runtime.event_loop import BackgroundLoop, Task, TaskStatus
 
 log = logging.getLogger(__name__)
 
 PLAN = "plan.json"
 _ID = re.compile(r"[\w-]+")
-
-
-@dataclass(slots=True)
-class Work:
-    """Running or ended work of this process."""
-
-    status: ExperimentStatus = ExperimentStatus.QUEUED
-    error: str = ""
-    """The reason why it failed, for a person."""
-    task: BackgroundTask | None = None
-    began: float = 0.0
-    """When its first step began, by the monotonic clock, or 0."""
-    done_before: int = 0
-    """Steps that were done before this start."""
-    ended: threading.Event = field(default_factory=threading.Event)
-
-    def seconds_left(self, done: int, steps: int) -> float | None:
-        """Estimate the remaining seconds after `done` of `steps`. None if no step has ended since the start."""
-        since = done - self.done_before
-        if self.status is not ExperimentStatus.RUNNING or since < 1:
-            return None
-        return (time.monotonic() - self.began) / since * (steps - done)
 
 
 K = TypeVar("K", bound=StoredTask)
@@ -55,7 +30,7 @@ class TaskStore(ABC, Generic[K]):
     def __init__(self, loop: BackgroundLoop, folder: Path) -> None:
         self._loop, self._folder = loop, folder
         self._deleted = folder / ".deleted"
-        self._work: dict[str, Work] = {}
+        self._work: dict[str, Task] = {}
         self._turn = asyncio.Semaphore(1)
 
     @abstractmethod
@@ -87,9 +62,8 @@ class TaskStore(ABC, Generic[K]):
                 "This is under way in another OpenQuery that uses the same data folder.",
                 hint="Stop it there.",
             )
-        if work and work.task:
-            work.task.cancel()
-            work.ended.wait(seconds)
+        if work:
+            work.cancel(seconds)
 
     def delete(self, name: str) -> None:
         """Stop the work and delete its folder. It can be restored until another is deleted, or this process ends."""
@@ -100,9 +74,9 @@ class TaskStore(ABC, Generic[K]):
             self._deleted.mkdir(parents=True)
             (self._folder / name).rename(self._deleted / name)
 
-    def _status_elsewhere(self, name: str, records: str) -> ExperimentStatus | None:
+    def _status_elsewhere(self, name: str, records: str) -> TaskStatus | None:
         """Return RUNNING if another process writes the folder's records. Otherwise None."""
-        return ExperimentStatus.RUNNING if is_being_written(self._folder / name / records) else None
+        return TaskStatus.RUNNING if is_being_written(self._folder / name / records) else None
 
     def is_restorable(self, name: str) -> bool:
         """Whether the deleted folder can be restored."""
@@ -124,21 +98,11 @@ class TaskStore(ABC, Generic[K]):
         if self._deleted.exists():
             shutil.rmtree(self._deleted)
 
-    def _launch(self, name: str, run: Callable[[Work], Coroutine[Any, Any, None]]) -> None:
-        """Start work on a folder. Its `Work` receives the outcome."""
-        work = self._work[name] = Work()
+    def _launch(self, name: str, run: Callable[[Task], Coroutine[Any, Any, None]]) -> None:
+        """Start work on a folder."""
+        self._work[name] = self._loop.start(run, _log_failure)
 
-        def ended(task: asyncio.Task[None]) -> None:
-            error = None if task.cancelled() else task.exception()
-            error = disk_failure(error) if isinstance(error, OSError) else error
-            if error is None:
-                work.status = ExperimentStatus.STOPPED if task.cancelled() else ExperimentStatus.DONE
-            else:
-                work.status = ExperimentStatus.FAILED
-                work.error = str(error)
-                if not isinstance(error, OpenQueryError):
-                    work.error = f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}"
-                    log.error("work in the background failed", exc_info=error)
-            work.ended.set()
 
-        work.task = self._loop.start(run(work), ended)
+def _log_failure(task: Task) -> None:
+    if task.failure and not isinstance(task.failure, (OpenQueryError, OSError)):
+        log.error("work in the background failed", exc_info=task.failure)

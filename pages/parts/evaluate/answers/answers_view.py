@@ -11,7 +11,6 @@ from core.config.permissions import Action
 from core.errors import BadInput
 from core.features.evaluate.answers.answering import AnsweredQuestion, Outcome
 from core.features.evaluate.answers.answers_folder import AnswerEvaluation, Answers, PairedDifference
-from core.features.evaluate.experiment_state import ExperimentStatus
 from core.features.evaluate.metrics.metric_help import (
     ANSWERED,
     CITATION_RECALL,
@@ -21,6 +20,7 @@ from core.features.evaluate.metrics.metric_help import (
     TOKEN_F1,
 )
 from core.features.evaluate.services.answer_evaluations import AnswerEvaluations
+from core.runtime.event_loop import TaskStatus
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
@@ -63,7 +63,7 @@ def head(drawn: Evaluations) -> None:
     if opened.live:
         widgets.button("Stop", "stop", service.stop, opened.id, key="answers_stop")
         return
-    if opened.failed or opened.status is not ExperimentStatus.DONE:
+    if opened.failed or opened.status is not TaskStatus.DONE:
         again = f"Ask the {len(opened.failed):,} again" if opened.failed else "Continue"
         widgets.button(again, "play_arrow", _resume, service, opened.id, key="answers_continue")
     if opened.answers:
@@ -121,7 +121,7 @@ def _progress(evaluations: AnswerEvaluations, drawn: AnswerEvaluation) -> None:
             drawn.judged,
         ):
             st.rerun()
-        if current.status is ExperimentStatus.DONE:
+        if current.status is TaskStatus.DONE:
             return
         judging = current.plan.repeats and current.done >= current.plan.questions
         part, whole = (
