@@ -97,9 +97,7 @@ def experiments_list(page: EvaluatePage, opened: str = "") -> None:
     if not page.visible:
         markup.show_empty("There are no experiments yet.", "science")
         return
-    note = f"{len(page.visible):,}; click one to open it" + (
-        ", tick one to open it as well" if opened else ""
-    )
+    note = f"{len(page.visible):,}" + ("; tick several to compare" if opened else "")
     markup.show(markup.kicker("Experiments", note))
     with st.container(key="experiments"):
         together = [other.id for other in others_together(page)] if opened else []

@@ -82,6 +82,8 @@ def _change(work: Callable[[], None]) -> None:
         st.rerun()
 
 
+MEASURABLE = 0.0005
+"""Seconds below which a check has asked no service."""
 ICONS = {
     ProbeState.WORKS: "check_circle",
     ProbeState.PARTLY: "warning",
@@ -101,7 +103,7 @@ def probe(health: Probe) -> Element:
         markup.status_icon(ICONS[health.state], str(health.state), str(health.state)),
         b[health.part],
         p[health.detail, health.hint and em[health.hint]],
-        time[markup.duration(health.seconds)],
+        health.seconds >= MEASURABLE and time[markup.duration(health.seconds)],
     ]
 
 

@@ -246,7 +246,7 @@ class RankKnobs:
         Field(ge=-1, le=50, title="Passages per page"),
         Control(labels={-1: "auto", 0: "no limit"}, common=True),
     ] = -1
-    """The most passages of one page in the context; 0 means no limit, -1 means 3, or more where the context would otherwise stay smaller than asked for."""
+    """The most passages of one page in the context; auto (-1) means 3, more only if the context would not fill; 0 means no limit."""
     max_documents: Annotated[
         int,
         Field(ge=0, le=50, title="Documents in the context"),

@@ -26,7 +26,7 @@ class Method(StrEnum):
         """The method in a sentence."""
         match self:
             case Method.PIPELINE:
-                return "Plan, search, read, rank and answer once each: the cheapest, and the same every time."
+                return "Fixed steps. Cheapest and repeatable."
             case Method.AGENT:
                 return (
                     "The chat model decides step by step what to search, open and look up before it answers."

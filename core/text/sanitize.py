@@ -136,6 +136,12 @@ def folded_question(question: str) -> str:
     return single_spaced(encodable(question)).casefold()
 
 
+def ordinal(number: int) -> str:
+    """Return `1st`, `22nd` or `1,013th`."""
+    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"
+
+
 def pluralize(number: float, noun: str, several: str = "") -> str:
     """Return `1 page`, `1,200 pages` or `2.5 seconds`. The plural is that of `plural`."""
     return f"{number:,{'' if isinstance(number, int) else 'g'}} {plural(number, noun, several)}"

@@ -63,7 +63,7 @@ def test_an_experiment_is_run_from_the_form_and_its_best_setting_used(registry: 
     assert "MiniLM-L6-v2 (built in)" in page
     assert "<b>No other setting</b> is ahead of the defaults: nDCG@10 of documents ." in page
     assert page.count("#pick-setting/") == 2
-    assert "outlasts Holm&#39;s correction for 1 comparison" in page
+    assert "even after Holm&#39;s correction for 1 comparison" in page
     app.button(key="evaluate_use").click().run()
     assert not app.exception
     assert app.button_group(key="knob_rank_strategy").value == Strategy.FUSED

@@ -48,7 +48,7 @@ def test_passages_of_all_questions_are_labelled_one_after_the_other(registry: Ru
     app = comparing()
     assert "0 of 3</b> questions" in html(app)
     assert "Not decided yet** after 0 labels" in sentence(app)
-    assert "more questions for a difference of 0.20;" in html(app)
+    assert "3 questions cannot decide a difference of 0.20; about " in html(app)
     labelled = 0
     while "label_skip" in {one.key for one in app.button} and labelled < 60:
         press(app, "grade_RELEVANT")

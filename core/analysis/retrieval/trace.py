@@ -13,7 +13,7 @@ from core.model.passage_urls import site
 from core.run.state import Run
 from core.stages.ranking.context_selection import ExclusionReason
 from core.text.display import decimal
-from core.text.sanitize import plural, pluralize
+from core.text.sanitize import ordinal, plural, pluralize
 from core.text.urls import canonical_url
 
 
@@ -258,7 +258,7 @@ def _best_outcome(
     if best.reason is not None:
         count = len(run.index.passages) if run.index else 0
         limit = "" if cutoff is None else f"; the cut-off is at {decimal(cutoff, 3)}"
-        message = f"Ranked {_ordinal(best.rank)} of {count}{score}{limit}: {best.reason}."
+        message = f"Ranked {ordinal(best.rank)} of {count}{score}{limit}: {best.reason}."
         return TraceOutcome.LEFT_OUT, message
     cited = set(cited_rows(run))
     number = next((passage.number for passage in passages if passage.row in cited), None)
@@ -268,8 +268,3 @@ def _best_outcome(
     if run.answer is None:
         return TraceOutcome.NOT_CITED, f"{source}; there is no answer yet."
     return TraceOutcome.NOT_CITED, f"{source}, but the answer never cites it."
-
-
-def _ordinal(number: int) -> str:
-    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number:,}{ending}"

@@ -120,7 +120,7 @@ def conclude(results: Results, metric: str, baseline: str) -> Conclusion:
         f"{'beat' if is_plural(best.name) else 'beats'} {against} by {metric_text(difference.mean)} {with_unit(metric)} "
         f"[{metric_text(difference.low)}, {metric_text(difference.high)}], {p_text(best.test.p_value)}"
     )
-    ending, note = _confirmed(confirmation, best, against)
+    ending, note = _confirmed(confirmation, best)
     return Conclusion(
         setting=best.name,
         subject=words(best.name),
@@ -151,7 +151,7 @@ def _no_difference(best: SettingRow, test: SettingTest, metric: str, comparisons
     )
 
 
-def _confirmed(confirmation: Confirmation | None, best: SettingRow, against: str) -> tuple[str, str]:
+def _confirmed(confirmation: Confirmation | None, best: SettingRow) -> tuple[str, str]:
     """Return the end of the sentence and a note about the held-out half."""
     if confirmation is None:
         return "there are too few questions to hold half of them out", ""
@@ -166,7 +166,7 @@ def _confirmed(confirmation: Confirmation | None, best: SettingRow, against: str
     if held_out.spread == 0:
         return (
             "not confirmed",
-            f"On the half of the questions that chooses, nothing is ahead of {against}, so there was nothing to confirm.",
+            "On the half that chooses, no setting won, so there was nothing to confirm.",
         )
     chosen = words(confirmation.setting)
     return "not confirmed", f"On half of the questions another setting is best, {chosen}: {ending} {figures}."

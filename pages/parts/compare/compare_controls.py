@@ -91,7 +91,11 @@ def _knob(run: Run, side: str, parameter: Parameter) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key=f"varied_{side}_{parameter.name}"
     ):
-        markup.show(p(".oq-varied")[b[parameter.title], f" {parameter.value_text(base)} →"], width="content")
+        about = parameter.description
+        markup.show(
+            p(".oq-varied", title=about)[b[parameter.title], f" {parameter.value_text(base)} →"],
+            width="content",
+        )
         shown_run = compare_config.config_of(run, side).run
         knob_control.control(
             parameter, run=shown_run, prefix=prefix(side), label_visibility="collapsed", help=None

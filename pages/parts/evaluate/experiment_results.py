@@ -275,8 +275,8 @@ def _settings(settings: SettingTable, opened: str, picked: Collection[str], *, t
             span[f"{shown:,} of {pluralize(total, 'row')}; a = b: same result for every question"],
             bool(fixed) and span[f"the same in all: {fixed}"],
             span[
-                f"filled: outlasts Holm's correction for {pluralize(settings.comparisons, 'comparison')}; "
-                "p: paired randomization"
+                "filled: more than chance, even after Holm's correction for "
+                f"{pluralize(settings.comparisons, 'comparison')} made at once"
                 if tested
                 else "p and the correction come with the last setting"
             ],

@@ -115,18 +115,17 @@ def _progress(comparison: LabelVerdict) -> Node:
     needed = comparison.needed
     if needed is None:
         return None
-    missing, beyond = rounded_up(needed - comparison.questions), needed - comparison.of
+    missing = rounded_up(needed - comparison.questions)
+    planned = f"{comparison.planned:.2f}" + (", as it is now" if comparison.difference else "")
     return [
         div(".way")[
             span[b[f"{comparison.questions:,}"], f" of about {needed:,} for a verdict"],
             markup.meter(comparison.questions / needed),
         ],
         p[
-            f"About {pluralize(missing, 'more question')} for a difference of {comparison.planned:.2f}",
-            ", as it is now" if comparison.difference else "",
-            beyond > 0
-            and f"; {comparison.of:,} {plural(comparison.of, 'is', 'are')} here, so ask about {rounded_up(beyond):,} more of your own",
-            ".",
+            f"{pluralize(comparison.of, 'question')} cannot decide a difference of {planned}; about {needed:,} can."
+            if needed > comparison.of
+            else f"About {pluralize(missing, 'more question')} would decide a difference of {planned}.",
         ],
     ]
 

@@ -23,7 +23,7 @@ TICKS = 4
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 FIGURES = {
     "Δ": "Difference to the baseline",
-    "p": "Paired randomization test, Holm's correction",
+    "p": "How often chance alone makes such a difference: a paired randomization test, corrected after Holm, which asks more of each the more settings are compared",
     "tokens": "Mean tokens of the context, estimated",
     "ms": "Ranking and measuring one question",
 }

@@ -151,13 +151,18 @@ def _sample(way: str) -> dict[str, Any]:
 def _cost(summary: DataSetSummary, cost: SweepCost, factors: str) -> list[Element]:
     answerable = summary.questions - summary.unanswerable
     low, high = (_about(seconds) for seconds in cost.bounds)
+    money = "unknown" if cost.dollars is None else str(Cost(cost.dollars))
     rows = [
         ("Texts to embed", f"{cost.texts:,}", f"{cost.new:,} new" if cost.new else "all cached"),
-        ("Pairs to rerank", f"{cost.pairs:,}", "a call a question" if cost.pairs else "no reranker"),
-        ("Model calls", f"{cost.calls:,}", ""),
-        ("Tokens", f"{cost.tokens:,}", "estimated" if cost.tokens else ""),
-        ("Money", "unknown" if cost.dollars is None else str(Cost(cost.dollars)), ""),
-        ("Memory", markup.size(cost.memory), f"of {markup.size(cost.machine_memory)}"),
+        *([("Pairs to rerank", f"{cost.pairs:,}", "a call a question")] if cost.pairs else ()),
+        *([("Model calls", f"{cost.calls:,}", "")] if cost.calls else ()),
+        *([("Tokens", f"{cost.tokens:,}", "estimated")] if cost.tokens else ()),
+        *([("Money", money, "")] if cost.dollars != 0 else ()),
+        (
+            "Memory",
+            markup.size(cost.memory) if cost.memory >= 1e6 else "under 1 MB",
+            f"of {markup.size(cost.machine_memory)}",
+        ),
     ]
     largest = max(cost.seconds, key=lambda part: cost.seconds[part])
     total = sum(cost.seconds.values()) or 1

@@ -59,7 +59,7 @@ def view(run: Run) -> None:
 
 def _projected(run: Run, projected: EmbeddingMap) -> tuple[EmbeddingMap, str]:
     """Return the map under the selected projection, and a note."""
-    by_pca = f"2-D projection, {sum(projected.projection.explained):.0%} of the variance"
+    by_pca = f"2-D view, {sum(projected.projection.explained):.0%} of the variance kept"
     by = widgets.choice(
         "Projection",
         ["PCA", "UMAP"],

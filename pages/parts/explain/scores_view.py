@@ -25,14 +25,6 @@ def view(run: Run) -> None:
     markup.show(
         markup.verdict(distribution.summary),
         markup.facts(
-            markup.count(
-                distribution.above,
-                "passage",
-                " above the 99th percentile",
-                "Of the cosines of unrelated questions",
-            ),
-            markup.fact(f"{distribution.expected:.1f}", "expected by chance"),
-            markup.fact(f"{distribution.context_above}/{distribution.context}", "of the context above it"),
             markup.fact(decimal(distribution.median, 2), "median cosine of unrelated questions"),
         ),
     )
@@ -57,7 +49,7 @@ def _curve(run: Run) -> None:
     if curve is None or run.ranking is None:
         return
     elbow_rank = elbow(np.asarray(curve.scores, dtype=np.float32))
-    note = f"elbow after rank {elbow_rank}" if elbow_rank else "no elbow"
+    note = f"elbow, where the curve bends most, after rank {elbow_rank}" if elbow_rank else ""
     markup.show(markup.kicker(f"{passage_charts.score_name(curve)} by rank", note))
     figure = go.Figure(passage_charts.score_chart(curve, run, dark=page_frame.dark(), others=True).to_dict())
     figure.update_layout(height=340)

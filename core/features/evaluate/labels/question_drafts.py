@@ -26,7 +26,7 @@ from core.text.content_words import content_words
 from core.text.digest import text_digest
 from core.text.language import dominant_language
 from core.text.query_parser import QueryReader
-from core.text.sanitize import scrub_for_prompt
+from core.text.sanitize import ordinal, scrub_for_prompt
 
 LEAK = 0.6
 """A question with a larger share of its content words in the passage leaks the passage's wording."""
@@ -60,7 +60,9 @@ class Draft:
     @property
     def warning(self) -> str:
         """The finding of the checks as text, or ""."""
-        return "leaks its wording" if self.overlap > LEAK else "source not found" if self.rank > FAR else ""
+        if self.overlap > LEAK:
+            return "leaks its wording"
+        return f"BM25 ranks its passage {ordinal(self.rank)}" if self.rank > FAR else ""
 
 
 def run_material(runs: Iterable[Run]) -> Material:

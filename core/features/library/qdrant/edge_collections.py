@@ -16,7 +16,7 @@ from core.features.library.qdrant.point_collections import PointCollections, Poi
 from core.features.library.qdrant.points import filter_of, no_collection, require_shape
 from core.model import Collection, LibraryDocument
 from core.model.library import checked_name
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, pluralize
 
 BATCH = 256
 """Passages per write. Searches run between writes."""
@@ -55,7 +55,7 @@ class EdgeCollections(PointCollections):
         count = len(await self.names())
         if count:
             await self._process.ask("ping")
-        return f"{count} collection{'s' * (count != 1)} embedded in {self.folder}"
+        return f"built in, {pluralize(count, 'collection')}, {self.folder}"
 
     async def names(self) -> tuple[str, ...]:
         """List all collections, sorted. Raises `LibraryFailed`."""

@@ -40,9 +40,9 @@ COMMANDS: Mapping[str, Command] = {
         "features.share.commands.export.export_in_terminal",
         "write a run as a file",
         _export,
-        "Write a run as a file. The ending of its name says the format: .zip is a bundle, which opens in any "
-        "OpenQuery with every view alive; .offsets.zip one without page texts; .html the run in one file for a browser; "
-        ".excerpts.html one without full texts; .ipynb a notebook that opens the bundle beside it; .json the run; .md and "
+        "Write a run as a file. The ending of its name says the format: .zip is the whole run, which opens in "
+        "any OpenQuery; .offsets.zip the run without page texts; .html an interactive page that works offline; "
+        ".excerpts.html one without full texts; .ipynb a notebook with the run beside it; .json the run; .md and "
         ".answer.html the answer with its numbered sources; .csv and .parquet the passages with their scores; .hits.parquet and "
         ".pages.parquet what was found and read; .bib, .ris and .csl.json the sources for a "
         "bibliography.",

@@ -28,7 +28,7 @@ async def test_without_a_url_the_library_is_a_folder_below_the_data_folder(tmp_p
         await engine.part(LibraryConnections).database.create("book_content", 4)
         report = await probe(engine)
         assert (report.state, report.hint) == (ProbeState.WORKS, "")
-        assert report.detail == f"1 collection embedded in {tmp_path / 'library'}"
+        assert report.detail == f"built in, 1 collection, {tmp_path / 'library'}"
         assert engine.part(LibraryConnections).database is engine.part(LibraryConnections).database
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
         assert await engine.part(LibraryConnections).database.names() == ("book_content",)
